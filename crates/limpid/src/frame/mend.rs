@@ -1,0 +1,203 @@
+//! The non-finite policy: NaN and infinity are missing samples.
+//!
+//! Before a method runs, missing pixels of every layer are filled from their neighbours, so that they never spread.
+//! The filling is push–pull: averages of what is there, level by level down to one pixel, then back up into the holes.
+//! What always holds: pixels that are there keep their bits, and the result is finite.
+
+use super::{Frame, Kind, Layer};
+use crate::{Error, Image, Result};
+use std::borrow::Cow;
+
+/// A frame without missing samples, and what was missing.
+#[derive(Debug)]
+pub struct Mended<'a> {
+    /// The frame, with holes filled.
+    pub frame: Cow<'a, Frame>,
+    /// Missing pixels per layer, where there were any.
+    pub missing: Vec<(Layer, usize)>,
+}
+
+impl Frame {
+    /// Fills missing samples, layer by layer. An image of nothing but missing samples is an error.
+    ///
+    /// ```
+    /// use limpid::{Frame, Image};
+    /// let frame = Frame::new(Image::from_fn(5, 5, 1, |x, y, _| if x == y { f32::NAN } else { 2.0 }))?;
+    /// let mended = frame.mend()?;
+    /// assert_eq!(mended.missing[0].1, 5);
+    /// assert_eq!(mended.frame.color()?.get(2, 2, 0), 2.0);
+    /// # Ok::<(), limpid::Error>(())
+    /// ```
+    pub fn mend(&self) -> Result<Mended<'_>> {
+        let mut mended = Mended {
+            frame: Cow::Borrowed(self),
+            missing: Vec::new(),
+        };
+        for (layer, image) in &self.layers {
+            if image.non_finite() == 0 {
+                continue;
+            }
+            // Escaped rays have infinite depth by convention; that is a value, not a missing sample.
+            let escaped = layer.kind == Kind::Depth;
+            let known: Vec<bool> = known_pixels(image);
+            let missing = known.iter().filter(|k| !**k).count();
+            let filled = if escaped {
+                image.map(|v| if v.is_finite() { v } else { 0.0 })
+            } else if missing == known.len() {
+                return Err(Error::input(format!(
+                    "layer {layer} has no finite pixel: all {missing} are NaN or infinite"
+                )));
+            } else {
+                fill(image, &known)
+            };
+            if !escaped {
+                mended.missing.push((layer.clone(), missing));
+            }
+            mended.frame.to_mut().layers.insert(layer.clone(), filled);
+        }
+        Ok(mended)
+    }
+}
+
+/// A pixel is known when all its channels are finite.
+fn known_pixels(image: &Image) -> Vec<bool> {
+    (0..image.size().pixels())
+        .map(|i| image.planes().all(|p| p[i].is_finite()))
+        .collect()
+}
+
+/// One level of the pyramid: weighted sums and weights.
+struct Level {
+    width: usize,
+    height: usize,
+    weight: Vec<f32>,
+    planes: Vec<Vec<f32>>,
+}
+
+fn fill(image: &Image, known: &[bool]) -> Image {
+    let weight = known.iter().map(|k| f32::from(u8::from(*k))).collect();
+    let planes = image
+        .planes()
+        .map(|p| {
+            p.iter()
+                .zip(known)
+                .map(|(v, k)| if *k { *v } else { 0.0 })
+                .collect()
+        })
+        .collect();
+    let mut levels = vec![Level {
+        width: image.width(),
+        height: image.height(),
+        weight,
+        planes,
+    }];
+    while let Some(last) = levels.last()
+        && last.width * last.height > 1
+        && last.weight.contains(&0.0)
+    {
+        levels.push(half(last));
+    }
+    for i in (0..levels.len() - 1).rev() {
+        let (fine, coarse) = levels.split_at_mut(i + 1);
+        pull(&mut fine[i], &coarse[0]);
+    }
+    let filled = &levels[0];
+    let mut out = image.clone();
+    for (c, plane) in filled.planes.iter().enumerate() {
+        let target = out.plane_mut(c);
+        for (i, k) in known.iter().enumerate() {
+            if !k {
+                target[i] = plane[i];
+            }
+        }
+    }
+    out
+}
+
+/// Averages the known pixels of each 2×2 block.
+fn half(fine: &Level) -> Level {
+    let (width, height) = (fine.width.div_ceil(2), fine.height.div_ceil(2));
+    let mut coarse = Level {
+        width,
+        height,
+        weight: vec![0.0; width * height],
+        planes: vec![vec![0.0; width * height]; fine.planes.len()],
+    };
+    for y in 0..fine.height {
+        for x in 0..fine.width {
+            let (from, to) = (y * fine.width + x, (y / 2) * width + x / 2);
+            coarse.weight[to] += fine.weight[from];
+            for (c, f) in coarse.planes.iter_mut().zip(&fine.planes) {
+                c[to] += fine.weight[from] * f[from];
+            }
+        }
+    }
+    for i in 0..coarse.weight.len() {
+        if coarse.weight[i] > 0.0 {
+            for c in &mut coarse.planes {
+                c[i] /= coarse.weight[i];
+            }
+            coarse.weight[i] = 1.0;
+        }
+    }
+    coarse
+}
+
+/// Fills the unknown pixels of `fine` from `coarse`, bilinearly between block centres.
+fn pull(fine: &mut Level, coarse: &Level) {
+    let at = |i: usize, n: usize| {
+        let centre = (i as f32 - 0.5) / 2.0;
+        let low = centre.floor().max(0.0) as usize;
+        (
+            low,
+            (low + 1).min(n - 1),
+            (centre - low as f32).clamp(0.0, 1.0),
+        )
+    };
+    for y in 0..fine.height {
+        let (y0, y1, ty) = at(y, coarse.height);
+        for x in 0..fine.width {
+            let i = y * fine.width + x;
+            if fine.weight[i] > 0.0 {
+                continue;
+            }
+            let (x0, x1, tx) = at(x, coarse.width);
+            for (f, c) in fine.planes.iter_mut().zip(&coarse.planes) {
+                let row = |y: usize| {
+                    c[y * coarse.width + x0] * (1.0 - tx) + c[y * coarse.width + x1] * tx
+                };
+                f[i] = row(y0) * (1.0 - ty) + row(y1) * ty;
+            }
+            fine.weight[i] = 1.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_pixels_keep_their_bits_and_holes_are_finite() {
+        let image = Image::from_fn(37, 19, 3, |x, y, c| {
+            if (x * 7 + y * 5) % 3 == 0 || (x > 20 && y > 8) {
+                f32::INFINITY
+            } else {
+                (x + y + c) as f32
+            }
+        });
+        let frame = Frame::new(image.clone()).unwrap();
+        let mended = frame.mend().unwrap();
+        let out = mended.frame.color().unwrap();
+        assert_eq!(out.non_finite(), 0);
+        for (a, b) in image.data().iter().zip(out.data()) {
+            assert!(!a.is_finite() || a == b);
+        }
+    }
+
+    #[test]
+    fn a_frame_of_nothing_but_nan_is_an_error() {
+        let frame = Frame::new(Image::new(3, 3, 1).map(|_| f32::NAN)).unwrap();
+        assert!(frame.mend().unwrap_err().to_string().contains("color"));
+    }
+}

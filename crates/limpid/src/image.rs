@@ -1,0 +1,276 @@
+//! Planar `f32` pixels.
+
+use crate::{Error, Result};
+
+/// Width and height in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Size {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+impl Size {
+    /// A size from width and height.
+    pub const fn new(width: usize, height: usize) -> Self {
+        Self { width, height }
+    }
+
+    /// Number of pixels.
+    pub const fn pixels(self) -> usize {
+        self.width * self.height
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
+}
+
+impl std::str::FromStr for Size {
+    type Err = Error;
+
+    /// Parses `1920x1080`.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            Error::input(format!(
+                "'{text}' is not a size; expected WIDTHxHEIGHT, like 1920x1080"
+            ))
+        };
+        let (w, h) = text.split_once(['x', 'X', '×']).ok_or_else(wrong)?;
+        match (w.trim().parse(), h.trim().parse()) {
+            (Ok(width), Ok(height)) if width > 0 && height > 0 => Ok(Self { width, height }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// An image: one plane of `f32` after the other, rows from top to bottom, no padding.
+///
+/// ```
+/// use limpid::Image;
+/// let image = Image::from_fn(4, 2, 3, |x, y, c| (x + 10 * y + 100 * c) as f32);
+/// assert_eq!(image.plane(1)[4 + 3], 113.0);
+/// assert_eq!(image.get(3, 1, 1), 113.0);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    size: Size,
+    channels: usize,
+    data: Vec<f32>,
+}
+
+impl Image {
+    /// A black image.
+    pub fn new(width: usize, height: usize, channels: usize) -> Self {
+        Self {
+            size: Size { width, height },
+            channels,
+            data: vec![0.0; width * height * channels],
+        }
+    }
+
+    /// An image that owns the given planes, stored one after the other.
+    pub fn from_planes(
+        width: usize,
+        height: usize,
+        channels: usize,
+        data: Vec<f32>,
+    ) -> Result<Self> {
+        if data.len() != width * height * channels {
+            return Err(Error::input(format!(
+                "an image of {width}x{height} with {channels} channels has {} values, not {}",
+                width * height * channels,
+                data.len()
+            )));
+        }
+        Ok(Self {
+            size: Size { width, height },
+            channels,
+            data,
+        })
+    }
+
+    /// An image from pixels whose channels stand side by side (`rgbrgb…`).
+    pub fn from_interleaved(
+        width: usize,
+        height: usize,
+        channels: usize,
+        pixels: &[f32],
+    ) -> Result<Self> {
+        let mut image = Self::from_planes(width, height, channels, pixels.to_vec())?;
+        let count = width * height;
+        for c in 0..channels {
+            for i in 0..count {
+                image.data[c * count + i] = pixels[i * channels + c];
+            }
+        }
+        Ok(image)
+    }
+
+    /// An image from a function of `(x, y, channel)`.
+    pub fn from_fn(
+        width: usize,
+        height: usize,
+        channels: usize,
+        mut value: impl FnMut(usize, usize, usize) -> f32,
+    ) -> Self {
+        let mut data = Vec::with_capacity(width * height * channels);
+        for c in 0..channels {
+            for y in 0..height {
+                for x in 0..width {
+                    data.push(value(x, y, c));
+                }
+            }
+        }
+        Self {
+            size: Size { width, height },
+            channels,
+            data,
+        }
+    }
+
+    /// Width and height.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Pixels in a row.
+    pub fn width(&self) -> usize {
+        self.size.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.size.height
+    }
+
+    /// Number of planes.
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// All planes, one after the other.
+    pub fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// All planes, to be changed.
+    pub fn data_mut(&mut self) -> &mut [f32] {
+        &mut self.data
+    }
+
+    /// All planes, given away.
+    pub fn into_data(self) -> Vec<f32> {
+        self.data
+    }
+
+    /// One plane.
+    pub fn plane(&self, channel: usize) -> &[f32] {
+        &self.data[channel * self.size.pixels()..][..self.size.pixels()]
+    }
+
+    /// One plane, to be changed.
+    pub fn plane_mut(&mut self, channel: usize) -> &mut [f32] {
+        let count = self.size.pixels();
+        &mut self.data[channel * count..][..count]
+    }
+
+    /// The planes in order.
+    pub fn planes(&self) -> impl Iterator<Item = &[f32]> {
+        (0..self.channels).map(|c| self.plane(c))
+    }
+
+    /// One row of one plane.
+    pub fn row(&self, channel: usize, y: usize) -> &[f32] {
+        &self.plane(channel)[y * self.size.width..][..self.size.width]
+    }
+
+    /// One value.
+    pub fn get(&self, x: usize, y: usize, channel: usize) -> f32 {
+        self.plane(channel)[y * self.size.width + x]
+    }
+
+    /// Sets one value.
+    pub fn set(&mut self, x: usize, y: usize, channel: usize, value: f32) {
+        let width = self.size.width;
+        self.plane_mut(channel)[y * width + x] = value;
+    }
+
+    /// The same pixels with the channels side by side.
+    pub fn to_interleaved(&self) -> Vec<f32> {
+        let mut out = Vec::with_capacity(self.data.len());
+        for i in 0..self.size.pixels() {
+            out.extend((0..self.channels).map(|c| self.data[c * self.size.pixels() + i]));
+        }
+        out
+    }
+
+    /// Each value changed by a function.
+    pub fn map(&self, f: impl Fn(f32) -> f32) -> Self {
+        Self {
+            size: self.size,
+            channels: self.channels,
+            data: self.data.iter().map(|&v| f(v)).collect(),
+        }
+    }
+
+    /// The rectangle at `(x, y)`; it must lie inside.
+    pub fn crop(&self, x: usize, y: usize, size: Size) -> Self {
+        Self::from_fn(size.width, size.height, self.channels, |i, j, c| {
+            self.get(x + i, y + j, c)
+        })
+    }
+
+    /// Copies all of `part` to `(x, y)`; it must fit.
+    pub fn paste(&mut self, x: usize, y: usize, part: &Self) {
+        let width = self.size.width;
+        for c in 0..self.channels.min(part.channels) {
+            for j in 0..part.height() {
+                let at = (y + j) * width + x;
+                self.plane_mut(c)[at..at + part.width()].copy_from_slice(part.row(c, j));
+            }
+        }
+    }
+
+    /// Number of values that are not finite.
+    pub fn non_finite(&self) -> usize {
+        self.data.iter().filter(|v| !v.is_finite()).count()
+    }
+}
+
+/// Weights of linear sRGB (Rec. 709) in luminance.
+pub const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
+
+/// Luminance of a linear sRGB colour.
+///
+/// ```
+/// assert!((limpid::luminance([1.0, 1.0, 1.0]) - 1.0).abs() < 1e-6);
+/// ```
+pub fn luminance(rgb: [f32; 3]) -> f32 {
+    rgb.iter().zip(LUMINANCE).map(|(v, w)| v * w).sum()
+}
+
+/// Encodes a linear value with the sRGB curve. Values outside 0 … 1 follow the curve; negative ones are mirrored.
+pub fn linear_to_srgb(v: f32) -> f32 {
+    let a = v.abs();
+    let s = if a <= 0.003_130_8 {
+        12.92 * a
+    } else {
+        1.055 * a.powf(1.0 / 2.4) - 0.055
+    };
+    s.copysign(v)
+}
+
+/// Decodes an sRGB value to linear light: the inverse of [`linear_to_srgb`].
+pub fn srgb_to_linear(v: f32) -> f32 {
+    let a = v.abs();
+    let l = if a <= 0.040_45 {
+        a / 12.92
+    } else {
+        ((a + 0.055) / 1.055).powf(2.4)
+    };
+    l.copysign(v)
+}
