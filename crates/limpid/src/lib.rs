@@ -3,6 +3,7 @@
 mod error;
 mod frame;
 mod image;
+pub mod wavelet;
 
 pub use error::{DeviceFault, Error, Result};
 pub use frame::{Frame, Kind, Layer, Mended, Part, Shape};

@@ -1,0 +1,27 @@
+//! The algebra of wavelets: what a transform computes, and in which orders it can be computed.
+//!
+//! A wavelet is a [`Lifting`]: predict and update steps between even and odd samples. In two dimensions a step is a
+//! [`Matrix`] of [`Laurent`] polynomials over quads of samples. A [`Scheme`] is a list of such matrices with barriers between
+//! them (Kula 2021): few operations with many barriers, or few barriers with many operations. Counts of both come from
+//! the algebra, and so do the kernels.
+//!
+//! What always holds: all schemes of a wavelet compute the same numbers.
+
+mod count;
+mod factor;
+mod family;
+mod laurent;
+mod lifting;
+mod parse;
+mod polyphase;
+mod scheme;
+#[cfg(test)]
+mod tables;
+
+pub use count::{ComputeCost, PassCost, Region};
+pub use factor::{factor, lifting_error};
+pub use family::{Bank, Normalisation, Wavelet};
+pub use laurent::Laurent;
+pub use lifting::{Lifting, Pair, Taps};
+pub use polyphase::{Matrix, QUAD};
+pub use scheme::{Direction, Form, Kind, Scheme, SchemeName};
