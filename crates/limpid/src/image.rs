@@ -209,7 +209,7 @@ impl Image {
     }
 
     /// Each value changed by a function.
-    pub fn map(&self, f: impl Fn(f32) -> f32) -> Self {
+    pub fn map(&self, mut f: impl FnMut(f32) -> f32) -> Self {
         Self {
             size: self.size,
             channels: self.channels,
@@ -273,4 +273,17 @@ pub fn srgb_to_linear(v: f32) -> f32 {
         ((a + 0.055) / 1.055).powf(2.4)
     };
     l.copysign(v)
+}
+
+impl Image {
+    /// Takes the pixels out for a while; [`Image::put_data`] puts them back.
+    pub(crate) fn take_data(&mut self) -> Vec<f32> {
+        std::mem::take(&mut self.data)
+    }
+
+    /// Puts back what [`Image::take_data`] took.
+    pub(crate) fn put_data(&mut self, data: Vec<f32>) {
+        debug_assert_eq!(data.len(), self.size.pixels() * self.channels);
+        self.data = data;
+    }
 }

@@ -1,0 +1,3 @@
+//! The papers in scalar code, one file per method: short, obvious, slow. Every plan is held to these.
+
+pub mod gaussian;

@@ -1,0 +1,281 @@
+//! The way of the data: frame, method and schedule, plan, device, frame.
+
+use crate::exec::cpu::CpuRunner;
+#[cfg(feature = "gpu")]
+use crate::exec::gpu::GpuRunner;
+use crate::exec::tiled::Tiles;
+use crate::exec::{self, PassTime, Watch};
+use crate::method::{self, Method, Schedule};
+use crate::plan::Plan;
+use crate::{Device, Error, Frame, Result, Shape, Size};
+
+/// What to do, and how.
+#[derive(Debug)]
+pub struct Options {
+    /// The method with its options.
+    pub method: Box<dyn Method>,
+    /// The schedule by name; the method's choice when none.
+    pub schedule: Option<String>,
+    /// How much of the change is applied: 0 gives the input back, 1 the result.
+    pub strength: f32,
+    /// Longest side of a tile, when memory is short; by the device's limits when none.
+    pub tile: Option<usize>,
+}
+
+impl Options {
+    /// Options for a method.
+    pub fn new(method: impl Method + 'static) -> Self {
+        Self::of(Box::new(method))
+    }
+
+    /// Options for a method in a box.
+    pub fn of(method: Box<dyn Method>) -> Self {
+        Self {
+            method,
+            schedule: None,
+            strength: 1.0,
+            tile: None,
+        }
+    }
+}
+
+impl Clone for Options {
+    fn clone(&self) -> Self {
+        Self {
+            method: self.method.boxed(),
+            schedule: self.schedule.clone(),
+            strength: self.strength,
+            tile: self.tile,
+        }
+    }
+}
+
+/// Runs a method on one frame, on the device that `auto` gives.
+///
+/// ```
+/// use limpid::{method::Gaussian, Frame, Image, Options};
+/// let frame = Frame::new(Image::from_fn(16, 16, 3, |x, y, _| ((x ^ y) & 1) as f32))?;
+/// let out = limpid::denoise(&frame, &Options::new(Gaussian { radius: 4, sigma: Some(2.0) }))?;
+/// assert!((out.color()?.get(8, 8, 0) - 0.5).abs() < 0.01);
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn denoise(frame: &Frame, options: &Options) -> Result<Frame> {
+    denoise_on(&Device::open("auto")?, frame, options, &Watch::default())
+}
+
+/// Runs a method on one frame on a given device: fills missing samples, lets the method look at the frame, makes a
+/// denoiser and runs it once.
+pub fn denoise_on(
+    device: &Device,
+    frame: &Frame,
+    options: &Options,
+    watch: &Watch,
+) -> Result<Frame> {
+    let mended = frame.mend()?;
+    for (layer, count) in &mended.missing {
+        log::warn!(
+            "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
+        );
+    }
+    let mut options = options.clone();
+    options.method.prepare(&mended.frame)?;
+    let mut denoiser = Denoiser::new(device, &mended.frame.shape(), &options)?;
+    denoiser.run_watched(&mended.frame, watch)
+}
+
+/// A method made ready for frames of one shape: commit once, run many. History between frames lives here.
+#[derive(Debug)]
+pub struct Denoiser {
+    runner: Runner,
+    tiles: Option<Tiles>,
+    schedule: Schedule,
+    strength: f32,
+    size: Size,
+}
+
+#[derive(Debug)]
+enum Runner {
+    Cpu(CpuRunner),
+    #[cfg(feature = "gpu")]
+    Gpu(GpuRunner),
+}
+
+impl Denoiser {
+    /// Plans, compiles and takes memory for frames of this shape.
+    pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
+        if !(0.0..=1.0).contains(&options.strength) {
+            return Err(Error::input(format!(
+                "--strength {}: expected 0 … 1",
+                options.strength
+            )));
+        }
+        let method = options.method.as_ref();
+        let schedule = match &options.schedule {
+            Some(name) => method::schedule(method, device.backend(), name)?,
+            None => method
+                .schedules(device.backend())
+                .into_iter()
+                .next()
+                .ok_or_else(|| {
+                    Error::unsupported(format!(
+                        "{} has no schedule for {}",
+                        method.name(),
+                        device.name()
+                    ))
+                })?,
+        };
+        let whole = method.plan(shape, &schedule)?;
+        let fits = |plan: &Plan| fits(device, plan);
+        let small = |size: Size| {
+            options
+                .tile
+                .is_none_or(|t| size.width.max(size.height) <= t)
+        };
+        let (plan, tiles) = if fits(&whole) && small(shape.size) {
+            (whole, None)
+        } else {
+            let tiles = whole.reach().and_then(|reach| {
+                let plan = |size| method.plan(&shape.resized(size), &schedule);
+                let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p));
+                Tiles::new(shape.size, reach, whole.align, ok)
+            });
+            let tiles = tiles.ok_or_else(|| {
+                Error::unsupported(format!(
+                    "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
+                    whole.title, shape.size
+                ))
+            })?;
+            (
+                method.plan(&shape.resized(tiles.read), &schedule)?,
+                Some(tiles),
+            )
+        };
+        let runner = match device {
+            Device::Cpu(cpu) => Runner::Cpu(CpuRunner::new(cpu, plan)?),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Runner::Gpu(GpuRunner::new(gpu, plan)?),
+        };
+        Ok(Self {
+            runner,
+            tiles,
+            schedule,
+            strength: options.strength,
+            size: shape.size,
+        })
+    }
+
+    /// Runs on a frame without missing samples.
+    pub fn run(&mut self, frame: &Frame) -> Result<Frame> {
+        self.run_watched(frame, &Watch::default())
+    }
+
+    /// Runs on a frame, with progress and cancel.
+    pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        if frame.size() != self.size {
+            return Err(Error::input(format!(
+                "the frame is {}, the denoiser was made for {}",
+                frame.size(),
+                self.size
+            )));
+        }
+        let mut out = exec::outputs(self.plan(), frame.size())?;
+        match self.tiles.clone() {
+            None => self.runner.run(frame, &mut out, watch)?,
+            Some(tiles) => {
+                let mut part = exec::outputs(self.plan(), tiles.read)?;
+                let all = tiles.all();
+                for (i, tile) in all.iter().enumerate() {
+                    let share = |i: usize| i as f32 / all.len() as f32;
+                    let read = frame.crop(tile.x, tile.y, tiles.read);
+                    self.runner
+                        .run(&read, &mut part, &watch.part(share(i), share(i + 1)))?;
+                    for (layer, made) in part.layers() {
+                        if let Some(into) = out.get_mut(layer.clone()) {
+                            Tiles::paste(tile, made, into);
+                        }
+                    }
+                }
+            }
+        }
+        if self.strength < 1.0 {
+            blend(frame, &mut out, self.strength);
+        }
+        Ok(out)
+    }
+
+    /// Forgets history: the next frame is a first one.
+    pub fn reset(&mut self) {
+        match &mut self.runner {
+            Runner::Cpu(runner) => runner.reset(),
+            #[cfg(feature = "gpu")]
+            Runner::Gpu(runner) => runner.reset(),
+        }
+    }
+
+    /// The plan that runs, of a tile when there are tiles.
+    pub fn plan(&self) -> &Plan {
+        match &self.runner {
+            Runner::Cpu(runner) => runner.plan(),
+            #[cfg(feature = "gpu")]
+            Runner::Gpu(runner) => runner.plan(),
+        }
+    }
+
+    /// The schedule that was chosen.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Number of tiles per frame.
+    pub fn tile_count(&self) -> usize {
+        self.tiles.as_ref().map_or(1, |t| t.all().len())
+    }
+
+    /// Time of each pass in the last run.
+    pub fn times(&self) -> &[PassTime] {
+        match &self.runner {
+            Runner::Cpu(runner) => runner.times(),
+            #[cfg(feature = "gpu")]
+            Runner::Gpu(runner) => runner.times(),
+        }
+    }
+}
+
+impl Runner {
+    fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
+        match self {
+            Self::Cpu(runner) => runner.run(input, output, watch),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(runner) => runner.run(input, output, watch),
+        }
+    }
+}
+
+/// Whether a plan fits the device's limits.
+fn fits(device: &Device, plan: &Plan) -> bool {
+    match device {
+        Device::Cpu(_) => true,
+        #[cfg(feature = "gpu")]
+        Device::Gpu(gpu) => {
+            let target = gpu.target();
+            plan.slots.iter().all(|s| {
+                s.bytes() as u64 <= target.binding_bytes
+                    && s.size.width.max(s.size.height) <= target.texture_side as usize
+            })
+        }
+    }
+}
+
+/// `in + strength * (out - in)`, for the layers that both have.
+fn blend(input: &Frame, out: &mut Frame, strength: f32) {
+    for (layer, before) in input.layers() {
+        if let Some(after) = out
+            .get_mut(layer.clone())
+            .filter(|a| a.channels() == before.channels())
+        {
+            for (a, b) in after.data_mut().iter_mut().zip(before.data()) {
+                *a = b + strength * (*a - b);
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Devices by name.
+
+use crate::exec::cpu::Cpu;
+#[cfg(feature = "gpu")]
+use crate::exec::gpu::{Adapter, Gpu};
+use crate::method::Backend;
+use crate::{DeviceFault, Error, Result};
+
+/// What runs plans: the CPU or a GPU.
+///
+/// ```
+/// use limpid::Device;
+/// let device = Device::open("cpu")?;
+/// assert_eq!(device.backend().to_string(), "cpu");
+/// assert!(Device::open("gpu:no such card").is_err());
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub enum Device {
+    /// Threads and SIMD.
+    Cpu(Cpu),
+    /// A GPU.
+    #[cfg(feature = "gpu")]
+    Gpu(Gpu),
+}
+
+impl Device {
+    /// Opens `cpu`, `gpu` (the best), `gpu:NAME` (part of its name), `gpu:INDEX`, or `auto`.
+    ///
+    /// `auto` takes a real GPU, else the CPU, and never a program that plays a GPU. A device that was asked for and is
+    /// not there is an error.
+    pub fn open(name: &str) -> Result<Self> {
+        Self::open_with(name, None, cfg!(debug_assertions))
+    }
+
+    /// Opens a device with a number of threads for the CPU; `checked` keeps runtime checks in shaders.
+    pub fn open_with(name: &str, threads: Option<usize>, checked: bool) -> Result<Self> {
+        if name == "cpu" {
+            return Ok(Self::Cpu(Cpu::new(threads)?));
+        }
+        let wanted = match name.split_once(':') {
+            Some(("gpu", which)) => Some(which),
+            None if name == "gpu" => Some(""),
+            None if name == "auto" => None,
+            _ => {
+                return Err(Error::unknown(
+                    "device",
+                    name,
+                    ["auto", "cpu", "gpu", "gpu:NAME", "gpu:INDEX"],
+                ));
+            }
+        };
+        open_gpu(wanted, threads, checked)
+    }
+
+    /// What kind it is.
+    pub fn backend(&self) -> Backend {
+        match self {
+            Self::Cpu(_) => Backend::Cpu,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => Backend::Gpu,
+        }
+    }
+
+    /// Its name for people.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => format!("cpu ({} threads, {})", cpu.threads(), cpu.level_name()),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.name().to_owned(),
+        }
+    }
+
+    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, software ones too,
+    /// with runtime checks in shaders. No GPU at all is an error, so that its tests cannot be skipped unseen.
+    pub fn all_for_tests() -> Result<Vec<Self>> {
+        let mut devices = Vec::new();
+        for (i, (_, level)) in Cpu::levels().into_iter().enumerate() {
+            devices.push(Self::Cpu(
+                Cpu::with_level(Some(i % 3 + 1), level)?.with_band([3, 16, 7, 64][i % 4]),
+            ));
+        }
+        #[cfg(feature = "gpu")]
+        devices.push(open_gpu(Some(""), None, true)?);
+        Ok(devices)
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Result<Device> {
+    let all = Adapter::all();
+    let found = match wanted {
+        None => match all.iter().find(|a| !a.software) {
+            Some(adapter) => Some(adapter),
+            None => return Ok(Device::Cpu(Cpu::new(threads)?)),
+        },
+        Some("") => all.first(),
+        Some(which) => match which.parse::<usize>() {
+            Ok(index) => all.get(index),
+            Err(_) => all
+                .iter()
+                .find(|a| a.info.name.to_lowercase().contains(&which.to_lowercase())),
+        },
+    };
+    match found {
+        Some(adapter) => Ok(Device::Gpu(adapter.open(checked)?)),
+        None => {
+            let names: Vec<&str> = all.iter().map(|a| a.info.name.as_str()).collect();
+            let have = if names.is_empty() {
+                "This machine has no Vulkan, Metal or DirectX 12 driver; use --device cpu, or install one (on Debian \
+                 and Ubuntu: apt-get install mesa-vulkan-drivers)"
+                    .to_owned()
+            } else {
+                format!("This machine has: {}", names.join(", "))
+            };
+            let name = wanted
+                .filter(|w| !w.is_empty())
+                .map_or("gpu".to_owned(), |w| format!("gpu:{w}"));
+            Err(Error::device(name, DeviceFault::Absent(have)))
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn open_gpu(wanted: Option<&str>, threads: Option<usize>, _checked: bool) -> Result<Device> {
+    match wanted {
+        None => Ok(Device::Cpu(Cpu::new(threads)?)),
+        Some(_) => Err(Error::device(
+            "gpu",
+            DeviceFault::Absent("This build has no GPU support".into()),
+        )),
+    }
+}

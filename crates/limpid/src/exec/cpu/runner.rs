@@ -1,0 +1,329 @@
+//! A plan made ready for the CPU.
+
+use super::Cpu;
+use crate::exec::{PassTime, Watch};
+use crate::kernel::{Job, Scope, View, ViewMut};
+use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
+use crate::{Error, Frame, Image, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// A plan with its memory: build once, run many times.
+#[derive(Debug)]
+pub struct CpuRunner {
+    cpu: Cpu,
+    plan: Plan,
+    /// Shared buffers of transient slots, then one for each history slot.
+    buffers: Vec<Vec<f32>>,
+    /// For each slot, its buffer.
+    place: Vec<Option<usize>>,
+    /// One piece of scratch memory per thread.
+    scratch: Vec<Mutex<Vec<f32>>>,
+    times: Vec<PassTime>,
+}
+
+impl CpuRunner {
+    /// Checks the plan and takes its memory.
+    pub fn new(cpu: &Cpu, plan: Plan) -> Result<Self> {
+        plan.check()?;
+        let memory = plan.memory();
+        let (mut place, mut words) = (memory.place, memory.buffers);
+        for (i, slot) in plan.slots.iter().enumerate() {
+            // Textures are a matter of the GPU; here every transient slot is plain memory.
+            if slot.role == Role::History || (slot.role == Role::Transient && place[i].is_none()) {
+                place[i] = Some(words.len());
+                words.push(slot.words());
+            }
+        }
+        let scratch = plan
+            .passes()
+            .iter()
+            .map(|p| scratch_words(&plan, p))
+            .max()
+            .unwrap_or(0);
+        let times = plan.passes().iter().map(|p| time_zero(p)).collect();
+        Ok(Self {
+            cpu: cpu.clone(),
+            buffers: words.into_iter().map(|n| vec![0.0; n]).collect(),
+            place,
+            scratch: (0..cpu.threads())
+                .map(|_| Mutex::new(vec![0.0; scratch]))
+                .collect(),
+            plan,
+            times,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Time of each pass in the last run.
+    pub fn times(&self) -> &[PassTime] {
+        &self.times
+    }
+
+    /// Forgets history: the next run is a first one.
+    pub fn reset(&mut self) {
+        for (slot, place) in self.plan.slots.iter().zip(&self.place) {
+            if let (Role::History, Some(at)) = (&slot.role, place) {
+                self.buffers[*at].fill(0.0);
+            }
+        }
+    }
+
+    /// Runs the plan on a frame; the outputs must be there and have the right size.
+    pub fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
+        self.check_frames(input, output)?;
+        for time in &mut self.times {
+            time.time = Default::default();
+        }
+        let steps = std::mem::take(&mut self.plan.steps);
+        let total = steps.len().max(1) as f32;
+        let mut number = 0;
+        let mut result = Ok(());
+        for (i, step) in steps.iter().enumerate() {
+            result = watch
+                .go_on()
+                .and_then(|()| self.step(step, input, output, watch, &mut number));
+            if result.is_err() {
+                break;
+            }
+            watch.done((i + 1) as f32 / total);
+        }
+        self.plan.steps = steps;
+        result.and_then(|()| watch.go_on())
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Frame,
+        output: &mut Frame,
+        watch: &Watch,
+        number: &mut usize,
+    ) -> Result<()> {
+        match step {
+            Step::Pass(pass) => {
+                let start = Instant::now();
+                self.pass(pass, input, output, watch);
+                self.times[*number].time += start.elapsed();
+                *number += 1;
+            }
+            Step::Repeat { steps, most, until } => {
+                let first = *number;
+                for round in 0..*most {
+                    watch.go_on()?;
+                    *number = first;
+                    for step in steps {
+                        self.step(step, input, output, watch, number)?;
+                    }
+                    if let Some(u) = until
+                        && (round + 1) % u.every.max(1) == 0
+                        && self
+                            .read(u.slot, input, output)
+                            .first()
+                            .is_some_and(|v| *v <= u.at_most)
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All layers must be there with the sizes the plan was made for.
+    fn check_frames(&self, input: &Frame, output: &Frame) -> Result<()> {
+        for slot in &self.plan.slots {
+            let image = match &slot.role {
+                Role::Input(layer) => input.require(layer.clone())?,
+                Role::Output(layer) => output.require(layer.clone())?,
+                Role::Transient | Role::History => continue,
+            };
+            if image.data().len() != slot.words() {
+                return Err(Error::input(format!(
+                    "'{}' has {} values, the plan was made for {}",
+                    slot.name,
+                    image.data().len(),
+                    slot.words()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn read<'a>(&'a self, id: SlotId, input: &'a Frame, output: &'a Frame) -> &'a [f32] {
+        let slot = self.plan.at(id);
+        let data = match (&slot.role, self.place[id.0]) {
+            (Role::Input(layer), _) => input.get(layer.clone()).map(Image::data),
+            (Role::Output(layer), _) => output.get(layer.clone()).map(Image::data),
+            (_, Some(at)) => Some(&self.buffers[at][..]),
+            (_, None) => None,
+        };
+        &data.unwrap_or_default()[..slot.words()]
+    }
+
+    fn pass(&mut self, pass: &Pass, input: &Frame, output: &mut Frame, watch: &Watch) {
+        // Written slots are taken out of their homes while the pass runs, so that the rest can be borrowed.
+        let mut taken: Vec<Vec<f32>> = pass
+            .writes
+            .iter()
+            .map(|id| self.take(*id, output))
+            .collect();
+        self.run_bands(pass, input, output, &mut taken, watch);
+        for (id, data) in pass.writes.iter().zip(taken) {
+            self.give_back(*id, output, data);
+        }
+    }
+
+    fn take(&mut self, id: SlotId, output: &mut Frame) -> Vec<f32> {
+        match (&self.plan.at(id).role, self.place[id.0]) {
+            (Role::Output(layer), _) => output
+                .get_mut(layer.clone())
+                .map(Image::take_data)
+                .unwrap_or_default(),
+            (_, Some(at)) => std::mem::take(&mut self.buffers[at]),
+            (_, None) => Vec::new(),
+        }
+    }
+
+    fn give_back(&mut self, id: SlotId, output: &mut Frame, data: Vec<f32>) {
+        match (&self.plan.at(id).role, self.place[id.0]) {
+            (Role::Output(layer), _) => {
+                if let Some(image) = output.get_mut(layer.clone()) {
+                    image.put_data(data);
+                }
+            }
+            (_, Some(at)) => self.buffers[at] = data,
+            (_, None) => {}
+        }
+    }
+
+    fn run_bands(
+        &self,
+        pass: &Pass,
+        input: &Frame,
+        output: &Frame,
+        taken: &mut [Vec<f32>],
+        watch: &Watch,
+    ) {
+        let scope = pass.kernel.contract().scope;
+        let reads: Vec<(&Slot, &[f32])> = pass
+            .reads
+            .iter()
+            .map(|id| (self.plan.at(*id), self.read(*id, input, output)))
+            .collect();
+        let writes: Vec<&Slot> = pass.writes.iter().map(|id| self.plan.at(*id)).collect();
+        let height = writes[0].size.height;
+        let band = match scope {
+            Scope::Whole => height,
+            // Four bands per thread even out the load; fewer rows than 8 would mostly recompute halos.
+            _ => self
+                .cpu
+                .band
+                .unwrap_or_else(|| height.div_ceil(4 * self.cpu.threads()).max(8)),
+        };
+        let bands = cut(&writes, taken, band);
+        let run = |(rows, writes): (Range<usize>, Vec<ViewMut<'_>>)| {
+            if watch.stopped() {
+                return;
+            }
+            let reads = reads.iter().map(|(s, data)| {
+                View::new(
+                    data,
+                    s.size,
+                    s.element.words(),
+                    visible(scope, &rows, s, height),
+                )
+            });
+            let thread = rayon::current_thread_index().unwrap_or(0);
+            let mut own = self.scratch[thread].try_lock();
+            let mut spare = Vec::new();
+            let scratch = match &mut own {
+                Ok(own) => &mut own[..],
+                // A body that runs nested tasks may be interrupted by another band on its own thread.
+                Err(_) => {
+                    spare.resize(scratch_words(&self.plan, pass), 0.0);
+                    &mut spare[..]
+                }
+            };
+            let (level, reads) = (self.cpu.level, reads.collect());
+            pass.kernel.cpu(&mut Job {
+                level,
+                rows,
+                reads,
+                writes,
+                scratch,
+            });
+        };
+        self.cpu.pool.install(|| match scope {
+            Scope::Whole => bands.into_iter().for_each(run),
+            _ => bands.into_par_iter().for_each(run),
+        });
+    }
+}
+
+/// Rows of a read slot that a band may look at.
+fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Range<usize> {
+    match scope {
+        Scope::Rows { halo } if slot.size.height == height => {
+            rows.start.saturating_sub(halo)..(rows.end + halo).min(height)
+        }
+        _ => 0..slot.size.height,
+    }
+}
+
+/// Cuts the written slots into bands of `rows` rows. Slots of other heights are cut only when nothing is cut.
+fn cut<'a>(
+    slots: &[&Slot],
+    data: &'a mut [Vec<f32>],
+    rows: usize,
+) -> Vec<(Range<usize>, Vec<ViewMut<'a>>)> {
+    let height = slots[0].size.height;
+    let count = height.div_ceil(rows.max(1)).max(1);
+    let mut bands: Vec<(Range<usize>, Vec<ViewMut<'a>>)> = (0..count)
+        .map(|i| (i * rows..((i + 1) * rows).min(height), Vec::new()))
+        .collect();
+    for (slot, data) in slots.iter().zip(data) {
+        let row = slot.size.width * slot.element.words();
+        let mut parts: Vec<Vec<&'a mut [f32]>> = (0..count).map(|_| Vec::new()).collect();
+        for plane in data[..slot.words()].chunks_mut((row * slot.size.height).max(1)) {
+            let cut = if count == 1 {
+                plane.len().max(1)
+            } else {
+                rows * row
+            };
+            for (part, chunk) in parts.iter_mut().zip(plane.chunks_mut(cut)) {
+                part.push(chunk);
+            }
+        }
+        for ((range, views), part) in bands.iter_mut().zip(parts) {
+            views.push(ViewMut::new(
+                part,
+                slot.size,
+                slot.element.words(),
+                range.start,
+            ));
+        }
+    }
+    bands
+}
+
+fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
+    pass.kernel.scratch(
+        pass.writes
+            .first()
+            .map_or(plan.size, |id| plan.at(*id).size),
+    )
+}
+
+fn time_zero(pass: &Pass) -> PassTime {
+    PassTime {
+        name: pass.kernel.name().to_owned(),
+        time: Default::default(),
+    }
+}

@@ -1,0 +1,231 @@
+//! Adapters and devices.
+
+use super::pipeline::Pipelines;
+use crate::kernel::Target;
+use crate::{DeviceFault, Error, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A GPU that could be opened.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    /// Its place in the list.
+    pub index: usize,
+    /// Name, driver, kind.
+    pub info: wgpu::AdapterInfo,
+    /// What kernels may use.
+    pub target: Target,
+    /// Whether it is a program that plays a GPU: slower than the CPU plans, and never chosen by `auto`.
+    pub software: bool,
+    /// Whether passes can be timed on the device.
+    pub timestamps: bool,
+    inner: wgpu::Adapter,
+}
+
+impl Adapter {
+    /// All adapters of this machine, real ones first.
+    pub fn all() -> Vec<Self> {
+        let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
+        desc.backends = wgpu::Backends::PRIMARY;
+        let instance = wgpu::Instance::new(desc);
+        let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+        found.sort_by_key(|a| match a.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        });
+        found
+            .into_iter()
+            .enumerate()
+            .map(|(index, inner)| {
+                let info = inner.get_info();
+                Self {
+                    index,
+                    target: target(&inner, &inner.limits(), inner.features()),
+                    software: info.device_type == wgpu::DeviceType::Cpu,
+                    timestamps: inner.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+                    info,
+                    inner,
+                }
+            })
+            .collect()
+    }
+
+    /// Opens it with all its limits. `checked` keeps the runtime checks in shaders, for tests.
+    pub fn open(&self, checked: bool) -> Result<Gpu> {
+        let features = self.inner.features() & wanted();
+        let limits = self.inner.limits();
+        let desc = wgpu::DeviceDescriptor {
+            label: Some("limpid"),
+            required_features: features,
+            required_limits: limits.clone(),
+            ..Default::default()
+        };
+        let name = &self.info.name;
+        let opened = pollster::block_on(self.inner.request_device(&desc));
+        let (device, queue) = opened.map_err(|e| {
+            Error::device(name, DeviceFault::Refused(format!("cannot be opened: {e}")))
+        })?;
+        let mut gpu = Gpu::from_wgpu(&self.inner, device, queue);
+        if let Some(inner) = Arc::get_mut(&mut gpu.0) {
+            inner.checked = checked;
+        }
+        // Wgpu's default is to panic on such errors; here they are gathered and become errors of the call at hand.
+        let faults = gpu.0.faults.clone();
+        gpu.0
+            .device
+            .on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+                locked(&faults).get_or_insert(fault(error));
+            }));
+        let faults = gpu.0.faults.clone();
+        gpu.0
+            .device
+            .set_device_lost_callback(move |reason, message| {
+                if reason != wgpu::DeviceLostReason::Destroyed {
+                    *locked(&faults) = Some(DeviceFault::Lost(message));
+                }
+            });
+        Ok(gpu)
+    }
+}
+
+/// Features that kernels use where they are there.
+fn wanted() -> wgpu::Features {
+    wgpu::Features::SUBGROUP
+        | wgpu::Features::SHADER_F16
+        | wgpu::Features::TIMESTAMP_QUERY
+        | wgpu::Features::FLOAT32_FILTERABLE
+}
+
+fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Features) -> Target {
+    let info = adapter.get_info();
+    Target {
+        invocations: limits.max_compute_invocations_per_workgroup,
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        groups: limits.max_compute_workgroups_per_dimension,
+        binding_bytes: limits
+            .max_storage_buffer_binding_size
+            .min(limits.max_buffer_size),
+        texture_side: limits.max_texture_dimension_2d,
+        subgroup: features
+            .contains(wgpu::Features::SUBGROUP)
+            .then_some((info.subgroup_min_size, info.subgroup_max_size)),
+        f16: features.contains(wgpu::Features::SHADER_F16),
+        filter_f32: features.contains(wgpu::Features::FLOAT32_FILTERABLE),
+    }
+}
+
+/// An open GPU with its store of pipelines. Copies share both.
+#[derive(Debug, Clone)]
+pub struct Gpu(pub(super) Arc<Inner>);
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) info: wgpu::AdapterInfo,
+    pub(super) target: Target,
+    pub(super) timestamps: bool,
+    pub(super) checked: bool,
+    pub(super) pipelines: Mutex<Pipelines>,
+    faults: Arc<Mutex<Option<DeviceFault>>>,
+}
+
+impl Gpu {
+    /// A device that somebody else made, an engine say. Its features and limits are used as they are.
+    pub fn from_wgpu(adapter: &wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let (limits, features) = (device.limits(), device.features());
+        Self(Arc::new(Inner {
+            info: adapter.get_info(),
+            target: target(adapter, &limits, features),
+            timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
+            checked: false,
+            pipelines: Mutex::default(),
+            faults: Arc::default(),
+            device,
+            queue,
+        }))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.info.name
+    }
+
+    /// What kernels may use.
+    pub fn target(&self) -> Target {
+        self.0.target
+    }
+
+    /// The wgpu device.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.0.device
+    }
+
+    /// The wgpu queue.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.0.queue
+    }
+
+    /// Whether passes can be timed on the device.
+    pub fn timestamps(&self) -> bool {
+        self.0.timestamps
+    }
+
+    /// Number of pipelines built so far.
+    pub fn pipelines_built(&self) -> usize {
+        locked(&self.0.pipelines).built()
+    }
+
+    /// Runs `work`, turning whatever the driver says about it into a typed error.
+    pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let memory = self
+            .0
+            .device
+            .push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = self.0.device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = self
+            .0
+            .device
+            .push_error_scope(wgpu::ErrorFilter::Validation);
+        let result = work();
+        let mut found = None;
+        for scope in [validation, internal, memory] {
+            if let Some(error) = pollster::block_on(scope.pop()) {
+                found = Some(fault(error));
+            }
+        }
+        match found.or_else(|| locked(&self.0.faults).take()) {
+            Some(fault) => Err(Error::device(self.name(), fault)),
+            None => result,
+        }
+    }
+
+    /// Waits until all submitted work is done.
+    pub(super) fn wait(&self) -> Result<()> {
+        let polled = self.0.device.poll(wgpu::PollType::wait_indefinitely());
+        if let Some(fault) = locked(&self.0.faults).take() {
+            return Err(Error::device(self.name(), fault));
+        }
+        polled
+            .map(drop)
+            .map_err(|e| Error::device(self.name(), DeviceFault::Lost(e.to_string())))
+    }
+}
+
+fn fault(error: wgpu::Error) -> DeviceFault {
+    match error {
+        wgpu::Error::OutOfMemory { .. } => {
+            DeviceFault::OutOfMemory("Try smaller tiles with --tile, or --device cpu".into())
+        }
+        wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+            DeviceFault::Refused(description)
+        }
+    }
+}
+
+/// The lock's content, also when another thread panicked while holding it: all that is kept there stays valid.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

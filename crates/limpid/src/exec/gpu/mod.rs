@@ -1,0 +1,15 @@
+//! Runs plans on a GPU through wgpu.
+//!
+//! [`Gpu`] is a device with its store of pipelines; [`Recorder`] makes a plan ready for anybody's command encoder;
+//! [`GpuRunner`] adds transfers to and from images.
+
+mod device;
+mod pipeline;
+mod record;
+mod resource;
+mod runner;
+
+pub use device::{Adapter, Gpu};
+pub use record::{Bindings, Recorder};
+pub use resource::Resource;
+pub use runner::GpuRunner;

@@ -1,0 +1,363 @@
+//! A plan made ready for somebody else's command encoder.
+
+use super::Gpu;
+use super::pipeline::{Bind, Kind, Pipeline};
+use super::resource::{self, Resource};
+use crate::kernel::{Site, Stage};
+use crate::plan::{Home, Pass, Plan, Role, SlotId, Step, Until};
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// A plan with its pipelines and its transient and history memory.
+///
+/// Building compiles and allocates; [`Recorder::record`] does neither, nor does it submit or wait.
+#[derive(Debug)]
+pub struct Recorder {
+    gpu: Gpu,
+    plan: Plan,
+    pub(super) nodes: Vec<Node>,
+    /// Memory of transient and history slots; none for inputs and outputs.
+    own: Vec<Option<Resource>>,
+    params: wgpu::Buffer,
+    sampler: wgpu::Sampler,
+}
+
+/// A step, ready to be recorded.
+#[derive(Debug)]
+pub(super) enum Node {
+    Pass(Ready),
+    Repeat {
+        nodes: Vec<Node>,
+        most: usize,
+        until: Option<Until>,
+    },
+}
+
+/// A pass with its pipeline.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// Its place among all passes.
+    pub(super) number: usize,
+    pub(super) name: &'static str,
+    pipeline: Arc<Pipeline>,
+    slots: Vec<SlotId>,
+    targets: Vec<SlotId>,
+    params: (u64, u64),
+    stage: Stage,
+}
+
+/// A recorder's passes bound to given inputs and outputs: made once, recorded many times.
+#[derive(Debug)]
+pub struct Bindings {
+    groups: Vec<wgpu::BindGroup>,
+    targets: Vec<Vec<wgpu::TextureView>>,
+}
+
+impl Recorder {
+    /// Compiles the plan's shaders and takes its memory.
+    pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
+        plan.check()?;
+        let target = gpu.target();
+        for slot in &plan.slots {
+            if slot.home == Home::Buffer && slot.bytes() as u64 > target.binding_bytes {
+                return Err(Error::unsupported(format!(
+                    "slot '{}' needs {} bytes, {} binds at most {}; run in tiles",
+                    slot.name,
+                    slot.bytes(),
+                    gpu.name(),
+                    target.binding_bytes
+                )));
+            }
+            if slot.home != Home::Buffer
+                && (slot.planes != 1 || matches!(slot.role, Role::Input(_) | Role::Output(_)))
+            {
+                return Err(Error::unsupported(format!(
+                    "slot '{}': textures are transient or history, with one plane",
+                    slot.name
+                )));
+            }
+        }
+        let mut uniforms = Vec::new();
+        let mut number = 0;
+        let nodes = prepare(gpu, &plan, &plan.steps, &mut uniforms, &mut number)?;
+        let own = gpu.guarded(|| Ok(memory(gpu, &plan)))?;
+        let params = gpu.guarded(|| {
+            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("params"),
+                size: (uniforms.len() as u64).max(16),
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            gpu.queue().write_buffer(&buffer, 0, &uniforms);
+            Ok(buffer)
+        })?;
+        let sampler = gpu.device().create_sampler(&wgpu::SamplerDescriptor {
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            ..Default::default()
+        });
+        Ok(Self {
+            gpu: gpu.clone(),
+            plan,
+            nodes,
+            own,
+            params,
+            sampler,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The memory of a transient or history slot.
+    pub fn resource(&self, id: SlotId) -> Option<&Resource> {
+        self.own.get(id.0).and_then(Option::as_ref)
+    }
+
+    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot.
+    pub fn bind(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
+        let mut all = Vec::with_capacity(self.own.len());
+        for (i, own) in self.own.iter().enumerate() {
+            let missing = || {
+                Error::input(format!(
+                    "no memory was given for '{}'",
+                    self.plan.slots[i].name
+                ))
+            };
+            all.push(match own {
+                Some(resource) => resource.clone(),
+                None => outside(SlotId(i)).ok_or_else(missing)?,
+            });
+        }
+        let mut passes = Vec::new();
+        flatten(&self.nodes, &mut passes);
+        self.gpu.guarded(|| {
+            let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
+            let targets = passes.iter().map(|ready| views(ready, &all)).collect();
+            Ok(Bindings { groups, targets })
+        })
+    }
+
+    fn group(&self, ready: &Ready, all: &[Resource]) -> wgpu::BindGroup {
+        let mut slots = ready.slots.iter();
+        let mut entries = Vec::with_capacity(ready.pipeline.binds.len());
+        for (binding, bind) in &ready.pipeline.binds {
+            let resource = match bind {
+                Bind::Uniform => wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &self.params,
+                    offset: ready.params.0,
+                    size: std::num::NonZeroU64::new(ready.params.1),
+                }),
+                Bind::Sampler => wgpu::BindingResource::Sampler(&self.sampler),
+                _ => match slots.next() {
+                    Some(id) => all[id.0].binding(),
+                    None => continue,
+                },
+            };
+            entries.push(wgpu::BindGroupEntry {
+                binding: *binding,
+                resource,
+            });
+        }
+        self.gpu
+            .device()
+            .create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(ready.name),
+                layout: &ready.pipeline.layout,
+                entries: &entries,
+            })
+    }
+
+    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
+        self.record_nodes(&self.nodes, encoder, bindings);
+    }
+
+    pub(super) fn record_nodes(
+        &self,
+        nodes: &[Node],
+        encoder: &mut wgpu::CommandEncoder,
+        bindings: &Bindings,
+    ) {
+        for node in nodes {
+            match node {
+                Node::Pass(ready) => self.record_pass(ready, encoder, bindings, None),
+                Node::Repeat { nodes, most, .. } => {
+                    for _ in 0..*most {
+                        self.record_nodes(nodes, encoder, bindings);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Records one pass, with timestamps at its begin and end when a query set is given.
+    pub(super) fn record_pass(
+        &self,
+        ready: &Ready,
+        encoder: &mut wgpu::CommandEncoder,
+        bindings: &Bindings,
+        timer: Option<&wgpu::QuerySet>,
+    ) {
+        let group = &bindings.groups[ready.number];
+        let first = 2 * ready.number as u32;
+        match (&ready.pipeline.kind, ready.stage) {
+            (Kind::Compute(pipeline), Stage::Compute { groups: [x, y, z] }) => {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                    label: Some(ready.name),
+                    timestamp_writes: timer.map(|query_set| wgpu::ComputePassTimestampWrites {
+                        query_set,
+                        beginning_of_pass_write_index: Some(first),
+                        end_of_pass_write_index: Some(first + 1),
+                    }),
+                });
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, group, &[]);
+                pass.dispatch_workgroups(x, y, z);
+            }
+            (Kind::Fragment(pipeline), _) => {
+                let attachments: Vec<_> = bindings.targets[ready.number]
+                    .iter()
+                    .map(attachment)
+                    .collect();
+                let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some(ready.name),
+                    color_attachments: &attachments,
+                    timestamp_writes: timer.map(|query_set| wgpu::RenderPassTimestampWrites {
+                        query_set,
+                        beginning_of_pass_write_index: Some(first),
+                        end_of_pass_write_index: Some(first + 1),
+                    }),
+                    ..Default::default()
+                });
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, group, &[]);
+                pass.draw(0..3, 0..1);
+            }
+            (Kind::Compute(_), Stage::Fragment) => {}
+        }
+    }
+
+    /// Forgets history: clears its buffers in the given encoder.
+    pub fn reset(&self, encoder: &mut wgpu::CommandEncoder) {
+        for (slot, own) in self.plan.slots.iter().zip(&self.own) {
+            if let (Role::History, Some(Resource::Buffer(buffer))) = (&slot.role, own) {
+                encoder.clear_buffer(buffer, 0, None);
+            }
+        }
+    }
+}
+
+fn attachment(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
+    Some(wgpu::RenderPassColorAttachment {
+        view,
+        depth_slice: None,
+        resolve_target: None,
+        ops: wgpu::Operations {
+            load: wgpu::LoadOp::Load,
+            store: wgpu::StoreOp::Store,
+        },
+    })
+}
+
+fn views(ready: &Ready, all: &[Resource]) -> Vec<wgpu::TextureView> {
+    let view = |id: &SlotId| match &all[id.0] {
+        Resource::Texture(view) => Some(view.clone()),
+        Resource::Buffer(_) => None,
+    };
+    ready.targets.iter().filter_map(view).collect()
+}
+
+fn flatten<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
+    for node in nodes {
+        match node {
+            Node::Pass(ready) => into.push(ready),
+            Node::Repeat { nodes, .. } => flatten(nodes, into),
+        }
+    }
+}
+
+fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
+    let memory = plan.memory();
+    let shared: Vec<wgpu::Buffer> = memory
+        .buffers
+        .iter()
+        .map(|words| resource::buffer(gpu, "transient", 4 * words))
+        .collect();
+    let home = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
+        (Role::Input(_) | Role::Output(_), _) => None,
+        (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
+        (_, None) => Some(Resource::new(gpu, slot)),
+    };
+    plan.slots.iter().zip(&memory.place).map(home).collect()
+}
+
+fn prepare(
+    gpu: &Gpu,
+    plan: &Plan,
+    steps: &[Step],
+    uniforms: &mut Vec<u8>,
+    number: &mut usize,
+) -> Result<Vec<Node>> {
+    let mut nodes = Vec::with_capacity(steps.len());
+    for step in steps {
+        nodes.push(match step {
+            Step::Pass(pass) => {
+                *number += 1;
+                Node::Pass(prepare_pass(gpu, plan, pass, uniforms, *number - 1)?)
+            }
+            Step::Repeat { steps, most, until } => Node::Repeat {
+                nodes: prepare(gpu, plan, steps, uniforms, number)?,
+                most: *most,
+                until: until.clone(),
+            },
+        });
+    }
+    Ok(nodes)
+}
+
+fn prepare_pass(
+    gpu: &Gpu,
+    plan: &Plan,
+    pass: &Pass,
+    uniforms: &mut Vec<u8>,
+    number: usize,
+) -> Result<Ready> {
+    let site = Site {
+        target: gpu.target(),
+        reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
+        writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
+    };
+    let name = pass.kernel.name();
+    let dispatch = pass.kernel.gpu(&site)?;
+    if let Stage::Compute { groups } = dispatch.stage
+        && groups.iter().any(|n| *n > site.target.groups)
+    {
+        return Err(Error::unsupported(format!(
+            "{name}: {groups:?} workgroups are too many; run in tiles"
+        )));
+    }
+    let pipeline = gpu.pipeline(name, &dispatch, &site)?;
+    // Uniform bindings start at multiples of 256 bytes, which every device accepts.
+    uniforms.resize(uniforms.len().next_multiple_of(256), 0);
+    let offset = uniforms.len() as u64;
+    uniforms.extend(&dispatch.params);
+    uniforms.resize(uniforms.len().next_multiple_of(16), 0);
+    let fragment = dispatch.stage == Stage::Fragment;
+    let writes = if fragment { &[][..] } else { &pass.writes[..] };
+    Ok(Ready {
+        number,
+        name,
+        pipeline,
+        slots: pass.reads.iter().chain(writes).copied().collect(),
+        targets: if fragment {
+            pass.writes.clone()
+        } else {
+            Vec::new()
+        },
+        params: (offset, (dispatch.params.len() as u64).next_multiple_of(16)),
+        stage: dispatch.stage,
+    })
+}

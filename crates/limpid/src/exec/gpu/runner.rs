@@ -1,0 +1,308 @@
+//! A plan on a GPU with transfers to and from images.
+
+use super::Gpu;
+use super::record::{Bindings, Node, Ready, Recorder};
+use super::resource::{self, Resource};
+use crate::exec::{PassTime, Watch};
+use crate::plan::{Plan, Role, SlotId};
+use crate::{DeviceFault, Error, Frame, Result};
+use std::time::Duration;
+
+/// A plan with all its memory, inputs and outputs included: build once, run many times.
+#[derive(Debug)]
+pub struct GpuRunner {
+    gpu: Gpu,
+    recorder: Recorder,
+    bindings: Bindings,
+    outside: Vec<Option<wgpu::Buffer>>,
+    staging: wgpu::Buffer,
+    /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
+    timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
+    times: Vec<PassTime>,
+}
+
+impl GpuRunner {
+    /// Compiles the plan and takes its memory.
+    pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
+        let recorder = Recorder::new(gpu, plan)?;
+        let plan = recorder.plan();
+        let passes = plan.passes().len();
+        let (outside, staging, timer) = gpu.guarded(|| {
+            let outside: Vec<Option<wgpu::Buffer>> = plan
+                .slots
+                .iter()
+                .map(|slot| match slot.role {
+                    Role::Input(_) | Role::Output(_) => {
+                        Some(resource::buffer(gpu, &slot.name, slot.bytes()))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let outputs = plan
+                .slots
+                .iter()
+                .filter(|s| matches!(s.role, Role::Output(_)));
+            let bytes: usize = outputs.map(|s| s.bytes()).sum();
+            let staging = read_buffer(gpu, bytes.max(16 * passes.max(1)));
+            let timer =
+                (gpu.timestamps() && passes > 0 && passes < 2048).then(|| timer(gpu, passes));
+            Ok((outside, staging, timer))
+        })?;
+        let bindings = recorder.bind(|id| outside[id.0].clone().map(Resource::Buffer))?;
+        let name = |p: &&crate::plan::Pass| PassTime {
+            name: p.kernel.name().into(),
+            time: Duration::ZERO,
+        };
+        let times = plan.passes().iter().map(name).collect();
+        Ok(Self {
+            gpu: gpu.clone(),
+            recorder,
+            bindings,
+            outside,
+            staging,
+            timer,
+            times,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        self.recorder.plan()
+    }
+
+    /// Time of each pass on the device in the last run, where the device can tell; of repeated passes the last round.
+    pub fn times(&self) -> &[PassTime] {
+        &self.times
+    }
+
+    /// Forgets history: the next run is a first one.
+    pub fn reset(&mut self) {
+        let mut encoder = self.encoder();
+        self.recorder.reset(&mut encoder);
+        self.gpu.queue().submit([encoder.finish()]);
+    }
+
+    /// Runs the plan on a frame; the outputs must be there and have the right size.
+    pub fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
+        self.upload(input)?;
+        self.compute(watch)?;
+        self.download(output)?;
+        self.read_times()?;
+        watch.done(1.0);
+        Ok(())
+    }
+
+    /// Sends the inputs to the device.
+    pub fn upload(&mut self, input: &Frame) -> Result<()> {
+        let gpu = self.gpu.clone();
+        gpu.guarded(|| {
+            for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
+                if let (Role::Input(layer), Some(buffer)) = (&slot.role, buffer) {
+                    let data = input.require(layer.clone())?.data();
+                    if data.len() != slot.words() {
+                        return Err(Error::input(format!(
+                            "'{layer}' has {} values, the plan was made for {}",
+                            data.len(),
+                            slot.words()
+                        )));
+                    }
+                    gpu.queue()
+                        .write_buffer(buffer, 0, bytemuck::cast_slice(data));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs all passes on what is already on the device, without waiting for the end.
+    pub fn compute(&mut self, watch: &Watch) -> Result<()> {
+        let mut encoder = self.encoder();
+        for node in &self.recorder.nodes {
+            watch.go_on()?;
+            match node {
+                Node::Pass(ready) => self.record(ready, &mut encoder),
+                Node::Repeat { nodes, most, until } => {
+                    let every = until.as_ref().map_or(*most, |u| u.every.max(1));
+                    let mut done = 0;
+                    while done < *most {
+                        watch.go_on()?;
+                        let rounds = every.min(most - done);
+                        for _ in 0..rounds {
+                            self.record_all(nodes, &mut encoder);
+                        }
+                        done += rounds;
+                        if let Some(u) = until {
+                            let full = std::mem::replace(&mut encoder, self.encoder());
+                            self.gpu.queue().submit([full.finish()]);
+                            if self.first_value(u.slot)? <= u.at_most {
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if let Some((queries, resolved, _)) = &self.timer {
+            encoder.resolve_query_set(queries, 0..2 * self.times.len() as u32, resolved, 0);
+        }
+        let gpu = self.gpu.clone();
+        gpu.guarded(|| {
+            gpu.queue().submit([encoder.finish()]);
+            Ok(())
+        })
+    }
+
+    /// Waits for the device and fetches the outputs.
+    pub fn download(&mut self, output: &mut Frame) -> Result<()> {
+        let mut encoder = self.encoder();
+        let mut at = 0;
+        for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
+            if let (Role::Output(_), Some(buffer)) = (&slot.role, buffer) {
+                encoder.copy_buffer_to_buffer(buffer, 0, &self.staging, at, slot.bytes() as u64);
+                at += slot.bytes() as u64;
+            }
+        }
+        self.gpu.queue().submit([encoder.finish()]);
+        let plan = self.recorder.plan();
+        mapped(&self.gpu, &self.staging, at, |bytes| {
+            let words: &[f32] = bytemuck::cast_slice(bytes);
+            let mut at = 0;
+            for slot in &plan.slots {
+                if let Role::Output(layer) = &slot.role {
+                    let image = output
+                        .get_mut(layer.clone())
+                        .filter(|i| i.data().len() == slot.words());
+                    let wrong = || {
+                        Error::input(format!(
+                            "the output has no layer {layer} of the plan's size"
+                        ))
+                    };
+                    image
+                        .ok_or_else(wrong)?
+                        .data_mut()
+                        .copy_from_slice(&words[at..at + slot.words()]);
+                    at += slot.words();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for the device and fetches the times of the passes.
+    pub fn read_times(&mut self) -> Result<()> {
+        let Some((_, resolved, period)) = &self.timer else {
+            return Ok(());
+        };
+        let bytes = 16 * self.times.len() as u64;
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(resolved, 0, &self.staging, 0, bytes);
+        self.gpu.queue().submit([encoder.finish()]);
+        let times = &mut self.times;
+        mapped(&self.gpu, &self.staging, bytes, |bytes| {
+            for (time, ticks) in times.iter_mut().zip(bytes.chunks_exact(16)) {
+                let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(ticks);
+                let nanos = end.saturating_sub(begin) as f64 * f64::from(*period);
+                time.time = Duration::from_nanos(nanos as u64);
+            }
+            Ok(())
+        })
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.gpu
+            .device()
+            .create_command_encoder(&Default::default())
+    }
+
+    fn record(&self, ready: &Ready, encoder: &mut wgpu::CommandEncoder) {
+        let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
+        self.recorder
+            .record_pass(ready, encoder, &self.bindings, queries);
+    }
+
+    fn record_all(&self, nodes: &[Node], encoder: &mut wgpu::CommandEncoder) {
+        for node in nodes {
+            match node {
+                Node::Pass(ready) => self.record(ready, encoder),
+                Node::Repeat { .. } => {
+                    let inner = std::slice::from_ref(node);
+                    self.recorder.record_nodes(inner, encoder, &self.bindings);
+                }
+            }
+        }
+    }
+
+    fn first_value(&self, id: SlotId) -> Result<f32> {
+        let own = self.recorder.resource(id);
+        let buffer = match (own, &self.outside[id.0]) {
+            (Some(Resource::Buffer(buffer)), _) | (None, Some(buffer)) => buffer,
+            _ => {
+                return Err(Error::unsupported(
+                    "a repetition looks at a buffer, not at a texture",
+                ));
+            }
+        };
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(buffer, 0, &self.staging, 0, 4);
+        self.gpu.queue().submit([encoder.finish()]);
+        let mut value = f32::NAN;
+        mapped(&self.gpu, &self.staging, 4, |bytes| {
+            value = bytemuck::pod_read_unaligned(&bytes[..4]);
+            Ok(())
+        })?;
+        Ok(value)
+    }
+}
+
+fn read_buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
+    gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("read back"),
+        size: (bytes as u64).next_multiple_of(8),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+fn timer(gpu: &Gpu, passes: usize) -> (wgpu::QuerySet, wgpu::Buffer, f32) {
+    let count = 2 * passes as u32;
+    let queries = gpu.device().create_query_set(&wgpu::QuerySetDescriptor {
+        label: Some("times"),
+        ty: wgpu::QueryType::Timestamp,
+        count,
+    });
+    let resolved = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("times"),
+        size: 8 * u64::from(count),
+        usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    (queries, resolved, gpu.queue().get_timestamp_period())
+}
+
+/// Maps the first `bytes` of a buffer, waits for the device, and hands them to `read`.
+fn mapped(
+    gpu: &Gpu,
+    buffer: &wgpu::Buffer,
+    bytes: u64,
+    read: impl FnOnce(&[u8]) -> Result<()>,
+) -> Result<()> {
+    if bytes == 0 {
+        return read(&[]);
+    }
+    let (send, receive) = std::sync::mpsc::channel();
+    let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
+    slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
+    gpu.wait()?;
+    let refused = |what: String| Error::device(gpu.name(), DeviceFault::Refused(what));
+    match receive.recv() {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => return Err(refused(format!("results cannot be read: {e}"))),
+        Err(e) => return Err(refused(format!("results cannot be read: {e}"))),
+    }
+    let result = match slice.get_mapped_range() {
+        Ok(view) => read(&view[..bytes as usize]),
+        Err(e) => Err(refused(format!("results cannot be read: {e}"))),
+    };
+    buffer.unmap();
+    result
+}

@@ -1,0 +1,36 @@
+//! WHO runs a plan: threads and SIMD, or a GPU.
+
+pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+pub(crate) mod tiled;
+mod watch;
+
+pub use watch::Watch;
+
+use crate::plan::{Plan, Role};
+use crate::{Frame, Image, Result, Size};
+use std::time::Duration;
+
+/// Time of one pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassTime {
+    /// The kernel's name.
+    pub name: String,
+    /// How long it took, summed over repetitions.
+    pub time: Duration,
+}
+
+/// Images for all outputs of a plan, black.
+pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
+    let mut frame = Frame::empty(size)?;
+    for slot in &plan.slots {
+        if let Role::Output(layer) = &slot.role {
+            frame.insert(
+                layer.clone(),
+                Image::new(size.width, size.height, slot.planes),
+            )?;
+        }
+    }
+    Ok(frame)
+}

@@ -1,0 +1,143 @@
+//! Any size: what does not fit the device runs in tiles with the plan's reach around them, with the same result.
+
+use crate::{Image, Size};
+use std::ops::Range;
+
+/// A cut of an image into tiles. Every tile reads a rectangle of the same size, inside the image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tiles {
+    /// The whole image.
+    pub(crate) image: Size,
+    /// What a tile reads.
+    pub(crate) read: Size,
+    reach: usize,
+    align: usize,
+}
+
+/// One tile: where it reads, and what part of that it makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tile {
+    pub(crate) x: usize,
+    pub(crate) y: usize,
+    /// Columns and rows of the image that this tile makes.
+    pub(crate) columns: Range<usize>,
+    pub(crate) rows: Range<usize>,
+}
+
+impl Tiles {
+    /// Tiles whose read rectangle satisfies `fits`, or none if even the smallest does not.
+    pub(crate) fn new(
+        image: Size,
+        reach: usize,
+        align: usize,
+        fits: impl Fn(Size) -> bool,
+    ) -> Option<Self> {
+        let mut read = image;
+        while !fits(read) {
+            // Cut the longer side; a tile must make at least one aligned pixel beyond its surroundings.
+            let (side, whole) = if read.width >= read.height {
+                (&mut read.width, image.width)
+            } else {
+                (&mut read.height, image.height)
+            };
+            // What is left of the image must be aligned too, so that the last tile can end with the image.
+            let smaller = *side / 2 / align * align + whole % align;
+            if smaller >= *side || smaller < 2 * reach + 2 * align {
+                return None;
+            }
+            *side = smaller;
+        }
+        Some(Self {
+            image,
+            read,
+            reach,
+            align,
+        })
+    }
+
+    /// The tiles in order.
+    pub(crate) fn all(&self) -> Vec<Tile> {
+        let columns = self.cuts(self.image.width, self.read.width);
+        let rows = self.cuts(self.image.height, self.read.height);
+        let mut tiles = Vec::new();
+        for (y, rows) in &rows {
+            for (x, columns) in &columns {
+                tiles.push(Tile {
+                    x: *x,
+                    y: *y,
+                    columns: columns.clone(),
+                    rows: rows.clone(),
+                });
+            }
+        }
+        tiles
+    }
+
+    /// Along one axis: where each tile starts to read, and what it makes.
+    fn cuts(&self, whole: usize, read: usize) -> Vec<(usize, Range<usize>)> {
+        let mut cuts = Vec::new();
+        let mut from = 0;
+        while from < whole {
+            let wanted = from.saturating_sub(self.reach);
+            let start = (wanted / self.align * self.align).min(whole - read);
+            let end = start + read;
+            let made = if end == whole {
+                whole
+            } else {
+                end - self.reach
+            };
+            cuts.push((start, from..made));
+            from = made;
+        }
+        cuts
+    }
+
+    /// Copies what a tile made into the whole image.
+    pub(crate) fn paste(tile: &Tile, made: &Image, into: &mut Image) {
+        let size = Size::new(tile.columns.len(), tile.rows.len());
+        let part = made.crop(tile.columns.start - tile.x, tile.rows.start - tile.y, size);
+        into.paste(tile.columns.start, tile.rows.start, &part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_every_pixel_once_with_their_surroundings() {
+        for (w, h, reach, align, side) in [
+            (100, 37, 3, 1, 20),
+            (67, 64, 5, 8, 40),
+            (1, 300, 2, 1, 9),
+            (33, 33, 0, 1, 8),
+        ] {
+            let image = Size::new(w, h);
+            let tiles =
+                Tiles::new(image, reach, align, |s| s.width <= side && s.height <= side).unwrap();
+            let mut count = vec![0; w * h];
+            for t in tiles.all() {
+                assert!(t.x % align == 0 && t.y % align == 0);
+                assert!(t.x + tiles.read.width <= w && t.y + tiles.read.height <= h);
+                for y in t.rows.clone() {
+                    for x in t.columns.clone() {
+                        count[y * w + x] += 1;
+                    }
+                }
+                let near = |from: usize, start: usize| from >= start + reach || start == 0;
+                assert!(near(t.columns.start, t.x) && near(t.rows.start, t.y));
+                assert!(t.columns.end + reach <= t.x + tiles.read.width || t.columns.end == w);
+                assert!(t.rows.end + reach <= t.y + tiles.read.height || t.rows.end == h);
+            }
+            assert!(count.iter().all(|c| *c == 1), "{w}x{h}: {count:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_tiles_are_none() {
+        assert_eq!(
+            Tiles::new(Size::new(100, 100), 60, 1, |s| s.pixels() < 100),
+            None
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Progress and cancel.
+
+use crate::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Watches long work: it is told how far the work is, and it can stop it.
+///
+/// ```
+/// use limpid::Watch;
+/// use std::sync::atomic::Ordering;
+/// let watch = Watch::default();
+/// assert!(watch.go_on().is_ok());
+/// watch.stop_flag().store(true, Ordering::Relaxed);
+/// assert!(matches!(watch.go_on(), Err(limpid::Error::Stopped)));
+/// ```
+#[derive(Clone, Default)]
+pub struct Watch {
+    stop: Arc<AtomicBool>,
+    tell: Option<Arc<dyn Fn(f32) + Send + Sync>>,
+}
+
+impl Watch {
+    /// A watch that is told the done share, 0 … 1, from any thread.
+    pub fn telling(tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
+        Self {
+            stop: Arc::default(),
+            tell: Some(Arc::new(tell)),
+        }
+    }
+
+    /// The flag that stops the work when set.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+
+    /// [`Error::Stopped`] once the flag is set.
+    pub fn go_on(&self) -> Result<()> {
+        if self.stopped() {
+            Err(Error::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the flag is set.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Says how far the work is.
+    pub fn done(&self, share: f32) {
+        if let Some(tell) = &self.tell {
+            tell(share);
+        }
+    }
+
+    /// A watch for a part of the work, from share `from` to share `to`, with the same flag.
+    pub fn part(&self, from: f32, to: f32) -> Self {
+        let tell = self
+            .tell
+            .clone()
+            .map(|tell| -> Arc<dyn Fn(f32) + Send + Sync> {
+                Arc::new(move |share| tell(from + (to - from) * share))
+            });
+        Self {
+            stop: self.stop.clone(),
+            tell,
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("stopped", &self.stopped())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,133 @@
+//! What a GPU body gives: WGSL text, constants, parameters, grid.
+
+use crate::Size;
+use crate::plan::Slot;
+
+/// What kernels may know of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// Most invocations in a workgroup.
+    pub invocations: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
+    /// Most workgroups along one axis of the grid.
+    pub groups: u32,
+    /// Largest storage buffer, in bytes.
+    pub binding_bytes: u64,
+    /// Longest side of a texture.
+    pub texture_side: u32,
+    /// Smallest and largest sub-group, if sub-group operations are there.
+    pub subgroup: Option<(u32, u32)>,
+    /// Whether shaders may compute with half floats.
+    pub f16: bool,
+    /// Whether textures of 32-bit floats can be sampled linearly.
+    pub filter_f32: bool,
+}
+
+impl Target {
+    /// What every WebGPU device has.
+    pub const BASE: Self = Self {
+        invocations: 256,
+        workgroup_bytes: 16 << 10,
+        groups: 65_535,
+        binding_bytes: 128 << 20,
+        texture_side: 8192,
+        subgroup: None,
+        f16: false,
+        filter_f32: false,
+    };
+}
+
+/// Where a kernel is applied: the device and the slots.
+#[derive(Debug, Clone)]
+pub struct Site<'a> {
+    /// The device.
+    pub target: Target,
+    /// Slots read, in the order of the contract.
+    pub reads: Vec<&'a Slot>,
+    /// Slots written, in the order of the contract.
+    pub writes: Vec<&'a Slot>,
+}
+
+/// How a shader runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// A compute shader: `groups` workgroups.
+    Compute {
+        /// Workgroups along x, y, z.
+        groups: [u32; 3],
+    },
+    /// A fragment shader drawn over the whole of the written slots, which are textures.
+    Fragment,
+}
+
+/// A shader, ready to be built: WGSL text with its constants, parameters and grid.
+///
+/// Bindings follow one rule, all in group 0: binding 0 is the uniform `Params`, then the read slots, then the written
+/// slots, in the order of the contract. A slot in a buffer is a storage array of its element; a slot in a texture is a
+/// `texture_2d` when read and a `texture_storage_2d` when written by a compute shader. Fragment shaders write to
+/// `@location(i)` instead. When `sampler` is set, a linear clamping sampler follows as the last binding.
+#[derive(Debug, Clone)]
+pub struct Dispatch {
+    /// The text: `shared.wgsl` is put in front of it.
+    pub source: String,
+    /// Name of the entry point.
+    pub entry: &'static str,
+    /// Values of `override` constants.
+    pub constants: Vec<(&'static str, f64)>,
+    /// Bytes of the uniform `Params`; none if empty.
+    pub params: Vec<u8>,
+    /// Compute or fragment.
+    pub stage: Stage,
+    /// Whether a linear clamping sampler is bound last.
+    pub sampler: bool,
+}
+
+impl Dispatch {
+    /// A compute shader with entry point `main`.
+    pub fn compute(
+        source: impl Into<String>,
+        params: &impl bytemuck::Pod,
+        groups: [u32; 3],
+    ) -> Self {
+        Self {
+            source: source.into(),
+            entry: "main",
+            constants: Vec::new(),
+            params: bytemuck::bytes_of(params).to_vec(),
+            stage: Stage::Compute { groups },
+            sampler: false,
+        }
+    }
+
+    /// A fragment shader with entry point `main`, drawn over the written textures.
+    pub fn fragment(source: impl Into<String>, params: &impl bytemuck::Pod) -> Self {
+        Self {
+            stage: Stage::Fragment,
+            ..Self::compute(source, params, [0; 3])
+        }
+    }
+
+    /// The dispatch with the value of an `override` constant.
+    #[must_use]
+    pub fn constant(mut self, name: &'static str, value: u32) -> Self {
+        self.constants.push((name, f64::from(value)));
+        self
+    }
+
+    /// The dispatch with a sampler bound last.
+    #[must_use]
+    pub fn with_sampler(mut self) -> Self {
+        self.sampler = true;
+        self
+    }
+}
+
+/// Workgroups needed to cover an image with tiles of `width` × `height`.
+pub fn tiles(size: Size, width: u32, height: u32) -> [u32; 3] {
+    [
+        (size.width as u32).div_ceil(width),
+        (size.height as u32).div_ceil(height),
+        1,
+    ]
+}

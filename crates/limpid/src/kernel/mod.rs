@@ -1,0 +1,110 @@
+//! ONE OPERATION a folder: a contract and two bodies.
+//!
+//! A [`Kernel`] states what it reads and writes and how far it looks, and has a body for the CPU (a [`Job`]: a band of
+//! rows) and one for the GPU (a [`Dispatch`]: WGSL text with its constants and grid). Parameters are fields of the
+//! kernel, so a kernel prints itself with `Debug`. Kernels know no methods.
+
+mod dispatch;
+mod job;
+mod params;
+
+pub mod fast_exp;
+pub mod gaussian;
+
+pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
+pub use job::{Job, View, ViewMut};
+pub use params::WgslStruct;
+
+use crate::{Result, Size};
+use std::fmt;
+
+/// What part of its slots a kernel looks at when it makes a band of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The same rows of its inputs and `halo` rows above and below.
+    Rows {
+        /// Rows above and below.
+        halo: usize,
+    },
+    /// Any rows of its inputs: changes of layout, reprojection.
+    Gather,
+    /// Everything at once, called once: global sums, solves.
+    Whole,
+}
+
+/// What a kernel promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contract {
+    /// Number of slots it reads.
+    pub reads: usize,
+    /// Number of slots it writes.
+    pub writes: usize,
+    /// What it looks at.
+    pub scope: Scope,
+    /// How many pixels away an output may depend on an input, in original pixels; `None` for the whole image.
+    pub reach: Option<usize>,
+    /// Whether written slots are read too (changed in place).
+    pub updates: bool,
+}
+
+impl Contract {
+    /// Looks at the rows it writes and `halo` more on each side, and as far to the left and right.
+    pub const fn rows(reads: usize, writes: usize, halo: usize) -> Self {
+        Self {
+            reads,
+            writes,
+            scope: Scope::Rows { halo },
+            reach: Some(halo),
+            updates: false,
+        }
+    }
+
+    /// Looks anywhere, `reach` original pixels far.
+    pub const fn gather(reads: usize, writes: usize, reach: Option<usize>) -> Self {
+        Self {
+            reads,
+            writes,
+            scope: Scope::Gather,
+            reach,
+            updates: false,
+        }
+    }
+
+    /// Works on everything at once.
+    pub const fn whole(reads: usize, writes: usize) -> Self {
+        Self {
+            reads,
+            writes,
+            scope: Scope::Whole,
+            reach: None,
+            updates: false,
+        }
+    }
+
+    /// The same, changing the slots it writes in place.
+    #[must_use]
+    pub const fn updating(mut self) -> Self {
+        self.updates = true;
+        self
+    }
+}
+
+/// One operation: a contract and two bodies.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// A short name: `gaussian`, `atrous`.
+    fn name(&self) -> &'static str;
+
+    /// What it promises.
+    fn contract(&self) -> Contract;
+
+    /// The CPU body: makes the rows `job.rows` of the written slots.
+    fn cpu(&self, job: &mut Job<'_>);
+
+    /// The GPU body: the WGSL text for slots of these sizes on this device.
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch>;
+
+    /// Words of scratch memory the CPU body wants for one band of images of this size.
+    fn scratch(&self, _size: Size) -> usize {
+        0
+    }
+}

@@ -1,0 +1,126 @@
+//! WHAT is computed: the methods, their options and their plans.
+//!
+//! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it knows no
+//! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
+
+mod knob;
+mod schedule;
+
+pub mod gaussian;
+
+pub use gaussian::Gaussian;
+pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use schedule::Schedule;
+
+use crate::plan::Plan;
+use crate::{Error, Frame, Result, Shape};
+use std::fmt;
+
+/// What runs a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// Threads and SIMD.
+    Cpu,
+    /// A GPU.
+    Gpu,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+        })
+    }
+}
+
+/// An algorithm of a paper with its options.
+///
+/// What always holds: every schedule of [`Method::schedules`] has a plan, on every shape that has the layers the method
+/// needs, and all of them give the picture of [`Method::define`].
+pub trait Method: Knobs + fmt::Debug + Send + Sync {
+    /// Its name in [`METHODS`].
+    fn name(&self) -> &'static str;
+
+    /// Fills in what is automatic by looking at the frame: an estimated noise level, say. The frame has no missing
+    /// samples. Methods without such options keep this default.
+    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+        Ok(())
+    }
+
+    /// The schedules for a back end; the first is the one to take when nothing was measured.
+    fn schedules(&self, on: Backend) -> Vec<Schedule>;
+
+    /// The passes for frames of this shape.
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan>;
+
+    /// The definition, applied.
+    fn define(&self, frame: &Frame) -> Result<Frame>;
+
+    /// Settings that together reach every branch of the method: what the conformance test runs.
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        vec![self.boxed()]
+    }
+
+    /// A copy in a box.
+    fn boxed(&self) -> Box<dyn Method>;
+}
+
+/// What a method is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Use {
+    /// Takes noise out: `limpid denoise --method NAME`.
+    Denoise,
+    /// A single filter: `limpid filter NAME`.
+    Filter,
+}
+
+/// A method in the list.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is used for.
+    pub used: Use,
+    /// One line for people.
+    pub about: &'static str,
+    /// Makes it with its default options.
+    pub make: fn() -> Box<dyn Method>,
+}
+
+/// All methods.
+pub const METHODS: &[Entry] = &[gaussian::ENTRY];
+
+/// A method with default options, by use and name.
+///
+/// ```
+/// use limpid::method::{find, Use};
+/// let mut method = find(Use::Filter, "gaussian")?;
+/// method.set("radius", "5")?;
+/// assert!(find(Use::Filter, "gausian").unwrap_err().to_string().contains("'gaussian'"));
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn find(used: Use, name: &str) -> Result<Box<dyn Method>> {
+    let known = || METHODS.iter().filter(|e| e.used == used);
+    let what = match used {
+        Use::Denoise => "method",
+        Use::Filter => "filter",
+    };
+    known()
+        .find(|e| e.name == name)
+        .map(|e| (e.make)())
+        .ok_or_else(|| Error::unknown(what, name, known().map(|e| e.name)))
+}
+
+/// The schedule with this name, or the nearest names.
+pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
+    let known = method.schedules(on);
+    known
+        .iter()
+        .find(|s| s.as_str() == name)
+        .cloned()
+        .ok_or_else(|| {
+            let what = format!("{on} schedule of {}", method.name());
+            Error::unknown(&what, name, known.iter().map(Schedule::as_str))
+        })
+}

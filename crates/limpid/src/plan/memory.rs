@@ -1,0 +1,104 @@
+//! Memory of a plan, known before it runs.
+//!
+//! Transient slots that live at different times share a buffer. A slot lives from the first pass that names it to the
+//! last; inside a repetition it lives as long as the repetition.
+
+use super::{Home, Plan, Role, Slot, Step};
+
+/// Which buffer each transient slot uses, and how large the buffers are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// For each slot of the plan: the shared buffer it lives in, if it is a transient one in a buffer.
+    pub place: Vec<Option<usize>>,
+    /// Words of each shared buffer.
+    pub buffers: Vec<usize>,
+    /// Bytes of inputs, outputs and history, and of transient slots that are textures.
+    pub fixed_bytes: usize,
+}
+
+impl Memory {
+    /// Bytes of all buffers.
+    pub fn bytes(&self) -> usize {
+        self.fixed_bytes + self.transient_bytes()
+    }
+
+    /// Bytes of the shared buffers alone.
+    pub fn transient_bytes(&self) -> usize {
+        4 * self.buffers.iter().sum::<usize>()
+    }
+}
+
+impl Plan {
+    /// Assigns transient slots to buffers by first and last use.
+    pub fn memory(&self) -> Memory {
+        let life = self.lifetimes();
+        let shared = |s: &Slot| s.role == Role::Transient && s.home == Home::Buffer;
+        let mut order: Vec<usize> = (0..self.slots.len())
+            .filter(|&i| shared(&self.slots[i]))
+            .collect();
+        // Large slots first: small ones then fit into what is already there.
+        order.sort_by_key(|&i| std::cmp::Reverse(self.slots[i].words()));
+        let mut place = vec![None; self.slots.len()];
+        let mut buffers: Vec<(usize, Vec<usize>)> = Vec::new();
+        for i in order {
+            let apart = |j: &usize| life[*j].1 < life[i].0 || life[i].1 < life[*j].0;
+            let free = buffers
+                .iter()
+                .position(|(_, users)| users.iter().all(apart));
+            let at = free.unwrap_or_else(|| {
+                buffers.push((self.slots[i].words(), Vec::new()));
+                buffers.len() - 1
+            });
+            buffers[at].1.push(i);
+            place[i] = Some(at);
+        }
+        let fixed_bytes = self
+            .slots
+            .iter()
+            .filter(|s| !shared(s))
+            .map(Slot::bytes)
+            .sum();
+        Memory {
+            place,
+            buffers: buffers.into_iter().map(|(words, _)| words).collect(),
+            fixed_bytes,
+        }
+    }
+
+    /// First and last pass that names each slot.
+    fn lifetimes(&self) -> Vec<(usize, usize)> {
+        let mut life = vec![(usize::MAX, 0); self.slots.len()];
+        let mut time = 0;
+        touch(&self.steps, &mut time, &mut life);
+        life
+    }
+}
+
+fn touch(steps: &[Step], time: &mut usize, life: &mut [(usize, usize)]) {
+    for step in steps {
+        match step {
+            Step::Pass(pass) => {
+                for id in pass.reads.iter().chain(&pass.writes) {
+                    let (first, last) = &mut life[id.0];
+                    *first = (*first).min(*time);
+                    *last = (*last).max(*time);
+                }
+                *time += 1;
+            }
+            Step::Repeat { steps, until, .. } => {
+                let start = *time;
+                let before = life.to_vec();
+                touch(steps, time, life);
+                let end = time.saturating_sub(1);
+                for (now, was) in life.iter_mut().zip(before) {
+                    if *now != was {
+                        *now = (now.0.min(start), now.1.max(end));
+                    }
+                }
+                if let Some(until) = until {
+                    life[until.slot.0].1 = life[until.slot.0].1.max(end);
+                }
+            }
+        }
+    }
+}

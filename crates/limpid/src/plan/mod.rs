@@ -1,0 +1,243 @@
+//! HOW a method runs, as plain data: slots, passes, and the order of passes.
+//!
+//! A [`Plan`] holds no closures and no GPU objects. It prints itself, can be checked, and knows its memory before it
+//! runs. Executors ([`crate::exec`]) read it; methods ([`crate::method`]) write it through [`Plan::new`],
+//! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and their siblings.
+//!
+//! What always holds after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
+//! slot, every slot is written before it is read (inputs and history apart), every output is written.
+
+mod layout;
+mod memory;
+mod print;
+mod slot;
+
+pub use layout::Layout;
+pub use memory::Memory;
+pub use slot::{Element, Home, Role, Slot, SlotId};
+
+use crate::kernel::{Kernel, Scope};
+use crate::{Error, Layer, Result, Size};
+use std::sync::Arc;
+
+/// A kernel applied to slots.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// The operation.
+    pub kernel: Arc<dyn Kernel>,
+    /// Slots it reads, in the order of its contract.
+    pub reads: Vec<SlotId>,
+    /// Slots it writes, in the order of its contract.
+    pub writes: Vec<SlotId>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A pass.
+    Pass(Pass),
+    /// Steps repeated until a number is small, as iterative solvers need.
+    Repeat {
+        /// What is repeated.
+        steps: Vec<Step>,
+        /// How often at the most.
+        most: usize,
+        /// When to stop early; a recorder, which cannot look at results, repeats `most` times.
+        until: Option<Until>,
+    },
+}
+
+/// The condition that ends a repetition early.
+#[derive(Debug, Clone)]
+pub struct Until {
+    /// A slot whose first value is looked at.
+    pub slot: SlotId,
+    /// Stop when the value is at or below this.
+    pub at_most: f32,
+    /// Look after every this many rounds: on a GPU each look waits for the device.
+    pub every: usize,
+}
+
+/// Passes in order, over slots.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Method and schedule, for people.
+    pub title: String,
+    /// Size of the frame.
+    pub size: Size,
+    /// The logical images.
+    pub slots: Vec<Slot>,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+    /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
+    pub align: usize,
+}
+
+impl Plan {
+    /// An empty plan for a frame of this size.
+    pub fn new(title: impl Into<String>, size: Size) -> Self {
+        Self {
+            title: title.into(),
+            size,
+            slots: Vec::new(),
+            steps: Vec::new(),
+            align: 1,
+        }
+    }
+
+    /// Adds a slot.
+    pub fn slot(&mut self, slot: Slot) -> SlotId {
+        self.slots.push(slot);
+        SlotId(self.slots.len() - 1)
+    }
+
+    /// Adds an input of planar `f32`, filled from a layer of the frame.
+    pub fn input(&mut self, layer: impl Into<Layer>, planes: usize) -> SlotId {
+        let layer = layer.into();
+        self.slot(Slot::new(
+            layer.to_string(),
+            Role::Input(layer),
+            self.size,
+            planes,
+        ))
+    }
+
+    /// Adds an output of planar `f32`, which becomes a layer of the result.
+    pub fn output(&mut self, layer: impl Into<Layer>, planes: usize) -> SlotId {
+        let layer = layer.into();
+        self.slot(Slot::new(
+            format!("out {layer}"),
+            Role::Output(layer),
+            self.size,
+            planes,
+        ))
+    }
+
+    /// Adds a transient slot of planar `f32` of the frame's size.
+    pub fn transient(&mut self, name: impl Into<String>, planes: usize) -> SlotId {
+        self.slot(Slot::new(name, Role::Transient, self.size, planes))
+    }
+
+    /// Adds a slot that lives from frame to frame; zero before the first.
+    pub fn history(&mut self, name: impl Into<String>, planes: usize) -> SlotId {
+        self.slot(Slot::new(name, Role::History, self.size, planes))
+    }
+
+    /// Adds a pass at the end.
+    pub fn pass(
+        &mut self,
+        kernel: impl Kernel + 'static,
+        reads: impl Into<Vec<SlotId>>,
+        writes: impl Into<Vec<SlotId>>,
+    ) {
+        self.steps.push(Step::pass(kernel, reads, writes));
+    }
+
+    /// A slot.
+    pub fn at(&self, id: SlotId) -> &Slot {
+        &self.slots[id.0]
+    }
+
+    /// All passes in order, each repetition once.
+    pub fn passes(&self) -> Vec<&Pass> {
+        fn collect<'a>(steps: &'a [Step], into: &mut Vec<&'a Pass>) {
+            for step in steps {
+                match step {
+                    Step::Pass(pass) => into.push(pass),
+                    Step::Repeat { steps, .. } => collect(steps, into),
+                }
+            }
+        }
+        let mut passes = Vec::new();
+        collect(&self.steps, &mut passes);
+        passes
+    }
+
+    /// How far, in pixels, an output pixel depends on input pixels: the sum of all halos, which a tile needs around it.
+    /// `None` when some pass looks at the whole image, or history is kept, so that tiles would change the result.
+    pub fn reach(&self) -> Option<usize> {
+        let repeats = self.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
+        let history = self.slots.iter().any(|s| s.role == Role::History);
+        if repeats || history {
+            return None;
+        }
+        self.passes()
+            .iter()
+            .map(|p| p.kernel.contract().reach)
+            .sum()
+    }
+
+    /// Checks what always holds; see the module's text. A failure is a fault of the method that wrote the plan.
+    pub fn check(&self) -> Result<()> {
+        let wrong =
+            |what: String| Err(Error::unsupported(format!("plan '{}': {what}", self.title)));
+        let mut written: Vec<bool> = self
+            .slots
+            .iter()
+            .map(|s| matches!(s.role, Role::Input(_) | Role::History))
+            .collect();
+        for pass in self.passes() {
+            let name = pass.kernel.name();
+            let contract = pass.kernel.contract();
+            if pass.reads.len() != contract.reads || pass.writes.len() != contract.writes {
+                return wrong(format!(
+                    "{name} reads {} and writes {} slots, not {} and {}",
+                    contract.reads,
+                    contract.writes,
+                    pass.reads.len(),
+                    pass.writes.len()
+                ));
+            }
+            for id in pass.reads.iter().chain(&pass.writes) {
+                if id.0 >= self.slots.len() {
+                    return wrong(format!("{name} names slot {}, which is not there", id.0));
+                }
+            }
+            for (i, id) in pass.writes.iter().enumerate() {
+                if pass.reads.contains(id) || pass.writes[..i].contains(id) {
+                    return wrong(format!("{name} has slot '{}' twice", self.at(*id).name));
+                }
+                if matches!(self.at(*id).role, Role::Input(_)) {
+                    return wrong(format!("{name} writes input '{}'", self.at(*id).name));
+                }
+                let rows = |s: Scope| matches!(s, Scope::Rows { .. });
+                if rows(contract.scope) && self.at(*id).size != self.at(pass.writes[0]).size {
+                    return wrong(format!("{name} writes slots of different sizes"));
+                }
+                if contract.updates && !written[id.0] {
+                    return wrong(format!("{name} updates '{}', unwritten", self.at(*id).name));
+                }
+            }
+            for id in &pass.reads {
+                if !written[id.0] {
+                    return wrong(format!(
+                        "{name} reads '{}' before it is written",
+                        self.at(*id).name
+                    ));
+                }
+            }
+            for id in &pass.writes {
+                written[id.0] = true;
+            }
+        }
+        match self.slots.iter().zip(&written).find(|(_, w)| !**w) {
+            Some((slot, _)) => wrong(format!("'{}' is never written", slot.name)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Step {
+    /// A pass as a step, for use inside [`Step::Repeat`].
+    pub fn pass(
+        kernel: impl Kernel + 'static,
+        reads: impl Into<Vec<SlotId>>,
+        writes: impl Into<Vec<SlotId>>,
+    ) -> Self {
+        Self::Pass(Pass {
+            kernel: Arc::new(kernel),
+            reads: reads.into(),
+            writes: writes.into(),
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Logical images of a plan.
+
+use super::Layout;
+use crate::{Layer, Size};
+
+/// Names a slot of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotId(pub usize);
+
+/// What a slot is for, and how long it lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// Filled from a layer of the frame before the first pass.
+    Input(Layer),
+    /// Becomes a layer of the result after the last pass.
+    Output(Layer),
+    /// Lives within one run; its memory is shared with others that live at other times.
+    Transient,
+    /// Lives from run to run, zero before the first.
+    History,
+}
+
+/// What one element of a plane is in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// One `f32`.
+    F32,
+    /// Four `f32` side by side.
+    F32x4,
+    /// Four half floats side by side, 8 bytes.
+    F16x4,
+    /// One `u32`.
+    U32,
+    /// Four `u32` side by side: packed features.
+    U32x4,
+}
+
+impl Element {
+    /// Size in 4-byte words.
+    pub const fn words(self) -> usize {
+        match self {
+            Self::F32 | Self::U32 => 1,
+            Self::F16x4 => 2,
+            Self::F32x4 | Self::U32x4 => 4,
+        }
+    }
+
+    /// The WGSL type of a storage array's element.
+    pub const fn wgsl(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F32x4 => "vec4<f32>",
+            Self::F16x4 => "vec2<u32>",
+            Self::U32 => "u32",
+            Self::U32x4 => "vec4<u32>",
+        }
+    }
+}
+
+/// Where a slot lives on a GPU. The CPU keeps all slots in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Home {
+    /// A storage buffer.
+    Buffer,
+    /// A texture of `rgba32float` (or the element's four-channel format): what fragment passes read and draw to.
+    Texture,
+    /// A texture of `rgba8unorm`, for tests of the papers' 8-bit figures.
+    Texture8,
+}
+
+/// A logical image of a plan: `planes` arrays of `size` elements, one after the other.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// A name for people.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Elements per row, and rows.
+    pub size: Size,
+    /// Number of planes.
+    pub planes: usize,
+    /// What one element is.
+    pub element: Element,
+    /// The order of pixels.
+    pub layout: Layout,
+    /// Where it lives on a GPU.
+    pub home: Home,
+}
+
+impl Slot {
+    /// A slot of planar `f32` in rows.
+    pub fn new(name: impl Into<String>, role: Role, size: Size, planes: usize) -> Self {
+        Self {
+            name: name.into(),
+            role,
+            size,
+            planes,
+            element: Element::F32,
+            layout: Layout::Rows,
+            home: Home::Buffer,
+        }
+    }
+
+    /// The slot with another element.
+    #[must_use]
+    pub fn element(mut self, element: Element) -> Self {
+        self.element = element;
+        self
+    }
+
+    /// The slot with another layout.
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// The slot with another home.
+    #[must_use]
+    pub fn home(mut self, home: Home) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// Size in 4-byte words.
+    pub fn words(&self) -> usize {
+        self.size.pixels() * self.planes * self.element.words()
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> usize {
+        4 * self.words()
+    }
+}

@@ -1,0 +1,124 @@
+//! Every schedule of every method on every device gives the picture of the definition.
+//!
+//! The test loops over what is listed: methods, their example settings, devices (each SIMD level, a GPU with runtime
+//! checks on), schedules, and sizes: one pixel, lines, odd, prime, smaller than the filter, larger than a tile. A failing
+//! case writes both images and their difference.
+
+mod support;
+
+use limpid::method::{Entry, METHODS};
+use limpid::{Denoiser, Device, Frame, Options, Size};
+use support::{frame, tolerance};
+
+const SIZES: [Size; 8] = [
+    Size::new(1, 1),
+    Size::new(1, 9),
+    Size::new(11, 1),
+    Size::new(3, 2),
+    Size::new(17, 13),
+    Size::new(40, 24),
+    Size::new(31, 67),
+    Size::new(83, 50),
+];
+
+/// One test per method, so that they run side by side and can be run alone.
+macro_rules! conformance {
+    ($($name:ident = $method:literal),* $(,)?) => {
+        const COVERED: &[&str] = &[$($method),*];
+        $(mod $name {
+            #[test]
+            fn every_schedule_on_every_device_gives_the_definition() {
+                super::every_schedule_gives_the_definition($method);
+            }
+
+            #[test]
+            fn tiles_leave_no_seam() {
+                super::tiles_leave_no_seam($method);
+            }
+        })*
+    };
+}
+
+conformance!(gaussian = "gaussian");
+
+#[test]
+fn every_method_is_covered() {
+    for entry in METHODS {
+        assert!(
+            COVERED.contains(&entry.name),
+            "{} has no line in conformance!",
+            entry.name
+        );
+    }
+    for (name, _) in tolerance::NAMED {
+        assert!(
+            METHODS.iter().any(|e| e.name == *name),
+            "tolerance of unknown {name}"
+        );
+    }
+}
+
+fn entry(name: &str) -> &'static Entry {
+    METHODS.iter().find(|e| e.name == name).unwrap()
+}
+
+fn every_schedule_gives_the_definition(name: &str) {
+    let devices = Device::all_for_tests().unwrap();
+    for method in (entry(name).make)().examples() {
+        for size in SIZES {
+            let frame = frame(size);
+            let mut method = method.boxed();
+            method.prepare(&frame).unwrap();
+            let expected = method.define(&frame).unwrap();
+            for device in &devices {
+                let schedules = method.schedules(device.backend());
+                assert!(
+                    !schedules.is_empty(),
+                    "{name} has no schedule for {}",
+                    device.backend()
+                );
+                for schedule in schedules {
+                    let mut options = Options::of(method.boxed());
+                    options.schedule = Some(schedule.to_string());
+                    let name = format!("{method:?} {schedule} {} {size}", device.name());
+                    let got = run(device, &frame, &options, &name);
+                    support::compare(&name, method.name(), &expected, &got);
+                }
+            }
+        }
+    }
+}
+
+fn tiles_leave_no_seam(name: &str) {
+    let frame = frame(Size::new(97, 61));
+    let mut method = (entry(name).make)();
+    method.prepare(&frame).unwrap();
+    for device in Device::all_for_tests().unwrap() {
+        for schedule in method.schedules(device.backend()) {
+            let plan = method.plan(&frame.shape(), &schedule).unwrap();
+            // A plan that reaches further than this image is wide has no tiles in it.
+            let Some(least) = plan
+                .reach()
+                .map(|r| 2 * r + 2 * plan.align)
+                .filter(|n| *n < 40)
+            else {
+                continue;
+            };
+            let mut options = Options::of(method.boxed());
+            options.schedule = Some(schedule.to_string());
+            let name = format!("{name} {schedule} {} in tiles", device.name());
+            let whole = run(&device, &frame, &options, &name);
+            options.tile = Some(least.max(25));
+            let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
+            assert!(denoiser.tile_count() > 1, "{name}");
+            let tiled = denoiser.run(&frame).unwrap();
+            support::compare(&name, method.name(), &whole, &tiled);
+        }
+    }
+}
+
+fn run(device: &Device, frame: &Frame, options: &Options, name: &str) -> Frame {
+    Denoiser::new(device, &frame.shape(), options)
+        .and_then(|mut denoiser| denoiser.run(frame))
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
+}

@@ -1,0 +1,150 @@
+//! Frames to test with, and the comparison of results.
+
+pub mod tolerance;
+
+use limpid::{Frame, Image, Kind, Layer, Part, Size};
+
+/// A frame with all layers: a few surfaces with edges between them, textured albedo, and noise.
+pub fn frame(size: Size) -> Frame {
+    let mut random = Random(0x9e37_79b9 ^ (size.width as u64) << 20 ^ size.height as u64);
+    let (w, h) = (size.width, size.height);
+    let surface = |x: usize, y: usize| (x * 3 / w.max(3) + 2 * (y * 2 / h.max(2))) as f32;
+    let albedo = Image::from_fn(w, h, 3, |x, y, c| {
+        0.2 + 0.1 * (((x / 3 + y / 2) % 5 + c) as f32)
+    });
+    let clean = Image::from_fn(w, h, 3, |x, y, c| {
+        albedo.get(x, y, c) * (0.4 + 0.3 * surface(x, y) + 0.01 * x as f32)
+    });
+    let mut noisy = |base: &Image, amount: f32| base.map(|v| v * (1.0 + amount * random.next()));
+    let (a, b) = (noisy(&clean, 0.5), noisy(&clean, 0.5));
+    let normal = Image::from_fn(w, h, 3, |x, y, c| {
+        let t = 0.7 * surface(x, y) + 0.004 * y as f32;
+        [t.cos(), 0.6 * t.sin(), 0.8 * t.sin()][c]
+    });
+    let depth = Image::from_fn(w, h, 1, |x, y, _| {
+        2.0 + surface(x, y) + 0.02 * (x + y) as f32
+    });
+    let position = Image::from_fn(w, h, 3, |x, y, c| {
+        [0.05 * x as f32, 0.05 * y as f32, depth.get(x, y, 0)][c]
+    });
+    let mean = |a: &Image, b: &Image| {
+        Image::from_fn(w, h, a.channels(), |x, y, c| {
+            0.5 * (a.get(x, y, c) + b.get(x, y, c))
+        })
+    };
+    let variance = |a: &Image, b: &Image| {
+        Image::from_fn(w, h, a.channels(), |x, y, c| {
+            (0.5 * (a.get(x, y, c) - b.get(x, y, c))).powi(2)
+        })
+    };
+    let color = mean(&a, &b);
+    let mut frame = Frame::new(color.clone()).unwrap();
+    let mut add =
+        |kind: Kind, part: Part, image: Image| frame.insert(Layer::new(kind, part), image).unwrap();
+    add(Kind::Color, Part::Variance, variance(&a, &b));
+    add(Kind::Color, Part::HalfA, a);
+    add(Kind::Color, Part::HalfB, b);
+    for (kind, base) in [
+        (Kind::Albedo, &albedo),
+        (Kind::Normal, &normal),
+        (Kind::Position, &position),
+        (Kind::Depth, &depth),
+    ] {
+        let (a, b) = (noisy(base, 0.02), noisy(base, 0.02));
+        add(kind.clone(), Part::Variance, variance(&a, &b));
+        add(kind.clone(), Part::Mean, mean(&a, &b));
+        add(kind.clone(), Part::HalfA, a);
+        add(kind, Part::HalfB, b);
+    }
+    add(
+        Kind::Visibility,
+        Part::Mean,
+        Image::from_fn(w, h, 1, |x, y, _| f32::from(u8::from((x / 4 + y) % 3 > 0))),
+    );
+    add(
+        Kind::Alpha,
+        Part::Mean,
+        Image::from_fn(w, h, 1, |x, _, _| if x % 7 == 0 { 0.5 } else { 1.0 }),
+    );
+    add(
+        Kind::Motion,
+        Part::Mean,
+        Image::from_fn(w, h, 2, |x, y, c| [0.5, -0.25][c] + 0.01 * (x + y) as f32),
+    );
+    add(
+        Kind::Id,
+        Part::Mean,
+        Image::from_fn(w, h, 1, |x, y, _| surface(x, y)),
+    );
+    let step = |dx: usize, dy: usize| {
+        Image::from_fn(w, h, 3, |x, y, c| {
+            color.get((x + dx).min(w - 1), (y + dy).min(h - 1), c) - color.get(x, y, c)
+        })
+    };
+    add(Kind::Dx, Part::Mean, step(1, 0));
+    add(Kind::Dy, Part::Mean, step(0, 1));
+    frame
+}
+
+/// A small generator: uniform in -1 … 1.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    }
+}
+
+/// All layers of the expected frame must be there and agree within the method's tolerance.
+pub fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
+    let allowed = tolerance::of(method);
+    for (layer, want) in expected.layers() {
+        let have = got
+            .get(layer.clone())
+            .unwrap_or_else(|| panic!("{name}: no layer {layer}"));
+        let scale = want.data().iter().fold(1e-3f32, |m, v| m.max(v.abs()));
+        let worst = want
+            .data()
+            .iter()
+            .zip(have.data())
+            // NaN must not pass: a comparison with it is false.
+            .fold(
+                0.0f32,
+                |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() },
+            );
+        if !(worst <= allowed * scale) {
+            let folder = write(name, want, have);
+            panic!(
+                "{name}, layer {layer}: off by {worst} of {scale}, allowed {allowed}; see {folder}"
+            );
+        }
+    }
+}
+
+/// Writes both images and their difference as portable float maps.
+fn write(name: &str, want: &Image, have: &Image) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("conformance")
+        .join(plain);
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut off = want.clone();
+    for (o, h) in off.data_mut().iter_mut().zip(have.data()) {
+        *o = (*o - h).abs();
+    }
+    for (file, image) in [("expected", want), ("got", have), ("difference", &off)] {
+        let mut bytes = format!("Pf\n{} {}\n-1\n", image.width(), image.height()).into_bytes();
+        for y in (0..image.height()).rev() {
+            bytes.extend(image.row(0, y).iter().flat_map(|v| v.to_le_bytes()));
+        }
+        std::fs::write(folder.join(file).with_extension("pfm"), bytes).unwrap();
+    }
+    folder.display().to_string()
+}
