@@ -31,13 +31,13 @@ mod device;
 mod error;
 mod frame;
 mod image;
-pub mod wavelet;
 
 pub mod definition;
 pub mod exec;
 pub mod kernel;
 pub mod method;
 pub mod plan;
+pub mod wavelet;
 
 pub use denoiser::{Denoiser, Options, denoise, denoise_on};
 pub use device::Device;
