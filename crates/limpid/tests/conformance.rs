@@ -4,9 +4,11 @@
 //! checks on), schedules, and sizes: one pixel, lines, odd, prime, smaller than the filter, larger than a tile. A failing
 //! case writes both images and their difference.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 mod support;
 
-use limpid::method::{Entry, METHODS};
+use limpid::method::{METHODS, entry};
 use limpid::{Denoiser, Device, Frame, Options, Size};
 use support::{frame, tolerance};
 
@@ -39,7 +41,9 @@ macro_rules! conformance {
     };
 }
 
-conformance!(gaussian = "gaussian");
+conformance! {
+    gaussian = "filter:gaussian",
+}
 
 #[test]
 fn every_method_is_covered() {
@@ -52,19 +56,15 @@ fn every_method_is_covered() {
     }
     for (name, _) in tolerance::NAMED {
         assert!(
-            METHODS.iter().any(|e| e.name == *name),
+            METHODS.iter().any(|e| e.path() == *name),
             "tolerance of unknown {name}"
         );
     }
 }
 
-fn entry(name: &str) -> &'static Entry {
-    METHODS.iter().find(|e| e.name == name).unwrap()
-}
-
 fn every_schedule_gives_the_definition(name: &str) {
     let devices = Device::all_for_tests().unwrap();
-    for method in (entry(name).make)().examples() {
+    for method in (entry(name).unwrap().make)().examples() {
         for size in SIZES {
             let frame = frame(size);
             let mut method = method.boxed();
@@ -80,9 +80,9 @@ fn every_schedule_gives_the_definition(name: &str) {
                 for schedule in schedules {
                     let mut options = Options::of(method.boxed());
                     options.schedule = Some(schedule.to_string());
-                    let name = format!("{method:?} {schedule} {} {size}", device.name());
-                    let got = run(device, &frame, &options, &name);
-                    support::compare(&name, method.name(), &expected, &got);
+                    let case = format!("{method:?} {schedule} {} {size}", device.name());
+                    let got = run(device, &frame, &options, &case);
+                    support::compare(&case, name, &expected, &got);
                 }
             }
         }
@@ -91,7 +91,7 @@ fn every_schedule_gives_the_definition(name: &str) {
 
 fn tiles_leave_no_seam(name: &str) {
     let frame = frame(Size::new(97, 61));
-    let mut method = (entry(name).make)();
+    let mut method = (entry(name).unwrap().make)();
     method.prepare(&frame).unwrap();
     for device in Device::all_for_tests().unwrap() {
         for schedule in method.schedules(device.backend()) {
@@ -106,13 +106,13 @@ fn tiles_leave_no_seam(name: &str) {
             };
             let mut options = Options::of(method.boxed());
             options.schedule = Some(schedule.to_string());
-            let name = format!("{name} {schedule} {} in tiles", device.name());
-            let whole = run(&device, &frame, &options, &name);
+            let case = format!("{name} {schedule} {} in tiles", device.name());
+            let whole = run(&device, &frame, &options, &case);
             options.tile = Some(least.max(25));
             let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
-            assert!(denoiser.tile_count() > 1, "{name}");
+            assert!(denoiser.tile_count() > 1, "{case}");
             let tiled = denoiser.run(&frame).unwrap();
-            support::compare(&name, method.name(), &whole, &tiled);
+            support::compare(&case, name, &whole, &tiled);
         }
     }
 }

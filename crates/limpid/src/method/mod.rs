@@ -88,6 +88,29 @@ pub struct Entry {
     pub make: fn() -> Box<dyn Method>,
 }
 
+impl Entry {
+    /// Its name among all methods: `atrous`, `filter:gaussian`.
+    pub fn path(&self) -> String {
+        match self.used {
+            Use::Denoise => self.name.to_owned(),
+            Use::Filter => format!("filter:{}", self.name),
+        }
+    }
+}
+
+/// A method by its [`Entry::path`].
+///
+/// ```
+/// assert_eq!(limpid::method::entry("filter:gaussian")?.name, "gaussian");
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn entry(path: &str) -> Result<&'static Entry> {
+    METHODS.iter().find(|e| e.path() == path).ok_or_else(|| {
+        let known: Vec<String> = METHODS.iter().map(Entry::path).collect();
+        Error::unknown("method", path, known.iter().map(String::as_str))
+    })
+}
+
 /// All methods.
 pub const METHODS: &[Entry] = &[gaussian::ENTRY];
 

@@ -1,11 +1,11 @@
 //! Frames to test with, and the comparison of results.
 
-pub mod tolerance;
+pub(crate) mod tolerance;
 
 use limpid::{Frame, Image, Kind, Layer, Part, Size};
 
 /// A frame with all layers: a few surfaces with edges between them, textured albedo, and noise.
-pub fn frame(size: Size) -> Frame {
+pub(crate) fn frame(size: Size) -> Frame {
     let mut random = Random(0x9e37_79b9 ^ (size.width as u64) << 20 ^ size.height as u64);
     let (w, h) = (size.width, size.height);
     let surface = |x: usize, y: usize| (x * 3 / w.max(3) + 2 * (y * 2 / h.max(2))) as f32;
@@ -100,7 +100,7 @@ impl Random {
 }
 
 /// All layers of the expected frame must be there and agree within the method's tolerance.
-pub fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
+pub(crate) fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
     let allowed = tolerance::of(method);
     for (layer, want) in expected.layers() {
         let have = got
@@ -116,7 +116,8 @@ pub fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
                 0.0f32,
                 |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() },
             );
-        if !(worst <= allowed * scale) {
+        let close = worst <= allowed * scale;
+        if !close {
             let folder = write(name, want, have);
             panic!(
                 "{name}, layer {layer}: off by {worst} of {scale}, allowed {allowed}; see {folder}"

@@ -1,13 +1,13 @@
 //! How far a schedule may be from its definition: the largest difference, as a share of the largest value.
 
 /// Sums of a few dozen `f32` products in another order, against a definition in `f64`.
-pub const SUMS: f32 = 4e-6;
+pub(crate) const SUMS: f32 = 4e-6;
 
 /// Tolerances of methods that need more, each with its reason.
-pub const NAMED: &[(&str, f32)] = &[];
+pub(crate) const NAMED: &[(&str, f32)] = &[];
 
 /// The tolerance of a method.
-pub fn of(method: &str) -> f32 {
+pub(crate) fn of(method: &str) -> f32 {
     NAMED
         .iter()
         .find(|(name, _)| *name == method)
