@@ -1,3 +1,4 @@
 //! The papers in scalar code, one file per method: short, obvious, slow. Every plan is held to these.
 
+pub mod dwt;
 pub mod gaussian;

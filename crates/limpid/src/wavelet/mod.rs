@@ -7,6 +7,7 @@
 //!
 //! What always holds: all schemes of a wavelet compute the same numbers.
 
+mod border;
 mod count;
 mod factor;
 mod family;
@@ -18,6 +19,7 @@ mod scheme;
 #[cfg(test)]
 mod tables;
 
+pub use border::{Border, mirrored};
 pub use count::{ComputeCost, PassCost, Region};
 pub use factor::{factor, lifting_error};
 pub use family::{Bank, Normalisation, Wavelet};
