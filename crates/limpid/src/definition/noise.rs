@@ -1,0 +1,77 @@
+//! How much noise a picture has, told from the picture alone.
+//!
+//! Donoho and Johnstone 1994: the finest diagonal wavelet details of a photograph are mostly noise, and the median of
+//! their magnitudes does not mind the few that are edges. For Gaussian noise the median magnitude is
+//! 0.6745 standard deviations.
+
+use crate::Image;
+
+/// The high-pass filter of Daubechies' wavelet with two vanishing moments: ramps give no detail. Its squares sum to 1, so
+/// details of white noise have the noise's own standard deviation.
+const HIGH_PASS: [f64; 4] = [
+    -0.129_409_522_551_260_37,
+    -0.224_143_868_042_013_38,
+    0.836_516_303_737_807_9,
+    -0.482_962_913_144_534_1,
+];
+
+/// Median magnitude of a normal deviate of standard deviation 1.
+const MEDIAN_MAGNITUDE: f64 = 0.674_489_750_196_081_7;
+
+/// The standard deviation of white Gaussian noise in an image: the root mean square over its channels.
+///
+/// Exact zero for constant images, and for images of one pixel.
+///
+/// ```
+/// use limpid::{Image, definition::noise::estimate};
+/// let mut state = 1u32;
+/// let mut uniform = || {
+///     state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+///     (state >> 8) as f32 / 16_777_216.0
+/// };
+/// // The sum of twelve uniform numbers is nearly normal with standard deviation 1.
+/// let noisy = Image::from_fn(128, 128, 1, |x, _, _| {
+///     0.004 * x as f32 + 0.1 * ((0..12).map(|_| uniform()).sum::<f32>() - 6.0)
+/// });
+/// assert!((estimate(&noisy) - 0.1).abs() < 0.005);
+/// ```
+pub fn estimate(image: &Image) -> f32 {
+    let variance: f64 = (0..image.channels())
+        .map(|c| of_plane(image.plane(c), image.width(), image.height()).powi(2))
+        .sum::<f64>()
+        / image.channels() as f64;
+    variance.sqrt() as f32
+}
+
+/// The same for one plane.
+pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
+    // Rows, then columns; where the filter would leave the image it starts earlier instead, unless the image is shorter.
+    let start = |at: usize, n: usize| at.min(n.saturating_sub(HIGH_PASS.len()));
+    let mut rows = vec![0.0f64; width * height];
+    for y in 0..height {
+        for x in 0..width {
+            rows[y * width + x] = HIGH_PASS
+                .iter()
+                .enumerate()
+                .map(|(i, h)| h * f64::from(plane[y * width + (start(x, width) + i) % width]))
+                .sum();
+        }
+    }
+    let mut details = vec![0.0f32; width * height];
+    for y in 0..height {
+        for (i, h) in HIGH_PASS.iter().enumerate() {
+            let row = (start(y, height) + i) % height;
+            for x in 0..width {
+                details[y * width + x] += (h * rows[row * width + x]) as f32;
+            }
+        }
+    }
+    // What rounding leaves of a constant is no noise.
+    let least = 1e-6 * plane.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+    for d in &mut details {
+        *d = if d.abs() < least { 0.0 } else { d.abs() };
+    }
+    let middle = details.len() / 2;
+    let (_, median, _) = details.select_nth_unstable_by(middle, f32::total_cmp);
+    f64::from(*median) / MEDIAN_MAGNITUDE
+}
