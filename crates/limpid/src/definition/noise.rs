@@ -10,7 +10,7 @@ use crate::Image;
 /// details of white noise have the noise's own standard deviation.
 const HIGH_PASS: [f64; 4] = [
     -0.129_409_522_551_260_37,
-    -0.224_143_868_042_013_38,
+    -0.224_143_868_042_013_4,
     0.836_516_303_737_807_9,
     -0.482_962_913_144_534_1,
 ];
