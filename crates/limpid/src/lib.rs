@@ -31,6 +31,7 @@ mod device;
 mod error;
 mod frame;
 mod image;
+pub mod metric;
 
 pub mod definition;
 pub mod exec;
