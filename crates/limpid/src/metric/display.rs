@@ -36,8 +36,8 @@ impl Space {
 pub fn display(radiance: &Image, exposure: f32) -> Image {
     let gain = exposure.exp2();
     mapped(radiance, |v| {
-        // `max` first: it turns NaN into zero.
-        linear_to_srgb((v * gain).max(0.0).min(1.0))
+        // A NaN passes through `clamp`, not through `max`.
+        linear_to_srgb((v * gain).max(0.0).clamp(0.0, 1.0))
     })
 }
 

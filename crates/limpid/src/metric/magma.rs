@@ -46,10 +46,10 @@ const STEPS: [[u8; 3]; 33] = [
 /// ```
 pub fn magma(error: f32) -> [f32; 3] {
     let last = STEPS.len() - 1;
-    // `max` first: it turns NaN into zero.
-    let at = error.max(0.0).min(1.0) * last as f32;
+    let at = error.clamp(0.0, 1.0) * last as f32;
+    // NaN counts as no error: it becomes index zero, and so does its distance from there.
     let low = (at as usize).min(last - 1);
-    let t = at - low as f32;
+    let t = (at - low as f32).max(0.0);
     std::array::from_fn(|c| {
         let [a, b] = [STEPS[low][c], STEPS[low + 1][c]].map(f32::from);
         (a + (b - a) * t) / 255.0

@@ -72,13 +72,17 @@ fn check(image: &Image, reference: &Image) -> Result<()> {
 /// The mean of `sum(chunk index)` over all `values`, where each chunk gives the sum of its values.
 ///
 /// Chunks are added in order, so the result does not depend on the number of threads.
-fn mean(chunks: usize, values: usize, sum: impl Fn(usize) -> f64 + Sync) -> f64 {
-    let sums: Vec<f64> = (0..chunks).into_par_iter().map(|i| sum(i)).collect();
+fn mean(chunks: usize, values: usize, sum: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
+    let sums: Vec<f64> = (0..chunks).into_par_iter().map(sum).collect();
     sums.iter().sum::<f64>() / values as f64
 }
 
 /// The mean over all values of a function of an image's and a reference's value.
-fn mean_of_values(image: &Image, reference: &Image, error: impl Fn(f64, f64) -> f64 + Sync) -> f64 {
+fn mean_of_values(
+    image: &Image,
+    reference: &Image,
+    error: impl Fn(f64, f64) -> f64 + Sync + Send,
+) -> f64 {
     const CHUNK: usize = 1 << 16;
     let (x, r) = (image.data(), reference.data());
     mean(x.len().div_ceil(CHUNK), x.len(), |i| {

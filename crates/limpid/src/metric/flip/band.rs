@@ -66,8 +66,10 @@ impl<'a> Band<'a> {
             }
         }
         for (line, out) in out.chunks_exact_mut(width).enumerate() {
-            self.filter_down(0, line);
-            self.filter_down(1, line);
+            for side in 0..2 {
+                self.filter_down(side, line);
+                perceive(&mut self.down[side], width);
+            }
             errors(&self.down[0], &self.down[1], out);
         }
     }
@@ -151,7 +153,7 @@ fn fill(
     [first, second, third]: [&mut [f32]; 3],
     shown: impl Fn(f32) -> f32,
 ) {
-    let colors = &*COLORS;
+    let colors = *COLORS;
     let width = r.len();
     let (g, b) = (&g[..width], &b[..width]);
     let (first, second, third) = (
@@ -165,23 +167,49 @@ fn fill(
     }
 }
 
+/// Turns made rows into what is compared: lightness and two colours in rows 0 to 2, edges in row 4, points in row 6.
+#[inline(always)]
+fn perceive(made: &mut [f32], width: usize) {
+    let colors = *COLORS;
+    let (lightness, rest) = made.split_at_mut(width);
+    let (red_green, rest) = rest.split_at_mut(width);
+    let (narrow, rest) = rest.split_at_mut(width);
+    let (wide, rest) = rest.split_at_mut(width);
+    for x in 0..width {
+        let opponent = [lightness[x], red_green[x], narrow[x] + wide[x]];
+        [lightness[x], red_green[x], narrow[x]] = colors.perceived(opponent);
+    }
+    for feature in rest.chunks_exact_mut(2 * width) {
+        let (across, down) = feature.split_at_mut(width);
+        for x in 0..width {
+            across[x] = (across[x] * across[x] + down[x] * down[x]).sqrt();
+        }
+    }
+}
+
 /// Raises `out` to the errors of one row.
 #[inline(always)]
 fn errors(a: &[f32], b: &[f32], out: &mut [f32]) {
+    let colors = *COLORS;
     let width = out.len();
-    let a: [&[f32]; MADE] = std::array::from_fn(|m| &a[m * width..][..width]);
-    let b: [&[f32]; MADE] = std::array::from_fn(|m| &b[m * width..][..width]);
-    let colors = &*COLORS;
-    for (x, out) in out.iter_mut().enumerate() {
-        let perceived =
-            |r: &[&[f32]; MADE]| colors.perceived([r[0][x], r[1][x], r[2][x] + r[3][x]]);
-        let feature = |across: f32, down: f32| (across * across + down * down).sqrt();
-        let edges = feature(a[4][x], a[5][x]) - feature(b[4][x], b[5][x]);
-        let points = feature(a[6][x], a[7][x]) - feature(b[6][x], b[7][x]);
-        let feature_error = (FRAC_1_SQRT_2 * edges.abs().max(points.abs()))
-            .sqrt()
-            .min(1.0);
-        let color_error = colors.error(perceived(&a), perceived(&b));
-        *out = out.max(power(color_error, 1.0 - feature_error).min(1.0));
+    let (light_a, red_a, blue_a) = (row(a, 0, width), row(a, 1, width), row(a, 2, width));
+    let (light_b, red_b, blue_b) = (row(b, 0, width), row(b, 1, width), row(b, 2, width));
+    let (edge_a, point_a) = (row(a, 4, width), row(a, 6, width));
+    let (edge_b, point_b) = (row(b, 4, width), row(b, 6, width));
+    for x in 0..width {
+        let edges = (edge_a[x] - edge_b[x]).abs();
+        let points = (point_a[x] - point_b[x]).abs();
+        let feature_error = (FRAC_1_SQRT_2 * edges.max(points)).sqrt().min(1.0);
+        let color_error = colors.error(
+            [light_a[x], red_a[x], blue_a[x]],
+            [light_b[x], red_b[x], blue_b[x]],
+        );
+        let error = power(color_error, 1.0 - feature_error).min(1.0);
+        out[x] = out[x].max(error);
     }
+}
+
+#[inline(always)]
+fn row(rows: &[f32], at: usize, width: usize) -> &[f32] {
+    &rows[at * width..][..width]
 }

@@ -35,6 +35,7 @@ const KNEE: f32 = 0.4;
 const KNEE_ERROR: f32 = 0.95;
 
 /// Linear sRGB to XYZ relative to white, and back.
+#[derive(Clone, Copy)]
 pub(super) struct Colors {
     to_white: Matrix,
     from_white: Matrix,
@@ -70,13 +71,14 @@ impl Colors {
     /// seen more strongly where it is light.
     #[inline(always)]
     pub(super) fn perceived(&self, [y, red, blue]: [f32; 3]) -> [f32; 3] {
-        let rgb = times(&self.from_white, [y + red, y, y - blue]);
-        self.hunt_lab(rgb.map(|v| v.clamp(0.0, 1.0)))
+        let [r, g, b] = times(&self.from_white, [y + red, y, y - blue]);
+        self.hunt_lab([r.clamp(0.0, 1.0), g.clamp(0.0, 1.0), b.clamp(0.0, 1.0)])
     }
 
     #[inline(always)]
     fn hunt_lab(&self, rgb: [f32; 3]) -> [f32; 3] {
-        let [x, y, z] = times(&self.to_white, rgb).map(lab_curve);
+        let [x, y, z] = times(&self.to_white, rgb);
+        let (x, y, z) = (lab_curve(x), lab_curve(y), lab_curve(z));
         let lightness = 116.0 * y - 16.0;
         let hunt = 0.01 * lightness;
         [lightness, hunt * 500.0 * (x - y), hunt * 200.0 * (y - z)]
@@ -95,9 +97,14 @@ impl Colors {
     }
 }
 
+// Written out, here and below: a closure would be compiled apart, without the caller's vector instructions.
 #[inline(always)]
-fn times(m: &Matrix, v: [f32; 3]) -> [f32; 3] {
-    m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+fn times(m: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    [
+        m[0][0] * x + m[0][1] * y + m[0][2] * z,
+        m[1][0] * x + m[1][1] * y + m[1][2] * z,
+        m[2][0] * x + m[2][1] * y + m[2][2] * z,
+    ]
 }
 
 /// City-block in lightness, Euclidean in colour (HyAB).

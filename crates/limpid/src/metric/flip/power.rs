@@ -5,7 +5,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, LN_2};
 /// `base` to the `exponent`, for bases from 0 to 1e30 and exponents from 0 to 1; within 1e-6 of the true value.
 #[inline(always)]
 pub(super) fn power(base: f32, exponent: f32) -> f32 {
-    let result = exp2(exponent * log2(base));
+    let result = exp2(exponent * log2(base.max(f32::MIN_POSITIVE)));
     if base < f32::MIN_POSITIVE {
         0.0
     } else {
@@ -33,14 +33,16 @@ fn log2(v: f32) -> f32 {
 fn exp2(v: f32) -> f32 {
     // Adding and subtracting 1.5·2^23 rounds to the nearest integer.
     const ROUND: f32 = 12_582_912.0;
-    let v = v.clamp(-126.0, 126.0);
-    let whole = (v + ROUND) - ROUND;
+    let shifted = v.clamp(-126.0, 126.0) + ROUND;
+    let whole = shifted - ROUND;
     let x = (v - whole) * LN_2;
     let series = 1.0
         + x * (1.0
             + x * (1.0 / 2.0
                 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0 + x * (1.0 / 720.0))))));
-    f32::from_bits(((whole as i32 + 127) as u32) << 23) * series
+    // The same integer stands in the low bits. No cast: Rust's looks for NaN first, which keeps loops from being vectors.
+    let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits());
+    f32::from_bits(exponent.wrapping_add(127) << 23) * series
 }
 
 #[cfg(test)]
