@@ -31,6 +31,8 @@ mod device;
 mod error;
 mod frame;
 mod image;
+#[cfg(feature = "io")]
+pub mod io;
 pub mod metric;
 
 pub mod definition;

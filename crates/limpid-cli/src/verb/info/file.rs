@@ -1,0 +1,128 @@
+//! What a file holds: size, parts, layers, types and what each layer was recognised as.
+
+use anyhow::Result;
+use limpid::Layer;
+use limpid::io::{self, Facts, LayerFacts, PartFacts, ReadOptions};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(crate) fn run(path: &Path, layers: &[String], as_json: bool) -> Result<()> {
+    let mut options = ReadOptions::default();
+    for layer in layers {
+        options = options.layer(layer)?;
+    }
+    let facts = io::inspect(path, &options)?;
+    if as_json {
+        println!("{:#}", as_value(path, &facts));
+    } else {
+        print!("{}", as_text(path, &facts));
+    }
+    Ok(())
+}
+
+fn recognised(layer: &LayerFacts) -> Vec<String> {
+    layer.recognised.iter().map(Layer::to_string).collect()
+}
+
+fn as_text(path: &Path, facts: &Facts) -> String {
+    let mut text = format!("{}: {}\n", path.display(), facts.format);
+    let many = facts.parts.len() > 1;
+    for (index, part) in facts.parts.iter().enumerate() {
+        if many {
+            let name = part.name.as_deref().unwrap_or("without a name");
+            text += &format!("part {index}: {name}\n");
+        }
+        text += &part_text(part);
+    }
+    for note in &facts.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+fn part_text(part: &PartFacts) -> String {
+    let mut text = format!("  size         {}", part.size);
+    if part.position != (0, 0) {
+        text += &format!(" at ({}, {})", part.position.0, part.position.1);
+    }
+    if let Some((x, y, size)) = part.display
+        && (size != part.size || (x, y) != part.position)
+    {
+        text += &format!(", shown as {size} at ({x}, {y})");
+    }
+    text += &format!("\n  compression  {}\n", part.compression);
+    if !part.attributes.is_empty() {
+        text += &format!("  kept         {}\n", part.attributes.join(", "));
+    }
+    let rows: Vec<[String; 4]> = part
+        .layers
+        .iter()
+        .map(|layer| {
+            let channels: Vec<&str> = layer.channels.iter().map(|c| c.name.as_str()).collect();
+            let mut samples: Vec<&str> = layer.channels.iter().map(|c| c.sample.as_str()).collect();
+            samples.dedup();
+            let known = recognised(layer);
+            [
+                layer.name.clone(),
+                channels.join(","),
+                samples.join(","),
+                if known.is_empty() {
+                    "kept".to_owned()
+                } else {
+                    known.join(", ")
+                },
+            ]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max();
+    let widths = [0, 1, 2].map(|c| width(c).unwrap_or(0));
+    for [name, channels, samples, known] in &rows {
+        text += &format!(
+            "  {name:a$}  {channels:b$}  {samples:c$}  {known}\n",
+            a = widths[0],
+            b = widths[1],
+            c = widths[2]
+        );
+    }
+    text
+}
+
+fn as_value(path: &Path, facts: &Facts) -> Value {
+    let parts: Vec<Value> = facts
+        .parts
+        .iter()
+        .map(|part| {
+            let layers: Vec<Value> = part
+                .layers
+                .iter()
+                .map(|layer| {
+                    let channels = layer
+                        .channels
+                        .iter()
+                        .map(|c| json!({"name": c.name, "type": c.sample}));
+                    json!({
+                        "name": layer.name,
+                        "channels": channels.collect::<Vec<_>>(),
+                        "recognised": recognised(layer),
+                    })
+                })
+                .collect();
+            json!({
+                "name": part.name,
+                "width": part.size.width,
+                "height": part.size.height,
+                "position": [part.position.0, part.position.1],
+                "display": part.display.map(|(x, y, s)| json!([x, y, s.width, s.height])),
+                "compression": part.compression,
+                "kept": part.attributes,
+                "layers": layers,
+            })
+        })
+        .collect();
+    json!({
+        "file": path,
+        "format": facts.format.to_string(),
+        "parts": parts,
+        "notes": facts.notes,
+    })
+}

@@ -1,0 +1,127 @@
+//! Output files appear whole or not at all.
+//!
+//! Bytes go to a temporary file in the folder of the target, are flushed to the disk, and the temporary file is renamed
+//! onto the target. A reader sees the old file or the new one, never a part; when anything fails (no space, no
+//! permission, the program is killed) the old file is untouched.
+
+use crate::{Error, Result};
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a file whole or not at all.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    // Devices and pipes (/dev/stdout, a named pipe) cannot be renamed onto.
+    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let mut device = std::fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|e| Error::io(path, e))?;
+        return device
+            .write_all(bytes)
+            .and_then(|()| device.flush())
+            .map_err(|e| Error::io(path, e));
+    }
+    if path.is_dir() {
+        return Err(Error::input(format!(
+            "{}: is a folder; name a file to write",
+            path.display()
+        )));
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Err(Error::input(format!(
+            "{}: the folder {} does not exist",
+            path.display(),
+            folder.display()
+        )));
+    }
+    // A link is followed, so that it stays a link to the new content.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => folder,
+    };
+    replace(folder, &target, bytes).map_err(|e| Error::io(path, e))
+}
+
+fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // A file that may not be written may not be replaced either, though the folder would allow it.
+    let before = target.metadata().ok().map(|m| m.permissions());
+    if before.as_ref().is_some_and(std::fs::Permissions::readonly) {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::PermissionDenied,
+            "the file is read-only",
+        ));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".limpid-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Like any new file: all may read and write what the user's mask leaves.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    if let Some(before) = before {
+        file.as_file().set_permissions(before)?;
+    }
+    file.persist(target)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        std::fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn replaces_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(folder.path()), ["a.bin"]);
+    }
+
+    #[test]
+    fn read_only_files_and_missing_folders_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        write(&path, b"one").unwrap();
+        let mut permissions = path.metadata().unwrap().permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).unwrap();
+        let error = write(&path, b"two").unwrap_err().to_string();
+        assert!(error.contains("read-only"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+        assert_eq!(names(folder.path()), ["a.bin"]);
+
+        let error = write(&folder.path().join("no/a.bin"), b"x")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("does not exist"), "{error}");
+        let error = write(folder.path(), b"x").unwrap_err().to_string();
+        assert!(error.contains("folder"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told() {
+        let error = write(Path::new("/dev/full"), &[0; 4096]).unwrap_err();
+        assert!(matches!(&error, Error::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::StorageFull));
+        assert!(error.to_string().contains("/dev/full"), "{error}");
+    }
+}

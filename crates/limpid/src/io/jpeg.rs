@@ -1,0 +1,234 @@
+//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are kept as they are, and the quality is
+//! chosen after the source's.
+
+use super::WriteOptions;
+use super::raster::{Raster, check_size, quantise};
+use crate::{Error, Result};
+use image::ImageDecoder;
+use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
+use std::io::Cursor;
+use std::path::Path;
+
+/// What survives of a JPEG file besides its pixels.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Whole segments: marker, length and data.
+    segments: Vec<Vec<u8>>,
+    pub(super) quality: u8,
+}
+
+impl Kept {
+    /// The names of the segments.
+    pub(super) fn names(&self) -> Vec<String> {
+        let name = |s: &Vec<u8>| {
+            let data = &s[4..];
+            match s[1] {
+                0xfe => "comment".to_owned(),
+                0xe1 if data.starts_with(b"Exif") => "EXIF".to_owned(),
+                0xe1 if data.starts_with(b"http://ns.adobe") => "XMP".to_owned(),
+                0xe2 if data.starts_with(b"ICC_PROFILE") => "ICC profile".to_owned(),
+                marker => format!("APP{}", marker - 0xe0),
+            }
+        };
+        self.segments.iter().map(name).collect()
+    }
+}
+
+/// What the segments before the pixels say.
+struct Structure {
+    size: (u64, u64),
+    components: u8,
+    segments: Vec<Vec<u8>>,
+    quality: Option<u8>,
+}
+
+/// The luminance table of the standard (Annex K), in zigzag order as files store it.
+const LUMINANCE: [u16; 64] = [
+    16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37,
+    29, 40, 58, 51, 61, 60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81,
+    87, 95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
+];
+
+pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+    let damaged =
+        |what: String| Error::input(format!("{}: damaged JPEG file: {what}", path.display()));
+    let structure =
+        structure(bytes).ok_or_else(|| damaged("the file ends before its pixels".to_owned()))?;
+    let (width, height) = structure.size;
+    let size = check_size((width, height, 3), limit, path)?;
+    // Every block of 64 pixels takes at least a bit.
+    if size.pixels() / 1024 > bytes.len() {
+        return Err(damaged(format!(
+            "{} bytes cannot hold {size} pixels",
+            bytes.len()
+        )));
+    }
+    if !bytes.windows(2).rev().any(|w| w == [0xff, 0xd9]) {
+        return Err(Error::input(format!(
+            "{}: the JPEG file is truncated",
+            path.display()
+        )));
+    }
+    let fault = |e: image::ImageError| match e {
+        image::ImageError::Unsupported(e) => Error::unsupported(format!("{}: {e}", path.display())),
+        e => damaged(e.to_string()),
+    };
+    let decoder = JpegDecoder::new(Cursor::new(bytes)).map_err(fault)?;
+    let (width, height) = decoder.dimensions();
+    let (width, height) = (width as usize, height as usize);
+    let channels = usize::from(decoder.color_type().channel_count());
+    if (width, height) != (size.width, size.height) {
+        return Err(damaged("its size is given twice".to_owned()));
+    }
+    let mut buffer = vec![0_u8; size.pixels() * channels];
+    decoder.read_image(&mut buffer).map_err(fault)?;
+    let samples: Vec<f32> = buffer.iter().map(|v| f32::from(*v) / 255.0).collect();
+    let raster = Raster::from_interleaved(size, channels, &samples)?;
+    let mut notes = Vec::new();
+    let mut segments = structure.segments;
+    if structure.components == 4 {
+        notes.push("CMYK is converted to RGB; its colour profile is not kept".to_owned());
+        segments.retain(|s| !s[4..].starts_with(b"ICC_PROFILE"));
+    }
+    let kept = Kept {
+        segments,
+        quality: structure.quality.unwrap_or(95),
+    };
+    Ok((raster, kept, notes))
+}
+
+/// Walks the segments up to the pixels.
+fn structure(bytes: &[u8]) -> Option<Structure> {
+    let mut at = 2;
+    let mut structure = Structure {
+        size: (0, 0),
+        components: 0,
+        segments: Vec::new(),
+        quality: None,
+    };
+    loop {
+        while *bytes.get(at)? == 0xff && *bytes.get(at + 1)? == 0xff {
+            at += 1;
+        }
+        let [0xff, marker, high, low] = *bytes.get(at..at + 4)? else {
+            return None;
+        };
+        let length = usize::from(high) << 8 | usize::from(low);
+        let segment = bytes.get(at..at.checked_add(2 + length.max(2))?)?;
+        match marker {
+            0xda => return (structure.size != (0, 0)).then_some(structure),
+            // Frame headers: C0 … CF but for DHT, JPG and DAC.
+            0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
+                let &[_, y1, y2, x1, x2, components, ..] = segment.get(4..)? else {
+                    return None;
+                };
+                let int = |a: u8, b: u8| u64::from(a) << 8 | u64::from(b);
+                structure.size = (int(x1, x2), int(y1, y2));
+                structure.components = components;
+            }
+            0xdb => structure.quality = structure.quality.or(quality(&segment[4..])),
+            // Application data and comments. APP14 says how the pixels are coded, which the writer does itself.
+            0xe0..=0xed | 0xef | 0xfe => structure.segments.push(segment.to_vec()),
+            _ => {}
+        }
+        at += segment.len();
+    }
+}
+
+/// The quality whose luminance table is nearest to the one in a file.
+fn quality(tables: &[u8]) -> Option<u8> {
+    let (&kind, table) = tables.split_first()?;
+    if kind & 0x0f != 0 {
+        return None;
+    }
+    let values: Vec<u16> = if kind >> 4 == 0 {
+        table.get(..64)?.iter().map(|v| u16::from(*v)).collect()
+    } else {
+        let (pairs, _) = table.get(..128)?.as_chunks::<2>();
+        pairs.iter().map(|p| u16::from_be_bytes(*p)).collect()
+    };
+    (1..=100_u8).min_by_key(|q| -> u32 {
+        let scaled = LUMINANCE.map(|v| scale(v, *q));
+        scaled
+            .iter()
+            .zip(&values)
+            .map(|(a, b)| u32::from(a.abs_diff(*b)))
+            .sum()
+    })
+}
+
+/// An entry of a table for a quality, as the reference software scales it.
+fn scale(value: u16, quality: u8) -> u16 {
+    let quality = u32::from(quality);
+    let percent = if quality < 50 {
+        5000 / quality
+    } else {
+        200 - 2 * quality
+    };
+    ((u32::from(value) * percent + 50) / 100).clamp(1, 255) as u16
+}
+
+/// The alpha is left out: the format has none.
+pub(super) fn write(
+    raster: &Raster,
+    kept: Option<&Kept>,
+    options: &WriteOptions,
+    path: &Path,
+) -> Result<Vec<u8>> {
+    let size = raster.size();
+    if size.width > 65535 || size.height > 65535 {
+        return Err(Error::unsupported(format!(
+            "{}: {size} is too large for JPEG, which ends at 65535",
+            path.display()
+        )));
+    }
+    let data: Vec<u8> = raster
+        .color
+        .to_interleaved()
+        .iter()
+        .map(|v| quantise(*v, 255.0) as u8)
+        .collect();
+    let color = match raster.color.channels() {
+        1 => image::ExtendedColorType::L8,
+        _ => image::ExtendedColorType::Rgb8,
+    };
+    let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
+    let mut file = Vec::new();
+    JpegEncoder::new_with_quality(&mut file, quality.clamp(1, 100))
+        .encode(&data, size.width as u32, size.height as u32, color)
+        .map_err(|e| {
+            Error::unsupported(format!(
+                "{}: cannot be written as JPEG: {e}",
+                path.display()
+            ))
+        })?;
+    if let Some(kept) = kept {
+        // The source's segments in place of the encoder's own JFIF header.
+        let own = match file.get(2..6) {
+            Some(&[0xff, 0xe0, high, low]) => 4 + (usize::from(high) << 8 | usize::from(low)),
+            _ => 2,
+        };
+        let tail = file.split_off(own);
+        file.truncate(2);
+        file.extend(kept.segments.iter().flatten());
+        file.extend(tail);
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quality_is_found_again() {
+        for q in [10_u8, 50, 75, 90, 95, 100] {
+            let data = vec![127_u8; 64];
+            let mut file = Vec::new();
+            JpegEncoder::new_with_quality(&mut file, q)
+                .encode(&data, 8, 8, image::ExtendedColorType::L8)
+                .unwrap();
+            assert_eq!(structure(&file).unwrap().quality, Some(q));
+        }
+    }
+}

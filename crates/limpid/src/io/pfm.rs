@@ -1,0 +1,101 @@
+//! Portable float map: one or three channels of `f32`, rows from bottom to top, either byte order.
+
+use super::raster::{Raster, check_size};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// What survives of a PFM file besides its pixels.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) big_endian: bool,
+    /// The scale that the header gives. Pixels are not multiplied by it.
+    scale: String,
+}
+
+impl Kept {
+    pub(super) fn byte_order(&self) -> &'static str {
+        if self.big_endian {
+            "big-endian"
+        } else {
+            "little-endian"
+        }
+    }
+}
+
+pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
+    let damaged =
+        |what: &str| Error::input(format!("{}: damaged PFM file: {what}", path.display()));
+    let mut rest = bytes;
+    let mut word = || -> Option<&str> {
+        let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
+        let length = rest[start..].iter().position(u8::is_ascii_whitespace)?;
+        let word = std::str::from_utf8(&rest[start..start + length]).ok();
+        // One white space ends the header; what follows it are pixels.
+        rest = &rest[start + length + 1..];
+        word
+    };
+    let channels = match word() {
+        Some("PF") => 3,
+        Some("Pf") => 1,
+        _ => return Err(damaged("it does not begin with PF or Pf")),
+    };
+    let (width, height, scale) = match (word(), word(), word()) {
+        (Some(w), Some(h), Some(s)) => (w, h, s),
+        _ => return Err(damaged("the file ends in its header")),
+    };
+    let number = |text: &str| {
+        text.parse::<u64>()
+            .map_err(|_| damaged(&format!("'{text}' is not a width or height")))
+    };
+    let size = check_size((number(width)?, number(height)?, channels), limit, path)?;
+    let big_endian = match scale.parse::<f32>() {
+        Ok(scale) if scale != 0.0 && scale.is_finite() => scale > 0.0,
+        _ => return Err(damaged(&format!("'{scale}' is not a scale"))),
+    };
+    let scale = scale.trim_start_matches(['-', '+']).to_owned();
+    let channels = channels as usize;
+    let values = size.pixels() * channels;
+    let (words, _) = rest.as_chunks::<4>();
+    if words.len() < values {
+        return Err(Error::input(format!(
+            "{}: the PFM file is truncated: it has {} of {values} values",
+            path.display(),
+            words.len()
+        )));
+    }
+    let decode = if big_endian {
+        f32::from_be_bytes
+    } else {
+        f32::from_le_bytes
+    };
+    let row = size.width * channels;
+    let samples: Vec<f32> = words[..values]
+        .chunks_exact(row)
+        .rev()
+        .flatten()
+        .map(|w| decode(*w))
+        .collect();
+    let raster = Raster::from_interleaved(size, channels, &samples)?;
+    Ok((raster, Kept { big_endian, scale }))
+}
+
+/// The alpha is left out: the format has none.
+pub(super) fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+    let size = raster.size();
+    let channels = raster.color.channels();
+    let big_endian = kept.is_some_and(|k| k.big_endian);
+    let scale = kept.map_or("1.0", |k| k.scale.as_str());
+    let sign = if big_endian { "" } else { "-" };
+    let kind = if channels == 3 { "PF" } else { "Pf" };
+    let mut file = format!("{kind}\n{} {}\n{sign}{scale}\n", size.width, size.height).into_bytes();
+    let encode = if big_endian {
+        f32::to_be_bytes
+    } else {
+        f32::to_le_bytes
+    };
+    let samples = raster.color.to_interleaved();
+    for row in samples.chunks_exact(size.width * channels).rev() {
+        file.extend(row.iter().flat_map(|v| encode(*v)));
+    }
+    file
+}

@@ -1,0 +1,171 @@
+//! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are kept as they are.
+
+use super::raster::{Raster, check_size, quantise};
+use super::{Bits, WriteOptions};
+use crate::{Error, Result};
+use std::io::Cursor;
+use std::path::Path;
+
+/// What survives of a PNG file besides its pixels.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Whole chunks (length, name, data, check sum) that do not depend on the pixels.
+    chunks: Vec<Vec<u8>>,
+    pub(super) bits: Bits,
+}
+
+/// Chunks that mean the same for other pixels of the same picture.
+const KEPT: [&[u8; 4]; 13] = [
+    b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"cICP", b"mDCV", b"cLLI", b"pHYs", b"eXIf", b"tEXt",
+    b"zTXt", b"iTXt", b"tIME",
+];
+
+impl Kept {
+    pub(super) fn sample(&self) -> &'static str {
+        match self.bits {
+            Bits::Eight => "8 bit",
+            Bits::Sixteen => "16 bit",
+        }
+    }
+
+    /// The names of the chunks.
+    pub(super) fn names(&self) -> Vec<String> {
+        let name = |c: &Vec<u8>| c[4..8].iter().map(|b| char::from(*b)).collect();
+        self.chunks.iter().map(name).collect()
+    }
+}
+
+/// Width and height from the header.
+fn declared(bytes: &[u8], path: &Path) -> Result<(u64, u64)> {
+    let Some(&[w0, w1, w2, w3, h0, h1, h2, h3]) = bytes.get(16..24) else {
+        return Err(Error::input(format!(
+            "{}: the PNG file is truncated",
+            path.display()
+        )));
+    };
+    let int = |b: [u8; 4]| u64::from(u32::from_be_bytes(b));
+    Ok((int([w0, w1, w2, w3]), int([h0, h1, h2, h3])))
+}
+
+pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+    let damaged = |e: png::DecodingError| match e {
+        png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Error::input(format!("{}: the PNG file is truncated", path.display()))
+        }
+        e => Error::input(format!("{}: damaged PNG file: {e}", path.display())),
+    };
+    let (width, height) = declared(bytes, path)?;
+    let size = check_size((width, height, 4), limit, path)?;
+    // Deflate packs at most 1032:1.
+    if size.pixels() / 8 / 2048 > bytes.len() {
+        return Err(Error::input(format!(
+            "{}: damaged PNG file: {} bytes cannot hold {size} pixels",
+            path.display(),
+            bytes.len()
+        )));
+    }
+    let mut decoder = png::Decoder::new_with_limits(
+        Cursor::new(bytes),
+        png::Limits {
+            bytes: usize::try_from(limit).unwrap_or(usize::MAX),
+        },
+    );
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(damaged)?;
+    let mut notes = Vec::new();
+    if reader.info().animation_control.is_some() {
+        notes.push("only the first picture of the animation is read".to_owned());
+    }
+    let length = reader
+        .output_buffer_size()
+        .ok_or_else(|| Error::input(format!("{}: {size} pixels are too many", path.display())))?;
+    let mut buffer = vec![0; length];
+    let info = reader.next_frame(&mut buffer).map_err(damaged)?;
+    let buffer = &buffer[..info.buffer_size()];
+    let channels = info.color_type.samples();
+    let (samples, bits): (Vec<f32>, Bits) = match info.bit_depth {
+        png::BitDepth::Sixteen => {
+            let (pairs, _) = buffer.as_chunks::<2>();
+            let values = pairs.iter().map(|p| f32::from(u16::from_be_bytes(*p)));
+            (values.map(|v| v / 65535.0).collect(), Bits::Sixteen)
+        }
+        _ => {
+            let values = buffer.iter().map(|v| f32::from(*v) / 255.0);
+            (values.collect(), Bits::Eight)
+        }
+    };
+    let raster = Raster::from_interleaved(size, channels, &samples)?;
+    let kept = Kept {
+        chunks: chunks(bytes),
+        bits,
+    };
+    Ok((raster, kept, notes))
+}
+
+/// The chunks that are kept.
+fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut chunks = Vec::new();
+    let mut rest = bytes.get(8..).unwrap_or_default();
+    while let Some(&[a, b, c, d, ref name @ ..]) = rest.get(..8) {
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        let Some(chunk) = length.checked_add(12).and_then(|l| rest.get(..l)) else {
+            break;
+        };
+        if KEPT.iter().any(|k| k[..] == *name) {
+            chunks.push(chunk.to_vec());
+        }
+        rest = &rest[chunk.len()..];
+    }
+    chunks
+}
+
+pub(super) fn write(
+    raster: &Raster,
+    kept: Option<&Kept>,
+    options: &WriteOptions,
+    path: &Path,
+) -> Result<Vec<u8>> {
+    let size = raster.size();
+    let side = |v: usize| {
+        u32::try_from(v).map_err(|_| {
+            Error::unsupported(format!("{}: {size} is too large for PNG", path.display()))
+        })
+    };
+    let (channels, samples) = raster.to_interleaved();
+    let bits = options.bits.or(kept.map(|k| k.bits)).unwrap_or(Bits::Eight);
+    let data: Vec<u8> = match bits {
+        Bits::Eight => samples.iter().map(|v| quantise(*v, 255.0) as u8).collect(),
+        Bits::Sixteen => samples
+            .iter()
+            .flat_map(|v| (quantise(*v, 65535.0) as u16).to_be_bytes())
+            .collect(),
+    };
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, side(size.width)?, side(size.height)?);
+    encoder.set_color(match channels {
+        1 => png::ColorType::Grayscale,
+        2 => png::ColorType::GrayscaleAlpha,
+        3 => png::ColorType::Rgb,
+        _ => png::ColorType::Rgba,
+    });
+    encoder.set_depth(match bits {
+        Bits::Eight => png::BitDepth::Eight,
+        Bits::Sixteen => png::BitDepth::Sixteen,
+    });
+    if kept.is_none() {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
+    let failed = |e: png::EncodingError| {
+        Error::unsupported(format!("{}: cannot be written as PNG: {e}", path.display()))
+    };
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(&data).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    if let Some(kept) = kept {
+        // After the signature and the header: 8 + 25 bytes.
+        let tail = file.split_off(33);
+        file.extend(kept.chunks.iter().flatten());
+        file.extend(tail);
+    }
+    Ok(file)
+}

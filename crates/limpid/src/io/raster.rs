@@ -1,0 +1,169 @@
+//! Colour and alpha: what every format but EXR holds.
+
+use super::{Format, Origin};
+use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
+use std::path::Path;
+
+/// Whether colour values are light or encoded for a display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// Linear light.
+    Linear,
+    /// As encoded in a photograph's file, mostly with the sRGB curve, 0 … 1.
+    Encoded,
+}
+
+/// Colour and alpha of one picture.
+#[derive(Debug)]
+pub(super) struct Raster {
+    pub(super) color: Image,
+    pub(super) alpha: Option<Image>,
+}
+
+impl Raster {
+    /// A raster from interleaved samples: grey, grey and alpha, colour, colour and alpha.
+    pub(super) fn from_interleaved(size: Size, channels: usize, samples: &[f32]) -> Result<Self> {
+        let image = Image::from_interleaved(size.width, size.height, channels, samples)?;
+        let colors = if channels >= 3 { 3 } else { 1 };
+        let count = size.pixels();
+        let mut planes = image.into_data();
+        let alpha =
+            (channels > colors).then(|| planes[colors * count..(colors + 1) * count].to_vec());
+        planes.truncate(colors * count);
+        let alpha = alpha
+            .map(|a| Image::from_planes(size.width, size.height, 1, a))
+            .transpose()?;
+        Ok(Self {
+            color: Image::from_planes(size.width, size.height, colors, planes)?,
+            alpha,
+        })
+    }
+
+    pub(super) fn into_frame(self) -> Result<Frame> {
+        let mut frame = Frame::new(self.color)?;
+        if let Some(alpha) = self.alpha {
+            frame.insert(Kind::Alpha, alpha)?;
+        }
+        Ok(frame)
+    }
+
+    /// The colour and alpha of a frame as a format wants them: light or encoded, premultiplied or not.
+    ///
+    /// Alpha comes from where the frame came from when the frame does not have it.
+    pub(super) fn from_frame(
+        frame: &Frame,
+        origin: Option<&Origin>,
+        (from, to): (Transfer, Transfer),
+        path: &Path,
+    ) -> Result<Self> {
+        let color = frame.color().map_err(|e| match e {
+            Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
+            other => other,
+        })?;
+        let alpha = match frame.get(Kind::Alpha) {
+            Some(alpha) => Some(alpha.clone()),
+            None => origin
+                .and_then(Origin::alpha)
+                .filter(|a| a.size() == frame.size()),
+        };
+        let mut raster = Self {
+            color: color.clone(),
+            alpha,
+        };
+        match (from, to) {
+            (Transfer::Linear, Transfer::Encoded) => {
+                raster.scale_by_alpha(|a| if a > 0.0 { 1.0 / a } else { 1.0 });
+                raster.color = raster.color.map(|v| linear_to_srgb(v).clamp(0.0, 1.0));
+            }
+            (Transfer::Encoded, Transfer::Linear) => {
+                raster.color = raster.color.map(srgb_to_linear);
+                raster.scale_by_alpha(|a| a);
+            }
+            _ => {}
+        }
+        Ok(raster)
+    }
+
+    /// Linear formats hold colour times alpha, encoded ones colour and alpha apart.
+    fn scale_by_alpha(&mut self, factor: impl Fn(f32) -> f32) {
+        let Some(alpha) = &self.alpha else { return };
+        for c in 0..self.color.channels() {
+            let pairs = self.color.plane_mut(c).iter_mut().zip(alpha.plane(0));
+            pairs.for_each(|(v, a)| *v *= factor(*a));
+        }
+    }
+
+    /// Channels with the alpha, side by side.
+    pub(super) fn to_interleaved(&self) -> (usize, Vec<f32>) {
+        let colors = self.color.channels();
+        let channels = colors + usize::from(self.alpha.is_some());
+        let count = self.color.size().pixels();
+        let mut out = vec![0.0; channels * count];
+        let planes = self
+            .color
+            .planes()
+            .chain(self.alpha.iter().flat_map(Image::planes));
+        for (c, plane) in planes.enumerate() {
+            let slots = out.iter_mut().skip(c).step_by(channels);
+            slots.zip(plane).for_each(|(o, v)| *o = *v);
+        }
+        (channels, out)
+    }
+
+    pub(super) fn size(&self) -> Size {
+        self.color.size()
+    }
+}
+
+/// What a format cannot hold, as a note.
+pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
+    let lost: Vec<String> = frame
+        .layers()
+        .filter(|(l, _)| !matches!(l.to_string().as_str(), "color" | "alpha"))
+        .map(|(l, _)| l.to_string())
+        .collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{format} holds colour only; not written: {}",
+            lost.join(", ")
+        )
+    })
+}
+
+/// An alpha that shows something and that a format cannot hold, as a note.
+pub(super) fn no_alpha(raster: &Raster, format: Format) -> Option<String> {
+    let alpha = raster.alpha.as_ref()?;
+    let transparent = alpha.data().iter().any(|a| *a < 1.0);
+    transparent.then(|| format!("{format} has no alpha; it is not written"))
+}
+
+/// Values 0 … 1 as whole numbers up to `max`, the nearest one; NaN becomes 0.
+pub(super) fn quantise(v: f32, max: f32) -> f32 {
+    (v.clamp(0.0, 1.0) * max).round()
+}
+
+/// Refuses sizes that cannot be true before memory is taken.
+pub(super) fn check_size(
+    (width, height, channels): (u64, u64, u64),
+    limit: u64,
+    path: &Path,
+) -> Result<Size> {
+    if width == 0 || height == 0 {
+        return Err(Error::input(format!(
+            "{}: the image is {width}x{height}; at least 1x1 is needed",
+            path.display()
+        )));
+    }
+    let bytes = width
+        .checked_mul(height)
+        .and_then(|p| p.checked_mul(channels))
+        .and_then(|v| v.checked_mul(4));
+    match (usize::try_from(width), usize::try_from(height), bytes) {
+        (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
+        _ => Err(Error::input(format!(
+            "{}: {width}x{height} with {channels} channels is more than the limit of {} MiB",
+            path.display(),
+            limit >> 20
+        ))),
+    }
+}
