@@ -23,12 +23,12 @@ pub enum Error {
         fault: DeviceFault,
     },
     /// Reading or writing failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said. Part of the message, so not a source that would be told again.
+        cause: std::io::Error,
     },
     /// The caller asked to stop.
     #[error("stopped")]
@@ -76,10 +76,10 @@ impl Error {
     }
 
     /// A file could not be read or written.
-    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+    pub fn io(path: impl AsRef<Path>, cause: std::io::Error) -> Self {
         Self::Io {
             path: path.as_ref().to_owned(),
-            source,
+            cause,
         }
     }
 

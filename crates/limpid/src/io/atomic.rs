@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_told() {
         let error = write(Path::new("/dev/full"), &[0; 4096]).unwrap_err();
-        assert!(matches!(&error, Error::Io { source, .. }
-            if source.kind() == std::io::ErrorKind::StorageFull));
+        assert!(matches!(&error, Error::Io { cause, .. }
+            if cause.kind() == std::io::ErrorKind::StorageFull));
         assert!(error.to_string().contains("/dev/full"), "{error}");
     }
 }

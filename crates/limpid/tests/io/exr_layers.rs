@@ -1,0 +1,182 @@
+//! EXR files: which layers are recognised.
+
+use crate::*;
+
+#[test]
+fn mitsuba_layers_are_recognised() {
+    let (_folder, path) = scratch("a.exr");
+    let n = 6 * 5;
+    let mut channels: Vec<_> = ["B", "G", "R"].map(|c| half(c, n, 1)).into();
+    for layer in ["albedo", "b"] {
+        channels.extend(["R", "G", "B"].map(|c| half(&format!("{layer}.{c}"), n, 2)));
+    }
+    for layer in ["normal", "position"] {
+        channels.extend(["X", "Y", "Z"].map(|c| half(&format!("{layer}.{c}"), n, 3)));
+    }
+    channels.extend(["R", "G", "B"].map(|c| float(&format!("variance.{c}"), n, 4)));
+    channels.push(float("depth.Z", n, 5));
+    save(&path, (6, 5), vec![part(None, (6, 5), channels)]);
+    let picture = read(&path);
+    assert_eq!(
+        names(&picture.frame),
+        [
+            "color",
+            "color.a",
+            "color.b",
+            "color.variance",
+            "albedo",
+            "normal",
+            "position",
+            "depth"
+        ]
+    );
+    // The second half is given, the first is the colour itself.
+    let color = picture.frame.color().unwrap();
+    let half_a = picture.frame.get(Layer::new(Kind::Color, Part::HalfA));
+    assert_eq!(half_a, Some(color));
+    assert!(picture.notes[0].contains("half A"), "{:?}", picture.notes);
+}
+
+#[test]
+fn blender_parts_are_recognised() {
+    let (_folder, path) = scratch("a.exr");
+    let size = (8, 4);
+    let n = 32;
+    let blender = |name: &str, letters: &[&str]| {
+        let name = format!("ViewLayer.{name}");
+        let channels = letters.iter().enumerate();
+        let channels = channels.map(|(i, c)| float(&format!("{name}.{c}"), n, i));
+        part(Some(&name), size, channels.collect())
+    };
+    save(
+        &path,
+        size,
+        vec![
+            blender("Combined", &["A", "B", "G", "R"]),
+            blender("Depth", &["Z"]),
+            blender("Normal", &["X", "Y", "Z"]),
+            blender("Denoising Normal", &["X", "Y", "Z"]),
+            blender("Denoising Albedo", &["B", "G", "R"]),
+            blender("Vector", &["W", "X", "Y", "Z"]),
+            blender("DiffDir", &["B", "G", "R"]),
+            blender("CryptoObject00", &["a", "b", "g", "r"]),
+        ],
+    );
+    let picture = read(&path);
+    let frame = &picture.frame;
+    assert_eq!(
+        names(frame),
+        [
+            "color",
+            "alpha",
+            "albedo",
+            "normal",
+            "depth",
+            "motion",
+            "light:DiffDir"
+        ]
+    );
+    // R is the fourth channel by name, hence seed 3.
+    assert_eq!(frame.color().unwrap().get(2, 0, 0), ramp(3)(2) + 1e-5);
+    // Blender's motion points up, ours down.
+    let motion = frame.get(Kind::Motion).unwrap();
+    assert_eq!(motion.get(2, 0, 0), ramp(1)(2) + 1e-5);
+    assert_eq!(motion.get(2, 0, 1), -(ramp(2)(2) + 1e-5));
+
+    // Written back: all parts, channels and values are the same.
+    let (_other, out) = scratch("b.exr");
+    write(&out, frame, Some(&picture.origin));
+    assert_eq!(raw(&out).layer_data, raw(&path).layer_data);
+}
+
+#[test]
+fn layers_are_taken_by_the_names_that_are_asked_for() {
+    let (_folder, path) = scratch("a.exr");
+    let n = 12;
+    let mut channels: Vec<_> = ["R", "G", "B"].map(|c| half(c, n, 1)).into();
+    channels.extend(["x", "y", "z"].map(|c| half(&format!("odd.{c}"), n, 2)));
+    channels.extend([half("n1", n, 5), half("n2", n, 6), half("n3", n, 7)]);
+    save(&path, (4, 3), vec![part(None, (4, 3), channels)]);
+    let with = |what: &str| {
+        let options = ReadOptions::default().layer(what).unwrap();
+        io::read(&path, &options)
+    };
+    let normal = |picture: io::Picture| picture.frame.get(Kind::Normal).unwrap().get(1, 0, 0);
+    assert_eq!(normal(with("normal=odd").unwrap()), ramp(2)(1));
+    assert_eq!(normal(with("normal=ODD").unwrap()), ramp(2)(1));
+    assert_eq!(normal(with("normal=n3, n2, n1").unwrap()), ramp(7)(1));
+    let error = with("normal=odt").unwrap_err().to_string();
+    assert!(error.contains("Did you mean 'odd'?"), "{error}");
+    assert!(error.contains("a.exr"), "{error}");
+    let error = with("normal=n1").unwrap_err().to_string();
+    assert!(error.contains("3 channels"), "{error}");
+    let error = with("depth=n1,n2").unwrap_err().to_string();
+    assert!(error.contains("1 channels"), "{error}");
+    assert!(ReadOptions::default().layer("norml=N").is_err());
+}
+
+#[test]
+fn the_only_picture_is_the_colour() {
+    let (_folder, path) = scratch("a.exr");
+    let channels = ["R", "G", "B"].map(|c| half(&format!("shot 12.{c}"), 4, 1));
+    save(&path, (2, 2), vec![part(None, (2, 2), channels.into())]);
+    let picture = read(&path);
+    assert_eq!(names(&picture.frame), ["color"]);
+    assert!(picture.notes[0].contains("shot 12"), "{:?}", picture.notes);
+}
+
+#[test]
+fn variances_of_samples_become_variances_of_the_mean() {
+    let (_folder, path) = scratch("a.exr");
+    let n = 4;
+    let constant = |name: &str, v: f32| AnyChannel::new(name, FlatSamples::F32(vec![v; n]));
+    let rgb = |layer: &str, v: f32| ["R", "G", "B"].map(|c| constant(&format!("{layer}.{c}"), v));
+    let mut channels: Vec<_> = ["R", "G", "B"].map(|c| half(c, n, 1)).into();
+    channels.extend(rgb("albedo", 0.5));
+    channels.extend(rgb("albedo_var", 8.0));
+    save(&path, (2, 2), vec![part(None, (2, 2), channels.clone())]);
+    let picture = read(&path);
+    assert_eq!(names(&picture.frame), ["color", "albedo"]);
+    assert!(
+        picture.notes[0].contains("albedo_var"),
+        "{:?}",
+        picture.notes
+    );
+
+    channels.push(constant("sampleCount", 16.0));
+    save(&path, (2, 2), vec![part(None, (2, 2), channels.clone())]);
+    let picture = read(&path);
+    let variance = Layer::new(Kind::Albedo, Part::Variance);
+    assert_eq!(picture.frame.get(variance).unwrap().data(), [0.5; 12]);
+    let (_other, out) = scratch("b.exr");
+    write(&out, &picture.frame, Some(&picture.origin));
+    assert_eq!(raw(&out).layer_data, raw(&path).layer_data);
+
+    // PBRT gives the number as an attribute.
+    let mut channels: Vec<_> = ["R", "G", "B"].map(|c| half(c, n, 1)).into();
+    channels.extend(rgb("Variance", 8.0));
+    let mut layer = part(None, (2, 2), channels);
+    layer.attributes.other.insert(
+        Text::from("samplesPerPixel"),
+        exr::meta::attribute::AttributeValue::I32(4),
+    );
+    save(&path, (2, 2), vec![layer]);
+    let variance = Layer::new(Kind::Color, Part::Variance);
+    assert_eq!(read(&path).frame.get(variance).unwrap().data(), [2.0; 12]);
+}
+
+#[test]
+fn escaped_rays_are_infinitely_far_and_come_back_as_they_were() {
+    let (_folder, path) = scratch("a.exr");
+    let mut channels: Vec<_> = ["R", "G", "B"].map(|c| half(c, 4, 1)).into();
+    let depth = vec![1.0, 1e10, 3.0, f32::MAX];
+    channels.push(AnyChannel::new("Z", FlatSamples::F32(depth.clone())));
+    save(&path, (2, 2), vec![part(None, (2, 2), channels)]);
+    let picture = read(&path);
+    let read = picture.frame.get(Kind::Depth).unwrap().data();
+    assert_eq!(read, [1.0, f32::INFINITY, 3.0, f32::INFINITY]);
+    write(&path, &picture.frame, Some(&picture.origin));
+    let raw = raw(&path);
+    let written = &raw.layer_data[0].channel_data.list[3].sample_data;
+    assert_eq!(*written, FlatSamples::F32(depth));
+}
