@@ -1,8 +1,11 @@
 //! The program: one file per verb, no pixel work.
 
+mod knobs;
+mod run;
+mod say;
 mod verb;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Takes noise out of images, fast, on any GPU and on the CPU.
@@ -21,17 +24,44 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Info(verb::info::Args),
+    Plan(verb::plan::Args),
+    Bench(verb::bench::Args),
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().verb {
+    say::start();
+    let args: Vec<String> = std::env::args_os()
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    let result = parse(&args).and_then(|(verb, knobs)| match verb {
         Verb::Info(args) => verb::info::run(&args),
-    };
+        Verb::Plan(args) => verb::plan::run(&args, &knobs),
+        Verb::Bench(args) => verb::bench::run(&args, &knobs),
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("limpid: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(if error.is::<say::Usage>() { 2 } else { 1 })
         }
     }
+}
+
+/// Parses the command line. The options of the method that it names become options of the verb.
+fn parse(args: &[String]) -> anyhow::Result<(Verb, knobs::Given)> {
+    let named = knobs::named(args)?;
+    let mut command = Cli::command();
+    if let Some(named) = &named {
+        command = command.mut_subcommand(&named.verb, |verb| {
+            knobs::augment(verb, named.method.as_ref())
+        });
+    }
+    let matches = command.get_matches_from(args);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = match (named, matches.subcommand()) {
+        (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
+        _ => knobs::Given::default(),
+    };
+    Ok((cli.verb, given))
 }

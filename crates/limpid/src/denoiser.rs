@@ -203,6 +203,31 @@ impl Denoiser {
         Ok(out)
     }
 
+    /// Runs `runs` times on one frame, without transfers where the device has memory of its own, and gives the times of
+    /// the passes of each run. One run before them warms up.
+    pub fn measure(&mut self, frame: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
+        let mut out = exec::outputs(self.plan(), self.plan().size)?;
+        let part = frame.crop(0, 0, self.plan().size);
+        let watch = Watch::default();
+        self.runner.run(&part, &mut out, &watch)?;
+        let mut times = Vec::with_capacity(runs);
+        for _ in 0..runs {
+            match &mut self.runner {
+                Runner::Cpu(runner) => {
+                    runner.run(&part, &mut out, &watch)?;
+                    times.push(runner.times().to_vec());
+                }
+                #[cfg(feature = "gpu")]
+                Runner::Gpu(runner) => {
+                    runner.compute(&watch)?;
+                    runner.read_times()?;
+                    times.push(runner.times().to_vec());
+                }
+            }
+        }
+        Ok(times)
+    }
+
     /// Forgets history: the next frame is a first one.
     pub fn reset(&mut self) {
         match &mut self.runner {

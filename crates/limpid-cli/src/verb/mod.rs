@@ -1,3 +1,5 @@
 //! One file per verb.
 
+pub(crate) mod bench;
 pub(crate) mod info;
+pub(crate) mod plan;

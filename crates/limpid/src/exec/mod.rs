@@ -1,5 +1,6 @@
 //! WHO runs a plan: threads and SIMD, or a GPU.
 
+mod copy;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;

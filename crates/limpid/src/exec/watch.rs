@@ -30,6 +30,13 @@ impl Watch {
         }
     }
 
+    /// The watch with another flag, one that Ctrl-C sets say.
+    #[must_use]
+    pub fn with_flag(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
+    }
+
     /// The flag that stops the work when set.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         self.stop.clone()

@@ -3,6 +3,7 @@
 //! [`Gpu`] is a device with its store of pipelines; [`Recorder`] makes a plan ready for anybody's command encoder;
 //! [`GpuRunner`] adds transfers to and from images.
 
+mod copy;
 mod device;
 mod pipeline;
 mod record;

@@ -38,8 +38,10 @@ fn separable_in<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
             }
             let used = &taps[window.start + r - y..window.end + r - y];
             let scale = 1.0 / used.iter().sum::<f32>();
-            let rows = |i: usize| &ring[(window.start + i) % taps.len() * width..][..width];
-            across(simd, rows, used, scale, job.writes[0].row(plane, y));
+            let rows: Vec<&[f32]> = window
+                .map(|j| &ring[j % taps.len() * width..][..width])
+                .collect();
+            across(simd, &rows, used, scale, job.writes[0].row(plane, y));
         }
     }
 }
@@ -68,8 +70,8 @@ fn vertical_in<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
             let window = y.saturating_sub(r)..(y + r + 1).min(height);
             let used = &taps[window.start + r - y..window.end + r - y];
             let scale = 1.0 / used.iter().sum::<f32>();
-            let rows = |i: usize| src.row(plane, window.start + i);
-            across(simd, rows, used, scale, job.writes[0].row(plane, y));
+            let rows: Vec<&[f32]> = window.map(|j| src.row(plane, j)).collect();
+            across(simd, &rows, used, scale, job.writes[0].row(plane, y));
         }
     }
 }
@@ -135,14 +137,18 @@ fn norms(taps: &[f32], norm: &mut [f32]) {
 /// `dst[x] = norm[x] * sum_i taps[i] * padded[x + i]`.
 #[inline(always)]
 fn along<S: Simd>(simd: S, padded: &[f32], taps: &[f32], norm: &[f32], dst: &mut [f32]) {
-    let lanes = S::f32s::LEN;
-    let whole = dst.len() / lanes * lanes;
-    for x in (0..whole).step_by(lanes) {
-        let mut sum = S::f32s::splat(simd, 0.0);
+    let step = 4 * S::f32s::LEN;
+    let whole = dst.len() / step * step;
+    for x in (0..whole).step_by(step) {
+        let mut sums = [S::f32s::splat(simd, 0.0); 4];
         for (i, k) in taps.iter().enumerate() {
-            sum += S::f32s::from_slice(simd, &padded[x + i..x + i + lanes]) * *k;
+            add(simd, &mut sums, &padded[x + i..x + i + step], *k);
         }
-        (sum * S::f32s::from_slice(simd, &norm[x..x + lanes])).store_slice(&mut dst[x..x + lanes]);
+        let scale = norm[x..x + step].chunks_exact(S::f32s::LEN);
+        let parts = dst[x..x + step].chunks_exact_mut(S::f32s::LEN);
+        for ((sum, scale), part) in sums.into_iter().zip(scale).zip(parts) {
+            (sum * S::f32s::from_slice(simd, scale)).store_slice(part);
+        }
     }
     for x in whole..dst.len() {
         let sum = taps
@@ -153,29 +159,34 @@ fn along<S: Simd>(simd: S, padded: &[f32], taps: &[f32], norm: &[f32], dst: &mut
     }
 }
 
-/// `dst[x] = scale * sum_i taps[i] * rows(i)[x]`.
+/// `dst[x] = scale * sum_i taps[i] * rows[i][x]`.
 #[inline(always)]
-fn across<'a, S: Simd>(
-    simd: S,
-    rows: impl Fn(usize) -> &'a [f32],
-    taps: &[f32],
-    scale: f32,
-    dst: &mut [f32],
-) {
-    let lanes = S::f32s::LEN;
-    let whole = dst.len() / lanes * lanes;
-    for x in (0..whole).step_by(lanes) {
-        let mut sum = S::f32s::splat(simd, 0.0);
-        for (i, k) in taps.iter().enumerate() {
-            sum += S::f32s::from_slice(simd, &rows(i)[x..x + lanes]) * *k;
+fn across<S: Simd>(simd: S, rows: &[&[f32]], taps: &[f32], scale: f32, dst: &mut [f32]) {
+    let step = 4 * S::f32s::LEN;
+    let whole = dst.len() / step * step;
+    for x in (0..whole).step_by(step) {
+        let mut sums = [S::f32s::splat(simd, 0.0); 4];
+        for (row, k) in rows.iter().zip(taps) {
+            add(simd, &mut sums, &row[x..x + step], *k);
         }
-        (sum * scale).store_slice(&mut dst[x..x + lanes]);
+        let parts = dst[x..x + step].chunks_exact_mut(S::f32s::LEN);
+        for (sum, part) in sums.into_iter().zip(parts) {
+            (sum * scale).store_slice(part);
+        }
     }
     for x in whole..dst.len() {
         dst[x] = scale
-            * taps
+            * rows
                 .iter()
-                .enumerate()
-                .fold(0.0, |s, (i, k)| s + rows(i)[x] * k);
+                .zip(taps)
+                .fold(0.0, |s, (row, k)| s + row[x] * k);
+    }
+}
+
+/// Adds `k` times four vectors of values: enough sums side by side to hide the latency of an addition.
+#[inline(always)]
+fn add<S: Simd>(simd: S, sums: &mut [S::f32s; 4], values: &[f32], k: f32) {
+    for (sum, v) in sums.iter_mut().zip(values.chunks_exact(S::f32s::LEN)) {
+        *sum += S::f32s::from_slice(simd, v) * k;
     }
 }

@@ -1,0 +1,114 @@
+//! The options of a method as options of a verb.
+
+use crate::say::OrUsage;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use limpid::method::{self, METHODS, Method, Use};
+
+/// The method that a command line names, and the verb it is for.
+pub(crate) struct Named {
+    pub(crate) verb: String,
+    pub(crate) method: Box<dyn Method>,
+}
+
+/// Options of the method that were given, as name and value.
+#[derive(Default)]
+pub(crate) struct Given(Vec<(String, String)>);
+
+impl Given {
+    /// Sets what was given.
+    pub(crate) fn apply(&self, method: &mut dyn Method) -> anyhow::Result<()> {
+        for (name, value) in &self.0 {
+            method.set(name, value).or_usage()?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the method in the raw command line: `denoise --method M`, `filter NAME`, `plan PATH`, `bench PATH`.
+pub(crate) fn named(args: &[String]) -> anyhow::Result<Option<Named>> {
+    let Some(verb) = args.get(1) else {
+        return Ok(None);
+    };
+    let rest = &args[2..];
+    let entry = match verb.as_str() {
+        "denoise" => {
+            let long = |a: &String| a.strip_prefix("--method=").map(str::to_owned);
+            let pair = |p: &[String]| (p[0] == "--method").then(|| p[1].clone());
+            match rest
+                .windows(2)
+                .find_map(pair)
+                .or_else(|| rest.iter().find_map(long))
+            {
+                Some(name) => {
+                    method::find(Use::Denoise, &name).or_usage()?;
+                    METHODS
+                        .iter()
+                        .find(|e| e.used == Use::Denoise && e.name == name)
+                }
+                None => None,
+            }
+        }
+        "filter" => METHODS
+            .iter()
+            .find(|e| e.used == Use::Filter && rest.iter().any(|a| a == e.name)),
+        "plan" | "bench" => METHODS.iter().find(|e| rest.iter().any(|a| *a == e.path())),
+        _ => None,
+    };
+    Ok(entry.map(|e| Named {
+        verb: verb.clone(),
+        method: (e.make)(),
+    }))
+}
+
+/// Adds the method's options to the verb.
+pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
+    let mut verb = verb.next_help_heading(format!("Options of {}", method.name()));
+    for knob in method.knobs() {
+        let name = flag(&knob.name, knob.form, &knob.value);
+        let arg = Arg::new(knob.name.clone())
+            .long(name)
+            .help(help(knob.about, &knob.value));
+        verb = verb.arg(match knob.form {
+            "true|false" => arg.action(ArgAction::SetTrue),
+            "LIST" => arg
+                .value_name("LIST")
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true),
+            form => arg.value_name(form).allow_negative_numbers(true),
+        });
+    }
+    verb
+}
+
+/// A switch that is on by default is turned off with `--no-NAME`.
+fn flag(name: &str, form: &str, value: &str) -> String {
+    if form == "true|false" && value == "true" {
+        format!("no-{name}")
+    } else {
+        name.to_owned()
+    }
+}
+
+fn help(about: &str, value: &str) -> String {
+    match value {
+        "" | "true" | "false" => about.to_owned(),
+        value => format!("{about} [default: {value}]"),
+    }
+}
+
+/// What was given on the command line.
+pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
+    let mut given = Vec::new();
+    for knob in method.knobs() {
+        let name = knob.name.as_str();
+        if knob.form == "true|false" {
+            if matches.get_flag(name) {
+                given.push((knob.name.clone(), (knob.value != "true").to_string()));
+            }
+        } else if let Some(values) = matches.get_many::<String>(name) {
+            let values: Vec<&str> = values.map(String::as_str).collect();
+            given.push((knob.name.clone(), values.join(",")));
+        }
+    }
+    Given(given)
+}

@@ -1,0 +1,54 @@
+//! How a method runs: device, schedule, tiles.
+
+use crate::knobs::Given;
+use crate::say::OrUsage;
+use anyhow::Result;
+use limpid::method::Method;
+use limpid::{Device, Options};
+
+/// How to run.
+#[derive(clap::Args, Clone)]
+pub(crate) struct How {
+    /// auto, cpu, gpu, gpu:NAME or gpu:INDEX
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Threads of the CPU [default: all cores]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<usize>,
+    /// Schedule of the method; `limpid info` lists them [default: the method's choice]
+    #[arg(long, value_name = "SCHEDULE")]
+    pub(crate) schedule: Option<String>,
+    /// Longest side of a tile, when memory is short [default: by the device's limits]
+    #[arg(long, value_name = "PIXELS")]
+    pub(crate) tile: Option<usize>,
+}
+
+impl How {
+    /// Opens the device.
+    pub(crate) fn open(&self) -> Result<Device> {
+        if self.threads == Some(0) {
+            return Err(limpid::Error::input("--threads 0: expected at least 1")).or_usage();
+        }
+        match Device::open_with(&self.device, self.threads, false) {
+            Err(error @ limpid::Error::Input(_)) => Err(error).or_usage(),
+            other => Ok(other?),
+        }
+    }
+
+    /// The method with what was given, on the way to a run.
+    pub(crate) fn options(&self, mut method: Box<dyn Method>, knobs: &Given) -> Result<Options> {
+        knobs.apply(method.as_mut())?;
+        let mut options = Options::of(method);
+        options.schedule.clone_from(&self.schedule);
+        options.tile = self.tile;
+        Ok(options)
+    }
+
+    /// An unknown schedule is an error of the command line.
+    pub(crate) fn check(&self, options: &Options, device: &Device) -> Result<()> {
+        if let Some(name) = &self.schedule {
+            limpid::method::schedule(options.method.as_ref(), device.backend(), name).or_usage()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! What the program says beside its results: warnings, progress, whose fault an error is.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use limpid::Watch;
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// An error of the command line: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) limpid::Error);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Marks errors of the command line.
+pub(crate) trait OrUsage<T> {
+    /// The error is the user's: exit code 2.
+    fn or_usage(self) -> anyhow::Result<T>;
+}
+
+impl<T> OrUsage<T> for limpid::Result<T> {
+    fn or_usage(self) -> anyhow::Result<T> {
+        self.map_err(|e| Usage(e).into())
+    }
+}
+
+/// Prints warnings of the library on standard error.
+struct Warnings;
+
+impl log::Log for Warnings {
+    fn enabled(&self, meta: &log::Metadata<'_>) -> bool {
+        meta.level() <= log::Level::Warn && meta.target().starts_with("limpid")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("limpid: {}", record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Starts the log, and stops work cleanly at Ctrl-C; a second Ctrl-C ends the program at once.
+pub(crate) fn start() {
+    static LOG: Warnings = Warnings;
+    if log::set_logger(&LOG).is_ok() {
+        log::set_max_level(log::LevelFilter::Warn);
+    }
+    let stopped = AtomicBool::new(false);
+    let handler = move || {
+        if stopped.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        flag().store(true, Ordering::Relaxed);
+    };
+    if let Err(error) = ctrlc::set_handler(handler) {
+        log::warn!("Ctrl-C will end the program at once: {error}");
+    }
+}
+
+/// The flag that Ctrl-C sets.
+fn flag() -> &'static Arc<AtomicBool> {
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    FLAG.get_or_init(Arc::default)
+}
+
+/// A watch that shows a bar on a terminal, and is stopped by Ctrl-C.
+pub(crate) fn watch(what: &str) -> Watch {
+    if !std::io::stderr().is_terminal() {
+        return Watch::default().with_flag(flag().clone());
+    }
+    let bar = ProgressBar::new(1000);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} % {eta}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    let tell = move |share: f32| {
+        bar.set_position((1000.0 * share) as u64);
+        if share >= 1.0 {
+            bar.finish_and_clear();
+        }
+    };
+    Watch::telling(tell).with_flag(flag().clone())
+}
+
+/// Whether somebody stopped reading what we print, which is not an error.
+pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|e| e.downcast_ref::<std::io::Error>())
+        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,187 @@
+//! `limpid bench`: schedules side by side on this machine, against the copy limit.
+
+mod plot;
+mod table;
+
+use crate::knobs::Given;
+use crate::run::How;
+use crate::say::OrUsage;
+use crate::verb::plan::shape;
+use anyhow::Result;
+use limpid::exec::PassTime;
+use limpid::method::entry;
+use limpid::plan::Role;
+use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Shape, Size};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measure schedules side by side, against the copy limit
+///
+/// Measures how fast memory can be copied, then each schedule: the median of several runs. `ratio` is the time of the
+/// schedule over the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Method, such as atrous or filter:gaussian
+    method: String,
+    /// Size of the frame
+    #[arg(long, default_value = "3840x2160", value_name = "WxH")]
+    size: Size,
+    /// Layers of the frame, with commas between them
+    #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
+    layers: Vec<Layer>,
+    /// Runs of each schedule
+    #[arg(long, default_value_t = 9, value_name = "COUNT")]
+    runs: usize,
+    /// Show the time of each pass too
+    #[arg(long)]
+    passes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a plot
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// A measurement of one device.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) device: String,
+    pub(crate) method: String,
+    pub(crate) copy_gbps: f64,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One schedule.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) schedule: String,
+    pub(crate) size: String,
+    pub(crate) median_ms: f64,
+    /// Half the distance between the quartiles, as a share of the median.
+    pub(crate) spread: f64,
+    pub(crate) ns_per_pixel: f64,
+    /// Bytes of inputs and outputs over the time.
+    pub(crate) gbps: f64,
+    /// Time over the time of a copy of the same bytes.
+    pub(crate) ratio_to_copy: f64,
+    pub(crate) passes: Vec<Pass>,
+}
+
+/// One pass of a schedule.
+#[derive(Serialize)]
+pub(crate) struct Pass {
+    pub(crate) name: String,
+    pub(crate) ms: f64,
+}
+
+pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    let entry = entry(&args.method).or_usage()?;
+    let options = args.how.options((entry.make)(), knobs)?;
+    let device = args.how.open()?;
+    args.how.check(&options, &device)?;
+    let shape = shape(args.size, &args.layers, entry.used);
+    let mut report = Report {
+        device: device.name(),
+        method: args.method.clone(),
+        copy_gbps: copy_gbps(&device, args.size, args.runs)?,
+        rows: Vec::new(),
+    };
+    for schedule in options.method.schedules(device.backend()) {
+        if args
+            .how
+            .schedule
+            .as_ref()
+            .is_some_and(|s| s != schedule.as_str())
+        {
+            continue;
+        }
+        let options = Options {
+            schedule: Some(schedule.to_string()),
+            ..options.clone()
+        };
+        match measure(&device, &shape, &options, args.runs, report.copy_gbps) {
+            Ok(row) => report.rows.push(row),
+            Err(error) => eprintln!("limpid: {schedule}: {error:#}"),
+        }
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        table::print(&report, args.passes)?;
+    }
+    if let Some(path) = &args.svg {
+        plot::write(&report, path)?;
+    }
+    Ok(())
+}
+
+/// Speed of a copy of an RGB image of this size, bytes read and written.
+fn copy_gbps(device: &Device, size: Size, runs: usize) -> Result<f64> {
+    let bytes = 12 * size.pixels();
+    let time = device.copy_time(bytes, runs)?;
+    Ok(2.0 * bytes as f64 / time.as_secs_f64() / 1e9)
+}
+
+fn measure(
+    device: &Device,
+    shape: &Shape,
+    options: &Options,
+    runs: usize,
+    copy_gbps: f64,
+) -> Result<Row> {
+    let mut denoiser = Denoiser::new(device, shape, options)?;
+    let frame = noise(denoiser.plan().size, shape, &denoiser)?;
+    let runs = denoiser.measure(&frame, runs.max(1))?;
+    let sum = |times: &Vec<PassTime>| times.iter().map(|p| p.time).sum::<Duration>().as_secs_f64();
+    let mut totals: Vec<f64> = runs.iter().map(sum).collect();
+    totals.sort_by(f64::total_cmp);
+    let quantile = |q: f64| totals[((totals.len() - 1) as f64 * q).round() as usize];
+    let median = quantile(0.5);
+    let plan = denoiser.plan();
+    let outside = plan
+        .slots
+        .iter()
+        .filter(|s| matches!(s.role, Role::Input(_) | Role::Output(_)));
+    let bytes: usize = outside.map(limpid::plan::Slot::bytes).sum();
+    let gbps = bytes as f64 / median / 1e9;
+    let pass = |i: usize| {
+        let mut ms: Vec<f64> = runs.iter().map(|r| 1e3 * r[i].time.as_secs_f64()).collect();
+        ms.sort_by(f64::total_cmp);
+        Pass {
+            name: runs[0][i].name.clone(),
+            ms: ms[ms.len() / 2],
+        }
+    };
+    Ok(Row {
+        schedule: denoiser.schedule().to_string(),
+        size: plan.size.to_string(),
+        median_ms: 1e3 * median,
+        spread: (quantile(0.75) - quantile(0.25)) / 2.0 / median,
+        ns_per_pixel: 1e9 * median / plan.size.pixels() as f64,
+        gbps,
+        ratio_to_copy: copy_gbps / gbps,
+        passes: (0..runs[0].len()).map(pass).collect(),
+    })
+}
+
+/// A frame of noise with the layers that the plan reads.
+fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
+    let mut frame = Frame::empty(size)?;
+    let mut state = 1u32;
+    for slot in &denoiser.plan().slots {
+        if let Role::Input(layer) = &slot.role
+            && shape.has(layer.clone())
+        {
+            let image = Image::from_fn(size.width, size.height, slot.planes, |_, _, _| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                0.1 + (state >> 8) as f32 / (1 << 24) as f32
+            });
+            frame.insert(layer.clone(), image)?;
+        }
+    }
+    Ok(frame)
+}

@@ -1,0 +1,95 @@
+//! `limpid plan`: what would run.
+
+use crate::knobs::Given;
+use crate::run::How;
+use crate::say::OrUsage;
+use anyhow::Result;
+use limpid::kernel::{Site, Stage, Target};
+use limpid::method::{Backend, Use, entry};
+use limpid::plan::Plan;
+use limpid::{Layer, Shape, Size};
+
+/// Show what would run: passes, layouts, memory, kernel text
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Method, such as atrous or filter:gaussian
+    method: String,
+    /// Size of the frame
+    #[arg(long, default_value = "1920x1080", value_name = "WxH")]
+    size: Size,
+    /// Layers of the frame, with commas between them
+    #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
+    layers: Vec<Layer>,
+    /// Print the WGSL of each pass too
+    #[arg(long)]
+    kernels: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+/// The layers a frame has when none were named.
+pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
+    let mut shape = Shape::color(size, 3);
+    let default = ["color.variance", "albedo", "normal", "depth"];
+    let default: Vec<Layer> = default.iter().filter_map(|l| l.parse().ok()).collect();
+    let layers = match (layers.is_empty(), used) {
+        (false, _) => layers,
+        (true, Use::Filter) => &[],
+        (true, Use::Denoise) => &default,
+    };
+    for layer in layers {
+        let channels = layer.kind.channels().iter().max().copied().unwrap_or(1);
+        shape = shape.with(layer.clone(), channels);
+    }
+    shape
+}
+
+pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    let entry = entry(&args.method).or_usage()?;
+    let options = args.how.options((entry.make)(), knobs)?;
+    let method = options.method.as_ref();
+    let backend = match args.how.device.as_str() {
+        "cpu" => Backend::Cpu,
+        name if name.starts_with("gpu") => Backend::Gpu,
+        _ => args.how.open()?.backend(),
+    };
+    let schedule = match &args.how.schedule {
+        Some(name) => limpid::method::schedule(method, backend, name).or_usage()?,
+        None => match method.schedules(backend).into_iter().next() {
+            Some(schedule) => schedule,
+            None => anyhow::bail!("{} has no schedule for {backend}", args.method),
+        },
+    };
+    let plan = method.plan(&shape(args.size, &args.layers, entry.used), &schedule)?;
+    plan.check()?;
+    println!("{plan}");
+    if args.kernels {
+        print_kernels(&plan)?;
+    }
+    Ok(())
+}
+
+/// The WGSL of each pass, for a device with the limits that every device has.
+fn print_kernels(plan: &Plan) -> Result<()> {
+    for (i, pass) in plan.passes().into_iter().enumerate() {
+        let site = Site {
+            target: Target::BASE,
+            reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
+            writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
+        };
+        println!("\n// {}. {}", i + 1, pass.kernel.name());
+        match pass.kernel.gpu(&site) {
+            Ok(dispatch) => {
+                match dispatch.stage {
+                    Stage::Compute { groups: [x, y, z] } => {
+                        println!("// {x} x {y} x {z} workgroups");
+                    }
+                    Stage::Fragment => println!("// drawn over the whole target"),
+                }
+                println!("{}", dispatch.source);
+            }
+            Err(error) => println!("// {error}"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! The copy limit: how fast memory can be read and written, which no pass can beat.
+
+use super::cpu::Cpu;
+use crate::{Device, Result};
+use rayon::prelude::*;
+use std::time::{Duration, Instant};
+
+impl Device {
+    /// Copies `bytes` bytes `runs` times and gives the median time of a copy; each byte is read once and written once.
+    pub fn copy_time(&self, bytes: usize, runs: usize) -> Result<Duration> {
+        let mut times = match self {
+            Self::Cpu(cpu) => cpu_times(cpu, bytes, runs),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.copy_times(bytes, runs)?,
+        };
+        times.sort();
+        Ok(times[times.len() / 2])
+    }
+}
+
+fn cpu_times(cpu: &Cpu, bytes: usize, runs: usize) -> Vec<Duration> {
+    let words = (bytes / 4).max(1);
+    let src: Vec<f32> = (0..words).map(|i| i as f32).collect();
+    let mut dst = vec![0.0f32; words];
+    let part = words.div_ceil(4 * cpu.threads());
+    let mut copy = || {
+        let start = Instant::now();
+        cpu.pool.install(|| {
+            dst.par_chunks_mut(part)
+                .zip(src.par_chunks(part))
+                .for_each(|(d, s)| d.copy_from_slice(s));
+        });
+        start.elapsed()
+    };
+    copy();
+    (0..runs.max(1)).map(|_| copy()).collect()
+}
