@@ -43,6 +43,8 @@ pub(crate) fn target(from: &Path, to: &Path, several: bool) -> Result<PathBuf> {
         let message = format!("{}: several inputs need a folder to write to", to.display());
         return Err(limpid::Error::input(message)).or_usage();
     }
-    let name = from.file_name().with_context(|| format!("{}: not a file", from.display()))?;
+    let name = from
+        .file_name()
+        .with_context(|| format!("{}: not a file", from.display()))?;
     Ok(to.join(name))
 }

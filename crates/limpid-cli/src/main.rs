@@ -1,5 +1,6 @@
 //! The program: one file per verb, no pixel work.
 
+mod files;
 mod knobs;
 mod run;
 mod say;
@@ -24,6 +25,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Info(verb::info::Args),
+    Denoise(verb::denoise::Args),
+    Filter(verb::filter::Args),
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
 }
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         .collect();
     let result = parse(&args).and_then(|(verb, knobs)| match verb {
         Verb::Info(args) => verb::info::run(&args),
+        Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
+        Verb::Filter(args) => verb::filter::run(&args, &knobs),
         Verb::Plan(args) => verb::plan::run(&args, &knobs),
         Verb::Bench(args) => verb::bench::run(&args, &knobs),
     });

@@ -39,6 +39,13 @@ impl Options {
     }
 }
 
+/// The method that the frame's layers suggest, with its default options.
+impl Default for Options {
+    fn default() -> Self {
+        Self::new(method::Auto::default())
+    }
+}
+
 impl Clone for Options {
     fn clone(&self) -> Self {
         Self {

@@ -29,7 +29,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let options = args.how.options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
+    let options = args
+        .how
+        .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
     for from in &args.inputs {

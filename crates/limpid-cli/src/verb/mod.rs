@@ -1,5 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod bench;
+pub(crate) mod denoise;
+pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;

@@ -3,11 +3,13 @@
 //! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it knows no
 //! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
+mod auto;
 mod knob;
 mod schedule;
 
 pub mod gaussian;
 
+pub use auto::{Auto, suggest};
 pub use gaussian::Gaussian;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;

@@ -1,0 +1,56 @@
+//! `limpid denoise`: takes noise out of images.
+
+use crate::files;
+use crate::knobs::Given;
+use crate::run::How;
+use crate::say::OrUsage;
+use anyhow::Result;
+use limpid::method::{Auto, Method, Use, find};
+use std::path::PathBuf;
+
+/// Take noise out of images
+///
+/// Feature layers (albedo, normal, depth, …) are recognised by the names that renderers give them; `limpid info FILE`
+/// shows what was found. `limpid denoise --method NAME --help` shows the options of a method.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Images to denoise
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// File to write; a folder for several inputs
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Method; `limpid info` lists them [default: by the layers of the image]
+    #[arg(long, value_name = "METHOD")]
+    method: Option<String>,
+    /// How much of the change is applied: 0 keeps the input, 1 takes the result
+    #[arg(long, default_value_t = 1.0, value_name = "0…1")]
+    strength: f32,
+    /// Take a layer from a name in the file: normal=N
+    #[arg(long, value_name = "LAYER=NAME")]
+    layer: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    let method: Box<dyn Method> = match &args.method {
+        Some(name) => find(Use::Denoise, name).or_usage()?,
+        None => Box::new(Auto::default()),
+    };
+    let mut options = args.how.options(method, knobs)?;
+    options.strength = args.strength;
+    if !(0.0..=1.0).contains(&args.strength) {
+        let message = format!("--strength {}: expected 0 … 1", args.strength);
+        return Err(limpid::Error::input(message)).or_usage();
+    }
+    let device = args.how.open()?;
+    if args.method.is_some() {
+        args.how.check(&options, &device)?;
+    }
+    for from in &args.inputs {
+        let to = files::target(from, &args.output, args.inputs.len() > 1)?;
+        files::run(from, &to, &args.layer, &device, &options)?;
+    }
+    Ok(())
+}
