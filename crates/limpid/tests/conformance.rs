@@ -42,7 +42,11 @@ macro_rules! conformance {
 }
 
 conformance! {
+    filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
+    tent = "filter:tent",
+    tent2 = "filter:tent2",
+    variance = "filter:variance",
 }
 
 #[test]

@@ -2,5 +2,5 @@
 
 pub mod ddid;
 pub mod dwt;
-pub mod gaussian;
 pub mod noise;
+pub mod window;

@@ -37,7 +37,7 @@ fn polynomial(f: f32) -> f32 {
 }
 
 /// Minimax coefficients of `2^f` with the first fixed at 1, largest relative error 2e-7.
-const COEFFICIENTS: [f32; 6] = [
+pub(super) const COEFFICIENTS: [f32; 6] = [
     1.0,
     std::f32::consts::LN_2,
     0.240_222_42,

@@ -9,7 +9,8 @@ mod job;
 mod params;
 
 pub mod fast_exp;
-pub mod gaussian;
+pub mod texture;
+pub mod window;
 
 pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
 pub use job::{Job, View, ViewMut};

@@ -7,12 +7,12 @@ mod auto;
 mod knob;
 mod schedule;
 
-pub mod gaussian;
+pub mod window;
 
 pub use auto::{Auto, suggest};
-pub use gaussian::Gaussian;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;
+pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
 use crate::plan::Plan;
 use crate::{Error, Frame, Result, Shape};
@@ -114,7 +114,13 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 }
 
 /// All methods.
-pub const METHODS: &[Entry] = &[gaussian::ENTRY];
+pub const METHODS: &[Entry] = &[
+    window::ENTRIES[0],
+    window::ENTRIES[1],
+    window::ENTRIES[2],
+    window::ENTRIES[3],
+    window::ENTRIES[4],
+];
 
 /// A method with default options, by use and name.
 ///

@@ -1,0 +1,119 @@
+//! The bilateral filter by vectors along the row.
+//!
+//! Rows are copied with margins of a value so far away that its weight is zero: borders need no tests.
+
+use super::clip;
+use crate::kernel::Job;
+use fearless_simd::{Simd, SimdBase, SimdFloat};
+
+/// So far from any colour that the weight is zero, and its square is finite.
+const FAR: f32 = 1e18;
+
+/// Lanes of the longest vector.
+const LANES: usize = 16;
+
+fn padded(radius: usize, width: usize) -> usize {
+    width.next_multiple_of(LANES) + 2 * radius
+}
+
+/// The rows of the window, of up to three planes.
+pub(super) fn scratch(radius: usize, width: usize) -> usize {
+    3 * (2 * radius + 1) * padded(radius, width)
+}
+
+#[inline(always)]
+pub(super) fn bilateral<S: Simd>(simd: S, job: &mut Job<'_>, r: usize, sigmas: [f32; 2]) {
+    match job.reads[0].planes() {
+        1 => planes::<S, 1>(simd, job, r, sigmas),
+        3 => planes::<S, 3>(simd, job, r, sigmas),
+        _ => {
+            let [space, range] = sigmas;
+            super::direct(job, super::Filter::Bilateral { space, range }, r);
+        }
+    }
+}
+
+#[inline(always)]
+fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas: [f32; 2]) {
+    let src = job.reads[0].clone();
+    let (width, height, rows) = (src.size().width, src.size().height, 2 * r + 1);
+    let stride = padded(r, width);
+    // Exponents are in powers of two.
+    let [near, alike] = sigmas.map(|s| -0.5 * std::f32::consts::LOG2_E / (s * s));
+    let space: Vec<f32> = (0..rows * rows)
+        .map(|k| {
+            let (i, j) = ((k % rows).abs_diff(r), (k / rows).abs_diff(r));
+            near * (i * i + j * j) as f32
+        })
+        .collect();
+    job.scratch.fill(FAR);
+    let mut next = job.rows.start.saturating_sub(r);
+    for y in job.rows.clone() {
+        let window = clip(y, height, r);
+        while next < window.end {
+            for plane in 0..P {
+                let at = (next % rows * P + plane) * stride + r;
+                job.scratch[at..at + width].copy_from_slice(src.row(plane, next));
+            }
+            next += 1;
+        }
+        let ring = &*job.scratch;
+        let row = |plane: usize, y: usize| &ring[(y % rows * P + plane) * stride..][..stride];
+        let centre: [&[f32]; P] = std::array::from_fn(|p| row(p, y));
+        let out = job.writes[0].rows_n::<P>(y);
+        let lanes = S::f32s::LEN;
+        for x in (0..width).step_by(lanes) {
+            let c: [S::f32s; P] = std::array::from_fn(|p| {
+                S::f32s::from_slice(simd, &centre[p][x + r..x + r + lanes])
+            });
+            let zero = S::f32s::splat(simd, 0.0);
+            let (mut sum, mut weights) = ([zero; P], zero);
+            for qy in window.clone() {
+                let q: [&[f32]; P] = std::array::from_fn(|p| &row(p, qy)[x..x + 2 * r + lanes]);
+                let space = &space[(qy + r - y) * rows..][..rows];
+                for (i, s) in space.iter().enumerate() {
+                    let v: [S::f32s; P] =
+                        std::array::from_fn(|p| S::f32s::from_slice(simd, &q[p][i..i + lanes]));
+                    let d = v[0] - c[0];
+                    let mut distance = d * d;
+                    for p in 1..P {
+                        let d = v[p] - c[p];
+                        distance += d * d;
+                    }
+                    let w = power_of_two(simd, distance * alike + *s);
+                    for p in 0..P {
+                        sum[p] += w * v[p];
+                    }
+                    weights += w;
+                }
+            }
+            let n = lanes.min(width - x);
+            for p in 0..P {
+                let made = sum[p] / weights;
+                if n == lanes {
+                    made.store_slice(&mut out[p][x..x + lanes]);
+                } else {
+                    out[p][x..].copy_from_slice(&made.as_slice()[..n]);
+                }
+            }
+        }
+    }
+}
+
+/// `2^x` for `x <= 0`; 0 below -125. The arithmetic of `fast_exp`.
+#[inline(always)]
+fn power_of_two<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the lowest bits.
+    const MAGIC: f32 = 12_582_912.0;
+    let shifted = x + MAGIC;
+    let f = x - (shifted - MAGIC);
+    let mut p = S::f32s::splat(simd, COEFFICIENTS[5]);
+    for k in [4, 3, 2, 1, 0] {
+        p = p * f + COEFFICIENTS[k];
+    }
+    let scaled = S::f32s::from_bits(p.to_bits() + (shifted.to_bits() << 23));
+    let inside = x.simd_gt(-125.0);
+    fearless_simd::Select::select(inside, scaled, S::f32s::splat(simd, 0.0))
+}
+
+use crate::kernel::fast_exp::COEFFICIENTS;

@@ -1,0 +1,172 @@
+//! The CPU bodies.
+//!
+//! Sums run in a fixed order, multiply then add, so that neither the SIMD level nor the height of bands changes a bit.
+
+mod bilateral;
+mod linear;
+mod variance;
+
+use super::Filter;
+use crate::kernel::{Job, View};
+use fearless_simd::dispatch;
+use std::ops::Range;
+
+/// One axis after the other, in one pass over memory; the bilateral filter, which has no axes, by vectors.
+pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
+    let level = job.level;
+    match filter {
+        Filter::Gaussian { .. } | Filter::Tent { .. } => {
+            let taps = filter.taps(radius);
+            dispatch!(level, simd => linear::rank_one(simd, job, &taps));
+        }
+        Filter::Tent2 { peak, slope } => {
+            dispatch!(level, simd => linear::tent2(simd, job, radius, [peak, slope]));
+        }
+        Filter::Variance => dispatch!(level, simd => variance::variance(simd, job, radius)),
+        Filter::Bilateral { space, range } => {
+            dispatch!(level, simd => bilateral::bilateral(simd, job, radius, [space, range]));
+        }
+    }
+}
+
+/// Words of scratch memory for [`separable`].
+pub(super) fn scratch(filter: Filter, radius: usize, width: usize) -> usize {
+    match filter {
+        Filter::Gaussian { .. } | Filter::Tent { .. } => linear::rank_one_scratch(radius, width),
+        Filter::Tent2 { .. } => linear::tent2_scratch(radius, width),
+        Filter::Variance => variance::scratch(radius, width),
+        Filter::Bilateral { .. } => bilateral::scratch(radius, width),
+    }
+}
+
+/// One axis of a filter of rank one.
+pub(super) fn axis(job: &mut Job<'_>, taps: &[f32], vertical: bool) {
+    let level = job.level;
+    if vertical {
+        dispatch!(level, simd => linear::vertical(simd, job, taps));
+    } else {
+        dispatch!(level, simd => linear::horizontal(simd, job, taps));
+    }
+}
+
+/// The part of the window around `at` that lies in `0..n`.
+fn clip(at: usize, n: usize, radius: usize) -> Range<usize> {
+    at.saturating_sub(radius)..(at + radius + 1).min(n)
+}
+
+/// All taps of the window, pixel by pixel.
+pub(super) fn direct(job: &mut Job<'_>, filter: Filter, radius: usize) {
+    let src = job.reads[0].clone();
+    let taps = filter.taps(radius);
+    let planes = src.planes();
+    let mut sums = vec![[0.0f32; 3]; planes];
+    for y in job.rows.clone() {
+        for x in 0..src.size().width {
+            sums.fill([0.0; 3]);
+            walk(&src, filter, &taps, (x, y), &mut sums);
+            for (plane, s) in sums.iter().enumerate() {
+                let (first, second) = finish(*s);
+                job.writes[0].row(plane, y)[x] = first;
+                if let Some(other) = job.writes.get_mut(1) {
+                    other.row(plane, y)[x] = second;
+                }
+            }
+        }
+    }
+}
+
+/// For each plane: sum, sum of squares, weights.
+fn walk(src: &View<'_>, filter: Filter, taps: &[f32], at: (usize, usize), sums: &mut [[f32; 3]]) {
+    let (size, r, (x, y)) = (src.size(), taps.len() / 2, at);
+    for qy in clip(y, size.height, r) {
+        for qx in clip(x, size.width, r) {
+            let (i, j) = (qx.abs_diff(x), qy.abs_diff(y));
+            let distance = |planes: usize| {
+                let d = |p: usize| src.row(p, qy)[qx] - src.row(p, y)[x];
+                (0..planes).map(|p| d(p) * d(p)).sum::<f32>()
+            };
+            let weight = weight(filter, taps, (i, j), || distance(src.planes()));
+            for (plane, [sum, squares, weights]) in sums.iter_mut().enumerate() {
+                let v = src.row(plane, qy)[qx];
+                *sum += weight * v;
+                *squares += weight * v * v;
+                *weights += weight;
+            }
+        }
+    }
+}
+
+fn weight(filter: Filter, taps: &[f32], (i, j): (usize, usize), distance: impl Fn() -> f32) -> f32 {
+    let r = taps.len() / 2;
+    match filter {
+        Filter::Gaussian { .. } | Filter::Tent { .. } => taps[r + i] * taps[r + j],
+        Filter::Tent2 { peak, slope } => peak - slope * (i + j) as f32,
+        Filter::Variance => 1.0,
+        Filter::Bilateral { space, range } => {
+            let near = -0.5 / (space * space) * (i * i + j * j) as f32;
+            crate::kernel::fast_exp::fast_exp(near - 0.5 / (range * range) * distance())
+        }
+    }
+}
+
+/// Mean and standard deviation from sum, sum of squares and weights.
+fn finish([sum, squares, weights]: [f32; 3]) -> (f32, f32) {
+    let mean = sum / weights;
+    // One pixel has no spread; rounding must not give it one.
+    let spread = if weights < 1.5 {
+        0.0
+    } else {
+        squares / weights - mean * mean
+    };
+    (mean, spread.max(0.0).sqrt())
+}
+
+/// What fragment passes do, on texels with a margin.
+pub(super) fn texels(job: &mut Job<'_>, filter: Filter, radius: usize) {
+    let taps = filter.taps(radius);
+    for y in job.rows.clone() {
+        for x in 0..job.writes[0].size().width {
+            let at = |i: usize, j: usize| job.reads[0].row_as::<[f32; 4]>(0, y + j)[x + i];
+            let centre = at(radius, radius);
+            let mut sums = [[0.0f32; 3]; 3];
+            for j in 0..taps.len() {
+                for i in 0..taps.len() {
+                    let t = at(i, j);
+                    let place = (i.abs_diff(radius), j.abs_diff(radius));
+                    let distance = || (0..3).map(|c| (t[c] - centre[c]).powi(2)).sum();
+                    let w = t[3] * weight(filter, &taps, place, distance);
+                    for (c, [sum, squares, weights]) in sums.iter_mut().enumerate() {
+                        *sum += w * t[c];
+                        *squares += w * t[c] * t[c];
+                        *weights += w;
+                    }
+                }
+            }
+            let made = sums.map(finish);
+            job.writes[0].row_as::<[f32; 4]>(0, y)[x] = [made[0].0, made[1].0, made[2].0, 1.0];
+            if let Some(other) = job.writes.get_mut(1) {
+                other.row_as::<[f32; 4]>(0, y)[x] = [made[0].1, made[1].1, made[2].1, 1.0];
+            }
+        }
+    }
+}
+
+/// What the passes on a linear sampler do: along rows the weights are kept in the texel, along columns they divide.
+pub(super) fn texel_axis(job: &mut Job<'_>, taps: &[f32], vertical: bool) {
+    for y in job.rows.clone() {
+        for x in 0..job.writes[0].size().width {
+            let mut sum = [0.0f32; 4];
+            for (i, k) in taps.iter().enumerate() {
+                let (x, y) = if vertical { (x, y + i) } else { (x + i, y) };
+                let texel = job.reads[0].row_as::<[f32; 4]>(0, y)[x];
+                for (s, t) in sum.iter_mut().zip(texel) {
+                    *s += k * t;
+                }
+            }
+            if vertical {
+                sum = sum.map(|s| s / sum[3]);
+            }
+            job.writes[0].row_as::<[f32; 4]>(0, y)[x] = sum;
+        }
+    }
+}

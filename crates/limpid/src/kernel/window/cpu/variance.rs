@@ -1,0 +1,217 @@
+//! Mean and standard deviation: column sums of values and squares, then along the row.
+//!
+//! Sums of a sliding window must not be made by adding and taking away: what was rounded would stay, and the result
+//! would depend on where a band starts. Down the columns the rows are cut into blocks as long as the window, each window
+//! is the end of one block and the start of the next, and both are running sums (van Herk); along the row sums of 1, 2,
+//! 4, … pixels are put together. Either way the work for a pixel hardly depends on the radius.
+
+use super::clip;
+use crate::kernel::{Job, View};
+use fearless_simd::Simd;
+
+/// Windows of up to this radius are added up directly.
+const SMALL: usize = 3;
+
+/// Two padded rows, two rows for sums, one over the counts, a row of zeros; for large windows the ends of blocks.
+pub(super) fn scratch(radius: usize, width: usize) -> usize {
+    let blocks = if radius > SMALL {
+        2 * (2 * radius + 2) * width
+    } else {
+        0
+    };
+    2 * (width + 2 * radius) + 4 * width + blocks
+}
+
+#[inline(always)]
+pub(super) fn variance<S: Simd>(_: S, job: &mut Job<'_>, r: usize) {
+    let src = job.reads[0].clone();
+    let (width, height) = (src.size().width, src.size().height);
+    let (s, rest) = job.scratch.split_at_mut(width + 2 * r);
+    let (q, rest) = rest.split_at_mut(width + 2 * r);
+    let (zero, rest) = rest.split_at_mut(width);
+    let (count, rest) = rest.split_at_mut(width);
+    let (sums, rest) = rest.split_at_mut(2 * width);
+    s.fill(0.0);
+    q.fill(0.0);
+    zero.fill(0.0);
+    for (x, c) in count.iter_mut().enumerate() {
+        *c = clip(x, width, r).len() as f32;
+    }
+    let (first, second) = job.writes.split_at_mut(1);
+    for plane in 0..src.planes() {
+        let mut blocks = Blocks::new(rest, width, r);
+        for y in job.rows.clone() {
+            let (s_row, q_row) = (&mut s[r..r + width], &mut q[r..r + width]);
+            let row = |i: usize| match (y + i).checked_sub(r) {
+                Some(j) if j < height => src.row(plane, j),
+                _ => &*zero,
+            };
+            match r {
+                0 => down::<1>(std::array::from_fn(row), s_row, q_row),
+                1 => down::<3>(std::array::from_fn(row), s_row, q_row),
+                2 => down::<5>(std::array::from_fn(row), s_row, q_row),
+                3 => down::<7>(std::array::from_fn(row), s_row, q_row),
+                _ => blocks.down(&src, plane, y, (s_row, q_row)),
+            }
+            let made = [first[0].row(plane, y), second[0].row(plane, y)];
+            let rows = clip(y, height, r).len() as f32;
+            match r {
+                0 => along::<1>([s, q], count, rows, made),
+                1 => along::<3>([s, q], count, rows, made),
+                2 => along::<5>([s, q], count, rows, made),
+                3 => along::<7>([s, q], count, rows, made),
+                _ => {
+                    let (a, b) = sums.split_at_mut(width);
+                    // The padded rows are used up by the doubling.
+                    double(s, 2 * r + 1, a);
+                    double(q, 2 * r + 1, b);
+                    along::<1>([a, b], count, rows, made);
+                    for padded in [&mut *s, &mut *q] {
+                        padded[..r].fill(0.0);
+                        padded[r + width..].fill(0.0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn down<const N: usize>(rows: [&[f32]; N], s: &mut [f32], q: &mut [f32]) {
+    let n = s.len();
+    let (rows, q) = (rows.map(|row| &row[..n]), &mut q[..n]);
+    for x in 0..n {
+        let (mut sum, mut squares) = (rows[0][x], rows[0][x] * rows[0][x]);
+        for row in &rows[1..] {
+            sum += row[x];
+            squares += row[x] * row[x];
+        }
+        s[x] = sum;
+        q[x] = squares;
+    }
+}
+
+#[inline(always)]
+fn along<const N: usize>(from: [&[f32]; 2], count: &[f32], rows: f32, made: [&mut [f32]; 2]) {
+    let [mean, deviation] = made;
+    let n = mean.len();
+    let s: [&[f32]; N] = std::array::from_fn(|i| &from[0][i..i + n]);
+    let q: [&[f32]; N] = std::array::from_fn(|i| &from[1][i..i + n]);
+    let (count, deviation) = (&count[..n], &mut deviation[..n]);
+    for x in 0..n {
+        let (mut sum, mut squares) = (s[0][x], q[0][x]);
+        for i in 1..N {
+            sum += s[i][x];
+            squares += q[i][x];
+        }
+        let weights = count[x] * rows;
+        let one = 1.0 / weights;
+        let m = sum * one;
+        // One pixel has no spread; rounding must not give it one.
+        let spread = if weights < 1.5 {
+            0.0
+        } else {
+            squares * one - m * m
+        };
+        mean[x] = m;
+        deviation[x] = spread.max(0.0).sqrt();
+    }
+}
+
+/// `out[x] = Σ row[x + i]` for `i` in `0..length`, by sums of 1, 2, 4, … values made in place.
+#[inline(always)]
+fn double(row: &mut [f32], length: usize, out: &mut [f32]) {
+    let n = out.len();
+    out.fill(0.0);
+    let (mut size, mut offset) = (1, 0);
+    while size <= length {
+        if length & size != 0 {
+            for (o, v) in out.iter_mut().zip(&row[offset..offset + n]) {
+                *o += v;
+            }
+            offset += size;
+        }
+        let last = row.len().saturating_sub(size);
+        for x in 0..last {
+            row[x] += row[x + size];
+        }
+        size *= 2;
+    }
+}
+
+/// Sums down the columns by blocks of rows, each as long as the window.
+struct Blocks<'a> {
+    /// For each row of the present block the sums from there to the block's end; values, then squares.
+    ends: &'a mut [f32],
+    /// The sums from the next block's start.
+    start: (&'a mut [f32], &'a mut [f32]),
+    width: usize,
+    radius: usize,
+    present: Option<usize>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(scratch: &'a mut [f32], width: usize, radius: usize) -> Self {
+        let length = 2 * radius + 1;
+        let words = if radius > SMALL { length * width } else { 0 };
+        let (ends, rest) = scratch.split_at_mut(2 * words);
+        let (a, b) = rest.split_at_mut(rest.len().min(width));
+        Self {
+            ends,
+            start: (a, b),
+            width,
+            radius,
+            present: None,
+        }
+    }
+
+    #[inline(always)]
+    fn down(&mut self, src: &View<'_>, plane: usize, y: usize, into: (&mut [f32], &mut [f32])) {
+        let (width, length, height) = (self.width, 2 * self.radius + 1, src.size().height);
+        // Rows are counted from one window above the image, so that none is negative.
+        let row = |at: usize| {
+            at.checked_sub(length)
+                .filter(|j| *j < height)
+                .map(|j| src.row(plane, j))
+        };
+        let top = y + length - self.radius;
+        let (block, within) = (top / length, top % length);
+        if self.present != Some(block) {
+            self.present = Some(block);
+            self.start.0[..width].fill(0.0);
+            self.start.1[..width].fill(0.0);
+            let bytes = 2 * width;
+            self.ends[(length - 1) * bytes..].fill(0.0);
+            for k in (within..length).rev() {
+                if k + 1 < length {
+                    self.ends
+                        .copy_within((k + 1) * bytes..(k + 2) * bytes, k * bytes);
+                }
+                if let Some(row) = row(block * length + k) {
+                    let (s, q) = self.ends[k * bytes..(k + 1) * bytes].split_at_mut(width);
+                    add(row, s, q);
+                }
+            }
+            for k in 0..within {
+                if let Some(row) = row((block + 1) * length + k) {
+                    add(row, &mut self.start.0[..width], &mut self.start.1[..width]);
+                }
+            }
+        } else if let Some(row) = row((block + 1) * length + within - 1) {
+            add(row, &mut self.start.0[..width], &mut self.start.1[..width]);
+        }
+        let (s, q) = self.ends[within * 2 * width..][..2 * width].split_at(width);
+        for x in 0..width {
+            into.0[x] = s[x] + self.start.0[x];
+            into.1[x] = q[x] + self.start.1[x];
+        }
+    }
+}
+
+#[inline(always)]
+fn add(row: &[f32], s: &mut [f32], q: &mut [f32]) {
+    for ((v, s), q) in row.iter().zip(s).zip(q) {
+        *s += v;
+        *q += v * v;
+    }
+}

@@ -1,0 +1,285 @@
+//! Filters over a square window: Gaussian, tents, mean and deviation, bilateral (Zubatov and Shcherbakov).
+//!
+//! [`Window`] makes a pixel from its whole window; [`WindowAxis`] filters one axis, for filters of rank one. A
+//! [`Filter`] says what is summed, a [`Walk`] how. What always holds: taps outside the image weigh zero, and every walk
+//! gives the same picture.
+//!
+//! Walks on textures read texels `(r, g, b, 1)` with a margin of zeros around the image ([`margin`]), so that one
+//! weighted sum of texels gives the numerator and, in its last component, the weights that fell inside.
+
+mod cpu;
+mod emit;
+mod quad;
+mod shader;
+
+use super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::plan::Home;
+use crate::{Error, Result, Size};
+
+/// What is summed over a window, with its weights `g(i, j)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Filter {
+    /// `exp(-(i² + j²) / 2σ²)`, Eq. 3.
+    Gaussian {
+        /// Standard deviation in pixels.
+        sigma: f32,
+    },
+    /// `max(k - b|i|, 0) · max(k - b|j|, 0)`, Eq. 5.
+    Tent {
+        /// `k`: above 0.
+        peak: f32,
+        /// `b`: at least 0.
+        slope: f32,
+    },
+    /// `k - b(|i| + |j|)`, Eq. 6: rank two.
+    Tent2 {
+        /// `k`: at least `2rb`, so that no weight is negative.
+        peak: f32,
+        /// `b`: at least 0.
+        slope: f32,
+    },
+    /// Mean and standard deviation, Eq. 7 and 8: two results.
+    Variance,
+    /// `exp(-(i² + j²) / 2σ_d² - |I(q) - I(p)|² / 2σ_r²)`, Eq. 4.
+    Bilateral {
+        /// `σ_d`, in pixels.
+        space: f32,
+        /// `σ_r`, in units of the image.
+        range: f32,
+    },
+}
+
+impl Filter {
+    /// One factor of the weight, for filters of rank one: `g(i, j) = side(i) · side(j)`.
+    pub fn side(self, i: i64) -> Option<f64> {
+        match self {
+            Self::Gaussian { sigma } => {
+                Some((-0.5 * (i * i) as f64 / f64::from(sigma).powi(2)).exp())
+            }
+            Self::Tent { peak, slope } => {
+                Some((f64::from(peak) - f64::from(slope) * i.abs() as f64).max(0.0))
+            }
+            Self::Tent2 { .. } | Self::Variance | Self::Bilateral { .. } => None,
+        }
+    }
+
+    /// Number of results.
+    pub const fn results(self) -> usize {
+        match self {
+            Self::Variance => 2,
+            _ => 1,
+        }
+    }
+
+    /// The factors of one axis, `-radius … radius`; of one each where the filter has none.
+    fn taps(self, radius: usize) -> Vec<f32> {
+        let r = radius as i64;
+        (-r..=r)
+            .map(|i| self.side(i).unwrap_or(1.0) as f32)
+            .collect()
+    }
+}
+
+/// How fragments of a quad share their sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exchange {
+    /// Row by row, as the paper has it for filters of rank one and two: `r + 2` or `2r + 3` exchanges.
+    Rows,
+    /// The sums for the three neighbours at once: three exchanges, whatever the radius.
+    Sums,
+}
+
+/// How a window is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Walk {
+    /// CPU: one axis after the other in one pass over memory, where the filter allows it.
+    Separable,
+    /// All `(2r+1)²` taps of each pixel, from buffers.
+    Direct,
+    /// GPU: all taps, from a tile in workgroup memory.
+    Tile,
+    /// GPU: a fragment shader that reads `(2r+1)²` texels.
+    Fragment,
+    /// GPU: a fragment shader that reads `(r+1)²` texels and shares sums in its quad by derivatives.
+    Quad {
+        /// What is shared.
+        exchange: Exchange,
+        /// By coarse derivatives, which are not the neighbour's: wrong, to show how wrong.
+        coarse: bool,
+    },
+    /// GPU: the same in a compute shader, from buffers, by quad operations of sub-groups.
+    QuadCompute,
+}
+
+impl Walk {
+    /// Whether it reads and draws textures.
+    pub const fn textures(self) -> bool {
+        matches!(self, Self::Fragment | Self::Quad { .. })
+    }
+}
+
+/// Zeros around an image in a texture: on the left and top `radius`; one more on the right and bottom, for the helper
+/// invocations of a quad that hangs over an odd edge.
+pub const fn margin(size: Size, radius: usize) -> Size {
+    Size::new(size.width + 2 * radius + 1, size.height + 2 * radius + 1)
+}
+
+/// A filter over the whole window.
+///
+/// From buffers: reads one planar slot, writes one for each result. On textures: reads texels with a [`margin`], writes
+/// one texture for each result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// What is summed.
+    pub filter: Filter,
+    /// Taps to each side.
+    pub radius: usize,
+    /// How the window is walked.
+    pub walk: Walk,
+}
+
+impl Window {
+    /// Whether the CPU has vectors for this walk: the bilateral filter has no axes to be cut into, but vectors too.
+    fn vectors(&self) -> bool {
+        self.walk == Walk::Separable || matches!(self.filter, Filter::Bilateral { .. })
+    }
+}
+
+impl Kernel for Window {
+    fn name(&self) -> &'static str {
+        match self.walk {
+            Walk::Separable => "window",
+            Walk::Direct => "window-direct",
+            Walk::Tile => "window-tile",
+            Walk::Fragment => "window-fragment",
+            Walk::Quad { .. } => "window-quad",
+            Walk::QuadCompute => "window-quad-compute",
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        let results = self.filter.results();
+        if self.walk.textures() {
+            Contract::gather(1, results, Some(self.radius))
+        } else {
+            Contract::rows(1, results, self.radius)
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        match self.walk {
+            Walk::Fragment | Walk::Quad { .. } => cpu::texels(job, self.filter, self.radius),
+            _ if self.vectors() => cpu::separable(job, self.filter, self.radius),
+            _ => cpu::direct(job, self.filter, self.radius),
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        if self.walk.textures() {
+            return Ok(shader::fragment(self.filter, self.radius, self.walk));
+        }
+        if site.reads[0].planes > 3 {
+            return Err(Error::unsupported(format!(
+                "{}: {} planes; at most 3 share one texel with their weight",
+                self.name(),
+                site.reads[0].planes
+            )));
+        }
+        match self.walk {
+            Walk::Tile => shader::tile(self.filter, self.radius, site),
+            Walk::QuadCompute => Ok(shader::quad(self.filter, self.radius, site)),
+            _ => Ok(shader::direct(self.filter, self.radius, site)),
+        }
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        if self.vectors() {
+            cpu::scratch(self.filter, self.radius, size.width)
+        } else {
+            0
+        }
+    }
+}
+
+/// How one axis is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Along {
+    /// All taps of each pixel, from buffers.
+    Plain,
+    /// GPU: from workgroup memory, 128 pixels of a row at a time.
+    Tile,
+    /// GPU: a fragment shader that reads two taps at once from a linear sampler (Rákos 2010): `r + 1` reads.
+    Linear,
+}
+
+/// One axis of a filter of rank one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowAxis {
+    /// What is summed: rank one.
+    pub filter: Filter,
+    /// Taps to each side.
+    pub radius: usize,
+    /// Whether it walks down columns instead of along rows.
+    pub vertical: bool,
+    /// How.
+    pub along: Along,
+}
+
+/// Largest radius whose columns fit the 16 KiB of workgroup memory that every device has.
+pub const TILE_COLUMNS: usize = 48;
+
+/// Largest radius whose 16×16 tile of texels fits these.
+pub const TILE_SQUARE: usize = 8;
+
+impl Kernel for WindowAxis {
+    fn name(&self) -> &'static str {
+        match self.along {
+            Along::Plain => "axis",
+            Along::Tile => "axis-tile",
+            Along::Linear => "axis-linear",
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        if self.along == Along::Linear {
+            return Contract::gather(1, 1, Some(self.radius));
+        }
+        let halo = if self.vertical { self.radius } else { 0 };
+        Contract {
+            reach: Some(self.radius),
+            ..Contract::rows(1, 1, halo)
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let taps = self.filter.taps(self.radius);
+        match self.along {
+            Along::Linear => cpu::texel_axis(job, &taps, self.vertical),
+            Along::Plain | Along::Tile => cpu::axis(job, &taps, self.vertical),
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        match self.along {
+            Along::Plain => Ok(shader::axis(self, site)),
+            Along::Tile => shader::axis_tile(self, site),
+            Along::Linear => {
+                // A device without linear sampling of 32-bit floats may have it for narrower ones.
+                if site.reads[0].home == Home::Texture && !site.target.filter_f32 {
+                    return Err(Error::unsupported(
+                        "this device cannot sample 32-bit floats linearly; use another schedule",
+                    ));
+                }
+                Ok(shader::linear(self))
+            }
+        }
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        if self.vertical || self.along == Along::Linear {
+            0
+        } else {
+            size.width + 2 * self.radius
+        }
+    }
+}

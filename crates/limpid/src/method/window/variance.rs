@@ -1,0 +1,57 @@
+//! Mean and standard deviation of a window.
+
+use super::{Ready, checked_radius, window_method};
+use crate::definition::window;
+use crate::kernel::window::Filter;
+use crate::method::{Entry, Use};
+use crate::{Frame, Image, Kind, Layer, Result};
+
+/// Mean and deviation in the list of methods.
+pub(super) const ENTRY: Entry = Entry {
+    name: "variance",
+    used: Use::Filter,
+    about: "Mean and standard deviation of a square window",
+    make: || Box::new(Variance::default()),
+};
+
+crate::options! {
+    /// Mean and standard deviation of a window: the mean is the colour of the result, the deviation its layer
+    /// `light:deviation`.
+    pub struct Variance {
+        /// Pixels to each side: the window is 2·radius + 1 pixels wide.
+        pub radius: usize = 1,
+    }
+}
+
+/// Name of the layer that holds the standard deviation.
+pub const DEVIATION: &str = "deviation";
+
+/// The layer that holds the standard deviation.
+pub fn deviation() -> Layer {
+    Kind::Light(DEVIATION.into()).into()
+}
+
+impl Variance {
+    fn ready(&self) -> Result<Ready> {
+        Ok(Ready {
+            filter: Filter::Variance,
+            radius: checked_radius(self.radius)?,
+        })
+    }
+
+    fn defined(&self, image: &Image) -> Result<Frame> {
+        let (mean, spread) = window::variance(image, self.radius);
+        let mut frame = Frame::new(mean)?;
+        frame.insert(deviation(), spread)?;
+        Ok(frame)
+    }
+
+    fn settings() -> Vec<Self> {
+        [0, 1, 2, 5]
+            .into_iter()
+            .map(|radius| Self { radius })
+            .collect()
+    }
+}
+
+window_method!(Variance, ENTRY.name);
