@@ -1,2 +1,96 @@
-//! Chores.
-fn main() {}
+//! Chores of the repository: `cargo xtask test` brings what is missing, then checks, lints and tests everything.
+
+mod house;
+mod vulkan;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const HELP: &str = "\
+Usage: cargo xtask CHORE
+
+Chores:
+  test    everything that must pass: the rules of the house, a Vulkan driver (installed when there is none and it
+          may be), format, lints with all and with no features, unit, integration and documentation tests
+  house   only the rules of the house: lengths of files, refused words, reasons for dependencies
+  vulkan  only the Vulkan driver
+";
+
+/// What a chore gives: nothing, or what went wrong and what to do about it.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let chore = std::env::args().nth(1).unwrap_or_default();
+    let result = match chore.as_str() {
+        "test" => test(),
+        "house" => house::check(&root()),
+        "vulkan" => vulkan::ensure(),
+        "" | "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => {
+            eprint!("xtask: unknown chore '{other}'\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything that must pass, the fastest first.
+fn test() -> Outcome {
+    let begin = Instant::now();
+    step("rules of the house", || house::check(&root()))?;
+    step("a Vulkan driver", vulkan::ensure)?;
+    cargo("fmt --all --check")?;
+    // Both with all crates at once: their dependencies are then built with one set of features, once.
+    cargo("clippy --workspace --all-targets -- -D warnings")?;
+    cargo("test --workspace")?;
+    // The algorithms must not need files or a GPU.
+    cargo("clippy -p limpid --no-default-features -- -D warnings")?;
+    println!(
+        "xtask: all passed in {:.0} s",
+        begin.elapsed().as_secs_f32()
+    );
+    Ok(())
+}
+
+fn cargo(arguments: &str) -> Outcome {
+    step(&format!("cargo {arguments}"), || {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        run(Command::new(cargo)
+            .args(arguments.split(' '))
+            .current_dir(root()))
+    })
+}
+
+/// Runs a step with its name before and its time after.
+fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
+    println!("xtask: {name}");
+    let begin = Instant::now();
+    work().map_err(|message| format!("{name}: {message}"))?;
+    println!("xtask: {name}: {:.1} s", begin.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// Runs a command to its end.
+fn run(command: &mut Command) -> Outcome {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("failed ({status})")),
+        Err(error) => Err(format!("{}: {error}", command.get_program().display())),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
