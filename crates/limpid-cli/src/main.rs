@@ -25,6 +25,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Info(verb::info::Args),
+    Compare(verb::compare::Args),
     Denoise(verb::denoise::Args),
     Filter(verb::filter::Args),
     Plan(verb::plan::Args),
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         .collect();
     let result = parse(&args).and_then(|(verb, knobs)| match verb {
         Verb::Info(args) => verb::info::run(&args),
+        Verb::Compare(args) => verb::compare::run(&args),
         Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
         Verb::Filter(args) => verb::filter::run(&args, &knobs),
         Verb::Plan(args) => verb::plan::run(&args, &knobs),

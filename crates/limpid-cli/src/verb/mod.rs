@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod bench;
+pub(crate) mod compare;
 pub(crate) mod denoise;
 pub(crate) mod filter;
 pub(crate) mod info;

@@ -15,7 +15,7 @@ mod weights;
 
 pub use exposure::Exposures;
 
-use super::{Space, check, mean};
+use super::{Space, check, magma, mean};
 use crate::{Image, Result};
 use band::{Band, Source};
 use fearless_simd::{Level, dispatch};
@@ -53,6 +53,17 @@ pub struct Flip {
     pub mean: f64,
     /// The exposures that were looked at; none for display values.
     pub exposures: Option<Exposures>,
+}
+
+impl Flip {
+    /// The map as a picture to look at: display values, [`magma`] from black for no error to pale yellow.
+    pub fn picture(&self) -> Image {
+        let colors: Vec<[f32; 3]> = self.map.data().iter().map(|v| magma(*v)).collect();
+        let width = self.map.width();
+        Image::from_fn(width, self.map.height(), 3, |x, y, c| {
+            colors[y * width + x][c]
+        })
+    }
 }
 
 /// The FLIP error of each pixel, and its mean.
@@ -221,6 +232,16 @@ mod tests {
             of((color(&x), color(&r)), Space::Linear),
             of((x, r), Space::Linear)
         );
+    }
+
+    #[test]
+    fn the_picture_is_black_where_nothing_differs() {
+        let reference = Image::new(90, 9, 1);
+        let mut image = reference.clone();
+        image.set(80, 4, 0, 1.0);
+        let picture = of((image, reference), Space::Display).picture();
+        assert_eq!([0, 1, 2].map(|c| picture.get(3, 4, c)), magma(0.0));
+        assert!(picture.get(80, 4, 0) > 0.3);
     }
 
     #[test]
