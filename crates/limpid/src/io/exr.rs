@@ -7,6 +7,7 @@
 //! layers that the written frame does not have, are kept as they were.
 
 pub(super) mod assign;
+mod blocks;
 pub(super) mod read;
 pub(super) mod write;
 

@@ -32,178 +32,24 @@ mod format;
 mod hdr;
 mod jpeg;
 mod names;
+mod options;
 mod pfm;
+mod picture;
 mod png;
 mod raster;
 mod tiff;
 
-use crate::{Error, Frame, Image, Kind, Layer, Result};
+use crate::{Error, Frame, Kind, Layer, Result};
+use picture::{Body, Kept};
 use raster::Raster;
 use std::path::Path;
 use std::sync::Arc;
 
 pub use facts::{ChannelFacts, Facts, LayerFacts, PartFacts, inspect};
 pub use format::Format;
+pub use options::{Bits, Compression, ReadOptions, Sample, WriteOptions};
+pub use picture::{Origin, Picture};
 pub use raster::Transfer;
-
-/// How to read a file.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// Layers by the name that the file gives them, before all names that are known: a layer (`ViewLayer.Normal`, or
-    /// only `Normal`) or a list of channels (`n.x,n.y,n.z`).
-    pub layers: Vec<(Layer, String)>,
-    /// Whether a file without colour is an error. It is by default.
-    pub need_color: bool,
-    /// The most bytes that the pixels of a file may take. 32 GiB by default.
-    pub limit: u64,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            layers: Vec::new(),
-            need_color: true,
-            limit: 32 << 30,
-        }
-    }
-}
-
-impl ReadOptions {
-    /// Takes a layer from a name in the file, like the program's `--layer normal=NAME`.
-    ///
-    /// ```
-    /// let options = limpid::io::ReadOptions::default().layer("normal=my normals")?;
-    /// assert!(limpid::io::ReadOptions::default().layer("normal").is_err());
-    /// # Ok::<(), limpid::Error>(())
-    /// ```
-    pub fn layer(mut self, assignment: &str) -> Result<Self> {
-        let Some((layer, name)) = assignment.split_once('=') else {
-            return Err(Error::input(format!(
-                "'{assignment}' is not LAYER=NAME; expected something like normal=N"
-            )));
-        };
-        self.layers
-            .push((layer.trim().parse()?, name.trim().to_owned()));
-        Ok(self)
-    }
-}
-
-/// How to write a file. What is not set follows the file that the frame came from.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct WriteOptions {
-    /// Sample type of EXR files. New files have float.
-    pub sample: Option<Sample>,
-    /// Compression of EXR files. New files have ZIP.
-    pub compression: Option<Compression>,
-    /// Bits of PNG and integer TIFF files. New PNG files have 8; new TIFF files are float.
-    pub bits: Option<Bits>,
-    /// Quality of JPEG files, 1 … 100. New files have 95.
-    pub quality: Option<u8>,
-    /// What the frame's colour is, where its origin does not say. Linear by default.
-    pub transfer: Option<Transfer>,
-}
-
-/// A sample type of EXR files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sample {
-    /// 16 bit.
-    Half,
-    /// 32 bit.
-    Float,
-}
-
-/// A lossless compression of EXR files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// None.
-    None,
-    /// Deflate over 16 lines.
-    Zip,
-    /// Wavelet, good for grain.
-    Piz,
-}
-
-/// Bits per sample of integer formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bits {
-    /// 8 bit.
-    Eight,
-    /// 16 bit.
-    Sixteen,
-}
-
-/// A file that was read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Picture {
-    /// The layers that were recognised.
-    pub frame: Frame,
-    /// All that must survive when the frame is written again.
-    pub origin: Origin,
-    /// What the user should know: choices among layers, things that will not survive.
-    pub notes: Vec<String>,
-}
-
-/// Where a frame came from: everything of the file that must survive. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Origin {
-    format: Format,
-    body: Arc<Body>,
-}
-
-#[derive(Debug)]
-enum Body {
-    Exr {
-        source: exr::Source,
-        layers: Vec<exr::assign::Mapped>,
-    },
-    Raster {
-        kept: Kept,
-        alpha: Option<Image>,
-    },
-}
-
-/// What survives besides the pixels, by format.
-#[derive(Debug)]
-enum Kept {
-    Png(png::Kept),
-    Tiff(tiff::Kept),
-    Jpeg(jpeg::Kept),
-    Hdr(hdr::Kept),
-    Pfm(pfm::Kept),
-}
-
-impl Origin {
-    /// The file's format.
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
-    /// Whether the frame's colour is light or encoded.
-    pub fn transfer(&self) -> Transfer {
-        match *self.body {
-            Body::Raster { ref kept, .. } => match kept {
-                Kept::Png(_) | Kept::Jpeg(_) => Transfer::Encoded,
-                Kept::Tiff(kept) => kept.sample.transfer(),
-                Kept::Hdr(_) | Kept::Pfm(_) => Transfer::Linear,
-            },
-            Body::Exr { .. } => Transfer::Linear,
-        }
-    }
-
-    /// The alpha that the file had.
-    fn alpha(&self) -> Option<Image> {
-        match &*self.body {
-            Body::Exr { source, layers } => {
-                let mapped = layers.iter().find(|m| m.layer == Kind::Alpha.into())?;
-                source.image(mapped).ok()
-            }
-            Body::Raster { alpha, .. } => alpha.clone(),
-        }
-    }
-}
 
 /// Reads a file.
 ///
@@ -242,14 +88,14 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     match (Format::from_content(bytes), named) {
         (Some(format), Some(named)) if format != named => {
             let note = format!(
-                "{}: is a {format} file, though its extension says {named}; read as {format}",
+                "{}: the content is {format}, though the extension says {named}; read as {format}",
                 path.display()
             );
             Ok((format, Some(note)))
         }
         (Some(format), _) => Ok((format, None)),
         (None, Some(named)) => Err(Error::input(format!(
-            "{}: is not a {named} file, though its extension says so",
+            "{}: the content is not {named}, as the extension says, nor another known format",
             path.display()
         ))),
         (None, None) => {
@@ -406,6 +252,7 @@ pub fn write(
     Ok(notes)
 }
 
+/// A frame as the bytes of a file, with notes.
 fn write_bytes(
     frame: &Frame,
     format: Format,
@@ -417,80 +264,67 @@ fn write_bytes(
         .map(Origin::transfer)
         .or(options.transfer)
         .unwrap_or(Transfer::Linear);
-    let body = origin.map(|o| &*o.body);
-    if format == Format::Exr {
-        exr::write::check(frame, path)?;
-        return match body {
-            Some(Body::Exr { source, layers }) => {
-                exr::write::bytes(frame, Some((source, layers)), options, path)
-            }
-            _ => {
-                let frame = linear_frame(frame, origin, from, path)?;
-                exr::write::bytes(&frame, None, options, path)
-            }
-        };
-    }
-    let kept = match body {
+    let kept = match origin.map(|o| &*o.body) {
         Some(Body::Raster { kept, .. }) => Some(kept),
         _ => None,
     };
-    let mut notes: Vec<String> = raster::left_out(frame, format).into_iter().collect();
+    let raster = |to| Raster::from_frame(frame, origin, (from, to), path);
+    let mut notes: Vec<String> = Vec::new();
+    if format != Format::Exr {
+        notes.extend(raster::left_out(frame, format));
+    }
     let bytes = match format {
-        Format::Exr | Format::Png => {
-            let raster = Raster::from_frame(frame, origin, (from, Transfer::Encoded), path)?;
-            let kept = match kept {
-                Some(Kept::Png(kept)) => Some(kept),
-                _ => None,
-            };
-            png::write(&raster, kept, options, path)?
+        Format::Exr => {
+            let (bytes, told) = write_exr(frame, origin, options, path)?;
+            notes.extend(told);
+            bytes
+        }
+        Format::Png => {
+            let raster = raster(Transfer::Encoded)?;
+            png::write(&raster, kept.and_then(Kept::png), options, path)?
         }
         Format::Tiff => {
-            let kept = match kept {
-                Some(Kept::Tiff(kept)) => Some(kept),
-                _ => None,
-            };
+            let kept = kept.and_then(Kept::tiff);
+            let mut options = options.clone();
             // A photograph stays one.
-            let bits = match (kept, from) {
-                (None, Transfer::Encoded) => options.bits.or(Some(Bits::Sixteen)),
-                _ => options.bits,
-            };
-            let options = WriteOptions {
-                bits,
-                ..options.clone()
-            };
-            let to = tiff::sample(kept, &options).transfer();
-            let raster = Raster::from_frame(frame, origin, (from, to), path)?;
+            if kept.is_none() && from == Transfer::Encoded {
+                options.bits.get_or_insert(Bits::Sixteen);
+            }
+            let raster = raster(tiff::sample(kept, &options).transfer())?;
             tiff::write(&raster, kept, &options, path)?
         }
         Format::Jpeg => {
-            let raster = Raster::from_frame(frame, origin, (from, Transfer::Encoded), path)?;
-            let kept = match kept {
-                Some(Kept::Jpeg(kept)) => Some(kept),
-                _ => None,
-            };
+            let raster = raster(Transfer::Encoded)?;
             notes.extend(raster::no_alpha(&raster, format));
-            jpeg::write(&raster, kept, options, path)?
+            jpeg::write(&raster, kept.and_then(Kept::jpeg), options, path)?
         }
         Format::Hdr => {
-            let raster = Raster::from_frame(frame, origin, (from, Transfer::Linear), path)?;
-            let kept = match kept {
-                Some(Kept::Hdr(kept)) => Some(kept),
-                _ => None,
-            };
+            let raster = raster(Transfer::Linear)?;
             notes.extend(raster::no_alpha(&raster, format));
-            hdr::write(&raster, kept)
+            hdr::write(&raster, kept.and_then(Kept::hdr))
         }
         Format::Pfm => {
-            let raster = Raster::from_frame(frame, origin, (from, Transfer::Linear), path)?;
-            let kept = match kept {
-                Some(Kept::Pfm(kept)) => Some(kept),
-                _ => None,
-            };
+            let raster = raster(Transfer::Linear)?;
             notes.extend(raster::no_alpha(&raster, format));
-            pfm::write(&raster, kept)
+            pfm::write(&raster, kept.and_then(Kept::pfm))
         }
     };
     Ok((bytes, tell(path, notes)))
+}
+
+fn write_exr(
+    frame: &Frame,
+    origin: Option<&Origin>,
+    options: &WriteOptions,
+    path: &Path,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    exr::write::check(frame, path)?;
+    if let Some(Body::Exr { source, layers }) = origin.map(|o| &*o.body) {
+        return exr::write::bytes(frame, Some((source, layers)), options, path);
+    }
+    let from = origin.map(Origin::transfer).or(options.transfer);
+    let frame = linear_frame(frame, origin, from.unwrap_or(Transfer::Linear), path)?;
+    exr::write::bytes(&frame, None, options, path)
 }
 
 /// A frame from a photograph as linear light, for EXR.

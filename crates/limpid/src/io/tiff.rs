@@ -84,10 +84,14 @@ const KEPT: [u16; 19] = [
     34675, 42016,
 ];
 
+/// The most that pixels are packed: LZW at most 1370:1, deflate 1032:1, fax and JPEG less than this.
+const RATIO: usize = 4096;
+
 pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
     let fault = |e: TiffError| fault(path, &e);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(fault)?;
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let most = most.min(bytes.len().saturating_mul(RATIO));
     let mut limits = Limits::default();
     limits.decoding_buffer_size = most;
     limits.intermediate_buffer_size = most;
@@ -98,7 +102,15 @@ pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kep
     let color = decoder.colortype().map_err(fault)?;
     let channels = channels(color, path)?;
     let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
-    check_chunks(&mut decoder, bytes.len(), path)?;
+    let layout = decoder.image_buffer_layout().map_err(fault)?;
+    if layout.complete_len > most {
+        return Err(Error::input(format!(
+            "{}: damaged TIFF file: {} bytes cannot hold {} bytes of pixels",
+            path.display(),
+            bytes.len(),
+            layout.complete_len
+        )));
+    }
     let mut notes = Vec::new();
     if decoder.more_images() {
         notes.push("only the first of several pages is read and kept".to_owned());
@@ -154,7 +166,8 @@ fn fault(path: &Path, error: &TiffError) -> Error {
 fn channels(color: ColorType, path: &Path) -> Result<usize> {
     match color {
         ColorType::Gray(_) | ColorType::Palette(8) => Ok(1),
-        ColorType::GrayA(_) => Ok(2),
+        // Grey with an extra sample is told as two bands.
+        ColorType::GrayA(_) | ColorType::Multiband { num_samples: 2, .. } => Ok(2),
         ColorType::RGB(_) | ColorType::YCbCr(8) => Ok(3),
         ColorType::RGBA(_) => Ok(4),
         other => Err(Error::unsupported(format!(
@@ -162,20 +175,6 @@ fn channels(color: ColorType, path: &Path) -> Result<usize> {
             path.display()
         ))),
     }
-}
-
-/// Refuses an image that is far larger than the compressed bytes can be.
-fn check_chunks(decoder: &mut Decoder<Cursor<&[u8]>>, length: usize, path: &Path) -> Result<()> {
-    let layout = decoder.image_buffer_layout().map_err(|e| fault(path, &e))?;
-    // LZW packs at most 1370:1, deflate 1032:1; fax and JPEG less than that.
-    if layout.complete_len / 4096 > length {
-        return Err(Error::input(format!(
-            "{}: damaged TIFF file: {length} bytes cannot hold {} bytes of pixels",
-            path.display(),
-            layout.complete_len
-        )));
-    }
-    Ok(())
 }
 
 /// The tags that are kept, and how the file was packed.
@@ -190,8 +189,8 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
         Some(32773) => Compression::Packbits,
         _ => Compression::Uncompressed,
     };
-    let alpha = matches!(color, ColorType::GrayA(_) | ColorType::RGBA(_));
-    let associated = alpha && first(unsigned(decoder, Tag::ExtraSamples)) == Some(1);
+    let associated = matches!(color.num_samples(), 2 | 4)
+        && first(unsigned(decoder, Tag::ExtraSamples)) == Some(1);
     let mut tags = Vec::new();
     for number in KEPT {
         let tag = Tag::from_u16_exhaustive(number);

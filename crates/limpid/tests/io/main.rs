@@ -2,9 +2,12 @@
 #![cfg(feature = "io")]
 #![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
+mod damage;
+mod door;
 mod exr_layers;
 mod exr_refusal;
 mod exr_survival;
+mod rasters;
 
 use exr::prelude::{
     AnyChannel, AnyChannels, Blocks, Compression, Encoding, FlatSamples, Image as ExrImage,

@@ -3,6 +3,7 @@
 //! The structure (offset tables, block positions and lengths) is walked before any pixel memory is taken, so that a
 //! truncated file is told as such, and a small file that declares a huge image is refused.
 
+use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
 use super::{PartSource, Samples, Source, fault, size_of};
 use crate::{Error, Result, Size};
 use ::exr::compression::Compression;
@@ -13,21 +14,10 @@ use ::exr::meta::header::Header;
 use ::exr::meta::{BlockDescription, MetaData};
 use rayon::prelude::*;
 use std::io::Cursor;
-use std::ops::Range;
 use std::path::Path;
 
 /// Bytes of pixels that are decompressed together.
 const BATCH: usize = 64 << 20;
-
-/// A block of pixels in the file.
-#[derive(Debug, Clone)]
-struct Block {
-    part: usize,
-    /// Inside the data window.
-    bounds: IntegerBounds,
-    /// Of the compressed bytes.
-    range: Range<usize>,
-}
 
 /// The headers, checked, and where the offset tables start.
 pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
@@ -182,182 +172,6 @@ pub(in crate::io) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Sou
     Ok(Source { parts, notes })
 }
 
-fn raw_size(header: &Header, bounds: &IntegerBounds) -> usize {
-    bounds.size.area() * header.channels.bytes_per_pixel
-}
-
-/// Where the blocks of full resolution lie. Every block must be there once, whole.
-fn blocks(bytes: &[u8], meta: &MetaData, tables: usize, path: &Path) -> Result<Vec<Block>> {
-    let truncated = |missing: usize, total: usize| {
-        Error::input(format!(
-            "{}: the file is truncated: {missing} of {total} blocks of pixels are missing",
-            path.display()
-        ))
-    };
-    let total: usize = meta.headers.iter().map(|h| h.chunk_count).sum();
-    let room = bytes.len().saturating_sub(tables) / 8;
-    if total > room {
-        return Err(truncated(total, total));
-    }
-    let mut blocks = Vec::with_capacity(total);
-    let mut missing = 0;
-    let mut table = tables;
-    for (part, header) in meta.headers.iter().enumerate() {
-        let mut seen = vec![false; header.chunk_count];
-        for _ in 0..header.chunk_count {
-            let offset = u64::from_le_bytes(array(bytes, table).unwrap_or_default());
-            table += 8;
-            match block(bytes, meta, part, offset) {
-                Some(Some((index, block))) if seen.get(index).is_some_and(|s| !s) => {
-                    seen[index] = true;
-                    blocks.push(block);
-                }
-                // A smaller level of a mip map.
-                Some(None) => {}
-                _ => missing += 1,
-            }
-        }
-        let full = full_blocks(header);
-        missing = missing.max(full - seen.iter().take(full).filter(|s| **s).count());
-    }
-    if missing > 0 {
-        return Err(truncated(missing, total));
-    }
-    // In file order, so that memory is walked forward.
-    blocks.sort_by_key(|b| b.range.start);
-    Ok(blocks)
-}
-
-/// How many blocks the full resolution has.
-fn full_blocks(header: &Header) -> usize {
-    let size = header.layer_size;
-    match header.blocks {
-        BlockDescription::ScanLines => header.chunk_count,
-        BlockDescription::Tiles(tiles) => {
-            size.width().div_ceil(tiles.tile_size.width())
-                * size.height().div_ceil(tiles.tile_size.height())
-        }
-    }
-}
-
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
-/// The block at an offset, with its number in the part; no block where it is of a smaller resolution level.
-/// `None` where it is not whole or does not belong here.
-fn block(
-    bytes: &[u8],
-    meta: &MetaData,
-    part: usize,
-    offset: u64,
-) -> Option<Option<(usize, Block)>> {
-    let header = &meta.headers[part];
-    let mut at = usize::try_from(offset).ok()?;
-    let mut int = || -> Option<i32> {
-        let value = i32::from_le_bytes(array(bytes, at)?);
-        at += 4;
-        Some(value)
-    };
-    if meta.requirements.has_multiple_layers && usize::try_from(int()?).ok()? != part {
-        return None;
-    }
-    let place = match header.blocks {
-        BlockDescription::ScanLines => {
-            let lines = header.compression.scan_lines_per_block();
-            let y = i64::from(int()?) - i64::from(header.own_attributes.layer_position.y());
-            let y = usize::try_from(y).ok().filter(|y| y % lines == 0)?;
-            let height = lines.min(header.layer_size.height().checked_sub(y)?);
-            let position = Vec2(0, i32::try_from(y).ok()?);
-            let size = Vec2(header.layer_size.width(), height);
-            Some((y / lines, IntegerBounds { position, size }))
-        }
-        BlockDescription::Tiles(tiles) => {
-            let mut tile = [0_usize; 4];
-            for value in &mut tile {
-                *value = usize::try_from(int()?).ok()?;
-            }
-            tile_bounds(header, tiles.tile_size, tile)?
-        }
-    };
-    let length = usize::try_from(int()?).ok()?;
-    let range = at..at.checked_add(length).filter(|end| *end <= bytes.len())?;
-    Some(place.map(|(index, bounds)| {
-        let block = Block {
-            part,
-            bounds,
-            range,
-        };
-        (index, block)
-    }))
-}
-
-/// Number and rectangle of a tile of full resolution; nothing for tiles of smaller levels.
-fn tile_bounds(
-    header: &Header,
-    tile_size: Vec2<usize>,
-    [x, y, level_x, level_y]: [usize; 4],
-) -> Option<Option<(usize, IntegerBounds)>> {
-    let size = header.layer_size;
-    if level_x != 0 || level_y != 0 {
-        return Some(None);
-    }
-    let left = x.checked_mul(tile_size.width())?;
-    let top = y.checked_mul(tile_size.height())?;
-    let width = tile_size.width().min(size.width().checked_sub(left)?);
-    let height = tile_size.height().min(size.height().checked_sub(top)?);
-    if width == 0 || height == 0 {
-        return None;
-    }
-    let position = Vec2(i32::try_from(left).ok()?, i32::try_from(top).ok()?);
-    let bounds = IntegerBounds {
-        position,
-        size: Vec2(width, height),
-    };
-    let across = size.width().div_ceil(tile_size.width());
-    Some(Some((y * across + x, bounds)))
-}
-
-/// Refuses what cannot be: more pixels than the compressed bytes can hold, or than the limit allows.
-fn check_memory(meta: &MetaData, blocks: &[Block], path: &Path, limit: u64) -> Result<()> {
-    let mut total = 0_u64;
-    for header in &meta.headers {
-        let size = size_of(header);
-        let bytes = (size.width as u64)
-            .checked_mul(size.height as u64)
-            .and_then(|p| p.checked_mul(header.channels.bytes_per_pixel as u64));
-        total = bytes
-            .and_then(|b| total.checked_add(b))
-            .filter(|t| *t <= limit)
-            .ok_or_else(|| {
-                Error::input(format!(
-                    "{}: {} channels of {size} are more than the limit of {} MiB",
-                    path.display(),
-                    header.channels.list.len(),
-                    limit >> 20
-                ))
-            })?;
-    }
-    for block in blocks {
-        let header = &meta.headers[block.part];
-        // Deflate packs at most 1032:1. DWA stacks run lengths on deflate.
-        let ratio = match header.compression {
-            Compression::Uncompressed => 1,
-            Compression::DWAA(_) | Compression::DWAB(_) => 1 << 16,
-            _ => 2048,
-        };
-        if raw_size(header, &block.bounds) / ratio > block.range.len() {
-            return Err(Error::input(format!(
-                "{}: damaged OpenEXR file: {} bytes cannot hold a block of {} pixels",
-                path.display(),
-                block.range.len(),
-                block.bounds.size.area()
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Decompresses blocks on all cores and puts their samples into the parts' channels.
 fn decode(bytes: &[u8], blocks: &[Block], parts: &mut [PartSource], path: &Path) -> Result<()> {
     let raw: Vec<Vec<u8>> = blocks
@@ -395,10 +209,8 @@ fn decompress(
     compressed: &[u8],
     bounds: IntegerBounds,
 ) -> ::exr::error::Result<Vec<u8>> {
+    check_payload(header, compressed, &bounds)?;
     let expected = raw_size(header, &bounds);
-    if header.compression == Compression::Uncompressed && compressed.len() != expected {
-        return Err(ExrError::Invalid("length of a block of pixels".into()));
-    }
     let raw = header.compression.decompress_image_section_from_le(
         header,
         compressed.to_vec(),

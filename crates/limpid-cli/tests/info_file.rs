@@ -1,0 +1,72 @@
+//! `limpid info FILE`: facts as text and as JSON, plain answers to bad files.
+#![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
+
+use limpid::{Frame, Image, Kind, io};
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code, standard output and standard error.
+fn info(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .arg("info")
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn sample(path: &Path) {
+    let mut frame = Frame::new(Image::new(5, 3, 3)).unwrap();
+    frame.insert(Kind::Normal, Image::new(5, 3, 3)).unwrap();
+    frame.insert(Kind::Alpha, Image::new(5, 3, 1)).unwrap();
+    io::write(path, &frame, None, &io::WriteOptions::default()).unwrap();
+}
+
+#[test]
+fn layers_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    sample(&path);
+    let path = path.to_str().unwrap();
+    let (code, text, errors) = info(&[path]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let expected = format!(
+        "{path}: OpenEXR
+  size         5x3
+  compression  zip block
+  kept         software
+          R,G,B,A  float  color, alpha
+  normal  X,Y,Z    float  normal
+"
+    );
+    assert_eq!(text, expected);
+
+    let (_, text, _) = info(&[path, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let part = &json["parts"][0];
+    assert_eq!(part["width"], 5);
+    assert_eq!(part["layers"][1]["name"], "normal");
+    assert_eq!(part["layers"][1]["recognised"][0], "normal");
+    assert_eq!(part["layers"][1]["channels"][2]["type"], "float");
+
+    let (_, text, _) = info(&[path, "--layer", "position=normal"]);
+    assert!(text.contains("X,Y,Z    float  position"), "{text}");
+}
+
+#[test]
+fn bad_files_are_answered() {
+    let (code, _, errors) = info(&["no such file.exr"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(errors.matches("No such file").count(), 1, "{errors}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    sample(&path);
+    let (code, _, errors) = info(&[path.to_str().unwrap(), "--layer", "depth=norml"]);
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("Did you mean 'normal'?"), "{errors}");
+}
