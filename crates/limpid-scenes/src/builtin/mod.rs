@@ -1,0 +1,32 @@
+//! Built-in scenes that show what the papers show.
+
+mod cornell;
+
+use crate::{Scene, World};
+use limpid::{Error, Result};
+
+/// Names of the built-in scenes, with what each is for.
+pub const BUILTIN: [(&str, &str); 1] = [
+    ("cornell", "a box with two blocks: soft shadows, colour bleeding"),
+];
+
+/// A built-in scene at a frame, ready to be rendered.
+pub fn builtin(name: &str, frame: u32) -> Result<Scene> {
+    let frame = frame as f32;
+    let now = builtin_world(name, frame)?;
+    let before = builtin_world(name, frame - 1.0)?;
+    Scene::new(&now, Some(&before))
+}
+
+/// A built-in scene at a frame, also between frames, to be changed or added to.
+pub fn builtin_world(name: &str, frame: f32) -> Result<World> {
+    let _ = frame;
+    match name {
+        "cornell" => Ok(cornell::world()),
+        _ => Err(Error::unknown(
+            "scene",
+            name,
+            BUILTIN.iter().map(|(name, _)| *name),
+        )),
+    }
+}
