@@ -58,9 +58,5 @@ pub(crate) fn cosine_hemisphere(u: Vec2) -> Vec3A {
 
 /// Barycentric coordinates of a triangle, uniform by area.
 pub(crate) fn triangle(u: Vec2) -> Vec2 {
-    if u.x + u.y > 1.0 {
-        Vec2::ONE - u
-    } else {
-        u
-    }
+    if u.x + u.y > 1.0 { Vec2::ONE - u } else { u }
 }

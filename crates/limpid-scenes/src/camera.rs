@@ -123,7 +123,10 @@ mod tests {
         for lens in [Vec2::new(0.5, 0.5), Vec2::new(0.9, 0.1)] {
             let ray = view.ray(pixel, lens);
             // A point on the plane that is sharp appears where its ray started, from everywhere on the lens.
-            let t = 5.0 / ray.direction.dot((camera.target - camera.position).normalize());
+            let t = 5.0
+                / ray
+                    .direction
+                    .dot((camera.target - camera.position).normalize());
             let seen = view.project(ray.origin + ray.direction * t).unwrap();
             assert!((seen - pixel).length() < 1e-3, "{seen}");
         }

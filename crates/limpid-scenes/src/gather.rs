@@ -88,7 +88,12 @@ impl Tally {
         let n = (na + nb).max(1.0);
         let all = (self.a[c] + self.b[c]) / n;
         let spread = (self.squares[c] - n * all * all).max(0.0);
-        (self.a[c] / na.max(1.0), self.b[c] / nb.max(1.0), all, spread)
+        (
+            self.a[c] / na.max(1.0),
+            self.b[c] / nb.max(1.0),
+            all,
+            spread,
+        )
     }
 
     /// Adds this batch to what `done` earlier samples left.
@@ -101,7 +106,11 @@ impl Tally {
             let (old_a, old_b) = (f64::from(cell.a), f64::from(cell.b));
             let apart = all - mean(old_a, old_b, (na, nb));
             let join = |old: f64, new: f64, n: f64, m: f64| {
-                if n + m > 0.0 { (old * n + new * m) / (n + m) } else { 0.0 }
+                if n + m > 0.0 {
+                    (old * n + new * m) / (n + m)
+                } else {
+                    0.0
+                }
             };
             *cell = Cell {
                 a: join(old_a, a, na, ma) as f32,
@@ -161,9 +170,7 @@ impl Gather {
 
     fn value(&self, cell: &Cell, part: Part) -> f32 {
         match part {
-            Part::Mean => {
-                mean(f64::from(cell.a), f64::from(cell.b), halves(self.samples)) as f32
-            }
+            Part::Mean => mean(f64::from(cell.a), f64::from(cell.b), halves(self.samples)) as f32,
             Part::HalfA => cell.a,
             Part::HalfB => cell.b,
             Part::Variance => {
@@ -225,7 +232,9 @@ mod tests {
 
     #[test]
     fn batches_merge_to_the_whole() {
-        let values: Vec<f32> = (0..101).map(|i| (i as f32 * 0.7).sin() * 3.0 + 5.0).collect();
+        let values: Vec<f32> = (0..101)
+            .map(|i| (i as f32 * 0.7).sin() * 3.0 + 5.0)
+            .collect();
         let mut cells = [Cell::default(); 1];
         for (start, end) in [(0_u32, 16_u32), (16, 32), (32, 96), (96, 101)] {
             let mut tally = Tally::new(1);

@@ -148,7 +148,14 @@ impl Tracer<'_> {
                     };
                     let weight_on = after / survival;
                     color += weight_on * end.radiance * chosen;
-                    way = Some((Way { step, survival, end }, weight_on));
+                    way = Some((
+                        Way {
+                            step,
+                            survival,
+                            end,
+                        },
+                        weight_on,
+                    ));
                 }
             }
             if R::ON {

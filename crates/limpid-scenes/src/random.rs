@@ -33,9 +33,7 @@ impl Random {
 
     fn bits(&mut self) -> u64 {
         self.dimension += 1;
-        mix(self
-            .key
-            .wrapping_add(self.dimension.wrapping_mul(GOLDEN)))
+        mix(self.key.wrapping_add(self.dimension.wrapping_mul(GOLDEN)))
     }
 
     /// The next number in 0 … 1, one excluded.

@@ -1,6 +1,6 @@
 //! Rendering: samples of all pixels, gathered into a frame.
 
-use crate::gather::{CHANNELS, Gather, GRADIENTS, Tally};
+use crate::gather::{CHANNELS, GRADIENTS, Gather, Tally};
 use crate::gradient::{self, Direction, Record};
 use crate::path::{Sample, Tracer};
 use crate::random::Random;
@@ -106,7 +106,11 @@ impl<'a> Render<'a> {
     /// Starts a render.
     pub fn new(scene: &'a Scene, options: &Options) -> Result<Self> {
         options.check()?;
-        let channels = if options.gradients { GRADIENTS } else { CHANNELS };
+        let channels = if options.gradients {
+            GRADIENTS
+        } else {
+            CHANNELS
+        };
         Ok(Self {
             tracer: tracer(scene, options),
             options: options.clone(),
@@ -128,7 +132,9 @@ impl<'a> Render<'a> {
     pub fn step(&mut self) -> bool {
         let done = self.gather.samples;
         // Batches start at multiples of their size whatever was done before, so a continued render is the same render.
-        let next = (done / BATCH + 1).saturating_mul(BATCH).min(self.options.samples);
+        let next = (done / BATCH + 1)
+            .saturating_mul(BATCH)
+            .min(self.options.samples);
         if next <= done {
             return false;
         }
@@ -173,9 +179,11 @@ impl<'a> Render<'a> {
                 for (x, id) in row.iter_mut().enumerate() {
                     let middle = Vec2::new(x as f32 + 0.5, y as f32 + 0.5);
                     let ray = self.tracer.now.ray(middle, Vec2::splat(0.5));
-                    *id = self.tracer.scene.intersect(&ray).map_or(0.0, |hit| {
-                        self.tracer.scene.surface(&hit).part as f32 + 1.0
-                    });
+                    *id = self
+                        .tracer
+                        .scene
+                        .intersect(&ray)
+                        .map_or(0.0, |hit| self.tracer.scene.surface(&hit).part as f32 + 1.0);
                 }
             });
         image
@@ -214,8 +222,13 @@ pub fn sample_pixels(
         return Err(Error::input("at least one sample must be asked for"));
     }
     let size = options.size;
-    if let Some((x, y)) = pixels.iter().find(|p| p.0 >= size.width || p.1 >= size.height) {
-        return Err(Error::input(format!("pixel ({x}, {y}) is outside a picture of {size}")));
+    if let Some((x, y)) = pixels
+        .iter()
+        .find(|p| p.0 >= size.width || p.1 >= size.height)
+    {
+        return Err(Error::input(format!(
+            "pixel ({x}, {y}) is outside a picture of {size}"
+        )));
     }
     let tracer = tracer(scene, options);
     Ok(pixels

@@ -89,7 +89,12 @@ impl Scene {
             if mesh.positions.iter().any(|p| !p.is_finite()) {
                 return Err(fault("a corner is not a finite point"));
             }
-            if mesh.triangles.iter().flatten().any(|i| *i as usize >= count) {
+            if mesh
+                .triangles
+                .iter()
+                .flatten()
+                .any(|i| *i as usize >= count)
+            {
                 return Err(fault("a triangle uses a corner that is not there"));
             }
             let fits = |len: usize| len == 0 || len == count;
@@ -142,7 +147,11 @@ impl Scene {
                 &mut Duration::default(),
             )
         });
-        let order: Vec<usize> = bvh.iter().flat_map(|b| &b.primitive_indices).map(|i| *i as usize).collect();
+        let order: Vec<usize> = bvh
+            .iter()
+            .flat_map(|b| &b.primitive_indices)
+            .map(|i| *i as usize)
+            .collect();
         let faces: Vec<Face> = order.iter().map(|i| faces[*i]).collect();
         let triangles: Vec<Triangle> = order
             .iter()
@@ -153,11 +162,15 @@ impl Scene {
                 v: s.v2 - s.v0,
             })
             .collect();
-        let emitters = faces.iter().zip(&triangles).enumerate().filter_map(|(i, (f, t))| {
-            let emission = parts[f.part as usize].emission;
-            let area = 0.5 * t.u.cross(t.v).length();
-            (emission.max_element() > 0.0).then_some((i as u32, area * emission.max_element()))
-        });
+        let emitters = faces
+            .iter()
+            .zip(&triangles)
+            .enumerate()
+            .filter_map(|(i, (f, t))| {
+                let emission = parts[f.part as usize].emission;
+                let area = 0.5 * t.u.cross(t.v).length();
+                (emission.max_element() > 0.0).then_some((i as u32, area * emission.max_element()))
+            });
         let lights = Lights::new(emitters, world.sky);
         Ok(Self {
             camera: world.camera,

@@ -1,13 +1,24 @@
 //! Built-in scenes that show what the papers show.
 
+mod columns;
 mod cornell;
+mod glossy;
+mod pattern;
 
 use crate::{Scene, World};
 use limpid::{Error, Result};
 
 /// Names of the built-in scenes, with what each is for.
-pub const BUILTIN: [(&str, &str); 1] = [
-    ("cornell", "a box with two blocks: soft shadows, colour bleeding"),
+pub const BUILTIN: [(&str, &str); 3] = [
+    (
+        "cornell",
+        "a box with two blocks: soft shadows, colour bleeding",
+    ),
+    ("columns", "a sunlit colonnade: textures, a pole's shadow"),
+    (
+        "glossy",
+        "metal spheres of several roughnesses, small lights",
+    ),
 ];
 
 /// A built-in scene at a frame, ready to be rendered.
@@ -23,6 +34,8 @@ pub fn builtin_world(name: &str, frame: f32) -> Result<World> {
     let _ = frame;
     match name {
         "cornell" => Ok(cornell::world()),
+        "columns" => Ok(columns::world()),
+        "glossy" => Ok(glossy::world()),
         _ => Err(Error::unknown(
             "scene",
             name,

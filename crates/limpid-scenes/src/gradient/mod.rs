@@ -40,8 +40,12 @@ impl Direction {
     /// The neighbour of a pixel, if it is in the picture.
     pub(crate) fn neighbour(self, (x, y): (usize, usize), size: Size) -> Option<(usize, usize)> {
         let (dx, dy) = self.step();
-        let x = x.checked_add_signed(dx as isize).filter(|x| *x < size.width)?;
-        let y = y.checked_add_signed(dy as isize).filter(|y| *y < size.height)?;
+        let x = x
+            .checked_add_signed(dx as isize)
+            .filter(|x| *x < size.width)?;
+        let y = y
+            .checked_add_signed(dy as isize)
+            .filter(|y| *y < size.height)?;
         Some((x, y))
     }
 }

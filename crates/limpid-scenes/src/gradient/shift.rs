@@ -119,14 +119,17 @@ impl Shift<'_> {
                 pdfs: l.pdf + l.bsdf_pdf,
             }),
             Place::Joining(v) => Some(self.reach(v, &l)),
-            Place::Apart(v) if self.class(&v.surface) == Class::Rough => {
-                Some(self.reach(v, &l))
-            }
+            Place::Apart(v) if self.class(&v.surface) == Class::Rough => Some(self.reach(v, &l)),
             // A hidden light has no half vector that leads back to it, and nothing to lose either.
             Place::Apart(_) if !l.visible => return Vec3A::ZERO,
             Place::Apart(v) => self.follow_light(node, v, &l),
         };
-        self.weigh(base, l.pdf, l.pdf + l.bsdf_pdf, twin.map(|t| (t, 1.0 / l.pdf)))
+        self.weigh(
+            base,
+            l.pdf,
+            l.pdf + l.bsdf_pdf,
+            twin.map(|t| (t, 1.0 / l.pdf)),
+        )
     }
 
     /// Connects a vertex to the base path's light.
@@ -135,7 +138,11 @@ impl Shift<'_> {
         // Lights are chosen by area, so the ratio of the geometry terms is that of the densities; for the sky it is one.
         let jacobian = light.pdf / a.pdf.max(f32::MIN_POSITIVE);
         Twin {
-            value: if a.visible { a.value * jacobian } else { Vec3A::ZERO },
+            value: if a.visible {
+                a.value * jacobian
+            } else {
+                Vec3A::ZERO
+            },
             radiance: a.radiance,
             pdfs: jacobian * (a.pdf + a.bsdf_pdf),
         }
