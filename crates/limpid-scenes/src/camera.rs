@@ -34,6 +34,11 @@ impl Camera {
         }
     }
 
+    /// Where a point appears in a picture of some size, if it is before the camera: pixels, `x` to the right, `y` down.
+    pub fn project(&self, point: Vec3A, size: Size) -> Option<Vec2> {
+        self.view(size).project(point)
+    }
+
     /// The camera made ready for pictures of one size.
     pub(crate) fn view(&self, size: Size) -> View {
         let forward = (self.target - self.position).normalize_or(Vec3A::NEG_Z);

@@ -4,8 +4,8 @@
 //! merged in `f32` (Chan 1979), which is also what a render that is put aside leaves on disk.
 
 use crate::gradient::Direction;
-use crate::render::Options;
-use limpid::{Frame, Image, Kind, Layer, Part, Result, Size};
+use crate::render::RenderOptions;
+use limpid::{Error, Frame, Image, Kind, Layer, Part, Result, Size};
 
 /// Channels of colour and features, in the order of [`LAYERS`].
 pub(crate) const CHANNELS: usize = 16;
@@ -141,7 +141,8 @@ impl Tally {
 pub(crate) struct Gather {
     pub(crate) size: Size,
     pub(crate) channels: usize,
-    pub(crate) samples: u32,
+    /// Samples in each row.
+    pub(crate) rows: Vec<u32>,
     pub(crate) pixels: Vec<Cell>,
 }
 
@@ -150,9 +151,14 @@ impl Gather {
         Self {
             size,
             channels,
-            samples: 0,
+            rows: vec![0; size.height],
             pixels: vec![Cell::default(); size.pixels() * channels],
         }
+    }
+
+    /// Samples that every pixel has.
+    pub(crate) fn samples(&self) -> u32 {
+        self.rows.iter().copied().min().unwrap_or(0)
     }
 
     fn cell(&self, x: usize, y: usize, c: usize) -> &Cell {
@@ -161,28 +167,32 @@ impl Gather {
 
     /// The parts that so many samples can give: a half or a variance needs two.
     fn parts(&self) -> &'static [Part] {
-        if self.samples >= 2 {
+        if self.samples() >= 2 {
             &[Part::Mean, Part::HalfA, Part::HalfB, Part::Variance]
         } else {
             &[Part::Mean]
         }
     }
 
-    fn value(&self, cell: &Cell, part: Part) -> f32 {
+    fn value(samples: u32, cell: &Cell, part: Part) -> f32 {
         match part {
-            Part::Mean => mean(f64::from(cell.a), f64::from(cell.b), halves(self.samples)) as f32,
+            Part::Mean => mean(f64::from(cell.a), f64::from(cell.b), halves(samples)) as f32,
             Part::HalfA => cell.a,
             Part::HalfB => cell.b,
             Part::Variance => {
-                let n = f64::from(self.samples);
+                let n = f64::from(samples);
                 (f64::from(cell.spread) / (n * (n - 1.0))) as f32
             }
         }
     }
 
     /// All layers but the object numbers.
-    pub(crate) fn frame(&self, options: &Options) -> Result<Frame> {
+    pub(crate) fn frame(&self, options: &RenderOptions) -> Result<Frame> {
         let mut frame = Frame::empty(self.size)?;
+        let samples = self.samples();
+        if samples == 0 || self.rows.iter().any(|r| *r != samples) {
+            return Err(Error::input("the render is not at the end of a batch"));
+        }
         let Size { width, height } = self.size;
         for (kind, first, count) in LAYERS {
             for part in self.parts() {
@@ -190,7 +200,7 @@ impl Gather {
                     if kind == Kind::Color && !options.is_sampled(x, y) {
                         return f32::NAN;
                     }
-                    self.value(self.cell(x, y, first + c), *part)
+                    Self::value(samples, self.cell(x, y, first + c), *part)
                 });
                 frame.insert(Layer::new(kind.clone(), *part), image)?;
             }
@@ -209,13 +219,14 @@ impl Gather {
     /// One difference from its two halves: seen from the pixel itself, and seen from its neighbour with the other sign.
     fn differences(&self, there: Direction, back: Direction, part: Part) -> Image {
         let Size { width, height } = self.size;
+        let samples = self.samples();
         let channel = |d: Direction| CHANNELS + 3 * d as usize;
         Image::from_fn(width, height, 3, |x, y, c| {
             let Some((nx, ny)) = there.neighbour((x, y), self.size) else {
                 return 0.0;
             };
-            let own = self.value(self.cell(x, y, channel(there) + c), part);
-            let other = self.value(self.cell(nx, ny, channel(back) + c), part);
+            let own = Self::value(samples, self.cell(x, y, channel(there) + c), part);
+            let other = Self::value(samples, self.cell(nx, ny, channel(back) + c), part);
             // The two come from different pixels' samples, so their variances add.
             if part == Part::Variance {
                 own + other

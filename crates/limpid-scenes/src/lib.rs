@@ -7,8 +7,8 @@
 //!
 //! ```
 //! use limpid::Size;
-//! use limpid_scenes::{Options, builtin, render};
-//! let options = Options { size: Size::new(32, 32), samples: 4, ..Options::default() };
+//! use limpid_scenes::{RenderOptions, builtin, render};
+//! let options = RenderOptions { size: Size::new(32, 32), samples: 4, ..RenderOptions::default() };
 //! let frame = render(&builtin("glossy", 0)?, &options)?;
 //! # Ok::<(), limpid::Error>(())
 //! ```
@@ -22,9 +22,11 @@ mod gradient;
 mod light;
 mod material;
 mod mesh;
+mod obj;
 mod path;
 mod random;
 mod render;
+mod resume;
 mod scene;
 mod sky;
 mod vertex;
@@ -35,7 +37,8 @@ pub use camera::Camera;
 pub use glam;
 pub use material::{Material, Texture};
 pub use mesh::Mesh;
-pub use render::{BATCH, Estimate, Options, Render, render, sample_pixels};
+pub use obj::read_obj;
+pub use render::{BATCH, Estimate, Render, RenderOptions, render, sample_pixels};
 pub use scene::Scene;
 pub use sky::{Sky, Sun};
 pub use world::{Object, World};

@@ -6,8 +6,9 @@ use crate::path::{Sample, Tracer};
 use crate::random::Random;
 use crate::scene::Scene;
 use glam::Vec2;
-use limpid::{Error, Frame, Result, Size};
+use limpid::{Error, Frame, Image, Kind, Result, Size, Watch};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many samples each pixel gets between two looks at the clock; even, so that the halves stay equal.
 pub const BATCH: u32 = 16;
@@ -17,7 +18,7 @@ const MOST_PIXELS: usize = 1 << 28;
 
 /// What is rendered, and how well.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct RenderOptions {
     /// Width and height.
     pub size: Size,
     /// Camera samples for each pixel.
@@ -36,7 +37,7 @@ pub struct Options {
     pub glossy_below: f32,
 }
 
-impl Default for Options {
+impl Default for RenderOptions {
     fn default() -> Self {
         Self {
             size: Size::new(512, 512),
@@ -51,7 +52,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl RenderOptions {
     fn check(&self) -> Result<()> {
         let pixels = self.size.width.checked_mul(self.size.height);
         if !pixels.is_some_and(|p| (1..=MOST_PIXELS).contains(&p)) {
@@ -83,28 +84,28 @@ impl Options {
 ///
 /// ```
 /// use limpid::{Kind, Layer, Part, Size};
-/// use limpid_scenes::{Options, builtin, render};
-/// let options = Options { size: Size::new(16, 16), samples: 2, ..Options::default() };
+/// use limpid_scenes::{RenderOptions, builtin, render};
+/// let options = RenderOptions { size: Size::new(16, 16), samples: 2, ..RenderOptions::default() };
 /// let frame = render(&builtin("cornell", 0)?, &options)?;
 /// assert!(frame.get(Layer::new(Kind::Albedo, Part::Variance)).is_some());
 /// # Ok::<(), limpid::Error>(())
 /// ```
-pub fn render(scene: &Scene, options: &Options) -> Result<Frame> {
+pub fn render(scene: &Scene, options: &RenderOptions) -> Result<Frame> {
     let mut render = Render::new(scene, options)?;
-    while render.step() {}
+    render.finish(&Watch::default())?;
     render.frame()
 }
 
 /// A render under way, a batch of samples at a time.
 pub struct Render<'a> {
     tracer: Tracer<'a>,
-    options: Options,
+    options: RenderOptions,
     pub(crate) gather: Gather,
 }
 
 impl<'a> Render<'a> {
     /// Starts a render.
-    pub fn new(scene: &'a Scene, options: &Options) -> Result<Self> {
+    pub fn new(scene: &'a Scene, options: &RenderOptions) -> Result<Self> {
         options.check()?;
         let channels = if options.gradients {
             GRADIENTS
@@ -118,59 +119,75 @@ impl<'a> Render<'a> {
         })
     }
 
-    /// Samples each pixel has so far.
+    /// Samples that every pixel has by now.
     pub fn samples(&self) -> u32 {
-        self.gather.samples
+        self.gather.samples()
     }
 
     /// The options it was started with.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &RenderOptions {
         &self.options
     }
 
-    /// Adds one batch of samples, if any are left to do; says whether there were.
-    pub fn step(&mut self) -> bool {
-        let done = self.gather.samples;
+    /// Adds samples until none are left to do.
+    pub fn finish(&mut self, watch: &Watch) -> Result<()> {
+        while self.step(watch)? {}
+        Ok(())
+    }
+
+    /// Adds one batch of samples, if any are left to do; says whether there were. When it is stopped, what was done is
+    /// kept, and the next call goes on from there.
+    pub fn step(&mut self, watch: &Watch) -> Result<bool> {
+        let done = self.gather.samples();
         // Batches start at multiples of their size whatever was done before, so a continued render is the same render.
         let next = (done / BATCH + 1)
             .saturating_mul(BATCH)
             .min(self.options.samples);
         if next <= done {
-            return false;
+            return Ok(false);
         }
         let (tracer, options) = (&self.tracer, &self.options);
-        let width = options.size.width;
         let channels = self.gather.channels;
+        let rows = options.size.height as f32;
+        let finished = AtomicUsize::new(0);
         self.gather
             .pixels
-            .par_chunks_mut(width * channels)
+            .par_chunks_mut(options.size.width * channels)
+            .zip(&mut self.gather.rows)
             .enumerate()
-            .for_each_init(Record::default, |record, (y, row)| {
-                for (x, cells) in row.chunks_exact_mut(channels).enumerate() {
-                    let mut tally = Tally::new(channels);
-                    for sample in done..next {
-                        let values = values(tracer, options, (x, y), sample, record);
-                        tally.add(sample, &values[..channels]);
+            .try_for_each_init(Record::default, |record, (y, (row, count))| {
+                watch.go_on()?;
+                if *count < next {
+                    for (x, cells) in row.chunks_exact_mut(channels).enumerate() {
+                        let mut tally = Tally::new(channels);
+                        for sample in *count..next {
+                            let values = values(tracer, options, (x, y), sample, record);
+                            tally.add(sample, &values[..channels]);
+                        }
+                        tally.merge_into(cells, *count);
                     }
-                    tally.merge_into(cells, done);
+                    *count = next;
                 }
-            });
-        self.gather.samples = next;
-        true
+                let share = (finished.fetch_add(1, Ordering::Relaxed) + 1) as f32 / rows;
+                let samples = done as f32 + share * (next - done) as f32;
+                watch.done(samples / options.samples as f32);
+                Ok(())
+            })?;
+        Ok(true)
     }
 
-    /// The frame of the samples so far.
+    /// The frame of the samples so far. A render that was stopped in the middle of a batch has none.
     pub fn frame(&self) -> Result<Frame> {
         let mut frame = self.gather.frame(&self.options)?;
         let ids = self.ids();
-        frame.insert(limpid::Kind::Id, ids)?;
+        frame.insert(Kind::Id, ids)?;
         Ok(frame)
     }
 
     /// Numbers of the objects in the middle of each pixel; a mean of numbers would mean nothing.
-    fn ids(&self) -> limpid::Image {
+    fn ids(&self) -> Image {
         let size = self.options.size;
-        let mut image = limpid::Image::new(size.width, size.height, 1);
+        let mut image = Image::new(size.width, size.height, 1);
         image
             .data_mut()
             .par_chunks_mut(size.width)
@@ -201,19 +218,19 @@ pub struct Estimate {
 
 /// Samples numbers `samples` of chosen pixels, `(x, y)`: what methods ask for that want a better estimate in a few places.
 ///
-/// A render with [`Options::samples`] = `n` uses the numbers `0..n`; samples from `n` on are independent of it.
+/// A render with [`RenderOptions::samples`] = `n` uses the numbers `0..n`; samples from `n` on are independent of it.
 ///
 /// ```
 /// use limpid::Size;
-/// use limpid_scenes::{Options, builtin, sample_pixels};
-/// let options = Options { size: Size::new(64, 64), samples: 4, ..Options::default() };
+/// use limpid_scenes::{RenderOptions, builtin, sample_pixels};
+/// let options = RenderOptions { size: Size::new(64, 64), samples: 4, ..RenderOptions::default() };
 /// let extra = sample_pixels(&builtin("cornell", 0)?, &options, &[(10, 20), (32, 32)], 4..100)?;
 /// assert_eq!(extra.len(), 2);
 /// # Ok::<(), limpid::Error>(())
 /// ```
 pub fn sample_pixels(
     scene: &Scene,
-    options: &Options,
+    options: &RenderOptions,
     pixels: &[(usize, usize)],
     samples: std::ops::Range<u32>,
 ) -> Result<Vec<Estimate>> {
@@ -245,7 +262,7 @@ pub fn sample_pixels(
         .collect())
 }
 
-fn tracer<'a>(scene: &'a Scene, options: &Options) -> Tracer<'a> {
+fn tracer<'a>(scene: &'a Scene, options: &RenderOptions) -> Tracer<'a> {
     let [now, before] = scene.views(options.size);
     Tracer {
         scene,
@@ -262,7 +279,7 @@ pub(crate) struct Film {
     pub(crate) lens: Vec2,
 }
 
-fn start(options: &Options, (x, y): (usize, usize), sample: u32) -> (Film, Random) {
+fn start(options: &RenderOptions, (x, y): (usize, usize), sample: u32) -> (Film, Random) {
     let pixel = (y * options.size.width + x) as u64;
     let mut random = Random::new(options.seed, options.frame, pixel, u64::from(sample));
     let within = random.two();
@@ -275,7 +292,7 @@ fn start(options: &Options, (x, y): (usize, usize), sample: u32) -> (Film, Rando
 
 fn trace<R: crate::path::Recorder>(
     tracer: &Tracer<'_>,
-    options: &Options,
+    options: &RenderOptions,
     pixel: (usize, usize),
     sample: u32,
     record: &mut R,
@@ -288,7 +305,7 @@ fn trace<R: crate::path::Recorder>(
 /// All channels of one sample of one pixel.
 fn values(
     tracer: &Tracer<'_>,
-    options: &Options,
+    options: &RenderOptions,
     pixel: (usize, usize),
     sample: u32,
     record: &mut Record,

@@ -257,7 +257,8 @@ impl Scene {
     pub(crate) fn previous_position(&self, s: &Surface) -> Vec3A {
         let f = &self.faces[s.face as usize];
         let [a, b, c] = f.corners.map(|i| self.corners[i as usize].previous);
-        a * (1.0 - s.at.x - s.at.y) + b * s.at.x + c * s.at.y
+        // As positions are made, so that what stands still has no motion at all.
+        a + (b - a) * s.at.x + (c - a) * s.at.y
     }
 
     pub(crate) fn material(&self, s: &Surface) -> &Material {
