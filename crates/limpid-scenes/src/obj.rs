@@ -19,7 +19,6 @@ pub fn read_obj(path: &Path, texture: impl Fn(&Path) -> Result<Image>) -> Result
         single_index: true,
         ignore_points: true,
         ignore_lines: true,
-        ..Default::default()
     };
     let (models, materials) = tobj::load_obj(path, &options).map_err(|e| fault(e.to_string()))?;
     let materials = materials.map_err(|e| fault(format!("materials: {e}")))?;

@@ -263,8 +263,7 @@ impl Tracer<'_> {
         };
         let (value, bsdf_pdf) = vertex.eval(direction);
         let lit = radiance.max_element() > 0.0;
-        let test = (lit && bsdf_pdf > 0.0)
-            || (exact && bsdf_pdf > 0.0)
+        let test = ((lit || exact) && bsdf_pdf > 0.0)
             || (look && lit && direction.dot(vertex.normal) > 0.0);
         let visible = test && self.scene.free(&ray, reach);
         Attempt {

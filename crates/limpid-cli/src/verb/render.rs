@@ -1,68 +1,66 @@
 //! `limpid render`: test inputs from built-in scenes and OBJ files.
 
-use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::say::{self, OrUsage};
+use anyhow::{Result, bail};
 use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
 use limpid_scenes::glam::Vec3A;
 use limpid_scenes::{BUILTIN, Render, RenderOptions, Scene, builtin_world, read_obj};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// Steps of the progress bar.
-const STEPS: f32 = 1000.0;
 
 /// How often the state of a long render is put on disk.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
-/// Path-trace a scene: noisy colour, halves, variances, features, motion, gradients. Long renders can be stopped with
-/// Ctrl-C; the same command goes on with them.
+/// Render a scene as noisy input
+///
+/// Colour, two independent halves, sample variances, features, motion vectors and, if asked for, gradients: all layers of
+/// one EXR file. A long render that is stopped with Ctrl-C goes on when the same command is given again.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A built-in scene or an OBJ file.
+    /// A built-in scene or an OBJ file
     #[arg(required_unless_present = "list")]
     scene: Option<String>,
-    /// The EXR file to write; `####` stands for the number of the frame.
+    /// The EXR file to write; `####` stands for the number of the frame
     #[arg(short, long, value_name = "OUT.exr", required_unless_present = "list")]
     output: Option<PathBuf>,
-    /// Samples per pixel.
+    /// Samples per pixel
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     spp: u32,
-    /// Width and height.
+    /// Width and height
     #[arg(long, value_name = "WxH", default_value = "512x512")]
     size: Size,
-    /// First and last frame, like 0..9, or one.
+    /// First and last frame, like 0..9, or one
     #[arg(long, value_name = "A..B", default_value = "0", value_parser = frames)]
     frames: RangeInclusive<u32>,
-    /// Another seed gives other noise.
+    /// Another seed gives other noise
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Also render the differences between neighbouring pixels, dx and dy.
+    /// Also render the differences between neighbouring pixels, dx and dy
     #[arg(long)]
     gradients: bool,
-    /// Sample colour at one pixel of every N x N block only; the others are marked missing (NaN).
+    /// Sample colour at one pixel of every N x N block only; the others are marked missing (NaN)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with = "gradients")]
     every: u16,
-    /// Most surfaces a path visits.
+    /// Most surfaces a path visits
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
     bounces: u16,
-    /// Which layers to write.
+    /// Which layers to write
     #[arg(long, value_enum, default_value_t = Layers::All)]
     layers: Layers,
-    /// Move the camera here.
+    /// Move the camera here
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     camera: Option<Vec3A>,
-    /// Turn the camera to this point.
+    /// Turn the camera to this point
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     target: Option<Vec3A>,
-    /// Vertical field of view, degrees.
+    /// Vertical field of view, degrees
     #[arg(long, value_name = "DEGREES")]
     field_of_view: Option<f32>,
-    /// Keep the state beside the output, so that a later run with a larger --spp goes on from it.
+    /// Keep the state beside the output, so that a later run with a larger --spp goes on from it
     #[arg(long)]
     keep_state: bool,
-    /// List the built-in scenes.
+    /// List the built-in scenes
     #[arg(long)]
     list: bool,
 }
@@ -87,35 +85,25 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let (Some(name), Some(output)) = (&args.scene, &args.output) else {
         bail!("a scene and an output file are needed");
     };
-    check_output(output, &args.frames)?;
+    check_output(output, &args.frames).or_usage()?;
     let first = *args.frames.start();
     let count = (args.frames.end() - first + 1) as f32;
-    let bar = progress();
-    let shown = bar.clone();
-    let watch = Watch::telling(move |share| shown.set_position((share * STEPS) as u64));
-    let stop = watch.stop_flag();
-    ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed))
-        .context("Ctrl-C cannot be watched")?;
+    let watch = say::watch("rendering");
     for frame in args.frames.clone() {
         let path = numbered(output, frame);
-        bar.set_message(path.display().to_string());
         let done = (frame - first) as f32;
         let part = watch.part(done / count, (done + 1.0) / count);
-        let rendered = one(name, frame, args, &path, &part);
-        let rendered = match rendered {
+        let rendered = match one(name, frame, args, &path, &part) {
             Err(Error::Stopped) => {
-                bar.abandon();
-                bail!("stopped; the same command goes on with {}", path.display());
+                bail!("stopped; the same command goes on with {}", path.display())
             }
-            other => other?,
+            other => pick(other?, args.layers)?,
         };
-        let rendered = pick(rendered, args.layers)?;
         io::write(&path, &rendered, None, &io::WriteOptions::default())?;
         if !args.keep_state {
             std::fs::remove_file(state_path(&path)).ok();
         }
     }
-    bar.finish_and_clear();
     Ok(())
 }
 
@@ -133,8 +121,11 @@ fn one(name: &str, frame: u32, args: &Args, path: &Path, watch: &Watch) -> limpi
         ..RenderOptions::default()
     };
     let label = format!(
-        "{name} {:?} {:?} {:?}",
-        args.camera, args.target, args.field_of_view
+        "{name} {} {:?} {:?} {:?}",
+        scene.triangles(),
+        args.camera,
+        args.target,
+        args.field_of_view
     );
     let state = state_path(path);
     let mut render = Render::new(&scene, &options)?;
@@ -229,31 +220,22 @@ fn numbered(output: &Path, frame: u32) -> PathBuf {
     format!("{}{frame:0width$}{}", &text[..start], &text[end + 1..]).into()
 }
 
-fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> Result<()> {
+fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<()> {
+    let name = output.display();
     let exr = output
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("exr"));
     if !exr {
-        bail!(
-            "{}: layers need an EXR file; name the output OUT.exr",
-            output.display()
-        );
+        return Err(Error::input(format!(
+            "{name}: layers need an EXR file; name the output OUT.exr"
+        )));
     }
     if frames.start() != frames.end() && !output.to_string_lossy().contains('#') {
-        bail!(
-            "{}: more than one frame needs a place for its number, like OUT.####.exr",
-            output.display()
-        );
+        return Err(Error::input(format!(
+            "{name}: more than one frame needs a place for its number, like OUT.####.exr"
+        )));
     }
     Ok(())
-}
-
-fn progress() -> ProgressBar {
-    let bar = ProgressBar::new(STEPS as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {percent:>3} %  {eta} left  {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Parses `3..9` or `3`.
