@@ -1,5 +1,7 @@
 //! What frames promise: halves, variances, motion, missing pixels, and the same picture every time.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use limpid::{Error, Frame, Kind, Layer, Part, Size, Watch};
 use limpid_scenes::glam::Vec3A;
 use limpid_scenes::{

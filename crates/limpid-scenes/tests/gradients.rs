@@ -1,5 +1,7 @@
 //! Gradients against finite differences of a reference: unbiased for every class of path.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use limpid::{Frame, Kind, Layer, Part, Size};
 use limpid_scenes::glam::{Vec2, Vec3A};
 use limpid_scenes::{Camera, Material, Mesh, RenderOptions, Scene, Sky, Texture, World, render};

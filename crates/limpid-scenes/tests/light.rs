@@ -1,5 +1,7 @@
 //! Colour against what can be computed by hand.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use limpid::{Frame, Kind, Layer, Part, Size};
 use limpid_scenes::glam::Vec3A;
 use limpid_scenes::{Camera, Material, Mesh, RenderOptions, Scene, Sky, World, render};
