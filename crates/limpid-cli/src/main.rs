@@ -30,6 +30,7 @@ enum Verb {
     Filter(verb::filter::Args),
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
+    Render(verb::render::Args),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Filter(args) => verb::filter::run(&args, &knobs),
         Verb::Plan(args) => verb::plan::run(&args, &knobs),
         Verb::Bench(args) => verb::bench::run(&args, &knobs),
+        Verb::Render(args) => verb::render::run(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -284,6 +284,10 @@ impl Runner {
 }
 
 /// Whether a plan fits the device's limits.
+#[cfg_attr(
+    not(feature = "gpu"),
+    expect(unused_variables, reason = "only GPUs have limits")
+)]
 fn fits(device: &Device, plan: &Plan) -> bool {
     match device {
         Device::Cpu(_) => true,

@@ -6,3 +6,4 @@ pub(crate) mod denoise;
 pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;
+pub(crate) mod render;

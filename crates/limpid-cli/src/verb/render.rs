@@ -1,0 +1,280 @@
+//! `limpid render`: test inputs from built-in scenes and OBJ files.
+
+use crate::say::{self, OrUsage};
+use anyhow::{Result, bail};
+use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
+use limpid_scenes::glam::Vec3A;
+use limpid_scenes::{BUILTIN, Render, RenderOptions, Scene, builtin_world, read_obj};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often the state of a long render is put on disk.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
+/// Render a scene as noisy input
+///
+/// Colour, two independent halves, sample variances, features, motion vectors and, if asked for, gradients: all layers of
+/// one EXR file. A long render that is stopped with Ctrl-C goes on when the same command is given again.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A built-in scene or an OBJ file
+    #[arg(required_unless_present = "list")]
+    scene: Option<String>,
+    /// The EXR file to write; `####` stands for the number of the frame
+    #[arg(short, long, value_name = "OUT.exr", required_unless_present = "list")]
+    output: Option<PathBuf>,
+    /// Samples per pixel
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    spp: u32,
+    /// Width and height
+    #[arg(long, value_name = "WxH", default_value = "512x512")]
+    size: Size,
+    /// First and last frame, like 0..9, or one
+    #[arg(long, value_name = "A..B", default_value = "0", value_parser = frames)]
+    frames: RangeInclusive<u32>,
+    /// Another seed gives other noise
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Also render the differences between neighbouring pixels, dx and dy
+    #[arg(long)]
+    gradients: bool,
+    /// Sample colour at one pixel of every N x N block only; the others are marked missing (NaN)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with = "gradients")]
+    every: u16,
+    /// Most surfaces a path visits
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    bounces: u16,
+    /// Which layers to write
+    #[arg(long, value_enum, default_value_t = Layers::All)]
+    layers: Layers,
+    /// Move the camera here
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
+    camera: Option<Vec3A>,
+    /// Turn the camera to this point
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
+    target: Option<Vec3A>,
+    /// Vertical field of view, degrees
+    #[arg(long, value_name = "DEGREES")]
+    field_of_view: Option<f32>,
+    /// Keep the state beside the output, so that a later run with a larger --spp goes on from it
+    #[arg(long)]
+    keep_state: bool,
+    /// List the built-in scenes
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Layers {
+    /// Means, halves and variances of colour and features.
+    All,
+    /// Means only.
+    Means,
+    /// Colour only: references.
+    Color,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.list {
+        for (name, about) in BUILTIN {
+            println!("{name:10} {about}");
+        }
+        return Ok(());
+    }
+    let (Some(name), Some(output)) = (&args.scene, &args.output) else {
+        bail!("a scene and an output file are needed");
+    };
+    check_output(output, &args.frames).or_usage()?;
+    let first = *args.frames.start();
+    let count = (args.frames.end() - first + 1) as f32;
+    let watch = say::watch("rendering");
+    for frame in args.frames.clone() {
+        let path = numbered(output, frame);
+        let done = (frame - first) as f32;
+        let part = watch.part(done / count, (done + 1.0) / count);
+        let rendered = match one(name, frame, args, &path, &part) {
+            Err(Error::Stopped) => {
+                bail!("stopped; the same command goes on with {}", path.display())
+            }
+            other => pick(other?, args.layers)?,
+        };
+        io::write(&path, &rendered, None, &io::WriteOptions::default())?;
+        if !args.keep_state {
+            std::fs::remove_file(state_path(&path)).ok();
+        }
+    }
+    Ok(())
+}
+
+/// Renders one frame, from where an earlier run left it.
+fn one(name: &str, frame: u32, args: &Args, path: &Path, watch: &Watch) -> limpid::Result<Frame> {
+    let scene = load(name, frame, args)?;
+    let options = RenderOptions {
+        size: args.size,
+        samples: args.spp,
+        seed: args.seed,
+        frame: u64::from(frame),
+        bounces: usize::from(args.bounces),
+        every: usize::from(args.every),
+        gradients: args.gradients,
+        ..RenderOptions::default()
+    };
+    let label = format!(
+        "{name} {} {:?} {:?} {:?}",
+        scene.triangles(),
+        args.camera,
+        args.target,
+        args.field_of_view
+    );
+    let state = state_path(path);
+    let mut render = Render::new(&scene, &options)?;
+    render.resume(&state, &label)?;
+    let mut saved = Instant::now();
+    loop {
+        match render.step(watch) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                render.save(&state, &label)?;
+                return Err(error);
+            }
+        }
+        if saved.elapsed() > SAVE_EVERY && render.samples() < options.samples {
+            render.save(&state, &label)?;
+            saved = Instant::now();
+        }
+    }
+    if args.keep_state {
+        render.save(&state, &label)?;
+    }
+    render.frame()
+}
+
+/// The scene at a frame, with the camera where the options put it.
+fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<Scene> {
+    let is_file = Path::new(name)
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("obj"));
+    let mut worlds = if is_file {
+        vec![read_obj(Path::new(name), texture)?]
+    } else {
+        let frame = frame as f32;
+        vec![
+            builtin_world(name, frame)?,
+            builtin_world(name, frame - 1.0)?,
+        ]
+    };
+    for world in &mut worlds {
+        let camera = &mut world.camera;
+        camera.position = args.camera.unwrap_or(camera.position);
+        camera.target = args.target.unwrap_or(camera.target);
+        camera.field_of_view = args.field_of_view.unwrap_or(camera.field_of_view);
+    }
+    Scene::new(&worlds[0], worlds.get(1))
+}
+
+/// A texture file in linear light.
+fn texture(path: &Path) -> limpid::Result<Image> {
+    let picture = io::read(path, &io::ReadOptions::default())?;
+    let image = picture.frame.color()?;
+    let linear = match picture.origin.transfer() {
+        io::Transfer::Linear => image.clone(),
+        _ => image.map(srgb_to_linear),
+    };
+    let (w, h) = (linear.width(), linear.height());
+    let channels = linear.channels();
+    Ok(Image::from_fn(w, h, 3, |x, y, c| {
+        linear.get(x, y, c.min(channels - 1))
+    }))
+}
+
+/// The layers that were asked for.
+fn pick(frame: Frame, layers: Layers) -> Result<Frame> {
+    let wanted = |layer: &Layer| match layers {
+        Layers::All => true,
+        Layers::Means => layer.part == Part::Mean,
+        Layers::Color => layer.part == Part::Mean && layer.kind == Kind::Color,
+    };
+    let mut out = Frame::empty(frame.size())?;
+    for (layer, image) in frame.layers().filter(|(l, _)| wanted(l)) {
+        out.insert(layer.clone(), image.clone())?;
+    }
+    Ok(out)
+}
+
+fn state_path(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".state");
+    name.into()
+}
+
+/// The output's name for a frame: the last run of `#` becomes its number, filled up with zeros.
+fn numbered(output: &Path, frame: u32) -> PathBuf {
+    let text = output.to_string_lossy();
+    let Some(end) = text.rfind('#') else {
+        return output.to_owned();
+    };
+    let start = text[..end].trim_end_matches('#').len();
+    let width = end + 1 - start;
+    format!("{}{frame:0width$}{}", &text[..start], &text[end + 1..]).into()
+}
+
+fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<()> {
+    let name = output.display();
+    let exr = output
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("exr"));
+    if !exr {
+        return Err(Error::input(format!(
+            "{name}: layers need an EXR file; name the output OUT.exr"
+        )));
+    }
+    if frames.start() != frames.end() && !output.to_string_lossy().contains('#') {
+        return Err(Error::input(format!(
+            "{name}: more than one frame needs a place for its number, like OUT.####.exr"
+        )));
+    }
+    Ok(())
+}
+
+/// Parses `3..9` or `3`.
+fn frames(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let wrong = || format!("'{text}' is not a range of frames; expected FIRST..LAST, like 0..9");
+    let (a, b) = text.split_once("..").unwrap_or((text, text));
+    match (a.parse(), b.trim_start_matches('=').parse()) {
+        (Ok(a), Ok(b)) if a <= b => Ok(a..=b),
+        _ => Err(wrong()),
+    }
+}
+
+/// Parses `1,2.5,-3`.
+fn point(text: &str) -> Result<Vec3A, String> {
+    let numbers: Vec<f32> = text
+        .split(',')
+        .filter_map(|v| v.trim().parse().ok())
+        .collect();
+    match numbers[..] {
+        [x, y, z] if text.split(',').count() == 3 => Ok(Vec3A::new(x, y, z)),
+        _ => Err(format!(
+            "'{text}' is not a point; expected X,Y,Z, like 1,2.5,-3"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_get_numbers() {
+        let name = |o: &str| numbered(Path::new(o), 7).display().to_string();
+        assert_eq!(name("a.####.exr"), "a.0007.exr");
+        assert_eq!(name("#/b#.exr"), "#/b7.exr");
+        assert_eq!(name("c.exr"), "c.exr");
+        assert_eq!(frames("3..9").unwrap(), 3..=9);
+        assert_eq!(frames("4").unwrap(), 4..=4);
+        assert!(frames("9..3").is_err());
+        assert!(point("1,2").is_err() && point("1,2,x").is_err());
+    }
+}
