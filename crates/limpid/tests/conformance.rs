@@ -44,6 +44,7 @@ macro_rules! conformance {
 conformance! {
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
+    taa = "taa",
     tent = "filter:tent",
     tent2 = "filter:tent2",
     variance = "filter:variance",

@@ -7,11 +7,13 @@ mod auto;
 mod knob;
 mod schedule;
 
+pub mod taa;
 pub mod window;
 
 pub use auto::{Auto, suggest};
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;
+pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
 use crate::plan::Plan;
@@ -120,6 +122,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[2],
     window::ENTRIES[3],
     window::ENTRIES[4],
+    taa::ENTRY,
 ];
 
 /// A method with default options, by use and name.

@@ -7,6 +7,8 @@ pub(crate) const SUMS: f32 = 4e-6;
 pub(crate) const NAMED: &[(&str, f32)] = &[
     // The root of a difference of squares loses digits where the deviation is small beside the mean.
     ("filter:variance", 1e-4),
+    // The box that history is clipped to is made of such roots.
+    ("taa", 1e-4),
 ];
 
 /// The tolerance of a method.

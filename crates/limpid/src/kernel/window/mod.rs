@@ -12,6 +12,9 @@ mod emit;
 mod quad;
 mod shader;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::Home;
 use crate::{Error, Result, Size};

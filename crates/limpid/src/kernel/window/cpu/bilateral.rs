@@ -3,14 +3,13 @@
 //! Rows are copied with margins of a value so far away that its weight is zero: borders need no tests.
 
 use super::clip;
+use super::sweep::{LANES, store};
 use crate::kernel::Job;
-use fearless_simd::{Simd, SimdBase, SimdFloat};
+use crate::kernel::fast_exp::COEFFICIENTS;
+use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 /// So far from any colour that the weight is zero, and its square is finite.
 const FAR: f32 = 1e18;
-
-/// Lanes of the longest vector.
-const LANES: usize = 16;
 
 fn padded(radius: usize, width: usize) -> usize {
     width.next_multiple_of(LANES) + 2 * radius
@@ -61,19 +60,21 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
         let row = |plane: usize, y: usize| &ring[(y % rows * P + plane) * stride..][..stride];
         let centre: [&[f32]; P] = std::array::from_fn(|p| row(p, y));
         let out = job.writes[0].rows_n::<P>(y);
-        let lanes = S::f32s::LEN;
-        for x in (0..width).step_by(lanes) {
-            let c: [S::f32s; P] = std::array::from_fn(|p| {
-                S::f32s::from_slice(simd, &centre[p][x + r..x + r + lanes])
-            });
-            let zero = S::f32s::splat(simd, 0.0);
+        for x in (0..width).step_by(LANES) {
+            let zero = f32x16::splat(simd, 0.0);
+            let mut c = [zero; P];
+            for p in 0..P {
+                c[p] = f32x16::from_slice(simd, &centre[p][x + r..x + r + LANES]);
+            }
             let (mut sum, mut weights) = ([zero; P], zero);
             for qy in window.clone() {
-                let q: [&[f32]; P] = std::array::from_fn(|p| &row(p, qy)[x..x + 2 * r + lanes]);
+                let q: [&[f32]; P] = std::array::from_fn(|p| &row(p, qy)[x..x + 2 * r + LANES]);
                 let space = &space[(qy + r - y) * rows..][..rows];
                 for (i, s) in space.iter().enumerate() {
-                    let v: [S::f32s; P] =
-                        std::array::from_fn(|p| S::f32s::from_slice(simd, &q[p][i..i + lanes]));
+                    let mut v = [zero; P];
+                    for p in 0..P {
+                        v[p] = f32x16::from_slice(simd, &q[p][i..i + LANES]);
+                    }
                     let d = v[0] - c[0];
                     let mut distance = d * d;
                     for p in 1..P {
@@ -87,14 +88,9 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
                     weights += w;
                 }
             }
-            let n = lanes.min(width - x);
             for p in 0..P {
-                let made = sum[p] / weights;
-                if n == lanes {
-                    made.store_slice(&mut out[p][x..x + lanes]);
-                } else {
-                    out[p][x..].copy_from_slice(&made.as_slice()[..n]);
-                }
+                let end = width.min(x + LANES);
+                store(sum[p] / weights, &mut out[p][x..end]);
             }
         }
     }
@@ -102,18 +98,16 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
 
 /// `2^x` for `x <= 0`; 0 below -125. The arithmetic of `fast_exp`.
 #[inline(always)]
-fn power_of_two<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+fn power_of_two<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
     // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the lowest bits.
     const MAGIC: f32 = 12_582_912.0;
     let shifted = x + MAGIC;
     let f = x - (shifted - MAGIC);
-    let mut p = S::f32s::splat(simd, COEFFICIENTS[5]);
+    let mut p = f32x16::splat(simd, COEFFICIENTS[5]);
     for k in [4, 3, 2, 1, 0] {
         p = p * f + COEFFICIENTS[k];
     }
-    let scaled = S::f32s::from_bits(p.to_bits() + (shifted.to_bits() << 23));
+    let scaled = f32x16::from_bits(p.to_bits() + (shifted.to_bits() << 23));
     let inside = x.simd_gt(-125.0);
-    fearless_simd::Select::select(inside, scaled, S::f32s::splat(simd, 0.0))
+    fearless_simd::Select::select(inside, scaled, f32x16::splat(simd, 0.0))
 }
-
-use crate::kernel::fast_exp::COEFFICIENTS;

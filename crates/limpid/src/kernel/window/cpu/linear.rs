@@ -1,56 +1,19 @@
 //! Filters of rank one and two: columns first, into one padded row, then along it.
 
 use super::clip;
+use super::sweep::{Piece, mix, mix_many, sweep};
 use crate::kernel::Job;
 use fearless_simd::Simd;
 
-/// `dst[x] = k_0 rows[r][x] + Σ k_i (rows[r-i][x] + rows[r+i][x])`, for symmetric taps.
+/// The rows that `row(i)` gives, mixed, by the number of taps.
 #[inline(always)]
-fn mix<const N: usize>(rows: [&[f32]; N], taps: &[f32], dst: &mut [f32]) {
-    let (n, r) = (dst.len(), N / 2);
-    let rows = rows.map(|row| &row[..n]);
-    let mut half = [0.0; N];
-    half[..=r].copy_from_slice(&taps[r..]);
-    for x in 0..n {
-        let mut sum = rows[r][x] * half[0];
-        for i in 1..=r {
-            sum += (rows[r - i][x] + rows[r + i][x]) * half[i];
-        }
-        dst[x] = sum;
-    }
-}
-
-/// The same with any number of taps, a piece of the row at a time.
-#[inline(always)]
-fn mix_many<'a>(rows: impl Fn(usize) -> &'a [f32], taps: &[f32], dst: &mut [f32]) {
-    const PIECE: usize = 64;
-    let r = taps.len() / 2;
-    for (piece, out) in dst.chunks_mut(PIECE).enumerate() {
-        let span = piece * PIECE..piece * PIECE + out.len();
-        let mut sum = [0.0; PIECE];
-        let sum = &mut sum[..out.len()];
-        for (s, v) in sum.iter_mut().zip(&rows(r)[span.clone()]) {
-            *s = v * taps[r];
-        }
-        for i in 1..=r {
-            let (a, b) = (&rows(r - i)[span.clone()], &rows(r + i)[span.clone()]);
-            for ((s, a), b) in sum.iter_mut().zip(a).zip(b) {
-                *s += (a + b) * taps[r + i];
-            }
-        }
-        out.copy_from_slice(sum);
-    }
-}
-
-/// `mix` of the rows that `row(i)` gives, by the number of taps.
-#[inline(always)]
-fn mixed<'a>(row: impl Fn(usize) -> &'a [f32], taps: &[f32], dst: &mut [f32]) {
+fn mixed<'a, S: Simd>(simd: S, row: impl Fn(usize) -> &'a [f32], taps: &[f32], dst: &mut [f32]) {
     match taps.len() {
-        1 => mix::<1>(std::array::from_fn(row), taps, dst),
-        3 => mix::<3>(std::array::from_fn(row), taps, dst),
-        5 => mix::<5>(std::array::from_fn(row), taps, dst),
-        7 => mix::<7>(std::array::from_fn(row), taps, dst),
-        _ => mix_many(row, taps, dst),
+        1 => mix::<S, 1>(simd, std::array::from_fn(row), taps, dst),
+        3 => mix::<S, 3>(simd, std::array::from_fn(row), taps, dst),
+        5 => mix::<S, 5>(simd, std::array::from_fn(row), taps, dst),
+        7 => mix::<S, 7>(simd, std::array::from_fn(row), taps, dst),
+        n => mix_many(simd, &(0..n).map(row).collect::<Vec<_>>(), taps, dst),
     }
 }
 
@@ -86,7 +49,7 @@ pub(super) fn rank_one_scratch(radius: usize, width: usize) -> usize {
 }
 
 #[inline(always)]
-pub(super) fn rank_one<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
+pub(super) fn rank_one<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
     let src = job.reads[0].clone();
     let (width, height, r) = (src.size().width, src.size().height, taps.len() / 2);
     let (padded, rest) = job.scratch.split_at_mut(width + 2 * r);
@@ -107,9 +70,9 @@ pub(super) fn rank_one<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
                 Some(j) if j < height => src.row(plane, j),
                 _ => &*zero,
             };
-            mixed(row, down, &mut padded[r..r + width]);
+            mixed(simd, row, down, &mut padded[r..r + width]);
             let out = job.writes[0].row(plane, y);
-            mixed(|i| &padded[i..i + width], along, out);
+            mixed(simd, |i| &padded[i..i + width], along, out);
             for (x, factor) in &edges {
                 out[*x] *= factor;
             }
@@ -118,7 +81,7 @@ pub(super) fn rank_one<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
 }
 
 #[inline(always)]
-pub(super) fn vertical<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
+pub(super) fn vertical<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
     let src = job.reads[0].clone();
     let (width, height, r) = (src.size().width, src.size().height, taps.len() / 2);
     let (zero, mut down) = (vec![0.0; width], taps.to_vec());
@@ -129,13 +92,13 @@ pub(super) fn vertical<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
                 Some(j) if j < height => src.row(plane, j),
                 _ => &zero,
             };
-            mixed(row, &down, job.writes[0].row(plane, y));
+            mixed(simd, row, &down, job.writes[0].row(plane, y));
         }
     }
 }
 
 #[inline(always)]
-pub(super) fn horizontal<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
+pub(super) fn horizontal<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
     let src = job.reads[0].clone();
     let (width, r) = (src.size().width, taps.len() / 2);
     let all: f32 = taps.iter().sum();
@@ -147,7 +110,7 @@ pub(super) fn horizontal<S: Simd>(_: S, job: &mut Job<'_>, taps: &[f32]) {
         for plane in 0..src.planes() {
             padded[r..r + width].copy_from_slice(src.row(plane, y));
             let out = job.writes[0].row(plane, y);
-            mixed(|i| &padded[i..i + width], &along, out);
+            mixed(simd, |i| &padded[i..i + width], &along, out);
             for (x, factor) in &edges {
                 out[*x] *= factor;
             }
@@ -162,7 +125,7 @@ pub(super) fn tent2_scratch(radius: usize, width: usize) -> usize {
 
 /// `k - b(|i| + |j|)`: with column sums `t = Σ (k - b|j|) I` and `u = Σ I`, a pixel is `Σ t - b Σ |i| u` along the row.
 #[inline(always)]
-pub(super) fn tent2<S: Simd>(_: S, job: &mut Job<'_>, r: usize, [peak, slope]: [f32; 2]) {
+pub(super) fn tent2<S: Simd>(simd: S, job: &mut Job<'_>, r: usize, [peak, slope]: [f32; 2]) {
     let src = job.reads[0].clone();
     let (width, height) = (src.size().width, src.size().height);
     let (t, rest) = job.scratch.split_at_mut(width + 2 * r);
@@ -191,18 +154,36 @@ pub(super) fn tent2<S: Simd>(_: S, job: &mut Job<'_>, r: usize, [peak, slope]: [
             let out = job.writes[0].row(plane, y);
             match r {
                 1 => {
-                    tent_down::<3>(std::array::from_fn(row), [peak, slope], t_row, u_row);
-                    tent_along::<3>(t, u, slope, norm, out);
+                    tent_down::<S, 3>(
+                        simd,
+                        std::array::from_fn(row),
+                        [peak, slope],
+                        [t_row, u_row],
+                    );
+                    tent_along::<S, 3>(simd, [t, u], slope, norm, out);
                 }
                 2 => {
-                    tent_down::<5>(std::array::from_fn(row), [peak, slope], t_row, u_row);
-                    tent_along::<5>(t, u, slope, norm, out);
+                    tent_down::<S, 5>(
+                        simd,
+                        std::array::from_fn(row),
+                        [peak, slope],
+                        [t_row, u_row],
+                    );
+                    tent_along::<S, 5>(simd, [t, u], slope, norm, out);
                 }
                 3 => {
-                    tent_down::<7>(std::array::from_fn(row), [peak, slope], t_row, u_row);
-                    tent_along::<7>(t, u, slope, norm, out);
+                    tent_down::<S, 7>(
+                        simd,
+                        std::array::from_fn(row),
+                        [peak, slope],
+                        [t_row, u_row],
+                    );
+                    tent_along::<S, 7>(simd, [t, u], slope, norm, out);
                 }
-                _ => tent_many(row, [peak, slope], (t, u), norm, out),
+                _ => {
+                    let rows: Vec<&[f32]> = (0..=2 * r).map(row).collect();
+                    tent_many(simd, &rows, [peak, slope], (t, u), (norm, out));
+                }
             }
         }
     }
@@ -216,66 +197,81 @@ fn counts(at: usize, n: usize, radius: usize) -> (f32, f32) {
 }
 
 #[inline(always)]
-fn tent_down<const N: usize>(
+fn tent_down<S: Simd, const N: usize>(
+    simd: S,
     rows: [&[f32]; N],
     [peak, slope]: [f32; 2],
-    t: &mut [f32],
-    u: &mut [f32],
+    into: [&mut [f32]; 2],
 ) {
-    let (n, r) = (t.len(), N / 2);
-    let rows = rows.map(|row| &row[..n]);
-    let u = &mut u[..n];
-    for x in 0..n {
-        let mut plain = rows[r][x];
-        let mut sum = plain * peak;
-        for j in 1..=r {
-            let pair = rows[r - j][x] + rows[r + j][x];
-            plain += pair;
-            sum += pair * (peak - slope * j as f32);
-        }
-        t[x] = sum;
-        u[x] = plain;
-    }
+    let r = N / 2;
+    sweep(
+        simd,
+        (rows, [], []),
+        into,
+        |(v, [], []): Piece<S, N, 0, 0>| {
+            let mut plain = v[r];
+            let mut sum = plain * peak;
+            for j in 1..=r {
+                let pair = v[r - j] + v[r + j];
+                plain += pair;
+                sum += pair * (peak - slope * j as f32);
+            }
+            [sum, plain]
+        },
+    );
 }
 
 #[inline(always)]
-fn tent_along<const N: usize>(t: &[f32], u: &[f32], slope: f32, norm: &[f32], out: &mut [f32]) {
-    let (n, r) = (out.len(), N / 2);
-    let t: [&[f32]; N] = std::array::from_fn(|i| &t[i..i + n]);
-    let u: [&[f32]; N] = std::array::from_fn(|i| &u[i..i + n]);
-    let norm = &norm[..n];
-    for x in 0..n {
-        let mut sum = t[r][x];
-        for i in 1..=r {
-            let pair = u[r - i][x] + u[r + i][x];
-            sum += (t[r - i][x] + t[r + i][x]) - pair * (slope * i as f32);
-        }
-        out[x] = sum * norm[x];
-    }
-}
-
-/// The same for any radius.
-fn tent_many<'a>(
-    row: impl Fn(usize) -> &'a [f32],
-    [peak, slope]: [f32; 2],
-    (t, u): (&mut [f32], &mut [f32]),
+fn tent_along<S: Simd, const N: usize>(
+    simd: S,
+    [t, u]: [&[f32]; 2],
+    slope: f32,
     norm: &[f32],
     out: &mut [f32],
 ) {
-    let (n, r) = (out.len(), (t.len() - out.len()) / 2);
-    let tent: Vec<f32> = (0..=2 * r)
-        .map(|j| peak - slope * j.abs_diff(r) as f32)
-        .collect();
-    mix_many(&row, &tent, &mut t[r..r + n]);
-    mix_many(&row, &vec![1.0; 2 * r + 1], &mut u[r..r + n]);
-    let distance: Vec<f32> = (0..=2 * r).map(|i| slope * i.abs_diff(r) as f32).collect();
-    mix_many(|i| &t[i..i + n], &vec![1.0; 2 * r + 1], out);
-    // The column sums are done with: their row holds the second sum.
-    let (second, rest) = t.split_at_mut(n);
-    debug_assert_eq!(rest.len(), 2 * r);
-    mix_many(|i| &u[i..i + n], &distance, second);
-    for ((o, s), k) in out.iter_mut().zip(second.iter_mut()).zip(norm) {
-        *o = (*o - *s) * k;
+    let (n, r) = (out.len(), N / 2);
+    let t: [&[f32]; N] = std::array::from_fn(|i| &t[i..i + n]);
+    let u: [&[f32]; N] = std::array::from_fn(|i| &u[i..i + n]);
+    sweep(
+        simd,
+        (t, u, [norm]),
+        [out],
+        |(t, u, [norm]): Piece<S, N, N, 1>| {
+            let mut sum = t[r];
+            for i in 1..=r {
+                let pair = u[r - i] + u[r + i];
+                sum += (t[r - i] + t[r + i]) - pair * (slope * i as f32);
+            }
+            [sum * norm]
+        },
+    );
+}
+
+/// The same for any radius.
+#[inline(always)]
+fn tent_many<S: Simd>(
+    simd: S,
+    rows: &[&[f32]],
+    [peak, slope]: [f32; 2],
+    (t, u): (&mut [f32], &mut [f32]),
+    (norm, out): (&[f32], &mut [f32]),
+) {
+    let (n, r) = (out.len(), rows.len() / 2);
+    let taps = |tap: &dyn Fn(f32) -> f32| -> Vec<f32> {
+        (0..=2 * r).map(|j| tap(j.abs_diff(r) as f32)).collect()
+    };
+    let ones = taps(&|_| 1.0);
+    mix_many(simd, rows, &taps(&|j| peak - slope * j), &mut t[r..r + n]);
+    mix_many(simd, rows, &ones, &mut u[r..r + n]);
+    let along = |row: &[f32], taps: &[f32], out: &mut [f32]| {
+        let rows: Vec<&[f32]> = (0..=2 * r).map(|i| &row[i..i + n]).collect();
+        mix_many(simd, &rows, taps, out);
+    };
+    along(t, &ones, out);
+    // The column sums are done with: their row takes the second sum.
+    along(u, &taps(&|i| slope * i), &mut t[..n]);
+    for ((o, s), k) in out.iter_mut().zip(&t[..n]).zip(norm) {
+        *o = (*o - s) * k;
     }
     // The next row expects zeros at both ends.
     t[..r].fill(0.0);

@@ -4,6 +4,7 @@
 
 mod bilateral;
 mod linear;
+mod sweep;
 mod variance;
 
 use super::Filter;

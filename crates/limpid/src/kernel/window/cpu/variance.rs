@@ -6,8 +6,9 @@
 //! 4, … pixels are put together. Either way the work for a pixel hardly depends on the radius.
 
 use super::clip;
+use super::sweep::{Piece, sweep};
 use crate::kernel::{Job, View};
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 /// Windows of up to this radius are added up directly.
 const SMALL: usize = 3;
@@ -23,7 +24,7 @@ pub(super) fn scratch(radius: usize, width: usize) -> usize {
 }
 
 #[inline(always)]
-pub(super) fn variance<S: Simd>(_: S, job: &mut Job<'_>, r: usize) {
+pub(super) fn variance<S: Simd>(simd: S, job: &mut Job<'_>, r: usize) {
     let src = job.reads[0].clone();
     let (width, height) = (src.size().width, src.size().height);
     let (s, rest) = job.scratch.split_at_mut(width + 2 * r);
@@ -47,25 +48,25 @@ pub(super) fn variance<S: Simd>(_: S, job: &mut Job<'_>, r: usize) {
                 _ => &*zero,
             };
             match r {
-                0 => down::<1>(std::array::from_fn(row), s_row, q_row),
-                1 => down::<3>(std::array::from_fn(row), s_row, q_row),
-                2 => down::<5>(std::array::from_fn(row), s_row, q_row),
-                3 => down::<7>(std::array::from_fn(row), s_row, q_row),
+                0 => down::<S, 1>(simd, std::array::from_fn(row), [s_row, q_row]),
+                1 => down::<S, 3>(simd, std::array::from_fn(row), [s_row, q_row]),
+                2 => down::<S, 5>(simd, std::array::from_fn(row), [s_row, q_row]),
+                3 => down::<S, 7>(simd, std::array::from_fn(row), [s_row, q_row]),
                 _ => blocks.down(&src, plane, y, (s_row, q_row)),
             }
             let made = [first[0].row(plane, y), second[0].row(plane, y)];
             let rows = clip(y, height, r).len() as f32;
             match r {
-                0 => along::<1>([s, q], count, rows, made),
-                1 => along::<3>([s, q], count, rows, made),
-                2 => along::<5>([s, q], count, rows, made),
-                3 => along::<7>([s, q], count, rows, made),
+                0 => along::<S, 1>(simd, [s, q], count, rows, made),
+                1 => along::<S, 3>(simd, [s, q], count, rows, made),
+                2 => along::<S, 5>(simd, [s, q], count, rows, made),
+                3 => along::<S, 7>(simd, [s, q], count, rows, made),
                 _ => {
                     let (a, b) = sums.split_at_mut(width);
                     // The padded rows are used up by the doubling.
                     double(s, 2 * r + 1, a);
                     double(q, 2 * r + 1, b);
-                    along::<1>([a, b], count, rows, made);
+                    along::<S, 1>(simd, [a, b], count, rows, made);
                     for padded in [&mut *s, &mut *q] {
                         padded[..r].fill(0.0);
                         padded[r + width..].fill(0.0);
@@ -77,45 +78,56 @@ pub(super) fn variance<S: Simd>(_: S, job: &mut Job<'_>, r: usize) {
 }
 
 #[inline(always)]
-fn down<const N: usize>(rows: [&[f32]; N], s: &mut [f32], q: &mut [f32]) {
-    let n = s.len();
-    let (rows, q) = (rows.map(|row| &row[..n]), &mut q[..n]);
-    for x in 0..n {
-        let (mut sum, mut squares) = (rows[0][x], rows[0][x] * rows[0][x]);
-        for row in &rows[1..] {
-            sum += row[x];
-            squares += row[x] * row[x];
-        }
-        s[x] = sum;
-        q[x] = squares;
-    }
+fn down<S: Simd, const N: usize>(simd: S, rows: [&[f32]; N], into: [&mut [f32]; 2]) {
+    sweep(
+        simd,
+        (rows, [], []),
+        into,
+        |(v, [], []): Piece<S, N, 0, 0>| {
+            let (mut sum, mut squares) = (v[0], v[0] * v[0]);
+            for v in &v[1..] {
+                sum += *v;
+                squares += *v * *v;
+            }
+            [sum, squares]
+        },
+    );
 }
 
 #[inline(always)]
-fn along<const N: usize>(from: [&[f32]; 2], count: &[f32], rows: f32, made: [&mut [f32]; 2]) {
-    let [mean, deviation] = made;
-    let n = mean.len();
+fn along<S: Simd, const N: usize>(
+    simd: S,
+    from: [&[f32]; 2],
+    count: &[f32],
+    rows: f32,
+    made: [&mut [f32]; 2],
+) {
+    let n = made[0].len();
     let s: [&[f32]; N] = std::array::from_fn(|i| &from[0][i..i + n]);
     let q: [&[f32]; N] = std::array::from_fn(|i| &from[1][i..i + n]);
-    let (count, deviation) = (&count[..n], &mut deviation[..n]);
-    for x in 0..n {
-        let (mut sum, mut squares) = (s[0][x], q[0][x]);
-        for i in 1..N {
-            sum += s[i][x];
-            squares += q[i][x];
-        }
-        let weights = count[x] * rows;
-        let one = 1.0 / weights;
-        let m = sum * one;
-        // One pixel has no spread; rounding must not give it one.
-        let spread = if weights < 1.5 {
-            0.0
-        } else {
-            squares * one - m * m
-        };
-        mean[x] = m;
-        deviation[x] = spread.max(0.0).sqrt();
-    }
+    let (zero, one) = (f32x16::splat(simd, 0.0), f32x16::splat(simd, 1.0));
+    sweep(
+        simd,
+        (s, q, [count]),
+        made,
+        |(s, q, [count]): Piece<S, N, N, 1>| {
+            let (mut sum, mut squares) = (s[0], q[0]);
+            for i in 1..N {
+                sum += s[i];
+                squares += q[i];
+            }
+            let weights = count * rows;
+            let share = one / weights;
+            let mean = sum * share;
+            let spread = (squares * share - mean * mean).max(zero);
+            // One pixel has no spread; rounding must not give it one.
+            let alone = weights.simd_lt(1.5);
+            [
+                mean,
+                fearless_simd::Select::select(alone, zero, spread.sqrt()),
+            ]
+        },
+    );
 }
 
 /// `out[x] = Σ row[x + i]` for `i` in `0..length`, by sums of 1, 2, 4, … values made in place.

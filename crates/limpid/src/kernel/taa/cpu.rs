@@ -1,0 +1,162 @@
+//! The CPU bodies.
+
+use super::Resolve;
+use crate::kernel::{Job, View};
+
+fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
+    [
+        0.25 * r + 0.5 * g + 0.25 * b,
+        0.5 * r - 0.5 * b,
+        -0.25 * r + 0.5 * g - 0.25 * b,
+    ]
+}
+
+fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
+    [y + co - cg, y + cg, y - co - cg]
+}
+
+pub(super) fn convert(job: &mut Job<'_>) {
+    let src = job.reads[0].clone();
+    for y in job.rows.clone() {
+        if src.planes() != 3 {
+            for plane in 0..src.planes() {
+                job.writes[0]
+                    .row(plane, y)
+                    .copy_from_slice(src.row(plane, y));
+            }
+            continue;
+        }
+        let [r, g, b] = [0, 1, 2].map(|p| src.row(p, y));
+        let out = job.writes[0].rows_n::<3>(y);
+        for x in 0..r.len() {
+            let c = to_ycocg([r[x], g[x], b[x]]);
+            for (plane, v) in c.into_iter().enumerate() {
+                out[plane][x] = v;
+            }
+        }
+    }
+}
+
+/// A pixel of up to three planes.
+#[inline(always)]
+fn pixel(view: &View<'_>, x: usize, y: usize) -> [f32; 3] {
+    std::array::from_fn(|p| {
+        if p < view.planes().min(3) {
+            view.row(p, y)[x]
+        } else {
+            0.0
+        }
+    })
+}
+
+pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
+    let (color, history) = (job.reads[0].clone(), job.reads[1].clone());
+    let motion = kernel
+        .motion
+        .then(|| job.reads[job.reads.len() - 1].clone());
+    let planes = color.planes().min(3);
+    let three = planes == 3;
+    let convert = |c| if three { to_ycocg(c) } else { c };
+    let back = |c| if three { from_ycocg(c) } else { c };
+    for y in job.rows.clone() {
+        for x in 0..color.size().width {
+            let raw = pixel(&color, x, y);
+            let moved = motion
+                .as_ref()
+                .map_or([0.0; 2], |m| [m.row(0, y)[x], m.row(1, y)[x]]);
+            let made = match bilinear(&history, planes, x as f32 + moved[0], y as f32 + moved[1]) {
+                None => raw,
+                Some(old) => {
+                    let (mean, deviation) = match kernel.window {
+                        Some(radius) => statistics(&color, radius, (x, y), convert),
+                        None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
+                    };
+                    back(blended(
+                        kernel,
+                        convert(old),
+                        convert(raw),
+                        (mean, deviation),
+                    ))
+                }
+            };
+            for (plane, v) in made.into_iter().enumerate().take(planes) {
+                job.writes[0].row(plane, y)[x] = v;
+            }
+        }
+    }
+}
+
+/// The old colour, drawn to the mean until it is inside the box, and the share of the new one.
+#[inline(always)]
+fn blended(
+    kernel: &Resolve,
+    old: [f32; 3],
+    new: [f32; 3],
+    (mean, deviation): ([f32; 3], [f32; 3]),
+) -> [f32; 3] {
+    let away: [f32; 3] = std::array::from_fn(|c| old[c] - mean[c]);
+    let ratio = (0..3).fold(1.0f32, |most, c| {
+        most.max(away[c].abs() / (kernel.gamma * deviation[c]).max(1e-8))
+    });
+    std::array::from_fn(|c| {
+        let clipped = mean[c] + away[c] / ratio;
+        clipped + kernel.blend * (new[c] - clipped)
+    })
+}
+
+fn statistics(
+    color: &View<'_>,
+    radius: usize,
+    (x, y): (usize, usize),
+    convert: impl Fn([f32; 3]) -> [f32; 3],
+) -> ([f32; 3], [f32; 3]) {
+    let (mut sum, mut squares, mut count) = ([0.0f32; 3], [0.0f32; 3], 0.0f32);
+    let size = color.size();
+    for qy in y.saturating_sub(radius)..(y + radius + 1).min(size.height) {
+        for qx in x.saturating_sub(radius)..(x + radius + 1).min(size.width) {
+            let c = convert(pixel(color, qx, qy));
+            for p in 0..3 {
+                sum[p] += c[p];
+                squares[p] += c[p] * c[p];
+            }
+            count += 1.0;
+        }
+    }
+    let mean = sum.map(|s| s / count);
+    let deviation = std::array::from_fn(|p| {
+        // One pixel has no spread; rounding must not give it one.
+        let spread = if count < 1.5 {
+            0.0
+        } else {
+            squares[p] / count - mean[p] * mean[p]
+        };
+        spread.max(0.0).sqrt()
+    });
+    (mean, deviation)
+}
+
+/// The four pixels around a place that lie inside and have a history; none where nothing is left.
+#[inline(always)]
+fn bilinear(history: &View<'_>, planes: usize, x: f32, y: f32) -> Option<[f32; 3]> {
+    let size = history.size();
+    // Far away is as good as just outside, and fits an integer.
+    let (x, y) = (
+        x.clamp(-2.0, size.width as f32 + 1.0),
+        y.clamp(-2.0, size.height as f32 + 1.0),
+    );
+    let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
+    for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+        let (qx, qy) = (x.floor() + dx, y.floor() + dy);
+        if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
+            continue;
+        }
+        let (i, j) = (qx as usize, qy as usize);
+        let weight = (1.0 - (x - qx).abs()) * (1.0 - (y - qy).abs()) * history.row(planes, j)[i];
+        let p = pixel(history, i, j);
+        for c in 0..planes {
+            sum[c] += weight * p[c];
+        }
+        weights += weight;
+    }
+    (weights > 1e-3).then(|| sum.map(|s| s / weights))
+}

@@ -1,0 +1,144 @@
+//! The GPU bodies.
+
+use super::Resolve;
+use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
+use crate::params;
+
+params! {
+    /// Parameters of all shaders.
+    struct Params { width: u32, height: u32, gamma: f32, blend: f32, radius: i32 }
+}
+
+const MAIN: &str = "@compute @workgroup_size(256)\n\
+    fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n    \
+    let x = i32(group.x * 32u + lane % 32u);\n    let y = i32(group.y * 8u + lane / 32u);\n    \
+    if x >= i32(p.width) || y >= i32(p.height) { return; }\n    let at = y * i32(p.width) + x;\n";
+
+fn dispatch(site: &Site<'_>, source: String, gamma: f32, blend: f32, radius: usize) -> Dispatch {
+    let size = site.writes[0].size;
+    let params = Params {
+        width: size.width as u32,
+        height: size.height as u32,
+        gamma,
+        blend,
+        radius: radius as i32,
+    };
+    Dispatch::compute(source, &params, tiles(size, 32, 8))
+}
+
+/// Declares the bindings and, for each that is read, a function that gives up to three planes of a pixel.
+fn bindings(reads: &[&str], planes: usize) -> String {
+    let mut text = String::from(Params::WGSL);
+    let value = |name: &str, plane: usize| match plane {
+        p if p < planes => format!("{name}[at + {p} * i32(p.width * p.height)]"),
+        _ => "0.0".to_owned(),
+    };
+    for (i, name) in reads.iter().enumerate() {
+        text += &format!(
+            "@group(0) @binding({}) var<storage, read> {name}: array<f32>;\n\
+             fn {name}_at(at: i32) -> vec3<f32> {{ return vec3<f32>({}, {}, {}); }}\n",
+            i + 1,
+            value(name, 0),
+            value(name, 1),
+            value(name, 2)
+        );
+    }
+    text + &format!(
+        "@group(0) @binding({}) var<storage, read_write> dst: array<f32>;\n",
+        reads.len() + 1
+    )
+}
+
+/// Declares `convert` and `back`.
+fn colors(planes: usize) -> &'static str {
+    if planes == 3 {
+        "fn convert(c: vec3<f32>) -> vec3<f32> {\n    \
+         return vec3<f32>(0.25 * c.r + 0.5 * c.g + 0.25 * c.b, 0.5 * c.r - 0.5 * c.b, -0.25 * c.r + 0.5 * c.g - 0.25 * c.b);\n}\n\
+         fn back(c: vec3<f32>) -> vec3<f32> { return vec3<f32>(c.x + c.y - c.z, c.x + c.z, c.x - c.y - c.z); }\n"
+    } else {
+        "fn convert(c: vec3<f32>) -> vec3<f32> { return c; }\nfn back(c: vec3<f32>) -> vec3<f32> { return c; }\n"
+    }
+}
+
+fn store(planes: usize) -> String {
+    (0..planes)
+        .map(|plane| format!("    dst[at + {plane} * i32(p.width * p.height)] = made[{plane}];\n"))
+        .collect()
+}
+
+pub(super) fn convert(site: &Site<'_>) -> Dispatch {
+    let planes = site.reads[0].planes;
+    let source = format!(
+        "{}{}{MAIN}    let made = convert(color_at(at));\n{}}}\n",
+        bindings(&["color"], planes),
+        colors(planes),
+        store(planes)
+    );
+    dispatch(site, source, 0.0, 0.0, 0)
+}
+
+pub(super) fn keep(site: &Site<'_>) -> Dispatch {
+    let planes = site.reads[0].planes;
+    let source = format!(
+        "{}{MAIN}    let made = color_at(at);\n{}    dst[at + {planes} * i32(p.width * p.height)] = 1.0;\n}}\n",
+        bindings(&["color"], planes),
+        store(planes)
+    );
+    dispatch(site, source, 0.0, 0.0, 0)
+}
+
+/// Mean and deviation of the window, made here.
+const STATISTICS: &str = "    var sum = vec3<f32>(0.0);\n    var squares = vec3<f32>(0.0);\n    var count = 0.0;\n    \
+    for (var j = max(y - p.radius, 0); j <= min(y + p.radius, i32(p.height) - 1); j++) {\n        \
+    for (var i = max(x - p.radius, 0); i <= min(x + p.radius, i32(p.width) - 1); i++) {\n            \
+    let c = convert(color_at(j * i32(p.width) + i));\n            \
+    sum += c;\n            squares += c * c;\n            count += 1.0;\n        }\n    }\n    \
+    let mean = sum / count;\n    \
+    let spread = max(squares / count - mean * mean, vec3<f32>(0.0));\n    \
+    let deviation = select(sqrt(spread), vec3<f32>(0.0), count < 1.5);\n";
+
+pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
+    let planes = site.writes[0].planes;
+    let mut reads = vec!["color", "history"];
+    let statistics = match kernel.window {
+        Some(_) => STATISTICS,
+        None => {
+            reads.extend(["mu", "sigma"]);
+            "    let mean = mu_at(at);\n    let deviation = sigma_at(at);\n"
+        }
+    };
+    let moved = if kernel.motion {
+        reads.push("motion");
+        "vec2<f32>(motion[at], motion[at + i32(p.width * p.height)])"
+    } else {
+        "vec2<f32>(0.0)"
+    };
+    let source = format!(
+        "{}{}\
+         fn old(x: f32, y: f32, place: vec2<f32>) -> vec4<f32> {{\n    \
+         if x < 0.0 || y < 0.0 || x >= f32(p.width) || y >= f32(p.height) {{ return vec4<f32>(0.0); }}\n    \
+         let at = i32(y) * i32(p.width) + i32(x);\n    \
+         let w = (1.0 - abs(place.x - x)) * (1.0 - abs(place.y - y)) * history[at + {planes} * i32(p.width * p.height)];\n    \
+         return w * vec4<f32>(history_at(at), 1.0);\n}}\n\
+         {MAIN}    let raw = color_at(at);\n    \
+         let far = vec2<f32>(f32(p.width), f32(p.height)) + 1.0;\n    \
+         let place = clamp(vec2<f32>(f32(x), f32(y)) + {moved}, vec2<f32>(-2.0), far);\n    \
+         let b = floor(place);\n    \
+         let h = old(b.x, b.y, place) + old(b.x + 1.0, b.y, place) + old(b.x, b.y + 1.0, place) + old(b.x + 1.0, b.y + 1.0, place);\n    \
+         var made = raw;\n    if h.a > 1e-3 {{\n{statistics}    \
+         let away = convert(h.rgb / h.a) - mean;\n    \
+         let over = abs(away) / max(p.gamma * deviation, vec3<f32>(1e-8));\n    \
+         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));\n    \
+         made = back(clipped + p.blend * (convert(raw) - clipped));\n    }}\n{}}}\n",
+        bindings(&reads, planes),
+        colors(planes),
+        store(planes),
+    );
+    dispatch(
+        site,
+        source,
+        kernel.gamma,
+        kernel.blend,
+        kernel.window.unwrap_or(0),
+    )
+}

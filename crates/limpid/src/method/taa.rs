@@ -1,0 +1,177 @@
+//! Temporal anti-aliasing: jittered frames are blended over time, and history is clipped to what each frame allows.
+//!
+//! The definition is [`crate::definition::taa`]. Schedules: `fused` makes mean and deviation where they are used; `passes`
+//! makes them first, by [`crate::method::Variance`]'s best walk; `quad` (GPU) makes them in a fragment shader whose quads
+//! share their sums.
+
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::taa::Step;
+use crate::kernel::taa::{Keep, Resolve, ToYCoCg};
+use crate::kernel::texture::{FromTexture, ToTexture};
+use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
+use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
+use crate::{Error, Frame, Kind, Layer, Result, Shape, definition};
+
+/// Temporal anti-aliasing in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "taa",
+    used: Use::Denoise,
+    about: "Temporal anti-aliasing of a sequence, history clipped by the variance of the neighbourhood",
+    make: || Box::new(Taa::default()),
+};
+
+crate::options! {
+    /// Temporal anti-aliasing with its options.
+    ///
+    /// Reads colour and, if it is there, motion. The first frame comes out as it is.
+    pub struct Taa {
+        /// Half the size of the box that history must be in, in standard deviations: 0.75 to 1.25 are usual.
+        pub gamma: f32 = 1.0,
+        /// Share of the new frame in the result.
+        pub blend: f32 = 0.1,
+        /// Pixels to each side of the window that mean and deviation are taken from.
+        pub radius: usize = 1,
+    }
+}
+
+/// Where in its pixel the camera should sample in frame `index`: offsets from the centre in -0.5 … 0.5, x and y.
+///
+/// Points of Halton's sequences with bases 2 and 3, eight of them in turn. A renderer shifts its image by these; motion
+/// vectors are without them.
+///
+/// ```
+/// use limpid::method::taa::jitter;
+/// assert_eq!(jitter(0), [0.0, 1.0 / 3.0 - 0.5]);
+/// assert_eq!(jitter(3), jitter(11));
+/// ```
+pub fn jitter(index: usize) -> [f32; 2] {
+    let radical = |base: usize| {
+        let (mut n, mut place, mut value) = (index % 8 + 1, 1.0, 0.0);
+        while n > 0 {
+            place /= base as f32;
+            value += place * (n % base) as f32;
+            n /= base;
+        }
+        value - 0.5
+    };
+    [radical(2), radical(3)]
+}
+
+impl Taa {
+    fn step(&self) -> Result<Step> {
+        let wrong = |name: &str, value: f32, what: &str| {
+            Err(Error::input(format!("--{name} {value}: expected {what}")))
+        };
+        if !(self.gamma > 0.0 && self.gamma <= 1e6) {
+            return wrong("gamma", self.gamma, "a number above 0");
+        }
+        if !(0.0..=1.0).contains(&self.blend) {
+            return wrong("blend", self.blend, "0 … 1");
+        }
+        if self.radius > 64 {
+            return wrong("radius", self.radius as f32, "at most 64");
+        }
+        Ok(Step {
+            radius: self.radius,
+            gamma: self.gamma,
+            blend: self.blend,
+        })
+    }
+
+    /// Mean and deviation as slots of their own.
+    fn statistics(&self, plan: &mut Plan, color: SlotId, quad: bool) -> [SlotId; 2] {
+        let planes = plan.at(color).planes;
+        let converted = plan.transient("ycocg", planes);
+        let made = [
+            plan.transient("mean", planes),
+            plan.transient("deviation", planes),
+        ];
+        plan.pass(ToYCoCg, [color], [converted]);
+        let window = |walk| Window {
+            filter: Filter::Variance,
+            radius: self.radius,
+            walk,
+        };
+        if !quad {
+            plan.pass(window(Walk::Separable), [converted], made);
+            return made;
+        }
+        let texture = |plan: &mut Plan, name: &str, size| {
+            let slot = Slot::new(name, Role::Transient, size, 1).element(Element::F32x4);
+            plan.slot(slot.home(Home::Texture))
+        };
+        let size = plan.size;
+        let texels = texture(plan, "texels", margin(size, self.radius));
+        let drawn = [
+            texture(plan, "drawn mean", size),
+            texture(plan, "drawn deviation", size),
+        ];
+        let to = ToTexture {
+            margin: self.radius,
+        };
+        plan.pass(to, [converted], [texels]);
+        let (exchange, coarse) = (Exchange::Sums, false);
+        plan.pass(window(Walk::Quad { exchange, coarse }), [texels], drawn);
+        for (from, to) in drawn.into_iter().zip(made) {
+            plan.pass(FromTexture, [from], [to]);
+        }
+        made
+    }
+}
+
+impl Method for Taa {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        match on {
+            Backend::Cpu => vec![Schedule::new("passes"), Schedule::new("fused")],
+            Backend::Gpu => ["fused", "passes", "quad"].map(Schedule::new).to_vec(),
+        }
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let step = self.step()?;
+        let mut plan = Plan::new(format!("taa {schedule}"), shape.size);
+        let planes = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let color = plan.input(Layer::COLOR, planes);
+        let output = plan.output(Layer::COLOR, planes);
+        let history = plan.history("last result", planes + 1);
+        let mut reads = vec![color, history];
+        let fused = schedule.as_str() == "fused";
+        if !fused {
+            reads.extend(self.statistics(&mut plan, color, schedule.as_str() == "quad"));
+        }
+        let motion = shape.has(Kind::Motion);
+        if motion {
+            reads.push(plan.input(Kind::Motion, 2));
+        }
+        let resolve = Resolve {
+            gamma: step.gamma,
+            blend: step.blend,
+            window: fused.then_some(step.radius),
+            motion,
+        };
+        plan.pass(resolve, reads, [output]);
+        plan.pass(Keep, [output], [history]);
+        Ok(plan)
+    }
+
+    /// The first frame of a sequence.
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        let step = self.step()?;
+        Frame::new(definition::taa::taa(
+            frame.color()?,
+            frame.get(Kind::Motion),
+            None,
+            step,
+        ))
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
