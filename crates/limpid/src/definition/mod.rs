@@ -2,5 +2,6 @@
 
 pub mod ddid;
 pub mod dwt;
+pub mod nlm;
 pub mod noise;
 pub mod window;

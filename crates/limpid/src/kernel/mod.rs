@@ -9,6 +9,7 @@ mod job;
 mod params;
 
 pub mod fast_exp;
+pub mod nlm;
 pub mod texture;
 pub mod window;
 

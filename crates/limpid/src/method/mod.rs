@@ -7,10 +7,12 @@ mod auto;
 mod knob;
 mod schedule;
 
+pub mod nlm;
 pub mod window;
 
 pub use auto::{Auto, suggest};
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use nlm::Nlm;
 pub use schedule::Schedule;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
@@ -120,6 +122,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[2],
     window::ENTRIES[3],
     window::ENTRIES[4],
+    nlm::ENTRY,
 ];
 
 /// A method with default options, by use and name.
