@@ -2,6 +2,7 @@
 
 pub mod ddid;
 pub mod dwt;
+pub mod nlm;
 pub mod noise;
 pub mod taa;
 pub mod window;

@@ -41,8 +41,10 @@ impl Tiles {
                 (&mut read.height, image.height)
             };
             // What is left of the image must be aligned too, so that the last tile can end with the image.
-            let smaller = *side / 2 / align * align + whole % align;
-            if smaller >= *side || smaller < 2 * reach + 2 * align {
+            let least = 2 * reach + 2 * align;
+            let smaller =
+                (*side / 2).max(least.next_multiple_of(align)) / align * align + whole % align;
+            if smaller >= *side {
                 return None;
             }
             *side = smaller;

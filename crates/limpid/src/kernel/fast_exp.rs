@@ -19,10 +19,11 @@ pub fn fast_exp(x: f32) -> f32 {
     let t = (if inside { x } else { 0.0 }) * std::f32::consts::LOG2_E;
     // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
     const MAGIC: f32 = 12_582_912.0;
-    let n = (t + MAGIC) - MAGIC;
-    let f = t - n;
+    let shifted = t + MAGIC;
+    let f = t - (shifted - MAGIC);
     let p = polynomial(f);
-    let scale = f32::from_bits(((n as i32 + 127) << 23) as u32);
+    // The integer stands in the low bits of the shifted number; all its other bits leave by the left shift.
+    let scale = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
     if inside { p * scale } else { 0.0 }
 }
 

@@ -10,6 +10,7 @@ mod params;
 
 pub mod fast_exp;
 pub mod taa;
+pub mod nlm;
 pub mod texture;
 pub mod window;
 

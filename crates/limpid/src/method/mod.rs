@@ -8,10 +8,12 @@ mod knob;
 mod schedule;
 
 pub mod taa;
+pub mod nlm;
 pub mod window;
 
 pub use auto::{Auto, suggest};
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use nlm::Nlm;
 pub use schedule::Schedule;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
@@ -123,6 +125,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[3],
     window::ENTRIES[4],
     taa::ENTRY,
+    nlm::ENTRY,
 ];
 
 /// A method with default options, by use and name.

@@ -1,0 +1,154 @@
+//! Rows of pixel distances, for a pair of opposite offsets: Eq. 3.7, 3.9 and 3.10.
+
+use super::{EPSILON, STEP, STEP_FLOOR};
+use std::ops::Range;
+
+/// What a pixel is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// `p + o`.
+    Plus,
+    /// `p - o`.
+    Minus,
+    /// The mean of both.
+    Mean,
+}
+
+/// The order in which the three comparisons are kept.
+pub(super) const ALL: [To; 3] = [To::Plus, To::Minus, To::Mean];
+
+/// An offset, rows down and columns to the right or left, in an image of a size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offset {
+    pub(super) dx: i64,
+    pub(super) dy: i64,
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
+
+impl Offset {
+    /// Columns of the pixels whose partner is inside.
+    pub(super) fn columns(&self, to: To) -> Range<usize> {
+        reach(self.dx, self.width, to)
+    }
+
+    /// Rows of the pixels whose partner is inside.
+    pub(super) fn rows(&self, to: To) -> Range<usize> {
+        reach(self.dy, self.height, to)
+    }
+}
+
+fn reach(d: i64, n: usize, to: To) -> Range<usize> {
+    let n = n as i64;
+    let (low, high) = match to {
+        To::Plus => ((-d).max(0), n - d.max(0)),
+        To::Minus => (d.max(0), n - (-d).max(0)),
+        To::Mean => (d.abs(), n - d.abs()),
+    };
+    low as usize..high.max(low) as usize
+}
+
+/// The channels of the one or two partners of a pixel, and how many they are.
+#[inline(always)]
+pub(super) fn partners<'a>(
+    to: To,
+    o: Offset,
+    (x, y): (usize, usize),
+    at: impl Fn((usize, usize)) -> Channel<'a>,
+) -> ([Channel<'a>; 2], usize) {
+    let plus = || at(((x as i64 + o.dx) as usize, (y as i64 + o.dy) as usize));
+    let minus = || at(((x as i64 - o.dx) as usize, (y as i64 - o.dy) as usize));
+    match to {
+        To::Plus => ([plus(); 2], 1),
+        To::Minus => ([minus(); 2], 1),
+        To::Mean => ([plus(), minus()], 2),
+    }
+}
+
+/// Adds a channel's distance to `out`: values, variances and spreads (`V` of Eq. 3.10) of the pixel (`.0`) and of one or
+/// two partners, all of one length. `over` is `k²`.
+#[inline(always)]
+pub(super) fn add_distance(
+    out: &mut [f32],
+    p: Channel<'_>,
+    q: &[Channel<'_>],
+    over: f32,
+    tau: f32,
+) {
+    let n = out.len();
+    let p = p.cut(n);
+    match q {
+        [q] => {
+            let q = q.cut(n);
+            for x in 0..n {
+                let d = p.value[x] - q.value[x];
+                let less = p.variance[x] + p.variance[x].min(q.variance[x]);
+                let spread = p.spread[x].max(tau) + q.spread[x].max(tau);
+                out[x] += (d * d - less) / (EPSILON + over * spread);
+            }
+        }
+        [a, b] => {
+            let (a, b) = (a.cut(n), b.cut(n));
+            for x in 0..n {
+                let d = p.value[x] - 0.5 * (a.value[x] + b.value[x]);
+                let least = p.variance[x].min(a.variance[x]) + p.variance[x].min(b.variance[x]);
+                let far = a.spread[x].max(tau) + b.spread[x].max(tau);
+                let spread = p.spread[x].max(tau) + 0.25 * far;
+                out[x] += (d * d - (p.variance[x] + 0.25 * least)) / (EPSILON + over * spread);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds by how much a channel's distance grows when the pixel is moved by its step.
+#[inline(always)]
+pub(super) fn add_change(out: &mut [f32], p: Channel<'_>, q: &[Channel<'_>], over: f32) {
+    let n = out.len();
+    let p = p.cut(n);
+    let change = |u: f32, v: f32, spread: f32| {
+        let step = step(u);
+        step * (2.0 * (u - v) + step) / (EPSILON + over * spread)
+    };
+    match q {
+        [q] => {
+            let q = q.cut(n);
+            for x in 0..n {
+                out[x] += change(p.value[x], q.value[x], p.spread[x] + q.spread[x]);
+            }
+        }
+        [a, b] => {
+            let (a, b) = (a.cut(n), b.cut(n));
+            for x in 0..n {
+                let spread = p.spread[x] + 0.25 * (a.spread[x] + b.spread[x]);
+                out[x] += change(p.value[x], 0.5 * (a.value[x] + b.value[x]), spread);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How far a value is moved for the finite difference.
+#[inline(always)]
+pub(super) fn step(value: f32) -> f32 {
+    STEP * value.abs().max(STEP_FLOOR)
+}
+
+/// A piece of a row of one channel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Channel<'a> {
+    pub(super) value: &'a [f32],
+    pub(super) variance: &'a [f32],
+    pub(super) spread: &'a [f32],
+}
+
+impl Channel<'_> {
+    #[inline(always)]
+    fn cut(&self, n: usize) -> Self {
+        Self {
+            value: &self.value[..n],
+            variance: &self.variance[..n],
+            spread: &self.spread[..n],
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Non-local means, for photographs and renders without features.
+//!
+//! The definition is [`crate::definition::nlm`]. Schedules: `paired` (CPU) uses each weight for both pixels of a pair where
+//! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
+//! with smaller tiles.
+
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::nlm::{Filter, Guide};
+use crate::definition::noise;
+use crate::kernel::nlm::{Nlm as Kernel, Noise};
+use crate::plan::Plan;
+use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+
+/// Non-local means in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "nlm",
+    used: Use::Denoise,
+    about: "Non-local means: photographs, and renders without features",
+    make: || Box::new(Nlm::default()),
+};
+
+crate::choice! {
+    /// Where the variance of the noise comes from.
+    pub enum Variance {
+        /// The variance layer, when there is one and sigma is not given; else uniform.
+        Auto = "auto",
+        /// The same everywhere: sigma.
+        Uniform = "uniform",
+        /// The variance layer.
+        Pixel = "pixel",
+    }
+}
+
+crate::options! {
+    /// Non-local means with its options.
+    pub struct Nlm {
+        /// Standard deviation of the noise, like 25/255; estimated from the image when not given.
+        pub sigma: Option<f32> = None,
+        /// Radius of the window that is searched: 10 is 21 by 21 pixels.
+        pub radius: usize = 10,
+        /// Radius of the patches that are compared: 3 is 7 by 7 pixels.
+        pub patch: usize = 3,
+        /// How far apart patches may be, in standard deviations: larger is smoother.
+        pub k: f32 = 0.4,
+        /// Where the variance of the noise comes from.
+        pub variance: Variance = Variance::Auto,
+        /// Averages weights over patches: a little smoother, slower.
+        pub patchwise: bool = false,
+        /// Lets opposite pixels balance each other: better gradients, slower.
+        pub symmetric: bool = false,
+    }
+}
+
+const VARIANCE: Layer = Layer::new(Kind::Color, Part::Variance);
+
+impl Nlm {
+    fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::input(what));
+        if self.radius > 64 {
+            return wrong(&format!("--radius {}: expected at most 64", self.radius));
+        }
+        if self.patch > 16 {
+            return wrong(&format!("--patch {}: expected at most 16", self.patch));
+        }
+        if self.k.is_nan() || self.k <= 0.0 {
+            return wrong(&format!("--k {}: expected a number above 0", self.k));
+        }
+        match self.sigma {
+            Some(s) if s.is_nan() || s < 0.0 => {
+                wrong(&format!("--sigma {s}: expected 0 or a number above"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the variance layer is used.
+    fn per_pixel(&self, shape: &Shape) -> Result<bool> {
+        match self.variance {
+            Variance::Uniform => Ok(false),
+            Variance::Auto => Ok(self.sigma.is_none() && shape.has(VARIANCE)),
+            Variance::Pixel if shape.has(VARIANCE) => Ok(true),
+            Variance::Pixel => Err(Error::input(
+                "layer color.variance is missing; use --variance uniform",
+            )),
+        }
+    }
+
+    /// The uniform variance; that of sigma 0.1 as long as nothing was estimated.
+    fn uniform(&self) -> f32 {
+        self.sigma.unwrap_or(0.1).powi(2)
+    }
+}
+
+impl Method for Nlm {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        if self.sigma.is_none() && !self.per_pixel(&frame.shape())? {
+            let sigma = noise::estimate(frame.color()?);
+            log::info!("nlm: the noise is estimated as sigma {sigma:.4}");
+            self.sigma = Some(sigma);
+        }
+        Ok(())
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        match on {
+            Backend::Cpu => vec![Schedule::new("paired"), Schedule::new("rows")],
+            Backend::Gpu => vec![
+                Schedule::new("tile"),
+                Schedule::new("tile:16"),
+                Schedule::new("tile:8"),
+            ],
+        }
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        self.check()?;
+        let mut plan = Plan::new(format!("nlm {schedule}"), shape.size);
+        let channels = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let color = plan.input(Layer::COLOR, channels);
+        let output = plan.output(Layer::COLOR, channels);
+        let mut reads = vec![color];
+        let noise = if self.per_pixel(shape)? {
+            reads.push(plan.input(VARIANCE, channels));
+            Noise::Pixel
+        } else {
+            Noise::Uniform(self.uniform())
+        };
+        let kernel = Kernel {
+            channels,
+            patchwise: self.patchwise,
+            symmetric: self.symmetric,
+            paired: schedule.as_str() != "rows",
+            tile: schedule.words().nth(1).and_then(|t| t.parse().ok()),
+            ..Kernel::new(self.radius, self.patch, self.k, noise)
+        };
+        plan.pass(kernel, reads, [output]);
+        Ok(plan)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        self.check()?;
+        let image = frame.color()?;
+        let uniform;
+        let variance = if self.per_pixel(&frame.shape())? {
+            frame.require(VARIANCE)?
+        } else {
+            uniform = Image::from_fn(
+                image.width(),
+                image.height(),
+                image.channels(),
+                |_, _, _| self.uniform(),
+            );
+            &uniform
+        };
+        let filter = Filter {
+            radius: self.radius,
+            guide: Some(Guide {
+                image,
+                variance,
+                k: f64::from(self.k),
+                patch: self.patch,
+            }),
+            features: Vec::new(),
+            patchwise: self.patchwise,
+            symmetric: self.symmetric,
+        };
+        Frame::new(filter.run(image, None).image)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |radius, patch, sigma: Option<f32>, both: bool| {
+            Box::new(Self {
+                radius,
+                patch,
+                sigma,
+                patchwise: both,
+                symmetric: both,
+                ..Self::default()
+            }) as Box<dyn Method>
+        };
+        vec![
+            with(4, 3, Some(0.3), false),
+            with(3, 1, None, true),
+            with(2, 2, None, false),
+            with(2, 3, Some(0.2), true),
+            with(1, 0, Some(0.5), false),
+            with(0, 1, None, true),
+        ]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
