@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod denoise;
+pub(crate) mod dwt;
 pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;
