@@ -4,5 +4,6 @@ pub mod ddid;
 pub mod dwt;
 pub mod nlm;
 pub mod noise;
+pub mod shrink;
 pub mod taa;
 pub mod window;

@@ -8,9 +8,11 @@ mod dispatch;
 mod job;
 mod params;
 
+pub mod dwt;
 pub mod fast_exp;
-pub mod taa;
 pub mod nlm;
+pub mod shrink;
+pub mod taa;
 pub mod texture;
 pub mod window;
 
