@@ -45,6 +45,7 @@ conformance! {
     dwt = "filter:dwt",
     idwt = "filter:idwt",
     shrink = "shrink",
+    atrous = "atrous",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
     taa = "taa",

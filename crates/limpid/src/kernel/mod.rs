@@ -8,9 +8,15 @@ mod dispatch;
 mod job;
 mod params;
 
+pub mod atrous;
+pub mod details;
 pub mod dwt;
 pub mod fast_exp;
+pub mod fast_exp;
+pub mod guard;
+pub mod half;
 pub mod nlm;
+pub mod pack;
 pub mod shrink;
 pub mod taa;
 pub mod texture;

@@ -9,10 +9,12 @@ mod knob;
 mod schedule;
 mod shrink;
 
+pub mod atrous;
 pub mod nlm;
 pub mod taa;
 pub mod window;
 
+pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
 pub use dwt::{Dwt, Idwt, Scale};
 pub use knob::{Knob, Knobs, Value, wrong_value};
@@ -27,7 +29,7 @@ use crate::{Error, Frame, Result, Shape};
 use std::fmt;
 
 /// What runs a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// Threads and SIMD.
     Cpu,
@@ -126,6 +128,7 @@ pub const METHODS: &[Entry] = &[
     dwt::ENTRIES[0],
     dwt::ENTRIES[1],
     shrink::ENTRY,
+    atrous::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],
