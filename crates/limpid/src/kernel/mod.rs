@@ -12,7 +12,6 @@ pub mod atrous;
 pub mod details;
 pub mod dwt;
 pub mod fast_exp;
-pub mod fast_exp;
 pub mod guard;
 pub mod half;
 pub mod nlm;
