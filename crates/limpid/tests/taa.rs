@@ -106,8 +106,14 @@ fn a_jittered_edge_becomes_its_coverage() {
     for t in 0..64 {
         last = denoiser.run(&sampled(t)).unwrap();
     }
-    let (raw, made) = (worst(sampled(0).color().unwrap()), worst(last.color().unwrap()));
-    assert!(raw > 0.4 && made < 0.2, "one frame {raw}, the sequence {made}");
+    let (raw, made) = (
+        worst(sampled(0).color().unwrap()),
+        worst(last.color().unwrap()),
+    );
+    assert!(
+        raw > 0.4 && made < 0.2,
+        "one frame {raw}, the sequence {made}"
+    );
 }
 
 #[test]
@@ -117,7 +123,13 @@ fn what_the_frame_does_not_allow_does_not_stay() {
     let mut denoiser = denoiser(&bright, Taa::default());
     denoiser.run(&bright).unwrap();
     let ghost = denoiser.run(&dark).unwrap();
-    let most = |f: &Frame| f.color().unwrap().data().iter().fold(0.0f32, |m, v| m.max(*v));
+    let most = |f: &Frame| {
+        f.color()
+            .unwrap()
+            .data()
+            .iter()
+            .fold(0.0f32, |m, v| m.max(*v))
+    };
     assert!(most(&ghost) < 0.51, "{}", most(&ghost));
     denoiser.reset();
     assert_eq!(denoiser.run(&dark).unwrap(), dark);
