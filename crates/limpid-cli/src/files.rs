@@ -2,8 +2,8 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
+use limpid::Sequence;
 use limpid::io::{self, ReadOptions, WriteOptions};
-use limpid::{Device, Options};
 use std::path::{Path, PathBuf};
 
 /// Reads a file, runs the method, writes the result with all that the file had.
@@ -11,8 +11,7 @@ pub(crate) fn run(
     from: &Path,
     to: &Path,
     layers: &[String],
-    device: &Device,
-    options: &Options,
+    sequence: &mut Sequence,
 ) -> Result<()> {
     let mut read = ReadOptions::default();
     for layer in layers {
@@ -25,7 +24,8 @@ pub(crate) fn run(
         log::warn!("{}: {note}", from.display());
     }
     let watch = say::watch(&from.display().to_string());
-    let result = limpid::denoise_on(device, &picture.frame, options, &watch)
+    let result = sequence
+        .run(&picture.frame, &watch)
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
     for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {

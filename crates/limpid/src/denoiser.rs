@@ -70,24 +70,72 @@ pub fn denoise(frame: &Frame, options: &Options) -> Result<Frame> {
     denoise_on(&Device::open("auto")?, frame, options, &Watch::default())
 }
 
-/// Runs a method on one frame on a given device: fills missing samples, lets the method look at the frame, makes a
-/// denoiser and runs it once.
+/// Runs a method on one frame on a given device: a [`Sequence`] of one frame.
 pub fn denoise_on(
     device: &Device,
     frame: &Frame,
     options: &Options,
     watch: &Watch,
 ) -> Result<Frame> {
-    let mended = frame.mend()?;
-    for (layer, count) in &mended.missing {
-        log::warn!(
-            "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
-        );
+    Sequence::new(device, options).run(frame, watch)
+}
+
+/// Frames one after the other, of any shapes.
+///
+/// For each frame: fills missing samples, lets the method look at the frame, makes a denoiser and runs it. A denoiser
+/// with history is kept as long as the shape of the frames is the same, so that history goes from frame to frame.
+///
+/// ```
+/// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
+/// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Taa::default()));
+/// for _ in 0..3 {
+///     let frame = Frame::new(Image::new(8, 8, 3))?;
+///     let out = sequence.run(&frame, &Watch::default())?;
+/// }
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sequence {
+    device: Device,
+    options: Options,
+    kept: Option<(Shape, Denoiser)>,
+}
+
+impl Sequence {
+    /// A sequence that has not begun.
+    pub fn new(device: &Device, options: &Options) -> Self {
+        Self {
+            device: device.clone(),
+            options: options.clone(),
+            kept: None,
+        }
     }
-    let mut options = options.clone();
-    options.method.prepare(&mended.frame)?;
-    let mut denoiser = Denoiser::new(device, &mended.frame.shape(), &options)?;
-    denoiser.run_watched(&mended.frame, watch)
+
+    /// Runs on the next frame.
+    pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        let mended = frame.mend()?;
+        for (layer, count) in &mended.missing {
+            log::warn!(
+                "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
+            );
+        }
+        let frame = &mended.frame;
+        let shape = frame.shape();
+        let mut denoiser = match self.kept.take().filter(|(kept, _)| *kept == shape) {
+            Some((_, denoiser)) => denoiser,
+            None => {
+                let mut options = self.options.clone();
+                options.method.prepare(frame)?;
+                Denoiser::new(&self.device, &shape, &options)?
+            }
+        };
+        let out = denoiser.run_watched(frame, watch)?;
+        let history = |s: &crate::plan::Slot| s.role == crate::plan::Role::History;
+        if denoiser.plan().slots.iter().any(history) {
+            self.kept = Some((shape, denoiser));
+        }
+        Ok(out)
+    }
 }
 
 /// A method made ready for frames of one shape: commit once, run many. History between frames lives here.

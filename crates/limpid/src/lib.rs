@@ -42,7 +42,7 @@ pub mod method;
 pub mod plan;
 pub mod wavelet;
 
-pub use denoiser::{Denoiser, Options, denoise, denoise_on};
+pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;
 pub use error::{DeviceFault, Error, Result};
 pub use exec::Watch;

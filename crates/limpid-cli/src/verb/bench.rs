@@ -1,5 +1,7 @@
 //! `limpid bench`: schedules side by side on this machine, against the copy limit.
 
+mod accuracy;
+mod filters;
 mod plot;
 mod table;
 
@@ -22,11 +24,11 @@ use std::time::Duration;
 /// schedule over the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Method, such as atrous or filter:gaussian
+    /// Method, such as atrous or filter:gaussian; filters measures all window filters
     method: String,
-    /// Size of the frame
-    #[arg(long, default_value = "3840x2160", value_name = "WxH")]
-    size: Size,
+    /// Size of the frame [default: 3840x2160; for filters 1920x1080 and 3840x2160]
+    #[arg(long, value_name = "WxH")]
+    size: Option<Size>,
     /// Layers of the frame, with commas between them
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
@@ -42,6 +44,12 @@ pub(crate) struct Args {
     /// Write a plot
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// For filters: how exact shared sums are on 8-bit textures, instead of how fast
+    #[arg(long)]
+    accuracy: bool,
+    /// The image that --accuracy looks at [default: a test card]
+    #[arg(long, value_name = "FILE", requires = "accuracy")]
+    image: Option<PathBuf>,
     #[command(flatten)]
     how: How,
 }
@@ -79,15 +87,27 @@ pub(crate) struct Pass {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    match (args.method.as_str(), args.accuracy) {
+        ("filters", false) => return filters::run(args),
+        ("filters", true) => return accuracy::run(args),
+        (_, true) => {
+            return Err(limpid::Error::input(
+                "--accuracy is for: limpid bench filters",
+            ))
+            .or_usage();
+        }
+        (_, false) => {}
+    }
+    let size = args.size.unwrap_or(Size::new(3840, 2160));
     let entry = entry(&args.method).or_usage()?;
     let options = args.how.options((entry.make)(), knobs)?;
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
-    let shape = shape(args.size, &args.layers, entry.used);
+    let shape = shape(size, &args.layers, entry.used);
     let mut report = Report {
         device: device.name(),
         method: args.method.clone(),
-        copy_gbps: copy_gbps(&device, args.size, args.runs)?,
+        copy_gbps: copy_gbps(&device, size, args.runs)?,
         rows: Vec::new(),
     };
     for schedule in options.method.schedules(device.backend()) {

@@ -5,6 +5,7 @@ use crate::knobs::Given;
 use crate::run::How;
 use crate::say::OrUsage;
 use anyhow::Result;
+use limpid::Sequence;
 use limpid::method::{Auto, Method, Use, find};
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// shows what was found. `limpid denoise --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Images to denoise
+    /// Images to denoise; for a method with history the frames of a sequence, in order
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// File to write; a folder for several inputs
@@ -48,9 +49,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     if args.method.is_some() {
         args.how.check(&options, &device)?;
     }
+    let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        files::run(from, &to, &args.layer, &device, &options)?;
+        files::run(from, &to, &args.layer, &mut sequence)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use crate::knobs::Given;
 use crate::run::How;
 use crate::say::OrUsage;
 use anyhow::Result;
+use limpid::Sequence;
 use limpid::method::{Use, find};
 use std::path::PathBuf;
 
@@ -34,9 +35,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
+    let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        files::run(from, &to, &args.layer, &device, &options)?;
+        files::run(from, &to, &args.layer, &mut sequence)?;
     }
     Ok(())
 }
