@@ -8,6 +8,7 @@ mod dispatch;
 mod job;
 mod params;
 
+pub mod dwt;
 pub mod fast_exp;
 pub mod texture;
 pub mod window;

@@ -103,10 +103,16 @@ impl Border {
 }
 
 /// The place of sample `i` in a signal of `n` samples mirrored at its first and last one.
+#[inline]
 pub fn mirrored(i: i64, n: usize) -> usize {
     let period = 2 * (n as i64 - 1);
     if period <= 0 {
         return 0;
+    }
+    // Near the signal no division is needed, which matters at the ends of every row.
+    if -period / 2 <= i && i <= period {
+        let at = i.abs();
+        return at.min(period - at) as usize;
     }
     let at = i.rem_euclid(period);
     at.min(period - at) as usize
