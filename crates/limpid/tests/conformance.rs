@@ -42,6 +42,9 @@ macro_rules! conformance {
 }
 
 conformance! {
+    dwt = "filter:dwt",
+    idwt = "filter:idwt",
+    shrink = "shrink",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
     tent = "filter:tent",

@@ -3,4 +3,5 @@
 pub mod ddid;
 pub mod dwt;
 pub mod noise;
+pub mod shrink;
 pub mod window;

@@ -10,6 +10,7 @@ mod params;
 
 pub mod dwt;
 pub mod fast_exp;
+pub mod shrink;
 pub mod texture;
 pub mod window;
 

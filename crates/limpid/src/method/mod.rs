@@ -4,14 +4,18 @@
 //! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
+mod dwt;
 mod knob;
 mod schedule;
+mod shrink;
 
 pub mod window;
 
 pub use auto::{Auto, suggest};
+pub use dwt::{Dwt, Idwt, Scale};
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;
+pub use shrink::{Shrink, Threshold};
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
 use crate::plan::Plan;
@@ -115,6 +119,9 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 
 /// All methods.
 pub const METHODS: &[Entry] = &[
+    dwt::ENTRIES[0],
+    dwt::ENTRIES[1],
+    shrink::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],

@@ -93,13 +93,24 @@ impl Layout {
             strip: STRIP,
         }
     }
+
+    fn strip_columns(&self) -> usize {
+        self.strip.max(16).next_multiple_of(16)
+    }
 }
 
-/// Memory between calls: the low bands of inner levels, and each thread's state.
+/// Memory between calls: the low bands of inner levels, and the threads' state.
 #[derive(Debug, Default)]
 pub struct Memory {
     low: [Vec<f32>; 2],
-    state: Vec<Vec<f32>>,
+    state: Vec<f32>,
+}
+
+/// Words of state for levels of this width on this many threads.
+pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
+    let columns = halves(width).0.min(layout.strip_columns());
+    layout.threads.max(1)
+        * forward::scratch_words(2, columns).max(inverse::scratch_words(2, columns))
 }
 
 /// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.
@@ -149,9 +160,8 @@ pub fn forward(
         dst.copy_from_slice(src);
         return Ok(());
     }
-    let past_cache = size_of_val(src) > STREAM_BYTES;
     let sizes = sizes(size, levels);
-    memory.prepare(&sizes, layout, forward::scratch_words);
+    memory.prepare(&sizes, layout);
     let Memory { low, state } = memory;
     let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
     for (l, level) in sizes.iter().enumerate() {
@@ -168,24 +178,43 @@ pub fn forward(
                 size: *level,
             }
         };
-        let lw = halves(level.width).0;
-        let apart = (l + 1 < levels).then_some((&mut *write, padded(lw)));
-        let bands = split_out(dst, size.width, *level, apart, layout.threads, past_cache);
-        run(bands, state, |(rows, mut out), scratch| {
-            for columns in strips(lw, layout.strip) {
-                forward_strip(
-                    steps,
-                    layout.level,
-                    &plane,
-                    (rows.clone(), columns),
-                    &mut out,
-                    scratch,
-                );
-            }
-        });
+        let apart = (l + 1 < levels).then_some((&mut *write, padded(halves(level.width).0)));
+        forward_level(steps, layout, &plane, (&mut *dst, size.width), apart, state);
         std::mem::swap(&mut read, &mut write);
     }
     Ok(())
+}
+
+/// One level: detail bands into the packed image, `LL` there too or apart.
+pub(super) fn forward_level(
+    steps: &TwoTaps,
+    layout: &Layout,
+    src: &Plane<'_>,
+    (packed, stride): (&mut [f32], usize),
+    apart: Option<(&mut [f32], usize)>,
+    state: &mut [f32],
+) {
+    let past_cache = size_of_val(&*packed) > STREAM_BYTES;
+    let lw = halves(src.size.width).0;
+    let bands = split_out(
+        (packed, stride),
+        src.size,
+        apart,
+        layout.threads,
+        past_cache,
+    );
+    run(bands, state, layout.threads, |(rows, mut out), scratch| {
+        for columns in strips(lw, layout.strip_columns()) {
+            forward_strip(
+                steps,
+                layout.level,
+                src,
+                (rows.clone(), columns),
+                &mut out,
+                scratch,
+            );
+        }
+    });
 }
 
 /// The plane whose packed sub-bands these are.
@@ -203,12 +232,11 @@ pub fn inverse(
         return Ok(());
     }
     let sizes = sizes(size, levels);
-    memory.prepare(&sizes, layout, inverse::scratch_words);
+    memory.prepare(&sizes, layout);
     let Memory { low, state } = memory;
     let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
     for (l, level) in sizes.iter().enumerate().rev() {
-        let (lw, lh) = (halves(level.width).0, halves(level.height).0);
-        let low_size = Size::new(lw, lh);
+        let low_size = Size::new(halves(level.width).0, halves(level.height).0);
         let ll = if l + 1 == levels {
             Plane {
                 data: packed,
@@ -218,7 +246,7 @@ pub fn inverse(
         } else {
             Plane {
                 data: &*read,
-                stride: padded(lw),
+                stride: padded(low_size.width),
                 size: low_size,
             }
         };
@@ -228,36 +256,47 @@ pub fn inverse(
             stride: size.width,
             size: *level,
         };
-        let past_cache = l == 0 && size_of_val(packed) > STREAM_BYTES;
-        let (out, stride) = if l == 0 {
+        let out = if l == 0 {
             (&mut *dst, size.width)
         } else {
             (&mut *write, padded(level.width))
         };
-        let parts = split_rows(out, stride, *level, layout.threads);
-        run(parts, state, |(rows, mut out), scratch| {
-            for columns in strips(lw, layout.strip) {
-                let target = (&mut out, past_cache);
-                inverse_strip(
-                    steps,
-                    layout.level,
-                    &bands,
-                    (rows.clone(), columns),
-                    target,
-                    scratch,
-                );
-            }
-        });
+        inverse_level(steps, layout, &bands, out, state);
         std::mem::swap(&mut read, &mut write);
     }
     Ok(())
+}
+
+/// One level back.
+pub(super) fn inverse_level(
+    steps: &TwoTaps,
+    layout: &Layout,
+    bands: &Bands<'_>,
+    (out, stride): (&mut [f32], usize),
+    state: &mut [f32],
+) {
+    let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
+    let lw = halves(bands.size.width).0;
+    let parts = split_rows(out, stride, bands.size, layout.threads);
+    run(parts, state, layout.threads, |(rows, mut out), scratch| {
+        for columns in strips(lw, layout.strip_columns()) {
+            let target = (&mut out, past_cache);
+            inverse_strip(
+                steps,
+                layout.level,
+                bands,
+                (rows.clone(), columns),
+                target,
+                scratch,
+            );
+        }
+    });
 }
 
 type Span = std::ops::Range<usize>;
 
 /// Low columns in strips.
 fn strips(columns: usize, strip: usize) -> impl Iterator<Item = Span> {
-    let strip = strip.max(16).next_multiple_of(16);
     (0..columns)
         .step_by(strip)
         .map(move |c| c..(c + strip).min(columns))
@@ -270,8 +309,7 @@ fn band(pairs: usize, threads: usize) -> usize {
 
 /// Cuts the places that a level writes into bands of row pairs.
 fn split_out<'a>(
-    dst: &'a mut [f32],
-    stride: usize,
+    (dst, stride): (&'a mut [f32], usize),
     level: Size,
     apart: Option<(&'a mut [f32], usize)>,
     threads: usize,
@@ -322,17 +360,21 @@ fn split_rows(
         .collect()
 }
 
-/// Runs bands on the threads of the pool that this is called in.
-fn run<T: Send>(bands: Vec<T>, state: &mut [Vec<f32>], body: impl Fn(T, &mut [f32]) + Sync) {
-    if bands.len() == 1 {
-        bands
-            .into_iter()
-            .zip(state)
-            .for_each(|(band, own)| body(band, own));
+/// Runs bands on the threads of the pool that this is called in, each with its part of the state.
+fn run<T: Send>(
+    bands: Vec<T>,
+    state: &mut [f32],
+    threads: usize,
+    body: impl Fn(T, &mut [f32]) + Sync,
+) {
+    let own = state.len() / threads.max(1);
+    let work = bands.into_iter().zip(state.chunks_exact_mut(own.max(1)));
+    if threads <= 1 {
+        work.for_each(|(band, own)| body(band, own));
         return;
     }
     rayon::scope(|scope| {
-        for (band, own) in bands.into_iter().zip(state) {
+        for (band, own) in work {
             let body = &body;
             scope.spawn(move |_| body(band, own));
         }
@@ -340,21 +382,15 @@ fn run<T: Send>(bands: Vec<T>, state: &mut [Vec<f32>], body: impl Fn(T, &mut [f3
 }
 
 impl Memory {
-    fn prepare(&mut self, sizes: &[Size], layout: &Layout, words: fn(usize, usize) -> usize) {
+    fn prepare(&mut self, sizes: &[Size], layout: &Layout) {
         let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
         for buffer in &mut self.low {
             if buffer.len() < size {
                 buffer.resize(size, 0.0);
             }
         }
-        let columns = sizes.first().map_or(0, |s| halves(s.width).0);
-        let own = words(2, columns.min(layout.strip.max(16).next_multiple_of(16)));
-        self.state.resize_with(layout.threads.max(1), Vec::new);
-        for state in &mut self.state {
-            if state.len() < own {
-                state.resize(own, 0.0);
-            }
-        }
+        let words = sizes.first().map_or(0, |s| state_words(s.width, layout));
+        self.state.resize(words, 0.0);
     }
 }
 
