@@ -187,19 +187,20 @@ impl Method for Shrink {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |threshold, levels, shifts| {
+        let with = |threshold, wavelet: &str, levels, shifts| {
+            let (sigma, wavelet) = (Some(0.1), wavelet.to_owned());
             Box::new(Self {
-                sigma: Some(0.1),
+                sigma,
                 threshold,
+                wavelet,
                 levels,
                 shifts,
-                ..Self::default()
             }) as Box<dyn Method>
         };
         vec![
-            with(Threshold::Bayes, 2, 2),
-            with(Threshold::Visu, 1, 1),
-            with(Threshold::Sure, 1, 1),
+            with(Threshold::Bayes, "cdf97", 2, 2),
+            with(Threshold::Visu, "dd137", 2, 1),
+            with(Threshold::Sure, "cdf53", 1, 1),
         ]
     }
 
