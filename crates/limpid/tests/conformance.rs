@@ -42,6 +42,7 @@ macro_rules! conformance {
 }
 
 conformance! {
+    atrous = "atrous",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
     tent = "filter:tent",

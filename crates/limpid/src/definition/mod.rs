@@ -1,5 +1,6 @@
 //! The papers in scalar code, one file per method: short, obvious, slow. Every plan is held to these.
 
+pub mod atrous;
 pub mod ddid;
 pub mod dwt;
 pub mod noise;

@@ -4,6 +4,8 @@
 //! built from adds, multiplies, a rounding and a shift, so that plain loops over it vectorise: a loop over `f32::exp`
 //! is some forty times slower. Its WGSL twin in `shared.wgsl` uses the hardware's `exp2`.
 
+use fearless_simd::prelude::*;
+
 /// `e^x` for `x <= 0`; 0 below -87. NaN gives 0.
 ///
 /// ```
@@ -24,6 +26,25 @@ pub fn fast_exp(x: f32) -> f32 {
     let p = polynomial(f);
     let scale = f32::from_bits(((n as i32 + 127) << 23) as u32);
     if inside { p * scale } else { 0.0 }
+}
+
+/// [`fast_exp`] on vectors, with the same bits.
+#[inline(always)]
+pub fn fast_exp_simd<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    const MAGIC: f32 = 12_582_912.0;
+    let zero = S::f32s::splat(simd, 0.0);
+    let inside = x.simd_gt(S::f32s::splat(simd, -87.0));
+    let t = inside.select(x, zero) * std::f32::consts::LOG2_E;
+    let shifted = t + MAGIC;
+    let f = t - (shifted - MAGIC);
+    let mut p = S::f32s::splat(simd, COEFFICIENTS[5]);
+    for c in [4, 3, 2, 1, 0] {
+        p = p * f + COEFFICIENTS[c];
+    }
+    // The sum's low bits hold the rounded integer: shifted up they are the exponent.
+    let bits: S::u32s = shifted.bitcast();
+    let scale: S::f32s = ((bits << 23) + 0x3f80_0000).bitcast();
+    inside.select(p * scale, zero)
 }
 
 /// `2^f` for `f` in -0.5 … 0.5.
@@ -49,6 +70,25 @@ pub(super) const COEFFICIENTS: [f32; 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn vectors_have_the_bits_of_the_scalar() {
+        fn check<S: Simd>(simd: S) {
+            let lanes = S::f32s::LEN;
+            for i in 0..4000 {
+                let x = |k: usize| -0.0231 * (i + k) as f32;
+                let v = fast_exp_simd(simd, S::f32s::from_fn(simd, x));
+                for k in 0..lanes {
+                    assert_eq!(v.as_slice()[k].to_bits(), fast_exp(x(k)).to_bits());
+                }
+            }
+            let odd = fast_exp_simd(simd, S::f32s::splat(simd, f32::NAN));
+            assert_eq!(odd.as_slice()[0], 0.0);
+        }
+        for (_, level) in crate::exec::cpu::Cpu::levels() {
+            fearless_simd::dispatch!(level, simd => check(simd));
+        }
+    }
 
     #[test]
     fn stays_within_its_error() {

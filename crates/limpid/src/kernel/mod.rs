@@ -8,7 +8,12 @@ mod dispatch;
 mod job;
 mod params;
 
+pub mod atrous;
+pub mod details;
 pub mod fast_exp;
+pub mod guard;
+pub mod half;
+pub mod pack;
 pub mod texture;
 pub mod window;
 

@@ -7,8 +7,10 @@ mod auto;
 mod knob;
 mod schedule;
 
+pub mod atrous;
 pub mod window;
 
+pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;
@@ -19,7 +21,7 @@ use crate::{Error, Frame, Result, Shape};
 use std::fmt;
 
 /// What runs a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// Threads and SIMD.
     Cpu,
@@ -115,6 +117,7 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 
 /// All methods.
 pub const METHODS: &[Entry] = &[
+    atrous::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],

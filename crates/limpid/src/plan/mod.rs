@@ -12,7 +12,7 @@ mod memory;
 mod print;
 mod slot;
 
-pub use layout::Layout;
+pub use layout::{Layout, Order, Phases};
 pub use memory::Memory;
 pub use slot::{Element, Home, Role, Slot, SlotId};
 

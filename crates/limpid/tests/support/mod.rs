@@ -101,7 +101,7 @@ impl Random {
 
 /// All layers of the expected frame must be there and agree within the method's tolerance.
 pub(crate) fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
-    let allowed = tolerance::of(method);
+    let allowed = tolerance::of(method, name);
     for (layer, want) in expected.layers() {
         let have = got
             .get(layer.clone())

@@ -1,0 +1,258 @@
+//! The edge-avoiding à-trous filter (Dammertz 2010, section 2.2).
+//!
+//! At level `i` the taps lie `s = 2^i` pixels apart. For each pixel `p`, over its taps `q` inside the image,
+//! `c_{i+1}(p) = Σ h(q) w(p,q) c_i(q) / Σ h(q) w(p,q)` (Eq. 2 and 3, with `c_i(q)` on the right), and
+//! `w = exp(-|ΔI|²/(σ_c 2^-i)² - Σ |Δf|²/σ_f²)`: squared distances, as in the paper's listing. Normals and depth vary
+//! along a surface, so their σ grows with the step.
+
+use crate::Image;
+use crate::plan::Phases;
+
+/// A feature that stops the filter at its edges.
+#[derive(Debug, Clone)]
+pub struct Guide<'a> {
+    /// The feature.
+    pub image: &'a Image,
+    /// Differences much larger than this stop the filter.
+    pub sigma: f32,
+    /// Whether σ grows with the distance of the taps.
+    pub widens: bool,
+}
+
+/// What happens to taps outside the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Border {
+    /// They weigh zero.
+    Zero,
+    /// They come from where the tap lands in the image split into phases (Dolp 2024, section 3.4): close to the border
+    /// that was crossed. Taps outside of that image weigh zero. The level of the phases is that of the tap.
+    Phases(Phases),
+}
+
+/// The filter's settings.
+#[derive(Debug, Clone)]
+pub struct Filter<'a> {
+    /// The kernel `h` along one axis, an odd number of taps.
+    pub taps: &'a [f32],
+    /// Number of levels.
+    pub levels: usize,
+    /// σ of colour at level 0; half of it at each further level.
+    pub color: Option<f32>,
+    /// First level at which colour weighs: sub-sampled input must be filled before.
+    pub color_from: usize,
+    /// Samples are at multiples of this in x and y; other pixels of the input are not looked at.
+    pub grid: usize,
+    /// The features.
+    pub guides: Vec<Guide<'a>>,
+    /// Borders.
+    pub border: Border,
+    /// Whether each pixel's share in the result is evened out, so that bright pixels give no more than they have.
+    pub energy: bool,
+    /// Whether every level is stored in half precision.
+    pub half: bool,
+    /// How the planes are weighted: `true` for variances, which go with squared weights.
+    pub squared: &'a [bool],
+}
+
+/// All levels `c_0 … c_N` of an image whose first `colors` planes are the colour that weighs.
+pub fn levels(image: &Image, colors: usize, filter: &Filter<'_>) -> Vec<Image> {
+    let mut all = vec![stored(image, filter.half)];
+    for i in 0..filter.levels {
+        let next = level(&all[i], colors, filter, i);
+        all.push(stored(&next, filter.half));
+    }
+    all
+}
+
+/// `c_N + Σ g_i d_i` with the details `d_i = c_i - c_{i+1}`; all gains 1 give `c_0` back.
+pub fn synthesis(levels: &[Image], gains: &[f32]) -> Image {
+    let mut out = levels[levels.len() - 1].clone();
+    for (i, gain) in gains.iter().enumerate().take(levels.len() - 1) {
+        for (k, o) in out.data_mut().iter_mut().enumerate() {
+            *o += gain * (levels[i].data()[k] - levels[i + 1].data()[k]);
+        }
+    }
+    out
+}
+
+/// One level.
+fn level(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Image {
+    let mut out = c.clone();
+    let grid = if i == 0 { filter.grid } else { 1 };
+    let shares = filter.energy.then(|| shares(c, colors, filter, i));
+    for y in 0..c.height() {
+        for x in 0..c.width() {
+            let mut sums = vec![0.0; c.channels()];
+            let mut weights = 0.0;
+            // Where no tap is alike enough, any sample near by is better than none.
+            let mut near = vec![0.0; c.channels()];
+            let mut near_weights = 0.0;
+            for (h, q) in taps(c, filter, i, [x, y]) {
+                if q[0] % grid != 0 || q[1] % grid != 0 {
+                    continue;
+                }
+                let share = shares.as_ref().map_or(1.0, |s| s[q[1] * c.width() + q[0]]);
+                let w = h * share * weight(c, colors, filter, i, [x, y], q);
+                weights += w;
+                near_weights += h;
+                for k in 0..c.channels() {
+                    let v = f64::from(c.get(q[0], q[1], k));
+                    sums[k] += if filter.squared[k] { w * w * v } else { w * v };
+                    near[k] += h * v;
+                }
+            }
+            for k in 0..c.channels() {
+                if weights > LEAST {
+                    let norm = if filter.squared[k] {
+                        weights.powi(2)
+                    } else {
+                        weights
+                    };
+                    out.set(x, y, k, (sums[k] / norm) as f32);
+                } else if near_weights > 0.0 {
+                    out.set(x, y, k, (near[k] / near_weights) as f32);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Sums of weights at or below this count as nothing.
+pub const LEAST: f64 = 1e-30;
+
+/// `w(p, q)` at level `i`.
+fn weight(
+    c: &Image,
+    colors: usize,
+    filter: &Filter<'_>,
+    i: usize,
+    p: [usize; 2],
+    q: [usize; 2],
+) -> f64 {
+    let step = (1u64 << i) as f64;
+    let mut d = 0.0;
+    if let Some(sigma) = filter.color.filter(|_| i >= filter.color_from) {
+        d += distance(c, colors, p, q) / (f64::from(sigma) / step).powi(2);
+    }
+    for g in &filter.guides {
+        let sigma = f64::from(g.sigma) * if g.widens { step } else { 1.0 };
+        d += distance(g.image, g.image.channels(), p, q) / sigma.powi(2);
+    }
+    (-d).exp()
+}
+
+/// The taps of a pixel: `h`, and where each one lies.
+fn taps(c: &Image, filter: &Filter<'_>, i: usize, p: [usize; 2]) -> Vec<(f64, [usize; 2])> {
+    let [columns, rows] =
+        [(c.width(), p[0]), (c.height(), p[1])].map(|(n, x)| along(n, x, filter, i));
+    let mut all = Vec::new();
+    for (hy, y) in &rows {
+        for (hx, x) in &columns {
+            all.push((hx * hy, [*x, *y]));
+        }
+    }
+    all
+}
+
+/// The taps along one axis of `n` pixels.
+fn along(n: usize, x: usize, filter: &Filter<'_>, i: usize) -> Vec<(f64, usize)> {
+    let r = filter.taps.len() as i64 / 2;
+    let inside = |q: i64| (0..n as i64).contains(&q).then_some(q as usize);
+    let tap = |(h, d): (&f32, i64)| {
+        let q = match filter.border {
+            Border::Zero => inside(x as i64 + (d << i)),
+            Border::Phases(phases) => {
+                let phases = Phases {
+                    level: i as u32,
+                    ..phases
+                };
+                inside(phases.place(n, x) as i64 + d).map(|place| phases.pixel(n, place))
+            }
+        };
+        q.map(|q| (f64::from(*h), q))
+    };
+    filter.taps.iter().zip(-r..=r).filter_map(tap).collect()
+}
+
+/// One over the sum of weights around each pixel: what it can give to each of its neighbours.
+fn shares(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Vec<f64> {
+    let mut shares = Vec::new();
+    for y in 0..c.height() {
+        for x in 0..c.width() {
+            let given = |(h, q)| h * weight(c, colors, filter, i, [x, y], q);
+            shares.push(
+                1.0 / taps(c, filter, i, [x, y])
+                    .into_iter()
+                    .map(given)
+                    .sum::<f64>(),
+            );
+        }
+    }
+    shares
+}
+
+fn distance(image: &Image, planes: usize, p: [usize; 2], q: [usize; 2]) -> f64 {
+    let square = |k| f64::from(image.get(p[0], p[1], k) - image.get(q[0], q[1], k)).powi(2);
+    (0..planes).map(square).sum()
+}
+
+/// An image as it is after a stay in memory, in half precision if so wished.
+pub fn stored(image: &Image, half: bool) -> Image {
+    let rounded = |v: f32| half::f16::from_f32(v.clamp(-MOST_HALF, MOST_HALF)).to_f32();
+    if half {
+        image.map(rounded)
+    } else {
+        image.clone()
+    }
+}
+
+/// The largest half float.
+const MOST_HALF: f32 = 65_504.0;
+
+/// Divides by albedo, where it is not black, or multiplies with it (Dammertz 2010, deferred shading).
+pub fn modulate(image: &Image, albedo: &Image, divide: bool) -> Image {
+    Image::from_fn(
+        image.width(),
+        image.height(),
+        image.channels(),
+        |x, y, k| {
+            let a = albedo.get(x, y, k.min(albedo.channels() - 1));
+            let a = if a > BLACK { a } else { 1.0 };
+            if divide {
+                image.get(x, y, k) / a
+            } else {
+                image.get(x, y, k) * a
+            }
+        },
+    )
+}
+
+/// Albedo at or below this is black.
+pub const BLACK: f32 = 0.01;
+
+/// How much each pixel is dimmed by the firefly guard: to the mean of its 5×5 window and four standard deviations,
+/// both without itself, of luminance.
+pub fn dimming(luminance: &Image) -> Image {
+    let (w, h) = (luminance.width() as i64, luminance.height() as i64);
+    Image::from_fn(luminance.width(), luminance.height(), 1, |x, y, _| {
+        let mut others = Vec::new();
+        for j in -2..=2 {
+            for i in -2..=2 {
+                let (qx, qy) = (x as i64 + i, y as i64 + j);
+                if (i, j) != (0, 0) && (0..w).contains(&qx) && (0..h).contains(&qy) {
+                    others.push(f64::from(luminance.get(qx as usize, qy as usize, 0)));
+                }
+            }
+        }
+        let n = others.len().max(1) as f64;
+        let mean = others.iter().sum::<f64>() / n;
+        let deviation = (others.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let (limit, l) = (mean + 4.0 * deviation, f64::from(luminance.get(x, y, 0)));
+        if l > limit && limit > 0.0 {
+            (limit / l) as f32
+        } else {
+            1.0
+        }
+    })
+}

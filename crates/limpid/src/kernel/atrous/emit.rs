@@ -1,0 +1,346 @@
+//! The WGSL text of the filter.
+
+use super::{Atrous, Mode, Shape, Walk};
+use crate::kernel::{Dispatch, Site, WgslStruct};
+use crate::params;
+use crate::plan::{Element, Order};
+use crate::{Error, Result, Size};
+use std::fmt::Write;
+
+params! {
+    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e.
+    struct Params {
+        width: u32, height: u32, tiles_x: u32, tiles_y: u32,
+        level: u32, color: f32,
+        s0: f32, s1: f32, s2: f32, s3: f32,
+        s4: f32, s5: f32, s6: f32, s7: f32,
+        s8: f32, s9: f32, s10: f32, s11: f32,
+    }
+}
+
+/// Workgroup of the shaders without a tile.
+const PLAIN: Shape = Shape::new(32, 8, 1);
+
+/// What the text depends on.
+pub(super) struct Text<'a> {
+    pub(super) kernel: &'a Atrous,
+    /// Planes of the payload.
+    pub(super) planes: usize,
+    /// Vectors of four features once unpacked.
+    pub(super) vectors: usize,
+    /// Whether features are packed.
+    pub(super) packed: bool,
+    /// Whether the payload is in half floats.
+    pub(super) half: bool,
+    /// Whether features are written too.
+    pub(super) carries: bool,
+}
+
+pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
+    let (payload, features) = (site.reads[0], site.reads.get(1));
+    let dims = kernel.stops.features.len();
+    let packed = features.is_some_and(|f| f.element == Element::U32x4);
+    let text = Text {
+        kernel,
+        planes: payload.planes,
+        vectors: dims.div_ceil(4),
+        packed,
+        half: payload.element == Element::F16x4,
+        carries: site.writes.len() > 1,
+    };
+    if dims > 12 {
+        return Err(Error::unsupported("à-trous: at most 12 planes of features"));
+    }
+    let size = payload.size;
+    let tile = match kernel.walk {
+        Walk::Permuted {
+            tile: Some(shape), ..
+        } => Some(shape),
+        _ => None,
+    };
+    if let Some(shape) = tile
+        && !shape.fits(&site.target, kernel.radius() as u32, text.bytes_per_pixel())
+    {
+        return Err(Error::unsupported(format!(
+            "a tile of {shape} with radius {} does not fit the workgroup memory of {} bytes",
+            kernel.radius(),
+            site.target.workgroup_bytes
+        )));
+    }
+    let shape = tile.unwrap_or(PLAIN);
+    let (groups, tiles) = grid(kernel, size, shape);
+    let params = params(kernel, size, tiles);
+    let mut source = text.head(shape);
+    match tile {
+        Some(shape) => source.push_str(&super::tile::body(&text, shape)),
+        None => source.push_str(include_str!("global.wgsl")),
+    }
+    Ok(Dispatch::compute(source, &params, groups))
+}
+
+/// Workgroups, and tiles of the largest sub-image.
+fn grid(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
+    let parts = match kernel.walk {
+        Walk::Permuted { from, .. } if !from.mirror => 1 << from.level,
+        _ => 1,
+    };
+    let tiles = |n: usize, side: u32| (n as u32).div_ceil(parts).div_ceil(side);
+    let (x, y) = (
+        tiles(size.width, shape.width),
+        tiles(size.height, shape.height),
+    );
+    ([x * parts, y * parts, 1], [x, y])
+}
+
+fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
+    let base2 = std::f32::consts::LOG2_E.sqrt();
+    let s = |i: usize| kernel.stops.features.get(i).map_or(0.0, |s| s * base2);
+    Params {
+        width: size.width as u32,
+        height: size.height as u32,
+        tiles_x: tiles[0],
+        tiles_y: tiles[1],
+        level: kernel.level,
+        color: kernel.stops.color.map_or(0.0, |s| s * s * base2 * base2),
+        s0: s(0),
+        s1: s(1),
+        s2: s(2),
+        s3: s(3),
+        s4: s(4),
+        s5: s(5),
+        s6: s(6),
+        s7: s(7),
+        s8: s(8),
+        s9: s(9),
+        s10: s(10),
+        s11: s(11),
+    }
+}
+
+impl Text<'_> {
+    /// Bytes that a pixel takes in workgroup memory.
+    pub(super) fn bytes_per_pixel(&self) -> u32 {
+        16 * (1 + self.vectors as u32)
+    }
+
+    /// Whether anything but the kernel weighs.
+    pub(super) fn weighs(&self) -> bool {
+        self.vectors > 0 || self.kernel.stops.color.is_some()
+    }
+
+    /// Everything before the entry point.
+    fn head(&self, shape: Shape) -> String {
+        let kernel = self.kernel;
+        let (local, mirror, restore) = match kernel.walk {
+            Walk::Dilated => (false, true, true),
+            Walk::Permuted { from, to, .. } => {
+                (from.order == Order::Local, from.mirror, to.is_none())
+            }
+        };
+        let dilated = kernel.walk == Walk::Dilated;
+        let mut s = String::from(Params::WGSL);
+        let step = if dilated { "(1i << p.level)" } else { "1i" };
+        // In rows there is one sub-image, the image, and pixels stay where they are.
+        let _ = writeln!(
+            s,
+            "const R: i32 = {};\nconst GRID: i32 = {};\nconst WIDTH: u32 = {};\nconst HEIGHT: u32 = {};\n\
+             const LOCAL: bool = {local};\nconst MIRROR: bool = {mirror};\nconst RESTORE: bool = {restore};\n\
+             const STAYS: bool = {dilated};",
+            kernel.radius(),
+            kernel.grid,
+            shape.width,
+            shape.height / shape.rows,
+        );
+        self.bindings(&mut s);
+        self.taps(&mut s);
+        self.pixel(&mut s);
+        self.sums(&mut s);
+        s.push_str(include_str!("phases.wgsl"));
+        s.push_str(include_str!("site.wgsl"));
+        s.replace("STEP", step)
+    }
+
+    fn bindings(&self, s: &mut String) {
+        let element = if self.half { "vec2<u32>" } else { "vec4<f32>" };
+        let feature = if self.packed {
+            "vec4<u32>"
+        } else {
+            "vec4<f32>"
+        };
+        let mut next = 1;
+        let mut bind = |name: &str, access: &str, kind: &str| {
+            let _ = writeln!(
+                s,
+                "@group(0) @binding({next}) var<storage, {access}> {name}: array<{kind}>;"
+            );
+            next += 1;
+        };
+        bind("src", "read", element);
+        if self.vectors > 0 {
+            bind("features", "read", feature);
+        }
+        if self.kernel.mode == Mode::Shared {
+            bind("shares", "read", "f32");
+        }
+        let made = if self.kernel.mode == Mode::Shares {
+            "f32"
+        } else {
+            element
+        };
+        bind("dst", "read_write", made);
+        if self.carries {
+            bind("features_dst", "read_write", feature);
+        }
+    }
+
+    /// `log2 h`.
+    fn taps(&self, s: &mut String) {
+        let r = self.kernel.radius() as i32;
+        s.push_str("fn log_tap(i: i32) -> f32 {\n    switch i {\n");
+        for (h, i) in self.kernel.taps.iter().zip(-r..=r) {
+            let _ = writeln!(s, "        case {i} {{ return {:?}; }}", h.log2());
+        }
+        s.push_str("        default { return 0.0; }\n    }\n}\n");
+    }
+
+    /// A pixel with its scaled features, and what its difference to another weighs.
+    fn pixel(&self, s: &mut String) {
+        let vectors = 0..self.vectors;
+        s.push_str("struct Pixel {\n    c: vec4<f32>,\n");
+        for v in vectors.clone() {
+            let _ = writeln!(s, "    f{v}: vec4<f32>,");
+        }
+        s.push_str("}\n");
+        let load = if self.half {
+            "fn load(i: u32) -> vec4<f32> {\n    let v = src[i];\n    \
+             return vec4(unpack2x16float(v.x), unpack2x16float(v.y));\n}\n"
+        } else {
+            "fn load(i: u32) -> vec4<f32> {\n    return src[i];\n}\n"
+        };
+        s.push_str(load);
+        s.push_str("fn fetch(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = load(i);\n");
+        let scale = |v: usize| {
+            let lane = |k: usize| format!("p.s{}", 4 * v + k);
+            format!("vec4({}, {}, {}, {})", lane(0), lane(1), lane(2), lane(3))
+        };
+        if self.packed {
+            s.push_str("    let packed = features[i];\n    let xy = unpack2x16float(packed.x);\n    \
+                        let za = unpack2x16float(packed.y);\n    let bc = unpack2x16float(packed.z);\n");
+            let unpacked = [
+                "vec4(xy, za.x, bitcast<f32>(packed.w))",
+                "vec4(za.y, bc, 0.0)",
+            ];
+            for v in vectors.clone() {
+                let _ = writeln!(s, "    a.f{v} = {} * {};", unpacked[v.min(1)], scale(v));
+            }
+        } else {
+            for v in vectors.clone() {
+                let _ = writeln!(
+                    s,
+                    "    a.f{v} = features[{v}u * p.width * p.height + i] * {};",
+                    scale(v)
+                );
+            }
+        }
+        s.push_str(
+            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel) -> f32 {\n    var e = 0.0;\n",
+        );
+        if self.kernel.stops.color.is_some() {
+            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n    e -= p.color * dot(dc, dc);\n");
+        }
+        for v in vectors {
+            let _ = writeln!(
+                s,
+                "    let d{v} = a.f{v} - b.f{v};\n    e -= dot(d{v}, d{v});"
+            );
+        }
+        s.push_str("    return e;\n}\n");
+    }
+
+    /// Sums of weights and of the payload, and what becomes of them.
+    fn sums(&self, s: &mut String) {
+        s.push_str("struct Sums {\n    w: f32,\n    c0: vec4<f32>,\n");
+        for plane in 1..self.planes {
+            let _ = writeln!(s, "    c{plane}: vec4<f32>,");
+        }
+        s.push_str("}\n");
+        let factor = if self.kernel.squared.is_some() {
+            "vec4(w, w, w, w * w)"
+        } else {
+            "w"
+        };
+        let _ = writeln!(
+            s,
+            "fn add(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32) {{\n    (*s).w += w;\n    (*s).c0 += {factor} * tap.c;"
+        );
+        let others = |s: &mut String| {
+            for plane in 1..self.planes {
+                let _ = writeln!(
+                    s,
+                    "    (*s).c{plane} += w * load({plane}u * p.width * p.height + there);"
+                );
+            }
+            s.push_str("}\n");
+        };
+        others(s);
+        s.push_str(
+            "fn add_near(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32) {\n    (*s).w += w;\n    (*s).c0 += w * tap.c;\n",
+        );
+        others(s);
+        let share = match self.kernel.mode {
+            Mode::Shared => "shares[i]",
+            _ => "1.0",
+        };
+        let _ = writeln!(s, "fn share(i: u32) -> f32 {{\n    return {share};\n}}");
+        s.push_str(
+            "fn index_of(part: Part, at: vec2<u32>) -> u32 {\n    \
+             return (part.start.y + at.y) * p.width + part.start.x + at.x;\n}\n",
+        );
+        self.finish(s);
+    }
+
+    fn finish(&self, s: &mut String) {
+        s.push_str(
+            "fn finish(part: Part, at: vec2<u32>, here: u32, sums: Sums, near: Sums) {\n    var to = here;\n    \
+             if !STAYS {\n        to = moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);\n    }\n",
+        );
+        if self.kernel.mode == Mode::Shares {
+            s.push_str("    dst[to] = 1.0 / sums.w;\n}\n");
+            return;
+        }
+        s.push_str("    let norm = 1.0 / sums.w;\n");
+        for plane in 0..self.planes {
+            let squared = plane == 0 && self.kernel.squared.is_some();
+            let norm = if squared {
+                "vec4(norm, norm, norm, norm * norm)"
+            } else {
+                "norm"
+            };
+            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm};");
+            if self.kernel.grid > 1 {
+                let _ = writeln!(
+                    s,
+                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w; }} \
+                     else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
+                );
+            }
+            let value = if self.half {
+                let v = format!("clamp(v{plane}, vec4(-65504.0), vec4(65504.0))");
+                format!("vec2(pack2x16float({v}.xy), pack2x16float({v}.zw))")
+            } else {
+                format!("v{plane}")
+            };
+            let _ = writeln!(s, "    dst[{plane}u * p.width * p.height + to] = {value};");
+        }
+        if self.carries {
+            let planes = if self.packed { 1 } else { self.vectors };
+            for v in 0..planes {
+                let _ = writeln!(
+                    s,
+                    "    features_dst[{v}u * p.width * p.height + to] = features[{v}u * p.width * p.height + here];"
+                );
+            }
+        }
+        s.push_str("}\n");
+    }
+}

@@ -1,0 +1,170 @@
+//! One level of the edge-avoiding à-trous filter.
+//!
+//! A weighted mean over taps that lie `2^level` pixels apart. What is filtered (the payload) and what stops the filter
+//! (the features) are slots of their own. On the CPU both are planar. On the GPU the payload is planes of four channels:
+//! the first holds the colour, and in its fourth channel one more value; the features are planes of four channels, or
+//! packed ([`super::pack::Packing`]).
+//!
+//! [`Walk::Dilated`] reads taps where they are. [`Walk::Permuted`] reads pixels in the order [`Phases`], where taps are
+//! neighbours, and writes them in the order of the next level, features too (Dolp 2024).
+
+mod cpu;
+mod emit;
+mod shape;
+mod tile;
+
+pub use shape::{Shape, bank_pattern};
+
+use super::{Contract, Dispatch, Job, Kernel, Scope, Site, View};
+use crate::plan::Phases;
+use crate::{Result, Size};
+use std::ops::Range;
+
+/// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stops {
+    /// For all channels of colour; none when colour does not weigh.
+    pub color: Option<f32>,
+    /// For each plane of the features.
+    pub features: Vec<f32>,
+}
+
+/// What is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// The weighted mean.
+    #[default]
+    Mean,
+    /// One over the sum of weights: the share that a pixel can give to each neighbour.
+    Shares,
+    /// The weighted mean with each tap's weight times its share, which is read last.
+    Shared,
+}
+
+/// Where taps lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Walk {
+    /// In rows, `2^level` pixels apart.
+    Dilated,
+    /// Side by side in the order `from`; written in the order `to`, or in rows.
+    Permuted {
+        /// The order that is read; its level is the filter's.
+        from: Phases,
+        /// The order that is written; rows if none.
+        to: Option<Phases>,
+        /// On a GPU: the tile in workgroup memory; none reads taps from global memory.
+        tile: Option<Shape>,
+    },
+}
+
+/// One level of the filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Atrous {
+    /// Taps lie `2^level` pixels apart.
+    pub level: u32,
+    /// The kernel along one axis, an odd number of taps.
+    pub taps: Vec<f32>,
+    /// What stops it.
+    pub stops: Stops,
+    /// Planes of the payload on the CPU.
+    pub planes: usize,
+    /// Planes of colour in the payload, at its start.
+    pub colors: usize,
+    /// A plane after the colour that goes with squared weights: a variance. On the GPU the fourth channel.
+    pub squared: Option<usize>,
+    /// Only pixels at multiples of this hold samples.
+    pub grid: usize,
+    /// What is made.
+    pub mode: Mode,
+    /// Whether results are rounded to half precision, as they are in storage on a GPU.
+    pub half: bool,
+    /// Where taps lie.
+    pub walk: Walk,
+}
+
+impl Atrous {
+    /// Taps to each side.
+    pub fn radius(&self) -> usize {
+        self.taps.len() / 2
+    }
+
+    /// Distance of taps in pixels of the slot.
+    fn spacing(&self) -> usize {
+        match self.walk {
+            Walk::Dilated => 1 << self.level,
+            Walk::Permuted { .. } => 1,
+        }
+    }
+
+    fn colors_that_weigh(&self) -> usize {
+        self.stops.color.map_or(0, |_| self.colors)
+    }
+
+    /// `-s²` of all planes that weigh.
+    fn scales(&self, _reads: &[View<'_>]) -> Vec<f32> {
+        let colors = std::iter::repeat_n(self.stops.color.unwrap_or(0.0), self.colors_that_weigh());
+        colors
+            .chain(self.stops.features.iter().copied())
+            .map(|s| -s * s)
+            .collect()
+    }
+
+    /// The row to read for a row to write.
+    fn source_row(&self, height: usize, y: usize) -> usize {
+        match self.walk {
+            Walk::Dilated => y,
+            Walk::Permuted { from, to, .. } => {
+                from.place(height, to.map_or(y, |t| t.pixel(height, y)))
+            }
+        }
+    }
+
+    /// Rows that taps may reach from a row.
+    fn reachable_rows(&self, height: usize, y: usize) -> Range<usize> {
+        match self.walk {
+            Walk::Dilated => 0..height,
+            Walk::Permuted { from, .. } => from.span(height, y),
+        }
+    }
+}
+
+impl Kernel for Atrous {
+    fn name(&self) -> &'static str {
+        match self.mode {
+            Mode::Shares => "atrous-shares",
+            _ => "atrous",
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        let features = usize::from(!self.stops.features.is_empty());
+        let shares = usize::from(self.mode == Mode::Shared);
+        let moved = match self.walk {
+            Walk::Permuted { to: Some(_), .. } => features,
+            _ => 0,
+        };
+        let reach = self.radius() << self.level;
+        Contract {
+            reads: 1 + features + shares,
+            writes: 1 + moved,
+            scope: match self.walk {
+                Walk::Dilated => Scope::Rows { halo: reach },
+                Walk::Permuted { .. } => Scope::Gather,
+            },
+            reach: Some(reach),
+            updates: false,
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::run(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        emit::dispatch(self, site)
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(self.planes, self.taps.len(), size.width)
+    }
+}

@@ -1,0 +1,104 @@
+//! Shapes of tiles in workgroup memory, and of sub-groups in them.
+
+use crate::kernel::Target;
+use std::fmt;
+
+/// A workgroup's tile of pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Rows that one thread makes: taps in a column are read once for all of them.
+    pub rows: u32,
+}
+
+impl Shape {
+    /// A tile of `width` × `height` pixels, `rows` of them per thread.
+    pub const fn new(width: u32, height: u32, rows: u32) -> Self {
+        Self {
+            width,
+            height,
+            rows,
+        }
+    }
+
+    /// Threads of a workgroup.
+    pub const fn threads(self) -> u32 {
+        self.width * self.height / self.rows
+    }
+
+    /// Whether the tile with a halo fits a device.
+    pub fn fits(self, target: &Target, radius: u32, bytes_per_pixel: u32) -> bool {
+        let span = (self.width + 2 * radius) * (self.height + 2 * radius);
+        self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
+    }
+
+    /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
+    pub fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
+        let (d, n) = bank_pattern(self.width + 2 * radius, element_bytes);
+        let rows = self.height / self.rows;
+        if self.width.is_multiple_of(d) && rows.is_multiple_of(n) {
+            (d, n)
+        } else {
+            (self.width, 1)
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.width, self.height, self.rows)
+    }
+}
+
+/// Banks of workgroup memory, each 4 bytes wide: what GPUs have today.
+const BANKS: u32 = 32;
+
+/// Columns and rows of a block of threads that never meet in a bank, wherever the block lies in a tile of this width
+/// (Dolp 2024, section 3.5): `d × n` with `d = gcd(width, banks)` and `n = banks / d`, where elements of more than 4
+/// bytes make as many fewer banks.
+///
+/// ```
+/// use limpid::kernel::atrous::bank_pattern;
+/// assert_eq!(bank_pattern(20, 4), (4, 8));
+/// assert_eq!(bank_pattern(10, 16), (2, 4));
+/// ```
+pub fn bank_pattern(width: u32, element_bytes: u32) -> (u32, u32) {
+    let banks = (BANKS * 4 / element_bytes.max(4)).max(1);
+    let d = gcd(width, banks);
+    (d, banks / d)
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No two threads of a block meet in a bank, at any offset, for any width and element.
+    #[test]
+    fn bank_patterns_are_free_of_conflicts() {
+        for width in 1..80 {
+            for bytes in [4, 8, 16] {
+                let (d, n) = bank_pattern(width, bytes);
+                let banks = BANKS * 4 / bytes;
+                assert_eq!(d * n, banks);
+                for offset in 0..width * 3 {
+                    let mut hit = vec![false; banks as usize];
+                    for thread in 0..d * n {
+                        let at = offset + thread / d * width + thread % d;
+                        let bank = (at % banks) as usize;
+                        assert!(
+                            !std::mem::replace(&mut hit[bank], true),
+                            "width {width}, {bytes} bytes"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// Where a workgroup is: which sub-image, which tile of it. In mirrored orders the whole image is one sub-image.
+
+struct Part {
+    first: vec2<u32>,
+    start: vec2<u32>,
+    len: vec2<u32>,
+    tile: vec2<u32>,
+}
+
+fn part_of(group: vec3<u32>) -> Part {
+    let size = vec2(p.width, p.height);
+    var part: Part;
+    if MIRROR {
+        part.first = vec2(0u);
+        part.start = vec2(0u);
+        part.len = size;
+        part.tile = group.xy;
+        return part;
+    }
+    // Sub-images side by side when the rows are restored: what workgroups write at the same time then lies close
+    // together. Otherwise tile after tile of a sub-image.
+    let parts = 1u << p.level;
+    let tiles = vec2(p.tiles_x, p.tiles_y);
+    if RESTORE {
+        part.first = group.xy & vec2(parts - 1u);
+        part.tile = group.xy >> vec2(p.level);
+    } else {
+        part.first = group.xy / tiles;
+        part.tile = group.xy % tiles;
+    }
+    part.start = vec2(
+        phase_start(size.x, part.first.x, p.level),
+        phase_start(size.y, part.first.y, p.level),
+    );
+    part.len = vec2(
+        phase_len(size.x, part.first.x, p.level),
+        phase_len(size.y, part.first.y, p.level),
+    );
+    return part;
+}
+
+// Where pixel `at` of a sub-image is written, along one axis.
+fn moved(n: u32, first: u32, at: u32) -> u32 {
+    if MIRROR {
+        let pixel = phase_pixel(n, at, p.level);
+        if RESTORE {
+            return pixel;
+        }
+        return phase_place(n, pixel, p.level + 1u);
+    }
+    if RESTORE {
+        return first + (at << p.level);
+    }
+    let next = first + ((at & 1u) << p.level);
+    return phase_start(n, next, p.level + 1u) + (at >> 1u);
+}

@@ -1,0 +1,99 @@
+//! Details between two levels, kept or changed by a gain: `sum += gain · (fine - coarse)`, and the coarsest level itself
+//! at the end.
+
+use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use crate::plan::Element;
+use crate::{Result, params};
+
+/// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Details {
+    /// What the details are multiplied with.
+    pub gain: f32,
+    /// Whether the sum starts here.
+    pub first: bool,
+    /// Whether the coarse level is added: it is the last.
+    pub last: bool,
+}
+
+params! {
+    /// Parameters of the shader.
+    struct Params { count: u32, across: u32, gain: f32, keep: f32, coarse: f32 }
+}
+
+impl Kernel for Details {
+    fn name(&self) -> &'static str {
+        "details"
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::rows(2, 1, 0);
+        if self.first {
+            contract
+        } else {
+            contract.updating()
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        for plane in 0..job.writes[0].planes() {
+            for y in job.rows.clone() {
+                let (fine, coarse) = (job.reads[0].row(plane, y), job.reads[1].row(plane, y));
+                let sum = job.writes[0].row(plane, y);
+                for ((s, f), c) in sum.iter_mut().zip(fine).zip(coarse) {
+                    let before = if self.first { 0.0 } else { *s };
+                    let end = if self.last { *c } else { 0.0 };
+                    *s = before + self.gain * (f - c) + end;
+                }
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        const THREADS: u32 = 256;
+        let slot = site.writes[0];
+        let count = (slot.size.pixels() * slot.planes) as u32;
+        let groups = count.div_ceil(THREADS);
+        let across = groups.min(32_768);
+        let load = match site.reads[0].element {
+            Element::F16x4 => "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
+            _ => "v",
+        };
+        let kind = site.reads[0].element.wgsl();
+        let source = format!(
+            "{}@group(0) @binding(1) var<storage, read> fine: array<{kind}>;
+@group(0) @binding(2) var<storage, read> coarse: array<{kind}>;
+@group(0) @binding(3) var<storage, read_write> sum: array<vec4<f32>>;
+fn load(v: {kind}) -> vec4<f32> {{
+    return {load};
+}}
+@compute @workgroup_size({THREADS})
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+    let i = id.y * p.across + id.x;
+    if i >= p.count {{
+        return;
+    }}
+    var before = vec4(0.0);
+    if p.keep > 0.0 {{
+        before = sum[i];
+    }}
+    let c = load(coarse[i]);
+    sum[i] = before + p.gain * (load(fine[i]) - c) + p.coarse * c;
+}}
+",
+            Params::WGSL
+        );
+        let params = Params {
+            count,
+            across: across * THREADS,
+            gain: self.gain,
+            keep: f32::from(u8::from(!self.first)),
+            coarse: f32::from(u8::from(self.last)),
+        };
+        Ok(Dispatch::compute(
+            source,
+            &params,
+            [across, groups.div_ceil(across), 1],
+        ))
+    }
+}

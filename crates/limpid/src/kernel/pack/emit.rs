@@ -1,0 +1,214 @@
+//! The WGSL text of packing and unpacking.
+
+use super::{Pack, PackFeatures, Packing, Spot, Unpack};
+use crate::definition::atrous::BLACK;
+use crate::kernel::{Dispatch, Site, WgslStruct};
+use crate::plan::{Element, Slot};
+use crate::{LUMINANCE, params};
+use std::fmt::Write;
+
+params! {
+    /// Pixels of the image, and threads along x.
+    struct Params { count: u32, across: u32 }
+}
+
+/// Threads of a workgroup.
+const THREADS: u32 = 256;
+
+/// A shader that runs `body` for each pixel `i`.
+fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
+    let count = site.writes[0].size.pixels() as u32;
+    let groups = count.div_ceil(THREADS);
+    let across = groups.min(32_768);
+    let params = Params {
+        count,
+        across: across * THREADS,
+    };
+    let mut s = String::from(Params::WGSL);
+    let slots = site.reads.iter().map(|s| ("read", s));
+    let slots = slots.chain(site.writes.iter().map(|s| ("read_write", s)));
+    for (i, ((access, slot), name)) in slots.zip(names).enumerate() {
+        let kind = slot.element.wgsl();
+        let _ = writeln!(
+            s,
+            "@group(0) @binding({}) var<storage, {access}> {name}: array<{kind}>;",
+            i + 1
+        );
+    }
+    let _ = writeln!(
+        s,
+        "fn divisor(a: f32) -> f32 {{\n    return select(1.0, a, a > {BLACK:?});\n}}
+fn half4(v: vec4<f32>) -> vec2<u32> {{
+    let c = clamp(v, vec4(-65504.0), vec4(65504.0));
+    return vec2(pack2x16float(c.xy), pack2x16float(c.zw));
+}}
+fn full4(v: vec2<u32>) -> vec4<f32> {{
+    return vec4(unpack2x16float(v.x), unpack2x16float(v.y));
+}}
+@compute @workgroup_size({THREADS})
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+    let i = id.y * p.across + id.x;
+    if i >= p.count {{
+        return;
+    }}
+{body}}}"
+    );
+    Dispatch::compute(s, &params, [across, groups.div_ceil(across), 1])
+}
+
+/// A value of a layer, divided by albedo.
+fn value(spot: Spot, k: usize, albedo_planes: usize) -> String {
+    let layer = format!("layer[{k}u * p.count + i]");
+    let a = k.min(albedo_planes.max(1) - 1);
+    if spot.albedo {
+        format!("{layer} / divisor(albedo[{a}u * p.count + i])")
+    } else {
+        layer
+    }
+}
+
+fn albedo_planes(site: &Site<'_>) -> usize {
+    site.reads.get(1).map_or(1, |s| s.planes)
+}
+
+pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
+    let (spot, slot) = (kernel.spot, site.writes[0]);
+    let half = slot.element == Element::F16x4;
+    let mut body = String::new();
+    if kernel.first {
+        for v in 0..slot.planes {
+            let zero = if half { "vec2(0u)" } else { "vec4(0.0)" };
+            let _ = writeln!(body, "    slot[{v}u * p.count + i] = {zero};");
+        }
+    }
+    let at = format!("slot[{}u * p.count + i]", spot.vector);
+    let _ = writeln!(body, "    var v = {};", unstored(slot, &at));
+    if spot.variance {
+        let planes = albedo_planes(site);
+        let part = |k: usize| {
+            let weight = if spot.channels == 3 {
+                LUMINANCE[k]
+            } else {
+                1.0
+            };
+            let a = k.min(planes - 1);
+            let a = if spot.albedo {
+                format!("divisor(albedo[{a}u * p.count + i])")
+            } else {
+                "1.0".into()
+            };
+            format!("layer[{k}u * p.count + i] * pow2({weight:?} / {a})")
+        };
+        let parts: Vec<String> = (0..spot.channels).map(part).collect();
+        let _ = writeln!(body, "    v[{}] = {};", spot.lane, parts.join(" + "));
+    } else {
+        for k in 0..spot.channels {
+            let value = value(spot, k, albedo_planes(site));
+            let _ = writeln!(body, "    v[{}] = {value};", spot.lane + k);
+        }
+    }
+    let _ = writeln!(body, "    {at} = {};", stored(slot, "v"));
+    let names: &[&str] = if spot.albedo {
+        &["layer", "albedo", "slot"]
+    } else {
+        &["layer", "slot"]
+    };
+    let mut dispatch = each(site, names, &body);
+    dispatch
+        .source
+        .push_str("fn pow2(v: f32) -> f32 {\n    return v * v;\n}\n");
+    dispatch
+}
+
+pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
+    let (spot, slot) = (kernel.spot, site.reads[0]);
+    let at = format!("slot[{}u * p.count + i]", spot.vector);
+    let mut body = format!("    let v = {};\n", unstored(slot, &at));
+    let planes = albedo_planes(site);
+    for k in 0..site.writes[0].planes {
+        let a = |c: usize| format!("divisor(albedo[{}u * p.count + i])", c.min(planes - 1));
+        let factor = match (spot.albedo, spot.variance) {
+            (false, _) => String::new(),
+            (true, false) => format!(" * {}", a(k)),
+            (true, true) => {
+                let [r, g, b] = LUMINANCE;
+                let _ = writeln!(
+                    body,
+                    "    let y = {r:?} * {} + {g:?} * {} + {b:?} * {};",
+                    a(0),
+                    a(1),
+                    a(2)
+                );
+                " * y * y".into()
+            }
+        };
+        let _ = writeln!(
+            body,
+            "    layer[{k}u * p.count + i] = v[{}]{factor};",
+            spot.lane + k
+        );
+    }
+    let names: &[&str] = if spot.albedo {
+        &["slot", "albedo", "layer"]
+    } else {
+        &["slot", "layer"]
+    };
+    each(site, names, &body)
+}
+
+fn stored(slot: &Slot, v: &str) -> String {
+    match slot.element {
+        Element::F16x4 => format!("half4({v})"),
+        _ => v.to_owned(),
+    }
+}
+
+fn unstored(slot: &Slot, at: &str) -> String {
+    match slot.element {
+        Element::F16x4 => format!("full4({at})"),
+        _ => at.to_owned(),
+    }
+}
+
+pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
+    let names = ["in0", "in1", "in2", "in3"];
+    let end = kernel.layers.iter().map(|(first, planes)| first + planes);
+    let mut channels = vec!["0.0".to_owned(); end.max().unwrap_or(0)];
+    for (name, (first, planes)) in names.iter().zip(&kernel.layers) {
+        for k in 0..*planes {
+            channels[first + k] = format!("{name}[{k}u * p.count + i]");
+        }
+    }
+    let mut body = String::new();
+    match kernel.packing {
+        Packing::Full => {
+            for (v, lanes) in channels.chunks(4).enumerate() {
+                let mut lanes = lanes.to_vec();
+                lanes.resize(4, "0.0".into());
+                let _ = writeln!(
+                    body,
+                    "    slot[{v}u * p.count + i] = vec4({});",
+                    lanes.join(", ")
+                );
+            }
+        }
+        Packing::Packed => {
+            let lane = |k: usize| channels.get(k).cloned().unwrap_or("0.0".into());
+            let _ = writeln!(
+                body,
+                "    slot[i] = vec4(pack2x16float(vec2({}, {})), pack2x16float(vec2({}, {})), \
+                 pack2x16float(vec2({}, {})), bitcast<u32>({}));",
+                lane(0),
+                lane(1),
+                lane(2),
+                lane(4),
+                lane(5),
+                lane(6),
+                lane(3)
+            );
+        }
+    }
+    let mut all: Vec<&str> = names[..kernel.layers.len()].to_vec();
+    all.push("slot");
+    each(site, &all, &body)
+}

@@ -1,0 +1,124 @@
+//! Layers into the slots that filters work on, and back.
+//!
+//! On the CPU such a slot is planar: the layers' planes one after the other. On the GPU it is planes of four channels,
+//! which are read with one load; features may be packed further ([`Packing`]).
+
+mod cpu;
+mod emit;
+
+use super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::Result;
+
+/// Where a layer lies in a slot, and what is done to it on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// Channels of the layer.
+    pub channels: usize,
+    /// First plane on the CPU.
+    pub plane: usize,
+    /// Plane of four channels on the GPU.
+    pub vector: usize,
+    /// First of the four channels.
+    pub lane: usize,
+    /// Divided by albedo on the way in and multiplied with it on the way out.
+    pub albedo: bool,
+    /// A variance of several channels that becomes the variance of luminance on the way in; the way out gives one
+    /// channel, and albedo counts by its luminance, squared.
+    pub variance: bool,
+}
+
+/// Puts a layer into a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pack {
+    /// Where to.
+    pub spot: Spot,
+    /// Whether it is the first: the rest of the slot becomes zero. Later ones keep what is there.
+    pub first: bool,
+    /// Whether values are rounded to half precision.
+    pub half: bool,
+}
+
+/// Takes a layer out of a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unpack {
+    /// Where from.
+    pub spot: Spot,
+}
+
+/// How features are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Single precision.
+    Full,
+    /// 16 bytes per pixel, seven planes: normal and albedo as half floats, between them depth in full. What is not there
+    /// is zero.
+    Packed,
+}
+
+/// Gathers the planes of features into one slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackFeatures {
+    /// For each layer read: its first plane in the slot, and its planes.
+    pub layers: Vec<(usize, usize)>,
+    /// How they are stored.
+    pub packing: Packing,
+}
+
+impl Kernel for Pack {
+    fn name(&self) -> &'static str {
+        "pack"
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::rows(1 + usize::from(self.spot.albedo), 1, 0);
+        if self.first {
+            contract
+        } else {
+            contract.updating()
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::pack(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(emit::pack(self, site))
+    }
+}
+
+impl Kernel for Unpack {
+    fn name(&self) -> &'static str {
+        "unpack"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(1 + usize::from(self.spot.albedo), 1, 0)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::unpack(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(emit::unpack(self, site))
+    }
+}
+
+impl Kernel for PackFeatures {
+    fn name(&self) -> &'static str {
+        "pack-features"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(self.layers.len(), 1, 0)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::features(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(emit::features(self, site))
+    }
+}

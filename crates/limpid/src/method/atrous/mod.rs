@@ -1,0 +1,199 @@
+//! The edge-avoiding à-trous filter (Dammertz 2010) with the schedules of Dolp 2024.
+//!
+//! The definition is [`crate::definition::atrous`]. Around it: deferred shading (colour is divided by albedo before and
+//! multiplied after), a firefly guard, and everything that belongs to the colour (light layers, alpha, variance)
+//! filtered with the colour's weights in the same passes.
+//!
+//! Schedules: `dilated` reads taps where they are. `permuted:ORDER:BORDER` moves pixels so that taps are neighbours: ORDER
+//! `ascending` or `local`; BORDER `exact`, where taps outside weigh zero as in `dilated`, or `mirror`, which belongs to the
+//! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
+
+mod define;
+mod setup;
+mod walk;
+
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::plan::Plan;
+use crate::{Frame, Result, Shape};
+
+/// The à-trous filter in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "atrous",
+    used: Use::Denoise,
+    about: "edge-avoiding à-trous wavelets, for renders with features",
+    make: || Box::new(Atrous::default()),
+};
+
+crate::choice! {
+    /// The kernel of the filter.
+    pub enum Taps {
+        /// The B3 spline 1 4 6 4 1; of another radius, binomial coefficients.
+        B3 = "b3",
+        /// The kernel 1 2 1; of another radius, binomial coefficients.
+        Three = "3x3",
+        /// All taps alike.
+        Box = "box",
+    }
+}
+
+crate::choice! {
+    /// How the filter's data is stored between passes on a GPU.
+    pub enum Storage {
+        /// Single precision.
+        F32 = "f32",
+        /// Half precision, features packed in 16 bytes.
+        F16 = "f16",
+    }
+}
+
+crate::choice! {
+    /// What happens at the image's borders.
+    pub enum Border {
+        /// Taps outside weigh zero.
+        Zero = "zero",
+        /// Taps outside come from close to the border, by the mirrored ascending order.
+        Mirror = "mirror",
+        /// Taps outside come from close to the border, by the mirrored local order.
+        MirrorLocal = "mirror-local",
+    }
+}
+
+crate::options! {
+    /// The à-trous filter with its options.
+    pub struct Atrous {
+        /// Number of levels, 1 to 10: each doubles the reach.
+        pub levels: usize = 5,
+        /// The kernel.
+        pub kernel: Taps = Taps::B3,
+        /// Taps to each side; 2, or 1 for the kernel 3x3, when not given.
+        pub radius: Option<usize> = None,
+        /// Differences of colour above this stop the filter; halved at each level. When any sigma is given only the
+        /// given ones act.
+        pub sigma_color: Option<f32> = None,
+        /// Differences of the normal above this stop the filter; grows with the step.
+        pub sigma_normal: Option<f32> = None,
+        /// Differences of position above this stop the filter, in scene units.
+        pub sigma_position: Option<f32> = None,
+        /// Differences of albedo above this stop the filter.
+        pub sigma_albedo: Option<f32> = None,
+        /// Differences of depth above this stop the filter, in scene units; grows with the step.
+        pub sigma_depth: Option<f32> = None,
+        /// Do not divide by albedo before and multiply after.
+        pub no_demodulate: bool = false,
+        /// Do not dim pixels that are far brighter than all around them.
+        pub no_firefly_guard: bool = false,
+        /// What happens at the borders.
+        pub border: Border = Border::Zero,
+        /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in.
+        pub subsample: usize = 1,
+        /// Even out what pixels give to others, so that the image keeps its energy.
+        pub energy: bool = false,
+        /// Keep details, times a gain for each level from the finest: 1 keeps, less softens, more sharpens.
+        pub gains: Vec<f32> = Vec::new(),
+        /// Light layers to filter too, with the colour's weights; all of them when none is named.
+        pub aov: Vec<String> = Vec::new(),
+        /// Filter the variance of colour too and give it out, as one channel.
+        pub variance: bool = false,
+        /// How data is stored between passes on a GPU.
+        pub storage: Storage = Storage::F32,
+    }
+}
+
+impl Method for Atrous {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        self.estimate(frame)
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        walk::schedules(self, on)
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        walk::plan(self, shape, schedule)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        define::define(self, frame)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let base = Self {
+            levels: 3,
+            ..Self::default()
+        };
+        let all = [
+            Self {
+                levels: 4,
+                ..Self::default()
+            },
+            // The plain transform, with gains.
+            Self {
+                levels: 2,
+                gains: vec![0.5, 1.5],
+                no_demodulate: true,
+                no_firefly_guard: true,
+                sigma_color: Some(1e6),
+                ..base.clone()
+            },
+            Self {
+                kernel: Taps::Three,
+                sigma_normal: Some(0.3),
+                sigma_depth: Some(0.4),
+                sigma_albedo: Some(0.2),
+                sigma_color: Some(0.8),
+                sigma_position: Some(0.5),
+                variance: true,
+                ..base.clone()
+            },
+            Self {
+                kernel: Taps::Box,
+                radius: Some(3),
+                levels: 2,
+                sigma_depth: Some(0.5),
+                ..base.clone()
+            },
+            Self {
+                border: Border::Mirror,
+                ..base.clone()
+            },
+            Self {
+                border: Border::MirrorLocal,
+                sigma_normal: Some(0.2),
+                sigma_color: Some(0.5),
+                ..base.clone()
+            },
+            Self {
+                subsample: 2,
+                ..base.clone()
+            },
+            Self {
+                subsample: 4,
+                sigma_normal: Some(0.01),
+                levels: 2,
+                ..base.clone()
+            },
+            Self {
+                energy: true,
+                levels: 2,
+                ..base.clone()
+            },
+            Self {
+                storage: Storage::F16,
+                variance: true,
+                levels: 2,
+                ..base
+            },
+        ];
+        all.into_iter()
+            .map(|m| Box::new(m) as Box<dyn Method>)
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}

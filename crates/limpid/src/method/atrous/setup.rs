@@ -1,0 +1,377 @@
+//! Options and layers, checked and put together.
+
+use super::{Atrous, Border, Storage, Taps};
+use crate::kernel::pack::Spot;
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape, luminance};
+
+/// A layer that is filtered.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) layer: Layer,
+    pub(super) spot: Spot,
+}
+
+/// A feature that stops the filter.
+#[derive(Debug, Clone)]
+pub(super) struct Guide {
+    pub(super) kind: Kind,
+    pub(super) channels: usize,
+    pub(super) sigma: f32,
+    /// Whether σ grows with the step.
+    pub(super) widens: bool,
+}
+
+/// What a plan and the definition are made from.
+#[derive(Debug, Clone)]
+pub(super) struct Setup {
+    pub(super) taps: Vec<f32>,
+    pub(super) levels: usize,
+    pub(super) color: Option<f32>,
+    /// First level at which colour weighs.
+    pub(super) color_from: usize,
+    /// In the order normal, depth, albedo, position.
+    pub(super) guides: Vec<Guide>,
+    /// Colour first.
+    pub(super) items: Vec<Item>,
+    pub(super) colors: usize,
+    pub(super) demodulates: bool,
+    pub(super) guard: bool,
+    pub(super) half: bool,
+}
+
+/// Planes of the payload on the CPU, and planes of four channels on the GPU.
+impl Setup {
+    pub(super) fn planes(&self) -> usize {
+        let end = |i: &Item| i.spot.plane + if i.spot.variance { 1 } else { i.spot.channels };
+        self.items.iter().map(end).max().unwrap_or(0)
+    }
+
+    pub(super) fn vectors(&self) -> usize {
+        self.items
+            .iter()
+            .map(|i| i.spot.vector + 1)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The plane of the variance.
+    pub(super) fn squared(&self) -> Option<usize> {
+        let variance = self.items.iter().find(|i| i.spot.variance);
+        variance.map(|i| i.spot.plane)
+    }
+
+    /// For each guide, its first plane in the features, and its planes. Packed features have fixed places.
+    pub(super) fn feature_planes(&self) -> Vec<(usize, usize)> {
+        let mut next = 0;
+        let mut place = |g: &Guide| {
+            let first = match (self.packs(), &g.kind) {
+                (true, Kind::Normal) => 0,
+                (true, Kind::Depth) => 3,
+                (true, _) => 4,
+                (false, _) => next,
+            };
+            next = first + g.channels;
+            (first, g.channels)
+        };
+        self.guides.iter().map(&mut place).collect()
+    }
+
+    /// One over σ for each plane of the features, at a level.
+    pub(super) fn stops(&self, level: usize) -> Vec<f32> {
+        let step = (1u64 << level) as f32;
+        let planes = self.feature_planes();
+        let count = planes.iter().map(|(first, n)| first + n).max();
+        let mut stops = vec![0.0; count.unwrap_or(0)];
+        for (g, (first, n)) in self.guides.iter().zip(planes) {
+            let sigma = g.sigma * if g.widens { step } else { 1.0 };
+            stops[first..first + n].fill(1.0 / sigma);
+        }
+        stops
+    }
+
+    /// One over σ of colour at a level.
+    pub(super) fn color_stop(&self, level: usize) -> Option<f32> {
+        let acts = level >= self.color_from;
+        self.color
+            .filter(|_| acts)
+            .map(|sigma| (1u64 << level) as f32 / sigma)
+    }
+
+    /// Whether the features fit 16 bytes.
+    pub(super) fn packs(&self) -> bool {
+        self.half && self.guides.iter().all(|g| g.kind != Kind::Position)
+    }
+}
+
+/// σ of colour when nothing is known of the image.
+const COLOR: f32 = 1.0;
+
+impl Atrous {
+    fn sigmas(&self) -> [(Kind, Option<f32>); 4] {
+        [
+            (Kind::Normal, self.sigma_normal),
+            (Kind::Depth, self.sigma_depth),
+            (Kind::Albedo, self.sigma_albedo),
+            (Kind::Position, self.sigma_position),
+        ]
+    }
+
+    /// Whether no σ is given.
+    fn automatic(&self) -> bool {
+        self.sigma_color.is_none() && self.sigmas().iter().all(|(_, s)| s.is_none())
+    }
+
+    /// The kernel along one axis, adding up to 1.
+    pub(super) fn taps(&self) -> Result<Vec<f32>> {
+        let radius = self.radius.unwrap_or(match self.kernel {
+            Taps::Three => 1,
+            Taps::B3 | Taps::Box => 2,
+        });
+        if radius > 16 {
+            return Err(Error::input(format!(
+                "--radius {radius}: expected at most 16"
+            )));
+        }
+        let count = 2 * radius + 1;
+        Ok(match self.kernel {
+            Taps::Box => vec![1.0 / count as f32; count],
+            Taps::B3 | Taps::Three => {
+                let mut row = vec![1.0f64];
+                for _ in 0..2 * radius {
+                    row.push(0.0);
+                    for i in (1..row.len()).rev() {
+                        row[i] += row[i - 1];
+                    }
+                }
+                let sum: f64 = row.iter().sum();
+                row.into_iter().map(|v| (v / sum) as f32).collect()
+            }
+        })
+    }
+
+    /// Checks the options against the layers.
+    pub(super) fn setup(&self, shape: &Shape) -> Result<Setup> {
+        if !(1..=10).contains(&self.levels) {
+            return Err(Error::input(format!(
+                "--levels {}: expected 1 … 10",
+                self.levels
+            )));
+        }
+        if ![1, 2, 4].contains(&self.subsample) {
+            return Err(Error::input(format!(
+                "--subsample {}: expected 1, 2 or 4",
+                self.subsample
+            )));
+        }
+        if self.gains.len() > self.levels {
+            return Err(Error::input(format!(
+                "--gains has {} values for {} levels",
+                self.gains.len(),
+                self.levels
+            )));
+        }
+        if self.border != Border::Zero && (self.energy || !self.gains.is_empty()) {
+            return Err(Error::input(
+                "--border: only zero goes with --energy and --gains",
+            ));
+        }
+        let all = self
+            .sigmas()
+            .into_iter()
+            .chain([(Kind::Color, self.sigma_color)]);
+        for (kind, sigma) in all {
+            if sigma.is_some_and(|s| s <= 0.0) {
+                return Err(Error::input(format!(
+                    "--sigma-{} {}: expected a number above 0",
+                    Layer::from(kind),
+                    sigma.unwrap_or_default()
+                )));
+            }
+        }
+        let colors = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let demodulates = !self.no_demodulate && shape.has(Kind::Albedo);
+        Ok(Setup {
+            taps: self.taps()?,
+            levels: self.levels,
+            color: if self.automatic() {
+                Some(COLOR)
+            } else {
+                self.sigma_color
+            },
+            color_from: self.subsample.ilog2() as usize,
+            guides: self.guides(shape)?,
+            items: self.items(shape, colors, demodulates)?,
+            colors,
+            demodulates,
+            guard: !self.no_firefly_guard,
+            half: self.storage == Storage::F16,
+        })
+    }
+
+    fn guides(&self, shape: &Shape) -> Result<Vec<Guide>> {
+        let mut guides = Vec::new();
+        for (kind, sigma) in self.sigmas() {
+            let given = match sigma {
+                Some(sigma) => {
+                    if !shape.has(kind.clone()) {
+                        let name = Layer::from(kind);
+                        return Err(Error::input(format!(
+                            "--sigma-{name}: the frame has no layer {name}"
+                        )));
+                    }
+                    sigma
+                }
+                None if self.automatic() && shape.has(kind.clone()) => match kind {
+                    Kind::Normal => NORMAL,
+                    Kind::Albedo => ALBEDO,
+                    // Without a look at the frame its scale is not known.
+                    _ => continue,
+                },
+                None => continue,
+            };
+            guides.push(Guide {
+                channels: kind.channels()[0],
+                widens: matches!(kind, Kind::Normal | Kind::Depth),
+                sigma: given,
+                kind,
+            });
+        }
+        Ok(guides)
+    }
+
+    /// The layers to filter, and where they lie.
+    fn items(&self, shape: &Shape, colors: usize, albedo: bool) -> Result<Vec<Item>> {
+        let mut items = vec![Item {
+            layer: Layer::COLOR,
+            spot: Spot {
+                channels: colors,
+                plane: 0,
+                vector: 0,
+                lane: 0,
+                albedo,
+                variance: false,
+            },
+        }];
+        let (mut plane, mut vector) = (colors, 1);
+        let variance = Layer::new(Kind::Color, Part::Variance);
+        if self.variance {
+            let channels = shape
+                .channels(&variance)
+                .ok_or_else(|| Error::input("--variance: the frame has no layer color.variance"))?;
+            items.push(Item {
+                layer: variance,
+                spot: Spot {
+                    channels,
+                    plane,
+                    vector: 0,
+                    lane: 3,
+                    albedo,
+                    variance: true,
+                },
+            });
+            plane += 1;
+        }
+        if shape.has(Kind::Alpha) {
+            let own = self.variance;
+            items.push(Item {
+                layer: Kind::Alpha.into(),
+                spot: Spot {
+                    channels: 1,
+                    plane,
+                    vector: if own { vector } else { 0 },
+                    lane: if own { 0 } else { 3 },
+                    albedo: false,
+                    variance: false,
+                },
+            });
+            plane += 1;
+            vector += usize::from(own);
+        }
+        for (layer, channels) in self.lights(shape)? {
+            items.push(Item {
+                layer,
+                spot: Spot {
+                    channels,
+                    plane,
+                    vector,
+                    lane: 0,
+                    albedo,
+                    variance: false,
+                },
+            });
+            plane += channels;
+            vector += 1;
+        }
+        Ok(items)
+    }
+
+    fn lights(&self, shape: &Shape) -> Result<Vec<(Layer, usize)>> {
+        let all: Vec<(Layer, usize)> = shape
+            .layers
+            .iter()
+            .filter(|(l, _)| l.part == Part::Mean && matches!(l.kind, Kind::Light(_)))
+            .map(|(l, c)| (l.clone(), *c))
+            .collect();
+        let names: Vec<String> = all.iter().map(|(l, _)| l.to_string()).collect();
+        let plain = |n: &str| n.strip_prefix("light:").unwrap_or(n).to_owned();
+        for wanted in &self.aov {
+            if !names.iter().any(|n| plain(n) == plain(wanted)) {
+                return Err(Error::unknown(
+                    "light layer",
+                    wanted,
+                    names.iter().map(String::as_str),
+                ));
+            }
+        }
+        let named = |l: &Layer| {
+            let name = plain(&l.to_string());
+            self.aov.is_empty() || self.aov.iter().any(|n| plain(n) == name)
+        };
+        Ok(all.into_iter().filter(|(l, _)| named(l)).collect())
+    }
+
+    /// Finds the σ that are not given, when none is.
+    pub(super) fn estimate(&mut self, frame: &Frame) -> Result<()> {
+        if !self.automatic() {
+            return Ok(());
+        }
+        let color = frame.color()?;
+        let albedo = frame.get(Kind::Albedo).filter(|_| !self.no_demodulate);
+        let light = match albedo {
+            Some(albedo) => crate::definition::atrous::modulate(color, albedo, true),
+            None => color.clone(),
+        };
+        let mut values: Vec<f32> = (0..light.size().pixels())
+            .map(|i| {
+                let at = |k: usize| light.plane(k.min(light.channels() - 1))[i];
+                luminance([at(0), at(1), at(2)])
+            })
+            .collect();
+        let at = values.len() * 9 / 10;
+        let (_, bright, _) = values.select_nth_unstable_by(at, f32::total_cmp);
+        self.sigma_color = Some((BRIGHT * *bright).max(1e-4));
+        self.sigma_normal = frame.get(Kind::Normal).map(|_| NORMAL);
+        self.sigma_albedo = frame.get(Kind::Albedo).map(|_| ALBEDO);
+        self.sigma_position = frame.get(Kind::Position).map(|position| {
+            let mut extent = 0.0f32;
+            for plane in position.planes() {
+                let low = plane.iter().copied().fold(f32::INFINITY, f32::min);
+                let high = plane.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                extent = extent.max(high - low);
+            }
+            (POSITION * extent).max(1e-6)
+        });
+        Ok(())
+    }
+}
+
+/// σ of colour, times what nine pixels in ten stay below.
+const BRIGHT: f32 = 2.0;
+/// σ of the normal.
+const NORMAL: f32 = 0.3;
+/// σ of albedo.
+const ALBEDO: f32 = 0.2;
+/// σ of position, times the extent of the scene.
+const POSITION: f32 = 0.1;

@@ -1,0 +1,302 @@
+//! Schedules and their plans.
+
+use super::setup::Setup;
+use super::{Atrous, Border};
+use crate::kernel::atrous::{Atrous as Level, Mode, Shape as Tile, Stops, Walk};
+use crate::kernel::details::Details;
+use crate::kernel::guard::{Guard, Powers};
+use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
+use crate::method::{Backend, Schedule};
+use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
+use crate::{Error, Kind, Result, Shape};
+
+/// The schedules for a back end, the best first.
+pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
+    let plain = method.border == Border::Zero;
+    let stays = method.energy || !method.gains.is_empty();
+    let mut names: Vec<String> = Vec::new();
+    let orders: &[&str] = match method.border {
+        Border::Zero => &["ascending:exact", "local:exact"],
+        Border::Mirror => &["ascending:mirror"],
+        Border::MirrorLocal => &["local:mirror"],
+    };
+    match on {
+        Backend::Cpu => {
+            if plain {
+                names.push("dilated".into());
+            }
+            if !stays {
+                names.extend(orders.iter().map(|o| format!("permuted:{o}")));
+            }
+        }
+        Backend::Gpu => {
+            if !stays {
+                for order in orders {
+                    names.push(format!("permuted:{order}:tile"));
+                    names.push(format!("permuted:{order}:global"));
+                }
+            }
+            if plain {
+                names.push("dilated".into());
+            }
+        }
+    }
+    names
+        .into_iter()
+        .map(|n| Schedule::from(n).on(on))
+        .collect()
+}
+
+/// What a schedule's words say.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    /// The order of pixels; rows if none.
+    phases: Option<Phases>,
+    /// Whether taps are read from a tile.
+    tile: bool,
+    on: Backend,
+}
+
+impl Way {
+    fn parse(schedule: &Schedule) -> Self {
+        let words: Vec<&str> = schedule.words().collect();
+        let tile = words.contains(&"tile");
+        let phases = words.contains(&"permuted").then(|| Phases {
+            level: 0,
+            order: if words.contains(&"local") {
+                Order::Local
+            } else {
+                Order::Ascending
+            },
+            mirror: words.contains(&"mirror"),
+        });
+        let gpu = tile || words.contains(&"global");
+        let on = schedule
+            .backend()
+            .unwrap_or(if gpu { Backend::Gpu } else { Backend::Cpu });
+        Self { phases, tile, on }
+    }
+}
+
+/// Makes slots of a plan by back end.
+struct Slots<'a> {
+    setup: &'a Setup,
+    way: Way,
+    plan: Plan,
+}
+
+impl Slots<'_> {
+    fn payload(&mut self, name: String, layout: Layout) -> SlotId {
+        let (planes, element) = match self.way.on {
+            Backend::Cpu => (self.setup.planes(), Element::F32),
+            Backend::Gpu if self.setup.half => (self.setup.vectors(), Element::F16x4),
+            Backend::Gpu => (self.setup.vectors(), Element::F32x4),
+        };
+        let slot = Slot::new(name, Role::Transient, self.plan.size, planes);
+        self.plan.slot(slot.element(element).layout(layout))
+    }
+
+    fn features(&mut self, name: String, layout: Layout) -> SlotId {
+        let dims = self.setup.stops(0).len();
+        let (planes, element) = match self.way.on {
+            Backend::Cpu => (dims, Element::F32),
+            Backend::Gpu if self.setup.packs() => (1, Element::U32x4),
+            Backend::Gpu => (dims.div_ceil(4), Element::F32x4),
+        };
+        let slot = Slot::new(name, Role::Transient, self.plan.size, planes);
+        self.plan.slot(slot.element(element).layout(layout))
+    }
+}
+
+pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+    let setup = method.setup(shape)?;
+    let way = Way::parse(schedule);
+    if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
+        return Err(Error::input(format!(
+            "schedule {schedule} does not go with this --border: exact with zero, mirror with mirror"
+        )));
+    }
+    let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
+    if way.phases.is_some_and(|p| p.mirror) {
+        // Mirrored orders depend on where the splits fall.
+        plan.align = 1 << setup.levels;
+    }
+    let mut slots = Slots {
+        setup: &setup,
+        way,
+        plan,
+    };
+    let albedo = setup.demodulates.then(|| slots.plan.input(Kind::Albedo, 3));
+    let mut payload = pack(&mut slots, shape, albedo);
+    let features = features(&mut slots, albedo);
+    if setup.guard {
+        let guarded = slots.payload("guarded".into(), Layout::Rows);
+        let kernel = guard(&setup);
+        slots.plan.pass(kernel, [payload], [guarded]);
+        payload = guarded;
+    }
+    let result = levels(method, &mut slots, payload, features);
+    for item in &setup.items {
+        let channels = if item.spot.variance {
+            1
+        } else {
+            item.spot.channels
+        };
+        let output = slots.plan.output(item.layer.clone(), channels);
+        let reads: Vec<SlotId> = [Some(result), albedo.filter(|_| item.spot.albedo)]
+            .into_iter()
+            .flatten()
+            .collect();
+        slots.plan.pass(Unpack { spot: item.spot }, reads, [output]);
+    }
+    Ok(slots.plan)
+}
+
+fn pack(slots: &mut Slots<'_>, shape: &Shape, albedo: Option<SlotId>) -> SlotId {
+    let setup = slots.setup;
+    let payload = slots.payload("payload".into(), Layout::Rows);
+    for (i, item) in setup.items.iter().enumerate() {
+        let channels = shape.channels(&item.layer).unwrap_or(item.spot.channels);
+        let layer = slots.plan.input(item.layer.clone(), channels);
+        let reads: Vec<SlotId> = [Some(layer), albedo.filter(|_| item.spot.albedo)]
+            .into_iter()
+            .flatten()
+            .collect();
+        let kernel = Pack {
+            spot: item.spot,
+            first: i == 0,
+            half: setup.half,
+        };
+        slots.plan.pass(kernel, reads, [payload]);
+    }
+    payload
+}
+
+fn features(slots: &mut Slots<'_>, albedo: Option<SlotId>) -> Option<SlotId> {
+    let setup = slots.setup;
+    if setup.guides.is_empty() {
+        return None;
+    }
+    let mut reads = Vec::new();
+    for g in &setup.guides {
+        let input = albedo.filter(|_| g.kind == Kind::Albedo);
+        reads.push(input.unwrap_or_else(|| slots.plan.input(g.kind.clone(), g.channels)));
+    }
+    let features = slots.features("features".into(), Layout::Rows);
+    let kernel = PackFeatures {
+        layers: setup.feature_planes(),
+        packing: if setup.packs() {
+            Packing::Packed
+        } else {
+            Packing::Full
+        },
+    };
+    slots.plan.pass(kernel, reads, [features]);
+    Some(features)
+}
+
+fn guard(setup: &Setup) -> Guard {
+    let mut powers = Powers {
+        planes: vec![0; setup.planes()],
+        vectors: vec![[0; 4]; setup.vectors()],
+    };
+    for item in setup.items.iter().filter(|i| i.layer.kind != Kind::Alpha) {
+        let (count, power) = if item.spot.variance {
+            (1, 2)
+        } else {
+            (item.spot.channels, 1)
+        };
+        for k in 0..count {
+            powers.planes[item.spot.plane + k] = power;
+            powers.vectors[item.spot.vector][item.spot.lane + k] = power;
+        }
+    }
+    Guard {
+        colors: setup.colors,
+        powers,
+        half: setup.half,
+    }
+}
+
+/// The levels one after the other; gives the slot with the result.
+fn levels(
+    method: &Atrous,
+    slots: &mut Slots<'_>,
+    payload: SlotId,
+    features: Option<SlotId>,
+) -> SlotId {
+    let setup = slots.setup;
+    let (mut payload, mut features) = (payload, features);
+    let mut sum = None;
+    for level in 0..setup.levels {
+        let last = level + 1 == setup.levels;
+        let grid = if level == 0 { method.subsample } else { 1 };
+        let from = slots.way.phases.map(|p| Phases {
+            level: level as u32,
+            ..p
+        });
+        let to = from.filter(|_| !last).map(Phases::split);
+        let mut kernel = Level {
+            level: level as u32,
+            taps: setup.taps.clone(),
+            stops: Stops {
+                color: setup.color_stop(level),
+                features: setup.stops(level),
+            },
+            planes: setup.planes(),
+            colors: setup.colors,
+            squared: setup.squared(),
+            grid,
+            mode: Mode::Mean,
+            half: setup.half,
+            walk: match from {
+                None => Walk::Dilated,
+                Some(from) => Walk::Permuted {
+                    from,
+                    to,
+                    // A tile marks pixels that do not count, and unsampled ones must still be filled.
+                    tile: (slots.way.tile && grid == 1).then_some(Tile::new(16, 16, 2)),
+                },
+            },
+        };
+        let mut reads: Vec<SlotId> = [Some(payload), features].into_iter().flatten().collect();
+        if method.energy {
+            let shares = slots.plan.transient(format!("shares {level}"), 1);
+            kernel.mode = Mode::Shares;
+            slots.plan.pass(kernel.clone(), reads.clone(), [shares]);
+            kernel.mode = Mode::Shared;
+            reads.push(shares);
+        }
+        let layout = to.map_or(Layout::Rows, Layout::Phases);
+        let next = slots.payload(format!("level {}", level + 1), layout);
+        let mut writes = vec![next];
+        if to.is_some() && features.is_some() {
+            let moved = slots.features(format!("features {}", level + 1), layout);
+            writes.push(moved);
+            features = Some(moved);
+        }
+        slots.plan.pass(kernel, reads, writes);
+        if !method.gains.is_empty() {
+            let first = sum.is_none();
+            let into = *sum.get_or_insert_with(|| full(slots));
+            let kernel = Details {
+                gain: method.gains.get(level).copied().unwrap_or(0.0),
+                first,
+                last,
+            };
+            slots.plan.pass(kernel, [payload, next], [into]);
+        }
+        payload = next;
+    }
+    sum.unwrap_or(payload)
+}
+
+/// A slot like the payload in single precision.
+fn full(slots: &mut Slots<'_>) -> SlotId {
+    let (planes, element) = match slots.way.on {
+        Backend::Cpu => (slots.setup.planes(), Element::F32),
+        Backend::Gpu => (slots.setup.vectors(), Element::F32x4),
+    };
+    let slot = Slot::new("details", Role::Transient, slots.plan.size, planes);
+    slots.plan.slot(slot.element(element))
+}
