@@ -1,6 +1,6 @@
 //! The WGSL text of the filter.
 
-use super::{Atrous, Mode, Shape, Walk};
+use super::{Atrous, Mode, Shape, Source, Walk};
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::params;
 use crate::plan::{Element, Order};
@@ -54,19 +54,11 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let size = payload.size;
     let tile = match kernel.walk {
         Walk::Permuted {
-            tile: Some(shape), ..
-        } => Some(shape),
+            taps: Source::Tile(shape),
+            ..
+        } => Some(tile(&text, shape, site)?),
         _ => None,
     };
-    if let Some(shape) = tile
-        && !shape.fits(&site.target, kernel.radius() as u32, text.bytes_per_pixel())
-    {
-        return Err(Error::unsupported(format!(
-            "a tile of {shape} with radius {} does not fit the workgroup memory of {} bytes",
-            kernel.radius(),
-            site.target.workgroup_bytes
-        )));
-    }
     let shape = tile.unwrap_or(PLAIN);
     let (groups, tiles) = grid(kernel, size, shape);
     let params = params(kernel, size, tiles);
@@ -76,6 +68,21 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         None => source.push_str(include_str!("global.wgsl")),
     }
     Ok(Dispatch::compute(source, &params, groups))
+}
+
+/// The tile to use on a device.
+fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape> {
+    let (radius, bytes) = (text.kernel.radius() as u32, text.bytes_per_pixel());
+    wanted
+        .filter(|shape| shape.fits(&site.target, radius, bytes))
+        .or_else(|| Shape::best(&site.target, radius, bytes))
+        .ok_or_else(|| {
+            Error::unsupported(format!(
+                "a tile with radius {radius} and {bytes} bytes per pixel does not fit the workgroup memory of {} bytes; \
+                 use a schedule with global",
+                site.target.workgroup_bytes
+            ))
+        })
 }
 
 /// Workgroups, and tiles of the largest sub-image.
@@ -139,13 +146,13 @@ impl Text<'_> {
         };
         let dilated = kernel.walk == Walk::Dilated;
         let mut s = String::from(Params::WGSL);
-        let step = if dilated { "(1i << p.level)" } else { "1i" };
+        let spacing = if dilated { "1i << p.level" } else { "1i" };
         // In rows there is one sub-image, the image, and pixels stay where they are.
         let _ = writeln!(
             s,
             "const R: i32 = {};\nconst GRID: i32 = {};\nconst WIDTH: u32 = {};\nconst HEIGHT: u32 = {};\n\
              const LOCAL: bool = {local};\nconst MIRROR: bool = {mirror};\nconst RESTORE: bool = {restore};\n\
-             const STAYS: bool = {dilated};",
+             const STAYS: bool = {dilated};\nfn spacing() -> i32 {{\n    return {spacing};\n}}",
             kernel.radius(),
             kernel.grid,
             shape.width,
@@ -157,7 +164,7 @@ impl Text<'_> {
         self.sums(&mut s);
         s.push_str(include_str!("phases.wgsl"));
         s.push_str(include_str!("site.wgsl"));
-        s.replace("STEP", step)
+        s
     }
 
     fn bindings(&self, s: &mut String) {

@@ -12,12 +12,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var sums: Sums;
     var near: Sums;
     for (var j = -R; j <= R; j++) {
-        let y = i32(at.y) + j * STEP;
+        let y = i32(at.y) + j * spacing();
         if y < 0 || y >= i32(part.len.y) || y % GRID != 0 {
             continue;
         }
         for (var i = -R; i <= R; i++) {
-            let x = i32(at.x) + i * STEP;
+            let x = i32(at.x) + i * spacing();
             if x < 0 || x >= i32(part.len.x) || x % GRID != 0 {
                 continue;
             }

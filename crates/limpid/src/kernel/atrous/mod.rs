@@ -41,6 +41,15 @@ pub enum Mode {
     Shared,
 }
 
+/// Where taps are read on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// In global memory.
+    Global,
+    /// In a tile in workgroup memory: of this shape if it fits the device, else of the best that does.
+    Tile(Option<Shape>),
+}
+
 /// Where taps lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Walk {
@@ -52,8 +61,8 @@ pub enum Walk {
         from: Phases,
         /// The order that is written; rows if none.
         to: Option<Phases>,
-        /// On a GPU: the tile in workgroup memory; none reads taps from global memory.
-        tile: Option<Shape>,
+        /// On a GPU: where taps are read.
+        taps: Source,
     },
 }
 

@@ -35,6 +35,12 @@ impl Shape {
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
+    /// The best shape that fits a device.
+    pub fn best(target: &Target, radius: u32, bytes_per_pixel: u32) -> Option<Self> {
+        let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
+        PREFERRED.into_iter().find(fits)
+    }
+
     /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
     pub fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
         let (d, n) = bank_pattern(self.width + 2 * radius, element_bytes);
@@ -43,6 +49,30 @@ impl Shape {
             (d, n)
         } else {
             (self.width, 1)
+        }
+    }
+}
+
+/// Shapes, the fastest first.
+const PREFERRED: [Shape; 5] = [
+    Shape::new(32, 16, 2),
+    Shape::new(16, 16, 2),
+    Shape::new(16, 8, 1),
+    Shape::new(8, 8, 1),
+    Shape::new(8, 4, 1),
+];
+
+impl std::str::FromStr for Shape {
+    type Err = ();
+
+    /// Parses `32x16x2`.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
+        match numbers[..] {
+            [width, height, rows] if rows > 0 && height % rows == 0 => {
+                Ok(Self::new(width, height, rows))
+            }
+            _ => Err(()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::setup::Setup;
 use super::{Atrous, Border};
-use crate::kernel::atrous::{Atrous as Level, Mode, Shape as Tile, Stops, Walk};
+use crate::kernel::atrous::{Atrous as Level, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
@@ -33,6 +33,13 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if !stays {
                 for order in orders {
                     names.push(format!("permuted:{order}:tile"));
+                    if *order == "ascending:exact" {
+                        for shape in [
+                            "16x16x1", "16x16x2", "16x16x4", "32x8x1", "32x16x4", "32x32x4",
+                        ] {
+                            names.push(format!("permuted:{order}:tile:{shape}"));
+                        }
+                    }
                     names.push(format!("permuted:{order}:global"));
                 }
             }
@@ -52,14 +59,15 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
 struct Way {
     /// The order of pixels; rows if none.
     phases: Option<Phases>,
-    /// Whether taps are read from a tile.
-    tile: bool,
+    /// Where taps are read on a GPU.
+    taps: Source,
     on: Backend,
 }
 
 impl Way {
     fn parse(schedule: &Schedule) -> Self {
         let words: Vec<&str> = schedule.words().collect();
+        let shape = words.last().and_then(|w| w.parse::<Tile>().ok());
         let tile = words.contains(&"tile");
         let phases = words.contains(&"permuted").then(|| Phases {
             level: 0,
@@ -74,7 +82,12 @@ impl Way {
         let on = schedule
             .backend()
             .unwrap_or(if gpu { Backend::Gpu } else { Backend::Cpu });
-        Self { phases, tile, on }
+        let taps = if tile {
+            Source::Tile(shape)
+        } else {
+            Source::Global
+        };
+        Self { phases, taps, on }
     }
 }
 
@@ -255,7 +268,11 @@ fn levels(
                     from,
                     to,
                     // A tile marks pixels that do not count, and unsampled ones must still be filled.
-                    tile: (slots.way.tile && grid == 1).then_some(Tile::new(16, 16, 2)),
+                    taps: if grid == 1 {
+                        slots.way.taps
+                    } else {
+                        Source::Global
+                    },
                 },
             },
         };
