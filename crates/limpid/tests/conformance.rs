@@ -43,8 +43,15 @@ macro_rules! conformance {
 
 conformance! {
     atrous = "atrous",
+    bilateral = "bilateral",
+    cdf22 = "cdf22",
+    eaw = "eaw",
+    eaw_cdf22 = "eaw-cdf22",
+    eaw_redblack = "eaw-redblack",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
+    multilateral = "multilateral",
+    redblack = "redblack",
     tent = "filter:tent",
     tent2 = "filter:tent2",
     variance = "filter:variance",

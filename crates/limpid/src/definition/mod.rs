@@ -3,5 +3,7 @@
 pub mod atrous;
 pub mod ddid;
 pub mod dwt;
+pub mod eaw;
+pub mod lifted;
 pub mod noise;
 pub mod window;

@@ -13,7 +13,9 @@ pub mod details;
 pub mod fast_exp;
 pub mod guard;
 pub mod half;
+pub mod lift;
 pub mod pack;
+pub mod shrink;
 pub mod texture;
 pub mod window;
 

@@ -8,10 +8,13 @@ mod knob;
 mod schedule;
 
 pub mod atrous;
+pub mod eaw;
+pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
+pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use schedule::Schedule;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
@@ -118,6 +121,13 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 /// All methods.
 pub const METHODS: &[Entry] = &[
     atrous::ENTRY,
+    eaw::ENTRY,
+    versus::ENTRIES[0],
+    versus::ENTRIES[1],
+    versus::ENTRIES[2],
+    versus::ENTRIES[3],
+    versus::ENTRIES[4],
+    versus::ENTRIES[5],
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],
