@@ -42,13 +42,16 @@ macro_rules! conformance {
 }
 
 conformance! {
-    dwt = "filter:dwt",
-    idwt = "filter:idwt",
-    shrink = "shrink",
     atrous = "atrous",
+    bilateral = "bilateral",
+    cdf22 = "cdf22",
+    eaw = "eaw",
+    eaw_cdf22 = "eaw-cdf22",
+    eaw_redblack = "eaw-redblack",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
-    taa = "taa",
+    multilateral = "multilateral",
+    redblack = "redblack",
     tent = "filter:tent",
     tent2 = "filter:tent2",
     variance = "filter:variance",

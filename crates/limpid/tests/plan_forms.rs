@@ -7,7 +7,7 @@ use limpid::exec::Watch;
 use limpid::exec::cpu::CpuRunner;
 use limpid::exec::gpu::GpuRunner;
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use limpid::plan::{Element, Home, Layout, Plan, Role, Slot, Step, Until};
+use limpid::plan::{Element, Home, Layout, Order, Phases, Plan, Role, Slot, Step, Until};
 use limpid::{Device, Frame, Image, Layer, Result, Size, params};
 
 params! {
@@ -150,7 +150,11 @@ fn layouts_change_from_pass_to_pass() {
     let mut from = plan.input(Layer::COLOR, 1);
     let output = plan.output(Layer::COLOR, 1);
     for level in 0..3u32 {
-        let layout = Layout::Phases { level: level + 1 };
+        let layout = Layout::Phases(Phases {
+            level: level + 1,
+            order: Order::Ascending,
+            mirror: false,
+        });
         let slot = Slot::new(format!("level {level}"), Role::Transient, size, 1).layout(layout);
         let to = if level == 2 { output } else { plan.slot(slot) };
         plan.pass(

@@ -76,7 +76,7 @@ pub fn synthesis(levels: &[Image], gains: &[f32]) -> Image {
 }
 
 /// One level.
-fn level(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Image {
+pub fn level(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Image {
     let mut out = c.clone();
     let grid = if i == 0 { filter.grid } else { 1 };
     let shares = filter.energy.then(|| shares(c, colors, filter, i));

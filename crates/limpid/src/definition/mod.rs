@@ -3,7 +3,8 @@
 pub mod atrous;
 pub mod ddid;
 pub mod dwt;
-pub mod nlm;
+pub mod eaw;
+pub mod lifted;
 pub mod noise;
 pub mod shrink;
 pub mod taa;

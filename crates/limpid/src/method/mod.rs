@@ -10,13 +10,13 @@ mod schedule;
 mod shrink;
 
 pub mod atrous;
-pub mod nlm;
-pub mod taa;
+pub mod eaw;
+pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
-pub use dwt::{Dwt, Idwt, Scale};
+pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
 pub use schedule::Schedule;
@@ -125,10 +125,14 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 
 /// All methods.
 pub const METHODS: &[Entry] = &[
-    dwt::ENTRIES[0],
-    dwt::ENTRIES[1],
-    shrink::ENTRY,
     atrous::ENTRY,
+    eaw::ENTRY,
+    versus::ENTRIES[0],
+    versus::ENTRIES[1],
+    versus::ENTRIES[2],
+    versus::ENTRIES[3],
+    versus::ENTRIES[4],
+    versus::ENTRIES[5],
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],

@@ -6,7 +6,7 @@
 mod cpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use crate::plan::Element;
+use crate::plan::{Element, Slot};
 use crate::{LUMINANCE, Result, Size, params};
 use std::fmt::Write;
 
@@ -52,6 +52,47 @@ impl Guard {
     }
 }
 
+fn dispatch(slot: &Slot, source: String) -> Dispatch {
+    let params = Params {
+        width: slot.size.width as u32,
+        height: slot.size.height as u32,
+    };
+    Dispatch::compute(source, &params, tiles(slot.size, 32, 8))
+}
+
+impl Guard {
+    /// The shader for a planar slot.
+    fn planar(&self, slot: &Slot) -> Dispatch {
+        let mut s = String::from(Params::WGSL);
+        let light: Vec<String> = (0..self.colors)
+            .map(|k| {
+                let weight = self.weights()[k];
+                format!("{weight:?} * src[{k}u * p.width * p.height + i]")
+            })
+            .collect();
+        let _ = writeln!(
+            s,
+            "@group(0) @binding(1) var<storage, read> src: array<f32>;
+@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
+const R: i32 = {RADIUS};
+const DEVIATIONS: f32 = {DEVIATIONS:?};
+fn light(i: u32) -> f32 {{
+    return {};
+}}",
+            light.join(" + ")
+        );
+        s.push_str(include_str!("gpu.wgsl"));
+        s.push_str("fn scale_all(i: u32, f: f32) {\n");
+        for (plane, power) in self.powers.planes.iter().enumerate() {
+            let factor = ["1.0", "f", "f * f"][usize::from(*power.min(&2))];
+            let at = format!("{plane}u * p.width * p.height + i");
+            let _ = writeln!(s, "    dst[{at}] = src[{at}] * {factor};");
+        }
+        s.push_str("}\n");
+        dispatch(slot, s)
+    }
+}
+
 impl Kernel for Guard {
     fn name(&self) -> &'static str {
         "guard"
@@ -67,6 +108,9 @@ impl Kernel for Guard {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let slot = site.reads[0];
+        if slot.element == Element::F32 {
+            return Ok(self.planar(slot));
+        }
         let half = slot.element == Element::F16x4;
         let mut s = String::from(Params::WGSL);
         let kind = slot.element.wgsl();
@@ -107,11 +151,7 @@ fn light(i: u32) -> f32 {{
             );
         }
         s.push_str("}\n");
-        let params = Params {
-            width: slot.size.width as u32,
-            height: slot.size.height as u32,
-        };
-        Ok(Dispatch::compute(s, &params, tiles(slot.size, 32, 8)))
+        Ok(dispatch(slot, s))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -71,8 +71,55 @@ fn albedo_planes(site: &Site<'_>) -> usize {
     site.reads.get(1).map_or(1, |s| s.planes)
 }
 
+/// Into a planar slot: for filters that work on planes.
+fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
+    let spot = kernel.spot;
+    let mut body = String::new();
+    for k in 0..spot.channels {
+        let value = value(spot, k, albedo_planes(site));
+        let _ = writeln!(
+            body,
+            "    slot[{}u * p.count + i] = {value};",
+            spot.plane + k
+        );
+    }
+    each(site, names(spot, true), &body)
+}
+
+fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
+    let spot = kernel.spot;
+    let mut body = String::new();
+    for k in 0..spot.channels {
+        let a = k.min(albedo_planes(site) - 1);
+        let factor = if spot.albedo {
+            format!(" * divisor(albedo[{a}u * p.count + i])")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            body,
+            "    layer[{k}u * p.count + i] = slot[{}u * p.count + i]{factor};",
+            spot.plane + k
+        );
+    }
+    each(site, names(spot, false), &body)
+}
+
+/// Names of the bindings.
+fn names(spot: Spot, packs: bool) -> &'static [&'static str] {
+    match (spot.albedo, packs) {
+        (true, true) => &["layer", "albedo", "slot"],
+        (false, true) => &["layer", "slot"],
+        (true, false) => &["slot", "albedo", "layer"],
+        (false, false) => &["slot", "layer"],
+    }
+}
+
 pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
     let (spot, slot) = (kernel.spot, site.writes[0]);
+    if slot.element == Element::F32 {
+        return pack_plane(kernel, site);
+    }
     let half = slot.element == Element::F16x4;
     let mut body = String::new();
     if kernel.first {
@@ -108,12 +155,7 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
         }
     }
     let _ = writeln!(body, "    {at} = {};", stored(slot, "v"));
-    let names: &[&str] = if spot.albedo {
-        &["layer", "albedo", "slot"]
-    } else {
-        &["layer", "slot"]
-    };
-    let mut dispatch = each(site, names, &body);
+    let mut dispatch = each(site, names(spot, true), &body);
     dispatch
         .source
         .push_str("fn pow2(v: f32) -> f32 {\n    return v * v;\n}\n");
@@ -122,6 +164,9 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
 
 pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     let (spot, slot) = (kernel.spot, site.reads[0]);
+    if slot.element == Element::F32 {
+        return unpack_plane(kernel, site);
+    }
     let at = format!("slot[{}u * p.count + i]", spot.vector);
     let mut body = format!("    let v = {};\n", unstored(slot, &at));
     let planes = albedo_planes(site);
@@ -148,12 +193,7 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
             spot.lane + k
         );
     }
-    let names: &[&str] = if spot.albedo {
-        &["slot", "albedo", "layer"]
-    } else {
-        &["slot", "layer"]
-    };
-    each(site, names, &body)
+    each(site, names(spot, false), &body)
 }
 
 fn stored(slot: &Slot, v: &str) -> String {
@@ -181,6 +221,11 @@ pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
     }
     let mut body = String::new();
     match kernel.packing {
+        Packing::Full if site.writes[0].element == Element::F32 => {
+            for (plane, channel) in channels.iter().enumerate() {
+                let _ = writeln!(body, "    slot[{plane}u * p.count + i] = {channel};");
+            }
+        }
         Packing::Full => {
             for (v, lanes) in channels.chunks(4).enumerate() {
                 let mut lanes = lanes.to_vec();

@@ -1,12 +1,12 @@
 //! The definition, applied to a frame.
 
+use super::setup::Setup;
 use super::{Atrous, Border};
 use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, stored};
 use crate::plan::{Order, Phases};
 use crate::{Frame, Image, Kind, LUMINANCE, Result};
 
-pub(super) fn define(method: &Atrous, frame: &Frame) -> Result<Frame> {
-    let setup = method.setup(&frame.shape())?;
+pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -> Result<Frame> {
     let size = frame.size();
     let albedo = frame.get(Kind::Albedo).filter(|_| setup.demodulates);
     let mut payload = Image::new(size.width, size.height, setup.planes());

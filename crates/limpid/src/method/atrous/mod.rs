@@ -8,9 +8,9 @@
 //! `ascending` or `local`; BORDER `exact`, where taps outside weigh zero as in `dilated`, or `mirror`, which belongs to the
 //! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
 
-mod define;
-mod setup;
-mod walk;
+pub(super) mod define;
+pub(super) mod setup;
+pub(super) mod walk;
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::plan::Plan;
@@ -113,11 +113,11 @@ impl Method for Atrous {
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        walk::plan(self, shape, schedule)
+        walk::plan(self, &self.setup(shape)?, shape, schedule)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        define::define(self, frame)
+        define::define(self, &self.setup(&frame.shape())?, frame)
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {

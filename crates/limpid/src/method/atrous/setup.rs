@@ -6,47 +6,47 @@ use crate::{Error, Frame, Kind, Layer, Part, Result, Shape, luminance};
 
 /// A layer that is filtered.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
-    pub(super) layer: Layer,
-    pub(super) spot: Spot,
+pub(in crate::method) struct Item {
+    pub(in crate::method) layer: Layer,
+    pub(in crate::method) spot: Spot,
 }
 
 /// A feature that stops the filter.
 #[derive(Debug, Clone)]
-pub(super) struct Guide {
-    pub(super) kind: Kind,
-    pub(super) channels: usize,
-    pub(super) sigma: f32,
+pub(in crate::method) struct Guide {
+    pub(in crate::method) kind: Kind,
+    pub(in crate::method) channels: usize,
+    pub(in crate::method) sigma: f32,
     /// Whether σ grows with the step.
-    pub(super) widens: bool,
+    pub(in crate::method) widens: bool,
 }
 
 /// What a plan and the definition are made from.
 #[derive(Debug, Clone)]
-pub(super) struct Setup {
-    pub(super) taps: Vec<f32>,
-    pub(super) levels: usize,
-    pub(super) color: Option<f32>,
+pub(in crate::method) struct Setup {
+    pub(in crate::method) taps: Vec<f32>,
+    pub(in crate::method) levels: usize,
+    pub(in crate::method) color: Option<f32>,
     /// First level at which colour weighs.
-    pub(super) color_from: usize,
+    pub(in crate::method) color_from: usize,
     /// In the order normal, depth, albedo, position.
-    pub(super) guides: Vec<Guide>,
+    pub(in crate::method) guides: Vec<Guide>,
     /// Colour first.
-    pub(super) items: Vec<Item>,
-    pub(super) colors: usize,
-    pub(super) demodulates: bool,
-    pub(super) guard: bool,
-    pub(super) half: bool,
+    pub(in crate::method) items: Vec<Item>,
+    pub(in crate::method) colors: usize,
+    pub(in crate::method) demodulates: bool,
+    pub(in crate::method) guard: bool,
+    pub(in crate::method) half: bool,
 }
 
 /// Planes of the payload on the CPU, and planes of four channels on the GPU.
 impl Setup {
-    pub(super) fn planes(&self) -> usize {
+    pub(in crate::method) fn planes(&self) -> usize {
         let end = |i: &Item| i.spot.plane + if i.spot.variance { 1 } else { i.spot.channels };
         self.items.iter().map(end).max().unwrap_or(0)
     }
 
-    pub(super) fn vectors(&self) -> usize {
+    pub(in crate::method) fn vectors(&self) -> usize {
         self.items
             .iter()
             .map(|i| i.spot.vector + 1)
@@ -55,13 +55,13 @@ impl Setup {
     }
 
     /// The plane of the variance.
-    pub(super) fn squared(&self) -> Option<usize> {
+    pub(in crate::method) fn squared(&self) -> Option<usize> {
         let variance = self.items.iter().find(|i| i.spot.variance);
         variance.map(|i| i.spot.plane)
     }
 
     /// For each guide, its first plane in the features, and its planes. Packed features have fixed places.
-    pub(super) fn feature_planes(&self) -> Vec<(usize, usize)> {
+    pub(in crate::method) fn feature_planes(&self) -> Vec<(usize, usize)> {
         let mut next = 0;
         let mut place = |g: &Guide| {
             let first = match (self.packs(), &g.kind) {
@@ -77,7 +77,7 @@ impl Setup {
     }
 
     /// One over σ for each plane of the features, at a level.
-    pub(super) fn stops(&self, level: usize) -> Vec<f32> {
+    pub(in crate::method) fn stops(&self, level: usize) -> Vec<f32> {
         let step = (1u64 << level) as f32;
         let planes = self.feature_planes();
         let count = planes.iter().map(|(first, n)| first + n).max();
@@ -90,7 +90,7 @@ impl Setup {
     }
 
     /// One over σ of colour at a level.
-    pub(super) fn color_stop(&self, level: usize) -> Option<f32> {
+    pub(in crate::method) fn color_stop(&self, level: usize) -> Option<f32> {
         let acts = level >= self.color_from;
         self.color
             .filter(|_| acts)
@@ -98,7 +98,7 @@ impl Setup {
     }
 
     /// Whether the features fit 16 bytes.
-    pub(super) fn packs(&self) -> bool {
+    pub(in crate::method) fn packs(&self) -> bool {
         self.half && self.guides.iter().all(|g| g.kind != Kind::Position)
     }
 }
@@ -122,7 +122,7 @@ impl Atrous {
     }
 
     /// The kernel along one axis, adding up to 1.
-    pub(super) fn taps(&self) -> Result<Vec<f32>> {
+    pub(in crate::method) fn taps(&self) -> Result<Vec<f32>> {
         let radius = self.radius.unwrap_or(match self.kernel {
             Taps::Three => 1,
             Taps::B3 | Taps::Box => 2,
@@ -150,7 +150,7 @@ impl Atrous {
     }
 
     /// Checks the options against the layers.
-    pub(super) fn setup(&self, shape: &Shape) -> Result<Setup> {
+    pub(in crate::method) fn setup(&self, shape: &Shape) -> Result<Setup> {
         if !(1..=10).contains(&self.levels) {
             return Err(Error::input(format!(
                 "--levels {}: expected 1 … 10",
@@ -333,7 +333,7 @@ impl Atrous {
     }
 
     /// Finds the σ that are not given, when none is.
-    pub(super) fn estimate(&mut self, frame: &Frame) -> Result<()> {
+    pub(in crate::method) fn estimate(&mut self, frame: &Frame) -> Result<()> {
         if !self.automatic() {
             return Ok(());
         }

@@ -121,8 +121,12 @@ impl Slots<'_> {
     }
 }
 
-pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-    let setup = method.setup(shape)?;
+pub(in crate::method) fn plan(
+    method: &Atrous,
+    setup: &Setup,
+    shape: &Shape,
+    schedule: &Schedule,
+) -> Result<Plan> {
     let way = Way::parse(schedule);
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
         return Err(Error::input(format!(
@@ -134,17 +138,13 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         // Mirrored orders depend on where the splits fall.
         plan.align = 1 << setup.levels;
     }
-    let mut slots = Slots {
-        setup: &setup,
-        way,
-        plan,
-    };
+    let mut slots = Slots { setup, way, plan };
     let albedo = setup.demodulates.then(|| slots.plan.input(Kind::Albedo, 3));
     let mut payload = pack(&mut slots, shape, albedo);
     let features = features(&mut slots, albedo);
     if setup.guard {
         let guarded = slots.payload("guarded".into(), Layout::Rows);
-        let kernel = guard(&setup);
+        let kernel = guard(setup);
         slots.plan.pass(kernel, [payload], [guarded]);
         payload = guarded;
     }

@@ -1,0 +1,22 @@
+//! What Dammertz 2010, figure 10, compares the à-trous filter with: decimated wavelets, plain and edge-avoiding, and the
+//! full bilateral and multilateral filters. Made to be compared with, not to be fast.
+//!
+//! All share the à-trous filter's options, its division by albedo and its firefly guard.
+
+mod lifted;
+mod window;
+
+pub use lifted::{Cdf22, EawCdf22, EawRedBlack, RedBlack};
+pub use window::{Bilateral, Multilateral};
+
+use super::Entry;
+
+/// The methods in the list.
+pub const ENTRIES: [Entry; 6] = [
+    lifted::CDF22,
+    lifted::REDBLACK,
+    lifted::EAW_CDF22,
+    lifted::EAW_REDBLACK,
+    window::BILATERAL,
+    window::MULTILATERAL,
+];

@@ -1,0 +1,185 @@
+//! The bilateral and the multilateral filter over the whole window.
+//!
+//! One level of the à-trous filter, with a large Gaussian kernel instead of several levels: no σ can shrink from level to
+//! level here.
+
+use crate::method::atrous::{Atrous, define, walk};
+use crate::method::{Backend, Entry, Method, Schedule, Use};
+use crate::plan::Plan;
+use crate::{Error, Frame, Result, Shape};
+
+pub(super) const BILATERAL: Entry = Entry {
+    name: "bilateral",
+    used: Use::Denoise,
+    about: "the full bilateral filter, to compare with",
+    make: || Box::new(Bilateral::default()),
+};
+
+pub(super) const MULTILATERAL: Entry = Entry {
+    name: "multilateral",
+    used: Use::Denoise,
+    about: "the full bilateral filter with features, to compare with",
+    make: || Box::new(Multilateral::default()),
+};
+
+crate::options! {
+    /// The bilateral filter with its options.
+    pub struct Bilateral {
+        /// Pixels to each side of the window.
+        pub radius: usize = 16,
+        /// Differences of colour above this stop the filter; by the image when not given.
+        pub sigma_color: Option<f32> = None,
+        /// Do not divide by albedo before and multiply after.
+        pub no_demodulate: bool = false,
+        /// Do not dim pixels that are far brighter than all around them.
+        pub no_firefly_guard: bool = false,
+    }
+}
+
+crate::options! {
+    /// The multilateral filter with its options.
+    pub struct Multilateral {
+        /// Pixels to each side of the window.
+        pub radius: usize = 16,
+        /// Differences of colour above this stop the filter; by the image when no sigma is given.
+        pub sigma_color: Option<f32> = None,
+        /// Differences of the normal above this stop the filter.
+        pub sigma_normal: Option<f32> = None,
+        /// Differences of position above this stop the filter, in scene units.
+        pub sigma_position: Option<f32> = None,
+        /// Differences of albedo above this stop the filter.
+        pub sigma_albedo: Option<f32> = None,
+        /// Differences of depth above this stop the filter, in scene units.
+        pub sigma_depth: Option<f32> = None,
+        /// Do not divide by albedo before and multiply after.
+        pub no_demodulate: bool = false,
+        /// Do not dim pixels that are far brighter than all around them.
+        pub no_firefly_guard: bool = false,
+    }
+}
+
+/// `exp(-i² / 2σ²)` with σ half the radius, adding up to 1.
+fn taps(radius: usize) -> Result<Vec<f32>> {
+    if !(1..=64).contains(&radius) {
+        return Err(Error::input(format!("--radius {radius}: expected 1 … 64")));
+    }
+    let sigma = (radius as f64 / 2.0).max(0.5);
+    let weight = |i: i64| (-0.5 * (i as f64 / sigma).powi(2)).exp();
+    let r = radius as i64;
+    let sum: f64 = (-r..=r).map(weight).sum();
+    Ok((-r..=r).map(|i| (weight(i) / sum) as f32).collect())
+}
+
+impl Bilateral {
+    fn atrous(&self) -> Atrous {
+        Atrous {
+            levels: 1,
+            // Without any σ the à-trous filter would take all it can find.
+            sigma_color: Some(self.sigma_color.unwrap_or(1.0)),
+            no_demodulate: self.no_demodulate,
+            no_firefly_guard: self.no_firefly_guard,
+            ..Atrous::default()
+        }
+    }
+}
+
+impl Multilateral {
+    fn atrous(&self) -> Atrous {
+        Atrous {
+            levels: 1,
+            sigma_color: self.sigma_color,
+            sigma_normal: self.sigma_normal,
+            sigma_position: self.sigma_position,
+            sigma_albedo: self.sigma_albedo,
+            sigma_depth: self.sigma_depth,
+            no_demodulate: self.no_demodulate,
+            no_firefly_guard: self.no_firefly_guard,
+            ..Atrous::default()
+        }
+    }
+}
+
+/// σ of colour for one level: what the à-trous filter has in the middle of its levels.
+const LEVEL: f32 = 0.25;
+
+macro_rules! window_method {
+    ($name:ident, $entry:ident, $prepare:expr, $examples:expr) => {
+        impl Method for $name {
+            fn name(&self) -> &'static str {
+                $entry.name
+            }
+
+            fn prepare(&mut self, frame: &Frame) -> Result<()> {
+                $prepare(self, frame)
+            }
+
+            fn schedules(&self, on: Backend) -> Vec<Schedule> {
+                vec![Schedule::new("dilated").on(on)]
+            }
+
+            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+                let method = self.atrous();
+                let mut setup = method.setup(shape)?;
+                setup.taps = taps(self.radius)?;
+                let mut plan = walk::plan(&method, &setup, shape, schedule)?;
+                plan.title = format!("{} {schedule}", $entry.name);
+                Ok(plan)
+            }
+
+            fn define(&self, frame: &Frame) -> Result<Frame> {
+                let method = self.atrous();
+                let mut setup = method.setup(&frame.shape())?;
+                setup.taps = taps(self.radius)?;
+                define::define(&method, &setup, frame)
+            }
+
+            fn examples(&self) -> Vec<Box<dyn Method>> {
+                $examples
+            }
+
+            fn boxed(&self) -> Box<dyn Method> {
+                Box::new(self.clone())
+            }
+        }
+    };
+}
+
+window_method!(
+    Bilateral,
+    BILATERAL,
+    |method: &mut Bilateral, frame: &Frame| {
+        if method.sigma_color.is_none() {
+            let mut found = Atrous {
+                no_demodulate: method.no_demodulate,
+                ..Atrous::default()
+            };
+            found.prepare(frame)?;
+            method.sigma_color = found.sigma_color.map(|s| s * LEVEL);
+        }
+        Ok(())
+    },
+    vec![Box::new(Bilateral {
+        radius: 3,
+        ..Bilateral::default()
+    })]
+);
+
+window_method!(
+    Multilateral,
+    MULTILATERAL,
+    |method: &mut Multilateral, frame: &Frame| {
+        let mut found = method.atrous();
+        found.prepare(frame)?;
+        let given = method.atrous() == found;
+        method.sigma_color = found.sigma_color.map(|s| if given { s } else { s * LEVEL });
+        method.sigma_normal = found.sigma_normal;
+        method.sigma_position = found.sigma_position;
+        method.sigma_albedo = found.sigma_albedo;
+        method.sigma_depth = found.sigma_depth;
+        Ok(())
+    },
+    vec![Box::new(Multilateral {
+        radius: 3,
+        ..Multilateral::default()
+    })]
+);
