@@ -7,7 +7,7 @@
 
 use super::atrous::{Border, Filter, level};
 use crate::Image;
-use crate::kernel::shrink::{OPPONENT, RADIUS};
+use crate::kernel::upward::{OPPONENT, RADIUS};
 
 /// The settings.
 #[derive(Debug, Clone)]

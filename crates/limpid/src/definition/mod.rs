@@ -5,6 +5,7 @@ pub mod ddid;
 pub mod dwt;
 pub mod eaw;
 pub mod lifted;
+pub mod nlm;
 pub mod noise;
 pub mod shrink;
 pub mod taa;

@@ -7,7 +7,7 @@ use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::{self, noise};
 use crate::kernel::atrous::{Atrous as Level, Mode, Stops, Walk};
 use crate::kernel::pack::{Pack, Spot, Unpack};
-use crate::kernel::shrink::Shrink;
+use crate::kernel::upward::Shrink;
 use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Layer, Result, Shape};
 

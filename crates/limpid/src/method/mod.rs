@@ -11,11 +11,14 @@ mod shrink;
 
 pub mod atrous;
 pub mod eaw;
+pub mod nlm;
+pub mod taa;
 pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
+pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
@@ -127,6 +130,9 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 pub const METHODS: &[Entry] = &[
     atrous::ENTRY,
     eaw::ENTRY,
+    shrink::ENTRY,
+    dwt::ENTRIES[0],
+    dwt::ENTRIES[1],
     versus::ENTRIES[0],
     versus::ENTRIES[1],
     versus::ENTRIES[2],

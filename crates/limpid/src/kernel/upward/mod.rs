@@ -1,0 +1,118 @@
+//! Details between two levels, shrunk where they are mostly noise, and summed up.
+//!
+//! Colour is turned to luminance and two differences of colour, which keep distances, so that noise stays as it was.
+//! Each is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is told
+//! from the mean square of details in a window around the pixel.
+
+mod cpu;
+
+use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::plan::Element;
+use crate::{Result, Size, params};
+
+/// One level's part of the upward pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shrink {
+    /// Channels of colour: 1 or 3.
+    pub colors: usize,
+    /// Variance of noise in the details of this level, for luminance and for differences of colour.
+    pub noise: [f32; 2],
+    /// What the shrunk details are multiplied with.
+    pub gain: f32,
+    /// Whether the sum starts here.
+    pub first: bool,
+    /// Whether the coarse level is added: it is the last.
+    pub last: bool,
+}
+
+/// Pixels to each side of the window.
+pub const RADIUS: usize = 5;
+
+/// Luminance and two differences of colour, as rows of an orthonormal matrix.
+pub const OPPONENT: [[f32; 3]; 3] = [
+    [0.577_350_26, 0.577_350_26, 0.577_350_26],
+    [0.707_106_77, 0.0, -0.707_106_77],
+    [0.408_248_28, -0.816_496_55, 0.408_248_28],
+];
+
+params! {
+    /// Parameters of the shader.
+    struct Params { width: u32, height: u32, gain: f32, keep: f32, coarse: f32, luma: f32, chroma: f32 }
+}
+
+/// A detail without what is likely noise; `square` is the mean square of details around it.
+#[inline(always)]
+pub fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
+    let signal = square - noise;
+    let threshold = noise / signal.max(1e-20).sqrt();
+    let left = (detail.abs() - threshold).max(0.0);
+    if signal > 0.0 {
+        left.copysign(detail)
+    } else {
+        0.0
+    }
+}
+
+impl Kernel for Shrink {
+    fn name(&self) -> &'static str {
+        "shrink"
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::rows(2, 1, RADIUS);
+        if self.first {
+            contract
+        } else {
+            contract.updating()
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::run(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let slot = site.reads[0];
+        let [a, b, c] = OPPONENT.map(|r| format!("vec3({:?}, {:?}, {:?})", r[0], r[1], r[2]));
+        let turn = if self.colors == 3 {
+            format!(
+                "fn turn(v: vec3<f32>) -> vec3<f32> {{\n    return vec3(dot(v, {a}), dot(v, {b}), dot(v, {c}));\n}}
+fn back(v: vec3<f32>) -> vec3<f32> {{\n    return v.x * {a} + v.y * {b} + v.z * {c};\n}}\n"
+            )
+        } else {
+            "fn turn(v: vec3<f32>) -> vec3<f32> {\n    return v;\n}\nfn back(v: vec3<f32>) -> vec3<f32> {\n    return v;\n}\n"
+                .into()
+        };
+        let load = match slot.element {
+            Element::F16x4 => "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
+            _ => "v",
+        };
+        let kind = slot.element.wgsl();
+        let source = format!(
+            "{}const R: i32 = {RADIUS};
+@group(0) @binding(1) var<storage, read> fine: array<{kind}>;
+@group(0) @binding(2) var<storage, read> coarse: array<{kind}>;
+@group(0) @binding(3) var<storage, read_write> sum: array<vec4<f32>>;
+fn load(v: {kind}) -> vec4<f32> {{
+    return {load};
+}}
+{turn}{}",
+            Params::WGSL,
+            include_str!("gpu.wgsl")
+        );
+        let params = Params {
+            width: slot.size.width as u32,
+            height: slot.size.height as u32,
+            gain: self.gain,
+            keep: f32::from(u8::from(!self.first)),
+            coarse: f32::from(u8::from(self.last)),
+            luma: self.noise[0],
+            chroma: self.noise[1],
+        };
+        Ok(Dispatch::compute(source, &params, tiles(slot.size, 32, 8)))
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(self.colors, size.width)
+    }
+}
