@@ -1,5 +1,6 @@
 //! Temporal anti-aliasing over a sequence: every schedule on every device gives the definition, frame after frame.
 
+#[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
 
 use limpid::definition::taa::{Step, taa};
