@@ -111,7 +111,7 @@ fn light(x: usize, y: usize) -> f32 {
 
 /// -½ … ½, without any order to see.
 fn noise(x: usize, y: usize, c: usize) -> f32 {
-    let mut bits = (x * 73_856_093 ^ y * 19_349_663 ^ c * 83_492_791) as u32;
+    let mut bits = ((x * 73_856_093) ^ (y * 19_349_663) ^ (c * 83_492_791)) as u32;
     for _ in 0..3 {
         bits ^= bits >> 15;
         bits = bits.wrapping_mul(0x2c1b_3c6d);

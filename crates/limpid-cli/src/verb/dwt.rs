@@ -10,7 +10,7 @@ use limpid::io::{self, ReadOptions, WriteOptions};
 use limpid::kernel::dwt::Level;
 use limpid::method::{Dwt, Idwt, Method, Scale};
 use limpid::wavelet::{Border, Direction, Form, Normalisation, Scheme, SchemeName, Wavelet};
-use limpid::{Frame, Layer, Options, Size};
+use limpid::{Frame, Layer, Options, Sequence, Size};
 use std::path::{Path, PathBuf};
 
 /// Transform images to wavelet coefficients
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
         let options: Options = how.options(method(args, way), &Given::default())?;
         let device = how.open()?;
         how.check(&options, &device)?;
-        return files::run(input, output, &[], &device, &options);
+        return files::run(input, output, &[], &mut Sequence::new(&device, &options));
     }
     by_definition(args, wavelet, way, input, output)
 }

@@ -42,12 +42,15 @@ impl Wavelet {
 /// What even the farthest neighbour weighs, so that there always is a mean.
 pub const LEAST: f64 = 1e-12;
 
+/// How alike two pixels of an image are, at a level.
+pub type Weight<'a> = dyn Fn(usize, &Image, [usize; 2], [usize; 2]) -> f64 + 'a;
+
 /// Keeps the coarsest of `levels` levels. `weight(level, image, p, q)` tells how alike two pixels are, `None` counts all alike.
 pub fn lifted(
     image: &Image,
     wavelet: Wavelet,
     levels: usize,
-    weight: Option<&dyn Fn(usize, &Image, [usize; 2], [usize; 2]) -> f64>,
+    weight: Option<&Weight<'_>>,
 ) -> Image {
     let mut work = image.clone();
     let mut guides = Vec::new();

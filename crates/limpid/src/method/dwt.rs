@@ -158,7 +158,7 @@ impl Ready {
             match direction {
                 Direction::Inverse => plan.pass(kernel, with(packed), vec![lows[i]]),
                 Direction::Forward | Direction::Adjoint => {
-                    plan.pass(kernel, vec![lows[i]], with(packed))
+                    plan.pass(kernel, vec![lows[i]], with(packed));
                 }
             }
         }

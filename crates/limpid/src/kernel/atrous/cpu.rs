@@ -92,7 +92,7 @@ impl Moves {
     fn new(kernel: &Atrous, width: usize) -> Self {
         let Walk::Permuted { from, to, .. } = kernel.walk else {
             return Self {
-                spans: vec![0..width],
+                spans: std::iter::once(0..width).collect(),
                 places: None,
             };
         };

@@ -404,13 +404,13 @@ fn forward_strip(
 ) {
     match (steps.pairs.len(), steps.symmetric()) {
         (1, true) => {
-            dispatch!(level, simd => forward::strip::<_, 1, true>(simd, &steps.steps(), src, part, out, scratch))
+            dispatch!(level, simd => forward::strip::<_, 1, true>(simd, &steps.steps(), src, part, out, scratch));
         }
         (1, false) => {
-            dispatch!(level, simd => forward::strip::<_, 1, false>(simd, &steps.steps(), src, part, out, scratch))
+            dispatch!(level, simd => forward::strip::<_, 1, false>(simd, &steps.steps(), src, part, out, scratch));
         }
         _ => {
-            dispatch!(level, simd => forward::strip::<_, 2, true>(simd, &steps.steps(), src, part, out, scratch))
+            dispatch!(level, simd => forward::strip::<_, 2, true>(simd, &steps.steps(), src, part, out, scratch));
         }
     }
 }
@@ -425,13 +425,13 @@ fn inverse_strip(
 ) {
     match (steps.pairs.len(), steps.symmetric()) {
         (1, true) => {
-            dispatch!(level, simd => inverse::strip::<_, 1, true>(simd, &steps.steps(), bands, part, out, scratch))
+            dispatch!(level, simd => inverse::strip::<_, 1, true>(simd, &steps.steps(), bands, part, out, scratch));
         }
         (1, false) => {
-            dispatch!(level, simd => inverse::strip::<_, 1, false>(simd, &steps.steps(), bands, part, out, scratch))
+            dispatch!(level, simd => inverse::strip::<_, 1, false>(simd, &steps.steps(), bands, part, out, scratch));
         }
         _ => {
-            dispatch!(level, simd => inverse::strip::<_, 2, true>(simd, &steps.steps(), bands, part, out, scratch))
+            dispatch!(level, simd => inverse::strip::<_, 2, true>(simd, &steps.steps(), bands, part, out, scratch));
         }
     }
 }

@@ -203,9 +203,9 @@ fn access(level: &Level) -> String {
                     3,
                 )
             };
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "{low}@group(0) @binding({out}) var<storage, read_write> dst: array<f32>;\n"
+                "{low}@group(0) @binding({out}) var<storage, read_write> dst: array<f32>;"
             );
             let ll = if level.deepest {
                 "coefficients[(plane * p.frame_height + u32(l.y)) * p.frame_width + u32(l.x)]"

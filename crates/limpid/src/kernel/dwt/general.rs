@@ -111,9 +111,9 @@ impl General {
             let (even, odd) = row.split_at_mut(lw);
             for (i, v) in src.row(y as i64).iter().enumerate() {
                 if i % 2 == 0 {
-                    even[i / 2] = *v
+                    even[i / 2] = *v;
                 } else {
-                    odd[i / 2] = *v
+                    odd[i / 2] = *v;
                 }
             }
             self.line(row, false);

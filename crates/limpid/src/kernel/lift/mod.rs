@@ -62,7 +62,7 @@ impl Lift {
     /// Whether a pixel is made.
     fn makes(&self, x: usize, y: usize) -> bool {
         let on_grid = x.is_multiple_of(self.step) && y.is_multiple_of(self.step);
-        let parity = (x / self.step & 1) + 2 * (y / self.step & 1);
+        let parity = ((x / self.step) & 1) + 2 * ((y / self.step) & 1);
         on_grid && self.makes >> parity & 1 == 1
     }
 

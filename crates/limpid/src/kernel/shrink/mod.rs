@@ -33,7 +33,7 @@ pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> 
                 at,
                 size: Size::new(width, height),
                 sigma,
-            })
+            });
         };
         add((low.width, 0), high.width, low.height, one);
         add((0, low.height), low.width, high.height, one);

@@ -136,10 +136,10 @@ impl Atrous {
         Ok(match self.kernel {
             Taps::Box => vec![1.0 / count as f32; count],
             Taps::B3 | Taps::Three => {
-                let mut row = vec![1.0f64];
+                let mut row = vec![0.0f64; count];
+                row[0] = 1.0;
                 for _ in 0..2 * radius {
-                    row.push(0.0);
-                    for i in (1..row.len()).rev() {
+                    for i in (1..count).rev() {
                         row[i] += row[i - 1];
                     }
                 }

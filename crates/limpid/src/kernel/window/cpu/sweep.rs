@@ -14,10 +14,10 @@ pub(super) type Piece<S, const A: usize, const B: usize, const C: usize> =
 
 /// Rows as whole pieces and a last one filled up with ones.
 #[inline(always)]
-fn pieces<'a, const N: usize>(
-    rows: [&'a [f32]; N],
+fn pieces<const N: usize>(
+    rows: [&[f32]; N],
     n: usize,
-) -> ([&'a [[f32; LANES]]; N], [[f32; LANES]; N]) {
+) -> ([&[[f32; LANES]]; N], [[f32; LANES]; N]) {
     let whole = n / LANES;
     let last = rows.map(|row| {
         let mut last = [1.0; LANES];
@@ -56,11 +56,15 @@ pub(super) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
     }
 }
 
+/// Three groups of rows.
+type Rows<'a, const A: usize, const B: usize, const C: usize> =
+    ([&'a [f32]; A], [&'a [f32]; B], [&'a [f32]; C]);
+
 /// `out[m][x] = f(a[..][x], b[..][x], c[..][x])[m]`.
 #[inline(always)]
 pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, const M: usize>(
     simd: S,
-    (a, b, c): ([&[f32]; A], [&[f32]; B], [&[f32]; C]),
+    (a, b, c): Rows<'_, A, B, C>,
     mut out: [&mut [f32]; M],
     f: impl Fn(Piece<S, A, B, C>) -> [f32x16<S>; M],
 ) {
