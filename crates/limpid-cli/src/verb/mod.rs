@@ -3,7 +3,6 @@
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod denoise;
-pub(crate) mod dwt;
 pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;

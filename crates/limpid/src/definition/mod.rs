@@ -7,6 +7,5 @@ pub mod eaw;
 pub mod lifted;
 pub mod nlm;
 pub mod noise;
-pub mod shrink;
 pub mod taa;
 pub mod window;
