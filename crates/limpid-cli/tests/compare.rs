@@ -1,0 +1,113 @@
+//! `limpid compare` from the outside: files, refusals, the page.
+
+use limpid::io::{self, WriteOptions};
+use limpid::{Frame, Image};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn compare(folder: &Path, arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .arg("compare")
+        .args(arguments.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn write(folder: &Path, name: &str, width: usize, value: f32) {
+    let image = Image::from_fn(
+        width,
+        8,
+        3,
+        |x, y, _| {
+            if x == 3 && y == 2 { value } else { 0.5 }
+        },
+    );
+    let frame = Frame::new(image).unwrap();
+    io::write(folder.join(name), &frame, None, &WriteOptions::default()).unwrap();
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn sizes_that_differ_name_both_files() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.exr", 8, 0.5);
+    write(folder.path(), "r.exr", 9, 0.5);
+    let got = compare(folder.path(), "a.exr --reference r.exr");
+    assert_eq!(got.status.code(), Some(1));
+    for word in ["a.exr", "8x8", "r.exr", "9x8"] {
+        assert!(said(&got).contains(word), "{}", said(&got));
+    }
+}
+
+#[test]
+fn holes_are_counted_and_json_stays_json() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "hole.exr", 8, f32::NAN);
+    write(folder.path(), "r.exr", 8, 0.5);
+    let got = compare(folder.path(), "hole.exr r.exr --reference r.exr --json");
+    assert!(said(&got).contains("hole.exr: 1 pixels are NaN"));
+    let rows: serde_json::Value = serde_json::from_slice(&got.stdout).unwrap();
+    assert_eq!(rows[0]["missing"], 1);
+    assert!((rows[0]["mse"].as_f64().unwrap() - 0.25 / 64.0).abs() < 1e-9);
+    // Equal images: an infinite ratio, which JSON cannot say.
+    assert_eq!(rows[1]["mse"], 0.0);
+    assert!(rows[1]["psnr"].is_null());
+}
+
+#[test]
+fn the_page_is_whole_and_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.exr", 8, 4.0);
+    write(folder.path(), "b.png", 8, 0.9);
+    write(folder.path(), "r.exr", 8, 0.5);
+    let got = compare(
+        folder.path(),
+        "a.exr b.png --reference r.exr --html page.html",
+    );
+    assert!(got.status.success(), "{}", said(&got));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert_eq!(page.matches("data:image/png;base64,").count(), 5);
+    assert!(!page.contains("http"));
+    let got = compare(folder.path(), "a.exr --reference r.exr --html no/page.html");
+    assert_eq!(got.status.code(), Some(1));
+    assert!(said(&got).contains("no/page.html"));
+}
+
+#[test]
+fn files_of_another_sort_are_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["x.exr", "x.png", "x.pfm", "x.hdr"] {
+        write(folder.path(), name, 8, 0.25);
+    }
+    for reference in ["x.exr", "x.png"] {
+        let arguments = format!("x.exr x.png x.pfm x.hdr --reference {reference} --json");
+        let got = compare(folder.path(), &arguments);
+        let rows: serde_json::Value = serde_json::from_slice(&got.stdout).unwrap();
+        for row in rows.as_array().unwrap() {
+            // Eight bits of PNG, eight of HDR.
+            assert!(row["mse"].as_f64().unwrap() < 2e-5, "{row}");
+            assert!(row["flip"].as_f64().unwrap() < 0.02, "{row}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.exr", 8, 0.5);
+    for arguments in [
+        "a.exr",
+        "a.exr --reference a.exr --crop 8",
+        "a.exr --reference a.exr --layer what",
+    ] {
+        let got = compare(folder.path(), arguments);
+        assert_eq!(got.status.code(), Some(2), "{arguments}: {}", said(&got));
+    }
+    let got = compare(folder.path(), "a.exr --reference none.exr");
+    assert_eq!(got.status.code(), Some(1));
+    assert!(said(&got).contains("none.exr"));
+}
