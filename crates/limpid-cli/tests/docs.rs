@@ -18,14 +18,21 @@ type Outcome = Result<(), Box<dyn Error>>;
 #[test]
 fn commands_of_the_pages_print_what_they_say() -> Outcome {
     let folder = tempfile::tempdir()?;
+    let pictures = folder.path().join("pictures");
+    inputs(&pictures)?;
     let mut commands = 0;
     let mut copies = Vec::new();
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
         commands += text.matches("\n```console\n$ limpid").count();
         let copy = folder.path().join(page.file_name().unwrap_or_default());
-        fs::write(&copy, text)?;
-        inputs(&copy.with_extension("in"))?;
+        fs::write(&copy, tagged(&text))?;
+        let place = copy.with_extension("in");
+        fs::create_dir_all(&place)?;
+        for picture in fs::read_dir(&pictures)? {
+            let picture = picture?;
+            fs::copy(picture.path(), place.join(picture.file_name()))?;
+        }
         copies.push((page, copy));
     }
     assert!(commands > 0, "no page has a command");
@@ -43,6 +50,22 @@ fn commands_of_the_pages_print_what_they_say() -> Outcome {
         }
     }
     result.map_err(|panic| resume_unwind(panic))
+}
+
+/// The page with `text` on fences that say nothing, which would otherwise be taken for commands.
+fn tagged(page: &str) -> String {
+    let mut inside = false;
+    let mut out = String::new();
+    for line in page.lines() {
+        let fence = line.trim_start().starts_with("```");
+        out += line;
+        if fence && !inside && line.trim() == "```" {
+            out += "text";
+        }
+        inside ^= fence;
+        out += "\n";
+    }
+    out
 }
 
 /// README.md and the pages beside it.
