@@ -1,5 +1,7 @@
 //! `limpid compare` from the outside: files, refusals, the page.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;

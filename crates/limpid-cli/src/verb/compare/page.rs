@@ -198,9 +198,9 @@ mod tests {
             comparison,
             shown: None,
         }];
-        let text = page("<i>", &image, &all, &options).unwrap();
+        let text = page("<u>", &image, &all, &options).unwrap();
         assert_eq!(text.matches("</script>").count(), 1);
-        assert!(!text.contains("<b>") && !text.contains("<i>"));
+        assert!(!text.contains("<b>") && !text.contains("<u>"));
         assert!(!text.contains("{{"));
     }
 }

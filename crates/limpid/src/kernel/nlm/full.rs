@@ -3,6 +3,8 @@
 //! Works on blocks. For each pair of opposite offsets, rows go through two rings: distances summed along the row, and
 //! weights summed along the row. What a pixel sums, and in which order, does not depend on blocks, bands or SIMD lanes.
 
+mod features;
+
 use super::pair::{ALL, Channel, Offset, To, add_change, add_distance, partners, step};
 use super::rows::{add, add_product, along, combine, count, down, overlap};
 use super::{Nlm, Noise};
@@ -418,58 +420,6 @@ impl Work<'_, '_> {
             let change = self.line[x] * (counts[x] * scale);
             let exponent = d[x].max(0.0) - (d[x] + change).max(0.0);
             moved[x] = (moved[x] * fast_exp(exponent.min(40.0))).min(1.0);
-        }
-    }
-
-    /// The least of colour and feature weights.
-    #[inline(always)]
-    fn feature_weights(&mut self, y: usize, o: Offset) {
-        let Some(features) = &self.nlm.features else {
-            return;
-        };
-        let n = self.columns.len();
-        let at = self.nlm.places().2;
-        let (mean, variance, spread) = (&self.reads[at], &self.reads[at + 1], &self.reads[at + 2]);
-        let mut first = 0;
-        for feature in &features.list {
-            for k in 0..self.kinds() {
-                let d = &mut self.feature_d[k][..n];
-                d.fill(0.0);
-                let range = overlap(&self.columns, &o.columns(ALL[k]));
-                if !range.is_empty() && o.rows(ALL[k]).contains(&y) {
-                    let from = self.columns.start + range.start;
-                    for c in first..first + feature.planes {
-                        let channel = |(x, y): (usize, usize)| Channel {
-                            value: &mean.row(c, y)[x..],
-                            variance: &variance.row(c, y)[x..],
-                            spread: &spread.row(c, y)[x..],
-                        };
-                        let p = channel((from, y));
-                        let (q, number) = partners(ALL[k], o, (from, y), channel);
-                        let d = &mut d[range.clone()];
-                        add_distance(d, p, &q[..number], features.k * features.k, feature.tau);
-                    }
-                }
-                let scale = 1.0 / feature.planes as f32;
-                for (d, w) in d.iter_mut().zip(&mut *self.feature_w[k]) {
-                    *d *= scale;
-                    *w = fast_exp(-d.max(0.0));
-                }
-            }
-            if self.nlm.symmetric && o.rows(To::Mean).contains(&y) {
-                let range = overlap(&self.columns, &o.columns(To::Mean));
-                combine(&mut self.feature_w, &self.feature_d, range);
-            }
-            for k in 0..2 {
-                let w = &self.feature_w[k][..n];
-                for (a, b) in self.w[k].iter_mut().zip(w) {
-                    *a = a.min(*b);
-                }
-                for (a, b) in self.moved[k].iter_mut().zip(w) {
-                    *a = a.min(*b);
-                }
-            }
-            first += feature.planes;
         }
     }
 
