@@ -58,7 +58,7 @@ fn page(reference: &str, shown: &Image, all: &[Compared], options: &Options) -> 
         ("{{heading}}", heading()),
         ("{{rows}}", rows(all)),
         // A name with "</script>" must not end the script.
-        ("{{data}}", data.to_string().replace("</", "<\\/")),
+        ("{{data}}", data.to_string().replace('<', "\\u003c")),
     ];
     Ok(filled(TEMPLATE, &fill))
 }
