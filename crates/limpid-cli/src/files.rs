@@ -21,7 +21,7 @@ pub(crate) fn run(
     io::Format::from_path(to).or_usage()?;
     let picture = io::read(from, &read)?;
     for note in &picture.notes {
-        log::warn!("{}: {note}", from.display());
+        log::warn!("{note}");
     }
     let watch = say::watch(&from.display().to_string());
     let result = sequence
