@@ -31,6 +31,7 @@ enum Verb {
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
     Render(verb::render::Args),
+    Demo(verb::demo::Args),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Plan(args) => verb::plan::run(&args, &knobs),
         Verb::Bench(args) => verb::bench::run(&args, &knobs),
         Verb::Render(args) => verb::render::run(&args),
+        Verb::Demo(args) => verb::demo::run(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

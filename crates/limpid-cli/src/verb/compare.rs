@@ -48,6 +48,21 @@ pub(crate) struct Args {
     layers: Vec<String>,
 }
 
+impl Args {
+    /// A table, and a page to look at.
+    pub(crate) fn page(images: Vec<PathBuf>, reference: PathBuf, page: PathBuf) -> Self {
+        Self {
+            images,
+            reference,
+            json: false,
+            html: Some(page),
+            crop: None,
+            exposure: 0.0,
+            layers: Vec::new(),
+        }
+    }
+}
+
 /// An image that was compared.
 struct Compared {
     file: String,
