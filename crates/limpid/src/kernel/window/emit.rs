@@ -91,12 +91,13 @@ impl Emit {
                 "fn both(i: i32, j: i32) -> f32 {{ return {peak:?} - {slope:?} * f32(abs(i) + abs(j)); }}\n"
             ),
             Filter::Variance => String::new(),
+            // In powers of two, which hardware has; far too small ones are zero by themselves.
             Filter::Bilateral { space, range } => format!(
                 "fn near(t: vec4<f32>, c: vec4<f32>, i: i32, j: i32) -> f32 {{\n    \
                  let d = t.rgb - c.rgb;\n    \
-                 return fast_exp(dot(d, d) * {} + f32(i * i + j * j) * {});\n}}\n",
-                number(-0.5 / f64::from(range).powi(2)),
-                number(-0.5 / f64::from(space).powi(2))
+                 return exp2(dot(d, d) * {} + f32(i * i + j * j) * {});\n}}\n",
+                number(-0.5 * std::f64::consts::LOG2_E / f64::from(range).powi(2)),
+                number(-0.5 * std::f64::consts::LOG2_E / f64::from(space).powi(2))
             ),
         }
     }
