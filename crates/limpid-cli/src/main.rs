@@ -62,17 +62,64 @@ fn main() -> ExitCode {
 /// Parses the command line. The options of the method that it names become options of the verb.
 fn parse(args: &[String]) -> anyhow::Result<(Verb, knobs::Given)> {
     let named = knobs::named(args)?;
-    let mut command = Cli::command();
-    if let Some(named) = &named {
-        command = command.mut_subcommand(&named.verb, |verb| {
-            knobs::augment(verb, named.method.as_ref())
-        });
-    }
-    let matches = command.get_matches_from(args);
+    let matches = command(named.as_ref()).get_matches_from(args);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = match (named, matches.subcommand()) {
         (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
         _ => knobs::Given::default(),
     };
     Ok((cli.verb, given))
+}
+
+/// The program's arguments, with the options of the method that was named.
+fn command(named: Option<&knobs::Named>) -> clap::Command {
+    match named {
+        None => Cli::command(),
+        Some(named) => Cli::command().mut_subcommand(&named.verb, |verb| {
+            knobs::augment(verb, named.method.as_ref())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands of the pages that take too long to be run are at least understood.
+    #[test]
+    fn commands_for_readers_are_understood() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut pages = vec![root.join("README.md")];
+        pages.extend(
+            std::fs::read_dir(root.join("docs"))
+                .unwrap()
+                .map(|e| e.unwrap().path()),
+        );
+        let mut found = 0;
+        for page in pages
+            .iter()
+            .filter(|p| p.extension().is_some_and(|e| e == "md"))
+        {
+            let text = std::fs::read_to_string(page).unwrap();
+            for block in text.split("\n```sh\n").skip(1) {
+                let block = block.split("\n```").next().unwrap().replace("\\\n", " ");
+                for line in block.lines() {
+                    let line = line.replace("cargo run --release -- ", "limpid ");
+                    let words = line.split_whitespace();
+                    let args: Vec<String> = words
+                        .take_while(|w| !["|", ">", "#", "&&"].contains(w))
+                        .map(|w| w.trim_matches(['\'', '"']).to_owned())
+                        .collect();
+                    if args.first().is_some_and(|a| a == "limpid") {
+                        let named = knobs::named(&args).unwrap();
+                        if let Err(error) = command(named.as_ref()).try_get_matches_from(&args) {
+                            panic!("{}: {line}\n{error}", page.display());
+                        }
+                        found += 1;
+                    }
+                }
+            }
+        }
+        assert!(found > 0);
+    }
 }

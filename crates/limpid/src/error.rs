@@ -93,7 +93,11 @@ impl Error {
         let known: Vec<&str> = known.into_iter().collect();
         let near = known
             .iter()
-            .map(|k| (distance(name, k), *k))
+            .flat_map(|k| {
+                // The first word of `permuted:local` may be all that was meant.
+                let first = k.split(':').next().unwrap_or(k);
+                [(distance(name, k), *k), (distance(name, first), *k)]
+            })
             .min()
             .filter(|(d, k)| *d <= 1 + k.len() / 3);
         let hint = near

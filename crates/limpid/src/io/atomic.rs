@@ -64,13 +64,16 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
         // Like any new file: all may read and write what the user's mask leaves.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
+    // The name of the temporary file means nothing to anybody: errors do not tell it.
+    let mut file = builder
+        .tempfile_in(folder)
+        .map_err(|e| std::io::Error::from(e.kind()))?;
+    file.as_file_mut().write_all(bytes)?;
     file.as_file().sync_all()?;
     if let Some(before) = before {
         file.as_file().set_permissions(before)?;
     }
-    file.persist(target)?;
+    file.persist(target).map_err(|e| e.error)?;
     Ok(())
 }
 

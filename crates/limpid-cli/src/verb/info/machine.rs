@@ -52,7 +52,7 @@ fn devices() -> Result<Vec<Value>> {
     let mut devices = vec![json!({
         "name": "cpu",
         "what": format!("{} threads, {}", cpu.threads(), cpu.level_name()),
-        "facts": { "SIMD levels": Cpu::levels().iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" ") },
+        "facts": { "memory MiB": memory() >> 20, "SIMD levels": Cpu::levels().iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" ") },
     })];
     for adapter in Adapter::all() {
         let target = adapter.target;
@@ -68,6 +68,7 @@ fn devices() -> Result<Vec<Value>> {
                 adapter.info.name, adapter.info.backend, adapter.info.driver, adapter.info.driver_info
             ),
             "facts": {
+                "memory MiB": adapter.memory().map_or(json!("not told by the driver"), |m| json!(m >> 20)),
                 "largest buffer MiB": target.binding_bytes >> 20,
                 "texture side": target.texture_side,
                 "workgroup": target.invocations,
@@ -79,6 +80,13 @@ fn devices() -> Result<Vec<Value>> {
         }));
     }
     Ok(devices)
+}
+
+/// Bytes of memory of this machine.
+fn memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    system.total_memory()
 }
 
 fn methods() -> Vec<Value> {

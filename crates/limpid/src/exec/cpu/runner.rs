@@ -8,6 +8,7 @@ use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A plan with its memory: build once, run many times.
@@ -82,56 +83,51 @@ impl CpuRunner {
             time.time = Default::default();
         }
         let steps = std::mem::take(&mut self.plan.steps);
-        let total = steps.len().max(1) as f32;
-        let mut number = 0;
-        let mut result = Ok(());
-        for (i, step) in steps.iter().enumerate() {
-            result = watch
-                .go_on()
-                .and_then(|()| self.step(step, input, output, watch, &mut number));
-            if result.is_err() {
-                break;
-            }
-            watch.done((i + 1) as f32 / total);
-        }
+        let result = self.steps(&steps, input, output, watch, &mut 0);
         self.plan.steps = steps;
         result.and_then(|()| watch.go_on())
     }
 
-    fn step(
+    /// Runs steps in order; `number` counts passes.
+    fn steps(
         &mut self,
-        step: &Step,
+        steps: &[Step],
         input: &Frame,
         output: &mut Frame,
         watch: &Watch,
         number: &mut usize,
     ) -> Result<()> {
-        match step {
-            Step::Pass(pass) => {
-                let start = Instant::now();
-                self.pass(pass, input, output, watch);
-                self.times[*number].time += start.elapsed();
-                *number += 1;
-            }
-            Step::Repeat { steps, most, until } => {
-                let first = *number;
-                for round in 0..*most {
-                    watch.go_on()?;
-                    *number = first;
-                    for step in steps {
-                        self.step(step, input, output, watch, number)?;
-                    }
-                    if let Some(u) = until
-                        && (round + 1) % u.every.max(1) == 0
-                        && self
-                            .read(u.slot, input, output)
-                            .first()
-                            .is_some_and(|v| *v <= u.at_most)
-                    {
-                        break;
+        let share = |i: usize| i as f32 / steps.len() as f32;
+        for (i, step) in steps.iter().enumerate() {
+            watch.go_on()?;
+            let part = watch.part(share(i), share(i + 1));
+            match step {
+                Step::Pass(pass) => {
+                    let start = Instant::now();
+                    self.pass(pass, input, output, &part);
+                    self.times[*number].time += start.elapsed();
+                    *number += 1;
+                }
+                Step::Repeat { steps, most, until } => {
+                    let first = *number;
+                    for round in 0..*most {
+                        *number = first;
+                        let share = |r: usize| r as f32 / *most as f32;
+                        let part = part.part(share(round), share(round + 1));
+                        self.steps(steps, input, output, &part, number)?;
+                        if let Some(u) = until
+                            && (round + 1) % u.every.max(1) == 0
+                            && self
+                                .read(u.slot, input, output)
+                                .first()
+                                .is_some_and(|v| *v <= u.at_most)
+                        {
+                            break;
+                        }
                     }
                 }
             }
+            part.done(1.0);
         }
         Ok(())
     }
@@ -228,6 +224,7 @@ impl CpuRunner {
                 .unwrap_or_else(|| height.div_ceil(4 * self.cpu.threads()).max(8)),
         };
         let bands = cut(&writes, taken, band);
+        let (count, done) = (bands.len() as f32, AtomicUsize::new(0));
         let run = |(rows, writes): (Range<usize>, Vec<ViewMut<'_>>)| {
             if watch.stopped() {
                 return;
@@ -259,6 +256,7 @@ impl CpuRunner {
                 writes,
                 scratch,
             });
+            watch.done((done.fetch_add(1, Ordering::Relaxed) + 1) as f32 / count);
         };
         self.cpu.pool.install(|| match scope {
             Scope::Whole => bands.into_iter().for_each(run),

@@ -52,6 +52,33 @@ impl Adapter {
             .collect()
     }
 
+    /// Bytes of its own memory, where the driver tells: Vulkan does.
+    #[cfg(not(target_vendor = "apple"))]
+    pub fn memory(&self) -> Option<u64> {
+        /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
+        const LOCAL: u32 = 1;
+        // SAFETY: the adapter is only looked at, and the physical device belongs to the instance that is asked.
+        let heaps = unsafe {
+            let vulkan = self.inner.as_hal::<wgpu::hal::api::Vulkan>()?;
+            let instance = vulkan.shared_instance().raw_instance();
+            instance.get_physical_device_memory_properties(vulkan.raw_physical_device())
+        };
+        Some(
+            heaps
+                .memory_heaps_as_slice()
+                .iter()
+                .filter(|h| h.flags.as_raw() & LOCAL != 0)
+                .map(|h| h.size)
+                .sum(),
+        )
+    }
+
+    /// Bytes of its own memory, where the driver tells: Metal shares the machine's.
+    #[cfg(target_vendor = "apple")]
+    pub fn memory(&self) -> Option<u64> {
+        None
+    }
+
     /// Opens it with all its limits. `checked` keeps the runtime checks in shaders, for tests.
     pub fn open(&self, checked: bool) -> Result<Gpu> {
         let features = self.inner.features() & wanted();

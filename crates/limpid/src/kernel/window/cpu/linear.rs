@@ -208,6 +208,7 @@ fn tent_down<S: Simd, const N: usize>(
         simd,
         (rows, [], []),
         into,
+        #[inline(always)]
         |(v, [], []): Piece<S, N, 0, 0>| {
             let mut plain = v[r];
             let mut sum = plain * peak;
@@ -236,6 +237,7 @@ fn tent_along<S: Simd, const N: usize>(
         simd,
         (t, u, [norm]),
         [out],
+        #[inline(always)]
         |(t, u, [norm]): Piece<S, N, N, 1>| {
             let mut sum = t[r];
             for i in 1..=r {
@@ -245,6 +247,12 @@ fn tent_along<S: Simd, const N: usize>(
             [sum * norm]
         },
     );
+}
+
+/// A padded row as `2r + 1` rows, each one later than the one before.
+fn shifts(row: &[f32], r: usize) -> Vec<&[f32]> {
+    let n = row.len() - 2 * r;
+    (0..=2 * r).map(|i| &row[i..i + n]).collect()
 }
 
 /// The same for any radius.
@@ -263,13 +271,9 @@ fn tent_many<S: Simd>(
     let ones = taps(&|_| 1.0);
     mix_many(simd, rows, &taps(&|j| peak - slope * j), &mut t[r..r + n]);
     mix_many(simd, rows, &ones, &mut u[r..r + n]);
-    let along = |row: &[f32], taps: &[f32], out: &mut [f32]| {
-        let rows: Vec<&[f32]> = (0..=2 * r).map(|i| &row[i..i + n]).collect();
-        mix_many(simd, &rows, taps, out);
-    };
-    along(t, &ones, out);
+    mix_many(simd, &shifts(t, r), &ones, out);
     // The column sums are done with: their row takes the second sum.
-    along(u, &taps(&|i| slope * i), &mut t[..n]);
+    mix_many(simd, &shifts(u, r), &taps(&|i| slope * i), &mut t[..n]);
     for ((o, s), k) in out.iter_mut().zip(&t[..n]).zip(norm) {
         *o = (*o - s) * k;
     }

@@ -44,6 +44,19 @@ fn load<S: Simd, const N: usize>(
     made
 }
 
+/// A piece, or as many values as there are and zeros.
+#[inline(always)]
+fn piece<S: Simd>(simd: S, row: &[f32]) -> f32x16<S> {
+    match <&[f32; LANES]>::try_from(row) {
+        Ok(whole) => f32x16::load_array_ref(simd, whole),
+        Err(_) => {
+            let mut part = [0.0; LANES];
+            part[..row.len()].copy_from_slice(row);
+            f32x16::load_array_ref(simd, &part)
+        }
+    }
+}
+
 /// Writes a piece, or what fits of it.
 #[inline(always)]
 pub(super) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
@@ -94,6 +107,7 @@ pub(super) fn mix<S: Simd, const N: usize>(
         simd,
         (rows, [], []),
         [dst],
+        #[inline(always)]
         |(v, [], []): Piece<S, N, 0, 0>| {
             let mut sum = v[r] * half[0];
             for i in 1..=r {
@@ -110,16 +124,11 @@ pub(super) fn mix_many<S: Simd>(simd: S, rows: &[&[f32]], taps: &[f32], dst: &mu
     let (n, r) = (dst.len(), taps.len() / 2);
     for (k, out) in dst.chunks_mut(LANES).enumerate() {
         let span = k * LANES..n.min((k + 1) * LANES);
-        let at = |i: usize| {
-            let row = &rows[i][span.clone()];
-            match <&[f32; LANES]>::try_from(row) {
-                Ok(piece) => f32x16::load_array_ref(simd, piece),
-                Err(_) => f32x16::from_fn(simd, |l| row.get(l).copied().unwrap_or(0.0)),
-            }
-        };
-        let mut sum = at(r) * taps[r];
+        let mut sum = piece(simd, &rows[r][span.clone()]) * taps[r];
         for i in 1..=r {
-            sum += (at(r - i) + at(r + i)) * taps[r + i];
+            let before = piece(simd, &rows[r - i][span.clone()]);
+            let after = piece(simd, &rows[r + i][span.clone()]);
+            sum += (before + after) * taps[r + i];
         }
         store(sum, out);
     }

@@ -83,6 +83,7 @@ fn down<S: Simd, const N: usize>(simd: S, rows: [&[f32]; N], into: [&mut [f32]; 
         simd,
         (rows, [], []),
         into,
+        #[inline(always)]
         |(v, [], []): Piece<S, N, 0, 0>| {
             let (mut sum, mut squares) = (v[0], v[0] * v[0]);
             for v in &v[1..] {
@@ -110,6 +111,7 @@ fn along<S: Simd, const N: usize>(
         simd,
         (s, q, [count]),
         made,
+        #[inline(always)]
         |(s, q, [count]): Piece<S, N, N, 1>| {
             let (mut sum, mut squares) = (s[0], q[0]);
             for i in 1..N {
