@@ -8,7 +8,7 @@ use crate::kernel::Job;
 use crate::kernel::fast_exp::COEFFICIENTS;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
-/// So far from any colour that the weight is zero, and its square is finite.
+/// So far from any colour that its weight, `2^-125`, leaves nothing of it, and its square is finite.
 const FAR: f32 = 1e18;
 
 fn padded(radius: usize, width: usize) -> usize {
@@ -66,11 +66,15 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
             for p in 0..P {
                 c[p] = f32x16::from_slice(simd, &centre[p][x + r..x + r + LANES]);
             }
-            let (mut sum, mut weights) = ([zero; P], zero);
+            // The pixel itself weighs one.
+            let (mut sum, mut weights) = (c, f32x16::splat(simd, 1.0));
             for qy in window.clone() {
                 let q: [&[f32]; P] = std::array::from_fn(|p| &row(p, qy)[x..x + 2 * r + LANES]);
                 let space = &space[(qy + r - y) * rows..][..rows];
                 for (i, s) in space.iter().enumerate() {
+                    if qy == y && i == r {
+                        continue;
+                    }
                     let mut v = [zero; P];
                     for p in 0..P {
                         v[p] = f32x16::from_slice(simd, &q[p][i..i + LANES]);
@@ -96,18 +100,17 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
     }
 }
 
-/// `2^x` for `x <= 0`; 0 below -125. The arithmetic of `fast_exp`.
+/// `2^x` for `x <= 0`, and no less than `2^-125`. The arithmetic of `fast_exp`.
 #[inline(always)]
 fn power_of_two<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
     // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the lowest bits.
     const MAGIC: f32 = 12_582_912.0;
+    let x = x.max(f32x16::splat(simd, -125.0));
     let shifted = x + MAGIC;
     let f = x - (shifted - MAGIC);
     let mut p = f32x16::splat(simd, COEFFICIENTS[5]);
     for k in [4, 3, 2, 1, 0] {
         p = p * f + COEFFICIENTS[k];
     }
-    let scaled = f32x16::from_bits(p.to_bits() + (shifted.to_bits() << 23));
-    let inside = x.simd_gt(-125.0);
-    fearless_simd::Select::select(inside, scaled, f32x16::splat(simd, 0.0))
+    f32x16::from_bits(p.to_bits() + (shifted.to_bits() << 23))
 }

@@ -4,6 +4,7 @@
 //! of them overlap. The last, partial piece of a row is copied out and goes through the same arithmetic.
 
 use fearless_simd::{Simd, SimdBase, f32x16};
+use std::ops::Range;
 
 /// Columns in a piece.
 pub(super) const LANES: usize = 16;
@@ -12,34 +13,37 @@ pub(super) const LANES: usize = 16;
 pub(super) type Piece<S, const A: usize, const B: usize, const C: usize> =
     ([f32x16<S>; A], [f32x16<S>; B], [f32x16<S>; C]);
 
-/// Rows as whole pieces and a last one filled up with ones.
+/// Rows as whole pieces.
+type Pieces<'a, const N: usize> = [&'a [[f32; LANES]]; N];
+
+/// The first `whole` pieces of each row. Slices of one length, so that one test of an index serves all.
 #[inline(always)]
-fn pieces<const N: usize>(
-    rows: [&[f32]; N],
-    n: usize,
-) -> ([&[[f32; LANES]]; N], [[f32; LANES]; N]) {
-    let whole = n / LANES;
-    let last = rows.map(|row| {
-        let mut last = [1.0; LANES];
-        last[..n - whole * LANES].copy_from_slice(&row[whole * LANES..n]);
-        last
-    });
-    (
-        rows.map(|row| &row[..n].as_chunks::<LANES>().0[..whole]),
-        last,
+fn pieces<const N: usize>(rows: [&[f32]; N], whole: usize) -> Pieces<'_, N> {
+    rows.map(
+        #[inline(always)]
+        |row| &row.as_chunks::<LANES>().0[..whole],
+    )
+}
+
+/// What follows the whole pieces, filled up with ones.
+#[inline(always)]
+fn last<const N: usize>(rows: [&[f32]; N], span: Range<usize>) -> [[f32; LANES]; N] {
+    rows.map(
+        #[inline(always)]
+        |row| {
+            let mut last = [1.0; LANES];
+            last[..span.len()].copy_from_slice(&row[span.clone()]);
+            last
+        },
     )
 }
 
 /// The piece `k` of each row.
 #[inline(always)]
-fn load<S: Simd, const N: usize>(
-    simd: S,
-    (whole, last): &([&[[f32; LANES]]; N], [[f32; LANES]; N]),
-    k: usize,
-) -> [f32x16<S>; N] {
+fn load<S: Simd, const N: usize>(simd: S, rows: &Pieces<'_, N>, k: usize) -> [f32x16<S>; N] {
     let mut made = [f32x16::splat(simd, 0.0); N];
     for i in 0..N {
-        made[i] = f32x16::load_array_ref(simd, whole[i].get(k).unwrap_or(&last[i]));
+        made[i] = f32x16::load_array_ref(simd, &rows[i][k]);
     }
     made
 }
@@ -82,14 +86,42 @@ pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, con
     f: impl Fn(Piece<S, A, B, C>) -> [f32x16<S>; M],
 ) {
     let n = out.first().map_or(0, |o| o.len());
-    let (a, b, c) = (pieces(a, n), pieces(b, n), pieces(c, n));
-    for k in 0..n.div_ceil(LANES) {
-        let made = f((load(simd, &a, k), load(simd, &b, k), load(simd, &c, k)));
-        for (out, made) in out.iter_mut().zip(made) {
-            let to = &mut out[k * LANES..n.min((k + 1) * LANES)];
-            store(made, to);
+    let whole = n / LANES;
+    let rest = whole * LANES..n;
+    {
+        let (a, b, c) = (pieces(a, whole), pieces(b, whole), pieces(c, whole));
+        let mut out = out.each_mut().map(
+            #[inline(always)]
+            |o| &mut o.as_chunks_mut::<LANES>().0[..whole],
+        );
+        for k in 0..whole {
+            let made = f((load(simd, &a, k), load(simd, &b, k), load(simd, &c, k)));
+            for m in 0..M {
+                made[m].store_array(&mut out[m][k]);
+            }
         }
     }
+    if !rest.is_empty() {
+        let (a, b, c) = (
+            last(a, rest.clone()),
+            last(b, rest.clone()),
+            last(c, rest.clone()),
+        );
+        let (a, b, c) = (one(&a), one(&b), one(&c));
+        let made = f((load(simd, &a, 0), load(simd, &b, 0), load(simd, &c, 0)));
+        for m in 0..M {
+            store(made[m], &mut out[m][rest.clone()]);
+        }
+    }
+}
+
+/// Single pieces as rows of one.
+#[inline(always)]
+fn one<const N: usize>(rows: &[[f32; LANES]; N]) -> Pieces<'_, N> {
+    rows.each_ref().map(
+        #[inline(always)]
+        |row| std::slice::from_ref(row),
+    )
 }
 
 /// `dst[x] = k_0 rows[r][x] + Σ k_i (rows[r-i][x] + rows[r+i][x])`, for symmetric taps.
