@@ -90,7 +90,7 @@ pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, con
     let rest = whole * LANES..n;
     {
         let (a, b, c) = (pieces(a, whole), pieces(b, whole), pieces(c, whole));
-        let mut out = out.each_mut().map(
+        let out = out.each_mut().map(
             #[inline(always)]
             |o| &mut o.as_chunks_mut::<LANES>().0[..whole],
         );
