@@ -40,6 +40,8 @@ fn commands_of_the_pages_print_what_they_say() -> Outcome {
     let cases = trycmd::TestCases::new();
     let program = PathBuf::from(env!("CARGO_BIN_EXE_limpid"));
     cases.register_bin("limpid", trycmd::schema::Bin::Path(program));
+    // Without it Mesa's drivers complain on the program's standard error.
+    cases.env("XDG_RUNTIME_DIR", folder.path().to_string_lossy());
     cases.case(folder.path().join("*.md"));
     let result = catch_unwind(AssertUnwindSafe(|| cases.run()));
     // Otherwise the cases would run once more when they are dropped.

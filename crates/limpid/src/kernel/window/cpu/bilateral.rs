@@ -1,6 +1,8 @@
 //! The bilateral filter by vectors along the row.
 //!
-//! Rows are copied with margins of a value so far away that its weight is zero: borders need no tests.
+//! Rows are copied with margins of a value so far away that its weight is nothing: borders need no tests. Products are
+//! added without rounding between them where the processor can (a third fewer operations), so here, and only here, the
+//! last bit depends on the SIMD level.
 
 use super::clip;
 use super::sweep::{LANES, store};
@@ -39,6 +41,7 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
     let stride = padded(r, width);
     // Exponents are in powers of two.
     let [near, alike] = sigmas.map(|s| -0.5 * std::f32::consts::LOG2_E / (s * s));
+    let alike = f32x16::splat(simd, alike);
     let space: Vec<f32> = (0..rows * rows)
         .map(|k| {
             let (i, j) = ((k % rows).abs_diff(r), (k / rows).abs_diff(r));
@@ -83,11 +86,12 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
                     let mut distance = d * d;
                     for p in 1..P {
                         let d = v[p] - c[p];
-                        distance += d * d;
+                        distance = d.mul_add(d, distance);
                     }
-                    let w = power_of_two(simd, distance * alike + *s);
+                    let x = distance.mul_add(alike, f32x16::splat(simd, *s));
+                    let w = power_of_two(simd, x);
                     for p in 0..P {
-                        sum[p] += w * v[p];
+                        sum[p] = w.mul_add(v[p], sum[p]);
                     }
                     weights += w;
                 }
@@ -110,7 +114,7 @@ fn power_of_two<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
     let f = x - (shifted - MAGIC);
     let mut p = f32x16::splat(simd, COEFFICIENTS[5]);
     for k in [4, 3, 2, 1, 0] {
-        p = p * f + COEFFICIENTS[k];
+        p = p.mul_add(f, f32x16::splat(simd, COEFFICIENTS[k]));
     }
     f32x16::from_bits(p.to_bits() + (shifted.to_bits() << 23))
 }

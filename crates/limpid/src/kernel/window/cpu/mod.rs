@@ -1,6 +1,7 @@
 //! The CPU bodies.
 //!
-//! Sums run in a fixed order, multiply then add, so that neither the SIMD level nor the height of bands changes a bit.
+//! Sums run in a fixed order, multiply then add, so that neither the SIMD level nor the height of bands changes a bit
+//! (the bilateral filter, which lives by its arithmetic, makes an exception for the level).
 
 mod bilateral;
 mod linear;
