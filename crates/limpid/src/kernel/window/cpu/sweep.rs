@@ -118,10 +118,7 @@ pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, con
 /// Single pieces as rows of one.
 #[inline(always)]
 fn one<const N: usize>(rows: &[[f32; LANES]; N]) -> Pieces<'_, N> {
-    rows.each_ref().map(
-        #[inline(always)]
-        |row| std::slice::from_ref(row),
-    )
+    rows.each_ref().map(std::slice::from_ref)
 }
 
 /// `dst[x] = k_0 rows[r][x] + Σ k_i (rows[r-i][x] + rows[r+i][x])`, for symmetric taps.
