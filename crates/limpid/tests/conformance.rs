@@ -48,6 +48,7 @@ conformance! {
     eaw = "eaw",
     eaw_cdf22 = "eaw-cdf22",
     eaw_redblack = "eaw-redblack",
+    ddid = "ddid",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
     multilateral = "multilateral",

@@ -36,24 +36,28 @@ pub struct Step {
 /// assert_eq!(radii, [4, 4, 4, 4, 6, 10, 16, 26]);
 /// ```
 pub fn steps_2015(sigma: f64) -> Vec<Step> {
-    const COUNT: u32 = 8;
+    steps_of(sigma, 8, 4)
+}
+
+/// The same in another number of steps, which the paper's formulas allow for, with windows of at least `least` to each side.
+pub fn steps_of(sigma: f64, count: u32, least: usize) -> Vec<Step> {
     const SPACE: f64 = 13.0;
-    const RANGE: f64 = 5.3 / COUNT as f64;
-    const SHRINK: f64 = 13.0 / COUNT as f64;
     const LN_ALPHA: f64 = 15.0;
+    let total = f64::from(count);
+    let (range, shrink) = (5.3 / total, 13.0 / total);
     let step = |n: u32| {
-        let done = f64::from(n - 1) / f64::from(COUNT);
-        let space = 2.0 * SPACE.powi(2) * (-LN_ALPHA * done / 2.0).exp();
+        let ahead = f64::from(n - 1) / total;
+        let space = 2.0 * SPACE.powi(2) * (-LN_ALPHA * ahead / 2.0).exp();
         Step {
-            radius: (2.0 * (space / 2.0).sqrt()).round().max(4.0) as usize,
+            radius: ((2.0 * (space / 2.0).sqrt()).round() as usize).max(least),
             space,
-            range: RANGE * sigma * sigma * (LN_ALPHA * done).exp() * f64::from(n),
-            shrink: SHRINK * sigma * sigma * f64::from(n),
+            range: range * sigma * sigma * (LN_ALPHA * ahead).exp() * f64::from(n),
+            shrink: shrink * sigma * sigma * f64::from(n),
             power: Some(n),
-            confidence: (done * FRAC_PI_2).cos(),
+            confidence: (ahead * FRAC_PI_2).cos(),
         }
     };
-    (1..=COUNT).rev().map(step).collect()
+    (1..=count).rev().map(step).collect()
 }
 
 /// The three steps of 2013, with the constants of the authors' published program.

@@ -9,6 +9,7 @@ mod job;
 mod params;
 
 pub mod atrous;
+pub mod ddid;
 pub mod details;
 pub mod fast_exp;
 pub mod guard;

@@ -8,6 +8,7 @@ mod knob;
 mod schedule;
 
 pub mod atrous;
+pub mod ddid;
 pub mod eaw;
 pub mod nlm;
 pub mod taa;
@@ -16,6 +17,7 @@ pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
+pub use ddid::Ddid;
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
@@ -132,6 +134,7 @@ pub const METHODS: &[Entry] = &[
     versus::ENTRIES[3],
     versus::ENTRIES[4],
     versus::ENTRIES[5],
+    ddid::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],

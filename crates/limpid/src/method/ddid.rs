@@ -1,0 +1,221 @@
+//! Dual-domain image denoising of photographs.
+//!
+//! The definition is [`crate::definition::ddid`]. One pass per step, each on all channels; a pass for the colour transform
+//! before the first and after the last.
+
+use super::{Backend, Entry, Method, Schedule, Use, Value};
+use crate::definition::ddid::{Step, steps_2013, steps_2015, steps_of};
+use crate::definition::noise;
+use crate::kernel::ddid::DualDomain;
+use crate::kernel::ddid::point::{Enter, Leave, Poisson};
+use crate::plan::Plan;
+use crate::{Error, Frame, Layer, Result, Shape, definition};
+
+/// Dual-domain denoising in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "ddid",
+    used: Use::Denoise,
+    about: "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",
+    make: || Box::new(Ddid::default()),
+};
+
+crate::choice! {
+    /// Which form of the algorithm.
+    pub enum Variant {
+        /// Eight steps with growing windows, 9 … 53 pixels wide (Knaus and Zwicker 2015).
+        Of2015 = "2015",
+        /// Three steps with windows 31 pixels wide (Knaus and Zwicker 2013).
+        Of2013 = "2013",
+    }
+}
+
+crate::choice! {
+    /// Time against quality.
+    pub enum Quality {
+        /// Windows at most 17 pixels wide, and six steps instead of eight.
+        Fast = "fast",
+        /// Windows at most 21 pixels wide.
+        Balanced = "balanced",
+        /// As published.
+        Best = "best",
+    }
+}
+
+/// What the noise is like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// The same everywhere: additive, white, Gaussian.
+    Gaussian,
+    /// A sensor's: grows with the light.
+    Poisson(Poisson),
+}
+
+impl Value for Noise {
+    const FORM: &'static str = "gaussian|poisson:GAIN,READ";
+
+    fn parse(text: &str) -> Option<Self> {
+        if text == "gaussian" {
+            return Some(Self::Gaussian);
+        }
+        let (gain, read) = text.strip_prefix("poisson:")?.split_once(',')?;
+        let (gain, read) = (f32::parse(gain)?, f32::parse(read)?);
+        (gain > 0.0 && read >= 0.0).then_some(Self::Poisson(Poisson { gain, read }))
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Gaussian => "gaussian".into(),
+            Self::Poisson(p) => format!("poisson:{},{}", p.gain, p.read),
+        }
+    }
+}
+
+crate::options! {
+    /// Dual-domain denoising with its options.
+    pub struct Ddid {
+        /// Standard deviation of the noise in the image's own units, 25/255 say; estimated from the image when not given.
+        pub sigma: Option<f32> = None,
+        /// Time against quality; best is as published.
+        pub quality: Quality = Quality::Best,
+        /// The form of the algorithm, by its year.
+        pub variant: Variant = Variant::Of2015,
+        /// What the noise is like; with poisson, --sigma is not needed.
+        pub noise: Noise = Noise::Gaussian,
+    }
+}
+
+/// The noise level a plan is made for when no level was given and no frame was looked at.
+const USUAL: f32 = 25.0 / 255.0;
+
+const WINDOWS: Schedule = Schedule::new("windows");
+
+impl Ddid {
+    /// The steps; none when there is no noise.
+    pub fn steps(&self) -> Result<Vec<Step>> {
+        let sigma = f64::from(match (self.noise, self.sigma) {
+            // Stabilised noise has standard deviation 1.
+            (Noise::Poisson(_), _) => 1.0,
+            (Noise::Gaussian, Some(sigma)) => sigma,
+            (Noise::Gaussian, None) => USUAL,
+        });
+        if sigma < 0.0 {
+            return Err(Error::input(format!(
+                "--sigma {sigma}: expected a number not below 0"
+            )));
+        }
+        // Squares of smaller numbers are lost in single precision.
+        if sigma < 1e-12 {
+            return Ok(Vec::new());
+        }
+        let mut steps = match (self.variant, self.quality) {
+            (Variant::Of2013, _) => steps_2013(sigma),
+            (Variant::Of2015, Quality::Fast) => steps_of(sigma, 6, 3),
+            (Variant::Of2015, _) => steps_2015(sigma),
+        };
+        // A smaller window leaves out the pixels that weigh least; the last step gains most from a large one.
+        let (last, others) = match self.quality {
+            Quality::Fast => (8, 7),
+            Quality::Balanced => (10, 10),
+            Quality::Best => (usize::MAX, usize::MAX),
+        };
+        let count = steps.len();
+        for (i, step) in steps.iter_mut().enumerate() {
+            step.radius = step.radius.min(if i + 1 == count { last } else { others });
+        }
+        Ok(steps)
+    }
+
+    fn stabiliser(&self) -> Option<Poisson> {
+        match self.noise {
+            Noise::Gaussian => None,
+            Noise::Poisson(poisson) => Some(poisson),
+        }
+    }
+}
+
+impl Method for Ddid {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        if self.sigma.is_none() && self.noise == Noise::Gaussian {
+            self.sigma = Some(noise::estimate(frame.color()?));
+        }
+        Ok(())
+    }
+
+    fn schedules(&self, _on: Backend) -> Vec<Schedule> {
+        vec![WINDOWS]
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let mut plan = Plan::new(format!("ddid {schedule}"), shape.size);
+        let channels = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let noise = self.stabiliser();
+        let input = plan.input(Layer::COLOR, channels);
+        let output = plan.output(Layer::COLOR, channels);
+        let noisy = plan.transient("noisy", channels);
+        plan.pass(Enter { noise }, [input], [noisy]);
+        let mut guide = noisy;
+        for (i, step) in self.steps()?.into_iter().enumerate() {
+            let next = plan.transient(format!("step {}", i + 1), channels);
+            plan.pass(kernel(&step), [guide, noisy], [next]);
+            guide = next;
+        }
+        plan.pass(Leave { noise }, [guide], [output]);
+        Ok(plan)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        let image = frame.color()?;
+        let steps = self.steps()?;
+        let made = match self.stabiliser() {
+            Some(p) => {
+                definition::ddid::ddid(&image.map(|v| p.stabilise(v)), &steps).map(|v| p.restore(v))
+            }
+            None => definition::ddid::ddid(image, &steps),
+        };
+        Frame::new(made)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |quality, variant, noise| {
+            let sigma = Some(0.1);
+            let made = Self {
+                sigma,
+                quality,
+                variant,
+                noise,
+            };
+            Box::new(made) as Box<dyn Method>
+        };
+        let counts = Poisson {
+            gain: 0.02,
+            read: 0.01,
+        };
+        vec![
+            self.boxed(),
+            with(Quality::Fast, Variant::Of2015, Noise::Gaussian),
+            with(Quality::Fast, Variant::Of2013, Noise::Gaussian),
+            with(Quality::Fast, Variant::Of2015, Noise::Poisson(counts)),
+        ]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+fn kernel(step: &Step) -> DualDomain {
+    DualDomain {
+        radius: step.radius,
+        space: step.space as f32,
+        range: step.range as f32,
+        shrink: step.shrink as f32,
+        power: step.power,
+        confidence: step.confidence as f32,
+    }
+}
