@@ -20,9 +20,12 @@ from skimage import color, data, restoration
 NAMES = ["astronaut", "chelsea", "coffee", "rocket", "immunohistochemistry", "stereo_motorcycle"]
 
 
-def picture(name, grey):
+def picture(name, grey, side):
+    """A picture on 0 … 1; its middle when it is larger than side."""
     image = getattr(data, name)()
     image = (image[0] if isinstance(image, tuple) else image)[..., :3] / 255.0
+    y, x = (max(0, (n - side) // 2) for n in image.shape[:2])
+    image = image[y : y + side, x : x + side]
     return color.rgb2gray(image) if grey else image
 
 
@@ -47,7 +50,7 @@ def limpid(program, options):
         with tempfile.TemporaryDirectory() as folder:
             before, after = os.path.join(folder, "a.pfm"), os.path.join(folder, "b.pfm")
             write_pfm(before, noisy)
-            command = [program, "denoise", before, "-o", after, "--method", "ddid", "--sigma", str(sigma), *options]
+            command = [program, "denoise", before, "-o", after, "--method", "ddid", "--sigma", str(sigma), "--device", "cpu", *options]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             return read_pfm(after)
 
@@ -82,6 +85,7 @@ def main():
     parser.add_argument("--sigma", type=float, nargs="+", default=[25.0], help="of 255")
     parser.add_argument("--names", nargs="+", default=NAMES)
     parser.add_argument("--kind", nargs="+", default=["grey", "color"])
+    parser.add_argument("--side", type=int, default=10000, help="take the middle of larger pictures")
     parser.add_argument("--only", nargs="+", help="run only these")
     args = parser.parse_args()
     methods = {"bm3d": bm3d, "nl-means": nl_means, "wavelet": wavelet}
@@ -98,7 +102,7 @@ def main():
         for sigma in args.sigma:
             found = {m: [] for m in methods}
             for name in args.names:
-                clean = picture(name, kind == "grey")
+                clean = picture(name, kind == "grey", args.side)
                 noisy = clean + np.random.default_rng(0).normal(0, sigma / 255, clean.shape)
                 line = []
                 for m, run in methods.items():

@@ -5,7 +5,7 @@ use crate::exec::cpu::CpuRunner;
 use crate::exec::gpu::GpuRunner;
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Watch};
-use crate::method::{self, Method, Schedule};
+use crate::method::{self, Backend, Method, Schedule};
 use crate::plan::Plan;
 use crate::{Device, Error, Frame, Result, Shape, Size};
 
@@ -194,16 +194,20 @@ impl Denoiser {
                 let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p));
                 Tiles::new(shape.size, reach, whole.align, ok)
             });
-            let tiles = tiles.ok_or_else(|| {
-                Error::unsupported(format!(
-                    "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
-                    whole.title, shape.size
-                ))
-            })?;
-            (
-                method.plan(&shape.resized(tiles.read), &schedule)?,
-                Some(tiles),
-            )
+            match tiles {
+                Some(tiles) => (
+                    method.plan(&shape.resized(tiles.read), &schedule)?,
+                    Some(tiles),
+                ),
+                // Much memory on the CPU is slow at worst.
+                None if options.tile.is_none() && device.backend() == Backend::Cpu => (whole, None),
+                None => {
+                    return Err(Error::unsupported(format!(
+                        "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
+                        whole.title, shape.size
+                    )));
+                }
+            }
         };
         let runner = match device {
             Device::Cpu(cpu) => Runner::Cpu(CpuRunner::new(cpu, plan)?),
@@ -331,14 +335,13 @@ impl Runner {
     }
 }
 
+/// Most bytes that a plan takes on the CPU beside its input and output; larger images run in tiles.
+const CPU_BYTES: usize = 1 << 30;
+
 /// Whether a plan fits the device's limits.
-#[cfg_attr(
-    not(feature = "gpu"),
-    expect(unused_variables, reason = "only GPUs have limits")
-)]
 fn fits(device: &Device, plan: &Plan) -> bool {
     match device {
-        Device::Cpu(_) => true,
+        Device::Cpu(_) => plan.memory().transient_bytes() <= CPU_BYTES,
         #[cfg(feature = "gpu")]
         Device::Gpu(gpu) => {
             let target = gpu.target();
@@ -361,5 +364,26 @@ fn blend(input: &Frame, out: &mut Frame, strength: f32) {
                 *a = b + strength * (*a - b);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Ddid;
+
+    #[test]
+    fn large_images_run_in_tiles_of_bounded_memory() -> Result<()> {
+        let cpu = Device::open("cpu")?;
+        let method = Ddid::default();
+        let schedule = &method.schedules(Backend::Cpu)[0];
+        let plan = |size| method.plan(&Shape::color(size, 3), schedule);
+        let (small, large) = (Size::new(2000, 2000), Size::new(50_000, 40_000));
+        assert!(fits(&cpu, &plan(small)?) && !fits(&cpu, &plan(large)?));
+        let reach = plan(large)?.reach().unwrap_or_default();
+        let ok = |size| plan(size).is_ok_and(|p| fits(&cpu, &p));
+        let tiles = Tiles::new(large, reach, 1, ok);
+        assert!(tiles.is_some_and(|t| ok(t.read) && t.all().len() > 1));
+        Ok(())
     }
 }

@@ -118,4 +118,9 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     fn scratch(&self, _size: Size) -> usize {
         0
     }
+
+    /// Work per pixel beside that of the other kernels of a plan: what share of the progress it is.
+    fn work(&self) -> f32 {
+        1.0
+    }
 }

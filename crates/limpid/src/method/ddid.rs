@@ -7,7 +7,8 @@ use super::{Backend, Entry, Method, Schedule, Use, Value};
 use crate::definition::ddid::{Step, steps_2013, steps_2015, steps_of};
 use crate::definition::noise;
 use crate::kernel::ddid::DualDomain;
-use crate::kernel::ddid::point::{Enter, Leave, Poisson};
+use crate::kernel::ddid::anscombe::{Inverse, Poisson};
+use crate::kernel::ddid::point::{Enter, Leave};
 use crate::plan::Plan;
 use crate::{Error, Frame, Layer, Result, Shape, definition};
 
@@ -165,6 +166,7 @@ impl Method for Ddid {
             plan.pass(kernel(&step), [guide, noisy], [next]);
             guide = next;
         }
+        let noise = noise.map(Inverse::new);
         plan.pass(Leave { noise }, [guide], [output]);
         Ok(plan)
     }
@@ -173,8 +175,10 @@ impl Method for Ddid {
         let image = frame.color()?;
         let steps = self.steps()?;
         let made = match self.stabiliser() {
-            Some(p) => {
-                definition::ddid::ddid(&image.map(|v| p.stabilise(v)), &steps).map(|v| p.restore(v))
+            Some(noise) => {
+                let inverse = Inverse::new(noise);
+                let made = definition::ddid::ddid(&image.map(|v| noise.stabilise(v)), &steps);
+                made.map(|v| inverse.restore(v))
             }
             None => definition::ddid::ddid(image, &steps),
         };
@@ -182,26 +186,21 @@ impl Method for Ddid {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |quality, variant, noise| {
-            let sigma = Some(0.1);
-            let made = Self {
-                sigma,
-                quality,
-                variant,
-                noise,
-            };
-            Box::new(made) as Box<dyn Method>
-        };
         let counts = Poisson {
             gain: 0.02,
             read: 0.01,
         };
-        vec![
-            self.boxed(),
-            with(Quality::Fast, Variant::Of2015, Noise::Gaussian),
-            with(Quality::Fast, Variant::Of2013, Noise::Gaussian),
-            with(Quality::Fast, Variant::Of2015, Noise::Poisson(counts)),
-        ]
+        let small = Self {
+            sigma: Some(0.1),
+            quality: Quality::Fast,
+            ..self.clone()
+        };
+        let first = Self {
+            variant: Variant::Of2013,
+            noise: Noise::Poisson(counts),
+            ..small.clone()
+        };
+        vec![Box::new(small), Box::new(first)]
     }
 
     fn boxed(&self) -> Box<dyn Method> {

@@ -134,7 +134,6 @@ pub const METHODS: &[Entry] = &[
     versus::ENTRIES[3],
     versus::ENTRIES[4],
     versus::ENTRIES[5],
-    ddid::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],
@@ -142,6 +141,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[4],
     taa::ENTRY,
     nlm::ENTRY,
+    ddid::ENTRY,
 ];
 
 /// A method with default options, by use and name.

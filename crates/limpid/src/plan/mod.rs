@@ -47,6 +47,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Its share of the work, see [`Kernel::work`].
+    pub(crate) fn work(&self) -> f32 {
+        match self {
+            Self::Pass(pass) => pass.kernel.work(),
+            Self::Repeat { steps, most, .. } => {
+                *most as f32 * steps.iter().map(Self::work).sum::<f32>()
+            }
+        }
+    }
+}
+
 /// The condition that ends a repetition early.
 #[derive(Debug, Clone)]
 pub struct Until {

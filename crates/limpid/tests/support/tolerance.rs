@@ -7,6 +7,8 @@ pub(crate) const SUMS: f32 = 4e-6;
 pub(crate) const NAMED: &[(&str, f32)] = &[
     // Weights are exponentials of sums of squared differences, on a GPU by its own exp2; levels pass errors on.
     ("atrous", 3e-5),
+    // Eight filters in a row, each with sums over 2,809 pixels and weights that the last one's errors have moved.
+    ("ddid", 3e-5),
     // The root of a difference of squares loses digits where the deviation is small beside the mean.
     ("filter:variance", 1e-4),
     // The box that history is clipped to is made of such roots.

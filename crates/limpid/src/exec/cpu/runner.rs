@@ -97,10 +97,13 @@ impl CpuRunner {
         watch: &Watch,
         number: &mut usize,
     ) -> Result<()> {
-        let share = |i: usize| i as f32 / steps.len() as f32;
-        for (i, step) in steps.iter().enumerate() {
+        let total: f32 = steps.iter().map(Step::work).sum();
+        let mut done = 0.0;
+        for step in steps {
             watch.go_on()?;
-            let part = watch.part(share(i), share(i + 1));
+            let begun = done;
+            done += step.work() / total;
+            let part = watch.part(begun, done);
             match step {
                 Step::Pass(pass) => {
                     let start = Instant::now();

@@ -7,11 +7,16 @@ fn stabilised(v: f32) -> f32 {
     return 2.0 * sqrt(max(v / p.gain + 0.375 + p.square, 0.0));
 }
 
+// The exact unbiased inverse: the asymptotic form, and what is missing to it.
 fn restored(value: f32) -> f32 {
-    let d = max(value, LEAST);
-    let t = 1.0 / d;
-    let x = 0.25 * d * d + t * (UNBIASED.x + t * (UNBIASED.y + t * UNBIASED.z)) - 0.125;
-    return max(x - p.square, 0.0) * p.gain;
+    let d = max(value, p.first);
+    var counts = 0.25 * d * d - 0.125 - p.square;
+    if d < END {
+        let at = (d - p.first) * p.scale;
+        let i = min(u32(at), ENTRIES - 2u);
+        counts += mix(table[i], table[i + 1u], at - f32(i));
+    }
+    return max(counts, 0.0) * p.gain;
 }
 
 @compute @workgroup_size(GROUP)
