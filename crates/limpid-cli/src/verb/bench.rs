@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Layers of the frame, with commas between them
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
+    /// Measure a grey image without other layers
+    #[arg(long, conflicts_with = "layers")]
+    grey: bool,
     /// Runs of each schedule
     #[arg(long, default_value_t = 9, value_name = "COUNT")]
     runs: usize,
@@ -103,7 +106,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let options = args.how.options((entry.make)(), knobs)?;
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
-    let shape = shape(size, &args.layers, entry.used);
+    let shape = match args.grey {
+        true => Shape::color(size, 1),
+        false => shape(size, &args.layers, entry.used),
+    };
     let mut report = Report {
         device: device.name(),
         method: args.method.clone(),
