@@ -136,13 +136,11 @@ mod tests {
                 assert!(off.abs() < 0.005 + 1e-5 * mean, "{noise:?} {mean}: {back}");
             }
         }
-        assert_eq!(
-            Inverse::new(Poisson {
-                gain: 1.0,
-                read: 0.0
-            })
-            .restore(0.0),
-            0.0
-        );
+        let dark = Inverse::new(Poisson {
+            gain: 1.0,
+            read: 0.0,
+        })
+        .restore(0.0);
+        assert!((0.0..1e-6).contains(&dark), "{dark}");
     }
 }
