@@ -196,7 +196,14 @@ fn try_read(name: &str, format: Format, bytes: &[u8]) -> bool {
 
 #[test]
 fn whole_files_of_the_corpus_are_readable_or_refused() {
-    for (name, format, bytes) in corpus() {
+    // The same files start the fuzz targets.
+    let seeds = std::env::var_os("LIMPID_SEEDS").map(PathBuf::from);
+    for (i, (name, format, bytes)) in corpus().into_iter().enumerate() {
+        if let Some(folder) = &seeds {
+            let folder = folder.join(format!("{format:?}").to_lowercase());
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(i.to_string()), &bytes).unwrap();
+        }
         let made_here = !name.contains("corpus");
         assert!(try_read(&name, format, &bytes) || !made_here, "{name}");
     }
