@@ -9,6 +9,7 @@ Patches of 7x7, a window of 21x21. Prints nanoseconds per pixel (the median of t
 """
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -101,16 +102,20 @@ def halide(noisy, sigma, threads, rounds):
 
 
 def limpid(program, noisy, sigma, threads, rounds):
-    """Times the filter inside the program, and takes the picture through a file."""
+    """Times the filter inside the program, as the peers are timed, and takes the picture through a file."""
     height, width, _ = noisy.shape
+    device = ["--device", "cpu", "--threads", str(threads)]
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "in.pfm"), os.path.join(folder, "out.pfm")
         write_pfm(source, noisy)
-        options = ["--method", "nlm", "--sigma", str(sigma), "--device", "cpu"]
-        start = time.perf_counter()
+        options = ["--method", "nlm", "--sigma", str(sigma), *device]
         subprocess.run([program, "denoise", source, "-o", target, *options], check=True)
-        whole = time.perf_counter() - start
-        return whole, read_pfm(target, width, height)
+        out = read_pfm(target, width, height)
+    frame = ["--size", f"{width}x{height}", "--layers", "color", "--schedule", "paired", "--runs", str(rounds)]
+    report = subprocess.run(
+        [program, "bench", "nlm", "--json", "--sigma", str(sigma), *frame, *device],
+        check=True, capture_output=True, text=True).stdout
+    return json.loads(report)["rows"][0]["median_ms"] / 1e3, out
 
 
 def write_pfm(path, image):
@@ -141,13 +146,12 @@ def main():
         try:
             if name == "limpid":
                 t, out = limpid(args.limpid, noisy, args.sigma, args.threads, args.rounds)
-                name = "limpid, with start and files"
             else:
                 t, out = peers[name](noisy, args.sigma, args.threads, args.rounds)
         except ImportError as missing:
-            print(f"{name:30} not installed: {missing}")
+            print(f"{name:14} not installed: {missing}")
             continue
-        print(f"{name:30} {1e9 * t / (width * height):8.0f} ns/pixel  {psnr(out, clean):6.2f} dB", flush=True)
+        print(f"{name:14} {1e9 * t / (width * height):8.0f} ns/pixel  {psnr(out, clean):6.2f} dB", flush=True)
 
 
 if __name__ == "__main__":

@@ -60,12 +60,19 @@ pub(crate) fn named(args: &[String]) -> anyhow::Result<Option<Named>> {
     }))
 }
 
-/// Adds the method's options to the verb.
+/// Adds the method's options to the verb, apart from those whose name the verb uses itself.
 pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
+    let taken: Vec<String> = verb
+        .get_arguments()
+        .filter_map(|a| a.get_long().map(str::to_owned))
+        .collect();
     let mut verb = verb.next_help_heading(format!("Options of {}", method.name()));
     for knob in method.knobs() {
         let name = flag(&knob.name, knob.form, &knob.value);
-        let arg = Arg::new(knob.name.clone())
+        if taken.contains(&name) {
+            continue;
+        }
+        let arg = Arg::new(id(&knob.name))
             .long(name)
             .help(help(knob.about, &knob.value));
         verb = verb.arg(match knob.form {
@@ -78,6 +85,11 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
         });
     }
     verb
+}
+
+/// What an option of the method is called among the matches: never what an option of the verb is.
+fn id(knob: &str) -> String {
+    format!("method {knob}")
 }
 
 /// A switch that is on by default is turned off with `--no-NAME`.
@@ -100,12 +112,12 @@ fn help(about: &str, value: &str) -> String {
 pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
     let mut given = Vec::new();
     for knob in method.knobs() {
-        let name = knob.name.as_str();
+        let id = id(&knob.name);
         if knob.form == "true|false" {
-            if matches.get_flag(name) {
+            if let Ok(Some(true)) = matches.try_get_one::<bool>(&id) {
                 given.push((knob.name.clone(), (knob.value != "true").to_string()));
             }
-        } else if let Some(values) = matches.get_many::<String>(name) {
+        } else if let Ok(Some(values)) = matches.try_get_many::<String>(&id) {
             let values: Vec<&str> = values.map(String::as_str).collect();
             given.push((knob.name.clone(), values.join(",")));
         }

@@ -8,9 +8,9 @@ use crate::exec::cpu::CpuRunner;
 use crate::exec::gpu::GpuRunner;
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Watch};
-use crate::method::{self, Backend, Method, Schedule};
+use crate::method::{self, Method, Schedule};
 use crate::plan::Plan;
-use crate::{Device, Error, Frame, Result, Shape, Size};
+use crate::{Device, Error, Fit, Frame, Result, Shape, Size};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -167,51 +167,12 @@ impl Denoiser {
                 options.strength
             )));
         }
-        let method = options.method.as_ref();
-        let schedule = match &options.schedule {
-            Some(name) => method::schedule(method, device.backend(), name)?,
-            None => method
-                .schedules(device.backend())
-                .into_iter()
-                .next()
-                .ok_or_else(|| {
-                    Error::unsupported(format!(
-                        "{} has no schedule for {}",
-                        method.name(),
-                        device.name()
-                    ))
-                })?,
-        };
-        let whole = method.plan(shape, &schedule)?;
-        let fits = |plan: &Plan| fits(device, plan);
-        let small = |size: Size| {
-            options
-                .tile
-                .is_none_or(|t| size.width.max(size.height) <= t)
-        };
-        let (plan, tiles) = if fits(&whole) && small(shape.size) {
-            (whole, None)
-        } else {
-            let tiles = whole.reach().and_then(|reach| {
-                let plan = |size| method.plan(&shape.resized(size), &schedule);
-                let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p));
-                Tiles::new(shape.size, reach, whole.align, ok)
-            });
-            match tiles {
-                Some(tiles) => (
-                    method.plan(&shape.resized(tiles.read), &schedule)?,
-                    Some(tiles),
-                ),
-                // Much memory on the CPU is slow at worst.
-                None if options.tile.is_none() && device.backend() == Backend::Cpu => (whole, None),
-                None => {
-                    return Err(Error::unsupported(format!(
-                        "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
-                        whole.title, shape.size
-                    )));
-                }
-            }
-        };
+        let Fit {
+            plan,
+            schedule,
+            tiles,
+            ..
+        } = Fit::new(device.room(), shape, options)?;
         let runner = match device {
             Device::Cpu(cpu) => Runner::Cpu(CpuRunner::new(cpu, plan)?),
             #[cfg(feature = "gpu")]
@@ -347,24 +308,6 @@ impl Runner {
     }
 }
 
-/// Most bytes that a plan takes on the CPU beside its input and output; larger images run in tiles.
-const CPU_BYTES: usize = 1 << 30;
-
-/// Whether a plan fits the device's limits.
-fn fits(device: &Device, plan: &Plan) -> bool {
-    match device {
-        Device::Cpu(_) => plan.memory().transient_bytes() <= CPU_BYTES,
-        #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => {
-            let target = gpu.target();
-            plan.slots.iter().all(|s| {
-                s.bytes() as u64 <= target.binding_bytes
-                    && s.size.width.max(s.size.height) <= target.texture_side as usize
-            })
-        }
-    }
-}
-
 /// `in + strength * (out - in)`, for the layers that both have.
 fn blend(input: &Frame, out: &mut Frame, strength: f32) {
     for (layer, before) in input.layers() {
@@ -376,26 +319,5 @@ fn blend(input: &Frame, out: &mut Frame, strength: f32) {
                 *a = b + strength * (*a - b);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::method::Ddid;
-
-    #[test]
-    fn large_images_run_in_tiles_of_bounded_memory() -> Result<()> {
-        let cpu = Device::open("cpu")?;
-        let method = Ddid::default();
-        let schedule = &method.schedules(Backend::Cpu)[0];
-        let plan = |size| method.plan(&Shape::color(size, 3), schedule);
-        let (small, large) = (Size::new(2000, 2000), Size::new(50_000, 40_000));
-        assert!(fits(&cpu, &plan(small)?) && !fits(&cpu, &plan(large)?));
-        let reach = plan(large)?.reach().unwrap_or_default();
-        let ok = |size| plan(size).is_ok_and(|p| fits(&cpu, &p));
-        let tiles = Tiles::new(large, reach, 1, ok);
-        assert!(tiles.is_some_and(|t| ok(t.read) && t.all().len() > 1));
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::exec::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::exec::gpu::{Adapter, Gpu};
 use crate::method::Backend;
-use crate::{DeviceFault, Error, Result};
+use crate::{DeviceFault, Error, Result, Room};
 
 /// What runs plans: the CPU or a GPU.
 ///
@@ -59,6 +59,15 @@ impl Device {
             Self::Cpu(_) => Backend::Cpu,
             #[cfg(feature = "gpu")]
             Self::Gpu(_) => Backend::Gpu,
+        }
+    }
+
+    /// What it has room for.
+    pub fn room(&self) -> Room {
+        match self {
+            Self::Cpu(_) => Room::Cpu,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Room::Gpu(gpu.target()),
         }
     }
 

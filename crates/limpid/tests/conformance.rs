@@ -58,6 +58,7 @@ conformance! {
     tent2 = "filter:tent2",
     variance = "filter:variance",
     nlm = "nlm",
+    rdfc = "rdfc",
 }
 
 #[test]

@@ -5,9 +5,9 @@ use crate::run::How;
 use crate::say::OrUsage;
 use anyhow::Result;
 use limpid::kernel::{Site, Stage, Target};
-use limpid::method::{Backend, Use, entry};
+use limpid::method::{Use, entry};
 use limpid::plan::Plan;
-use limpid::{Layer, Shape, Size};
+use limpid::{Fit, Layer, Room, Shape, Size};
 
 /// Show what would run: passes, layouts, memory, kernel text
 #[derive(clap::Args)]
@@ -47,26 +47,32 @@ pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let entry = entry(&args.method).or_usage()?;
     let options = args.how.options((entry.make)(), knobs)?;
-    let method = options.method.as_ref();
-    let backend = match args.how.device.as_str() {
-        "cpu" => Backend::Cpu,
-        name if name.starts_with("gpu") => Backend::Gpu,
-        _ => args.how.open()?.backend(),
-    };
-    let schedule = match &args.how.schedule {
-        Some(name) => limpid::method::schedule(method, backend, name).or_usage()?,
-        None => match method.schedules(backend).into_iter().next() {
-            Some(schedule) => schedule,
-            None => anyhow::bail!("{} has no schedule for {backend}", args.method),
-        },
-    };
-    let plan = method.plan(&shape(args.size, &args.layers, entry.used), &schedule)?;
+    let room = room(&args.how)?;
+    let fit = Fit::new(room, &shape(args.size, &args.layers, entry.used), &options).or_usage()?;
+    let plan = &fit.plan;
     plan.check()?;
     println!("{plan}");
+    if fit.tile_count() > 1 {
+        println!(
+            "in {} tiles for {}, whose inputs and outputs take {:.1} MiB more",
+            fit.tile_count(),
+            args.size,
+            fit.frame_bytes as f64 / f64::from(1 << 20)
+        );
+    }
     if args.kernels {
-        print_kernels(&plan)?;
+        print_kernels(plan)?;
     }
     Ok(())
+}
+
+/// What the device has room for. A GPU that is not there is taken as one with the limits that every device has.
+fn room(how: &How) -> Result<Room> {
+    if how.device.starts_with("gpu") {
+        let opened = how.open().map(|device| device.room());
+        return Ok(opened.unwrap_or(Room::Gpu(Target::BASE)));
+    }
+    Ok(how.open()?.room())
 }
 
 /// The WGSL of each pass, for a device with the limits that every device has.

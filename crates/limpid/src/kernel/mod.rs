@@ -17,6 +17,7 @@ pub mod half;
 pub mod lift;
 pub mod nlm;
 pub mod pack;
+pub mod rdfc;
 pub mod taa;
 pub mod texture;
 pub mod upward;

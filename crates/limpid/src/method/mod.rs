@@ -11,6 +11,7 @@ pub mod atrous;
 pub mod ddid;
 pub mod eaw;
 pub mod nlm;
+pub mod rdfc;
 pub mod taa;
 pub mod versus;
 pub mod window;
@@ -21,6 +22,7 @@ pub use ddid::Ddid;
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
+pub use rdfc::Rdfc;
 pub use schedule::Schedule;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
@@ -142,6 +144,7 @@ pub const METHODS: &[Entry] = &[
     taa::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,
+    rdfc::ENTRY,
 ];
 
 /// A method with default options, by use and name.

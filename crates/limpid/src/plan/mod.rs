@@ -165,18 +165,29 @@ impl Plan {
         passes
     }
 
-    /// How far, in pixels, an output pixel depends on input pixels: the sum of all halos, which a tile needs around it.
-    /// `None` when some pass looks at the whole image, or history is kept, so that tiles would change the result.
+    /// How far, in pixels, an output pixel depends on input pixels: the halos along the longest way from input to output,
+    /// which a tile needs around it. `None` when some pass looks at the whole image, or history is kept, so that tiles would
+    /// change the result.
     pub fn reach(&self) -> Option<usize> {
         let repeats = self.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
         let history = self.slots.iter().any(|s| s.role == Role::History);
         if repeats || history {
             return None;
         }
-        self.passes()
-            .iter()
-            .map(|p| p.kernel.contract().reach)
-            .sum()
+        let mut far = vec![0; self.slots.len()];
+        for pass in self.passes() {
+            let contract = pass.kernel.contract();
+            let own = contract.reach?;
+            let from = |ids: &[SlotId]| ids.iter().map(|id| far[id.0]).max().unwrap_or(0);
+            let mut most = from(&pass.reads);
+            if contract.updates {
+                most = most.max(from(&pass.writes));
+            }
+            for id in &pass.writes {
+                far[id.0] = most + own;
+            }
+        }
+        far.into_iter().max()
     }
 
     /// Checks what always holds; see the module's text. A failure is a fault of the method that wrote the plan.

@@ -13,6 +13,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("filter:variance", 1e-4),
     // The box that history is clipped to is made of such roots.
     ("taa", 1e-4),
+    // Variances and slopes are differences of nearly equal numbers, and distances are divided by them.
+    ("rdfc", 2e-3),
 ];
 
 /// Results in half precision: a last digit may be rounded the other way, at each level.
@@ -27,4 +29,14 @@ pub(crate) fn of(method: &str, case: &str) -> f32 {
         .iter()
         .find(|(name, _)| *name == method)
         .map_or(SUMS, |(_, t)| *t)
+}
+
+/// Which share of the values may be anything, because the method chooses where two numbers are nearly equal.
+pub(crate) fn jumps(method: &str) -> f32 {
+    match method {
+        // Opposite weights are combined up to a limit, and the candidate with the least risk is taken: at a few pixels the
+        // last digit decides, and the maps are smoothed over their neighbours.
+        "rdfc" => 0.08,
+        _ => 0.0,
+    }
 }

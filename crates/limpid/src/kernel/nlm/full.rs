@@ -403,6 +403,9 @@ impl Work<'_, '_> {
             return;
         };
         let range = overlap(&self.columns, &o.columns(ALL[k]));
+        if range.is_empty() {
+            return;
+        }
         let from = self.columns.start + range.start;
         self.line[..n].fill(0.0);
         for c in 0..self.nlm.channels {

@@ -180,4 +180,8 @@ impl Kernel for Nlm {
         let plain = self.plain().map_or(0, |w| plain::scratch(w, 3));
         plain.max(full::scratch(self))
     }
+
+    fn work(&self) -> f32 {
+        (2 * self.radius + 1).pow(2) as f32
+    }
 }

@@ -1,0 +1,296 @@
+//! Robust denoising with features and colour: Vicini 2015, section 3.5.
+//!
+//! Colour and each feature come as mean, half difference of two buffers, and sample variance, as far as they are there:
+//! - both: the sample variance is scaled by a 21×21 box ratio (`SCALESAMPLEVAR`);
+//! - two buffers alone: their squared half difference, averaged over 7×7 pixels;
+//! - sample variance alone: as it is; what is left after a filter is then `Σ w² Var / (Σ w)²`;
+//! - neither: colour's variance is seen from the image ([`image_variance`]); a feature is taken as free of noise.
+//!
+//! Where features alone decide, r and g agree but for rounding: risks that are nearly equal count as equal, and g is taken,
+//! so that the maps do not depend on the device.
+//!
+//! Readings of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered buffer
+//! pair is kept as mean and half difference, which the same weights filter.
+
+use super::nlm::{Feature, Filter, Guide};
+use super::window::{gaussian, tent};
+use crate::Image;
+
+/// The numbers of the pseudocode.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// `R`: radius of the candidates' window; the second pass takes half of it.
+    pub radius: usize,
+    /// `k_c` of candidates r and g, and of the second pass.
+    pub k_color: f64,
+    /// `k_f`.
+    pub k_feature: f64,
+    /// `τ` of candidates r and g.
+    pub tau: f64,
+    /// `τ` of candidate b, which looks at features alone.
+    pub tau_features: f64,
+    /// Patch radius of candidate r.
+    pub patch_fine: usize,
+    /// Patch radius everywhere else.
+    pub patch: usize,
+    /// Whether there is a second pass.
+    pub second_pass: bool,
+}
+
+/// An estimate with what is known of its noise.
+#[derive(Debug, Clone)]
+pub struct Signal {
+    /// The mean.
+    pub mean: Image,
+    /// Half the difference of two independent halves.
+    pub difference: Option<Image>,
+    /// The sample variance of the mean.
+    pub variance: Option<Image>,
+}
+
+/// What comes out.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The result.
+    pub color: Image,
+    /// Its variance.
+    pub variance: Image,
+    /// The filtered risk estimates of r, g and b.
+    pub risk: Image,
+    /// The filtered maps: how much of r, g and b is in the first pass.
+    pub selection: Image,
+    /// The other layers, filtered with the same weights.
+    pub extras: Vec<Image>,
+}
+
+/// The whole of the pseudocode. Features come with the square of their range, by which `τ` is scaled.
+pub fn rdfc(
+    color: &Signal,
+    features: &[(Signal, f64)],
+    extras: &[Image],
+    settings: &Settings,
+) -> Output {
+    // Lines 1 to 4: variances.
+    let c = &color.mean;
+    let var_c = variance(color).unwrap_or_else(|| image_variance(c));
+    // Lines 5 to 9: features.
+    let flat: Vec<(Image, Image, f64)> = features
+        .iter()
+        .map(|(f, range2)| {
+            let (mean, variance) = prefilter(f, settings.patch);
+            (mean, variance, *range2)
+        })
+        .collect();
+    // Lines 10 to 16: candidates.
+    let candidate = |patch: Option<usize>, tau: f64| Filter {
+        radius: settings.radius,
+        guide: patch.map(|patch| Guide {
+            image: c,
+            variance: &var_c,
+            k: settings.k_color,
+            patch,
+        }),
+        features: flat
+            .iter()
+            .map(|(image, variance, range2)| Feature {
+                image,
+                variance,
+                k: settings.k_feature,
+                tau: tau * range2,
+            })
+            .collect(),
+        patchwise: true,
+        symmetric: true,
+    };
+    let filters = [
+        candidate(Some(settings.patch_fine), settings.tau),
+        candidate(Some(settings.patch), settings.tau),
+        candidate(None, settings.tau_features),
+    ];
+    let made = filters
+        .each_ref()
+        .map(|f| f.run(c, color.difference.is_none().then_some(&var_c)));
+    // Lines 17 to 21: risk estimates, filtered jointly.
+    let nlm = |image, variance, k, radius| Filter {
+        radius,
+        guide: Some(Guide {
+            image,
+            variance,
+            k,
+            patch: settings.patch,
+        }),
+        features: Vec::new(),
+        patchwise: true,
+        symmetric: true,
+    };
+    let (w, h, channels) = (c.width(), c.height(), c.channels());
+    let raw = Image::from_fn(w, h, 3, |x, y, k| {
+        let sum = |f: &dyn Fn(usize) -> f32| (0..channels).map(f).sum::<f32>();
+        sum(&|i| {
+            let (u, v) = (c.get(x, y, i), var_c.get(x, y, i));
+            (made[k].image.get(x, y, i) - u).powi(2) - v + 2.0 * v * made[k].slope.get(x, y, i)
+        })
+    });
+    let risk = nlm(c, &var_c, 1.0, 1).run(&raw, None).image;
+    // Lines 22 to 30: maps, filtered jointly.
+    let slope = |k: usize, x, y| -> f32 {
+        (0..channels)
+            .map(|i| made[k].slope.get(x, y, i))
+            .sum::<f32>()
+            / channels as f32
+    };
+    let maps = Image::from_fn(w, h, 3, |x, y, k| {
+        let e = |k| risk.get(x, y, k);
+        let least = e(0) < e(1).min(e(2)) - NEARLY * (e(0).abs() + e(1).abs());
+        let first = least && slope(0, x, y) <= slope(1, x, y);
+        let chosen = if first {
+            0
+        } else if e(1) < e(2) {
+            1
+        } else {
+            2
+        };
+        f32::from(u8::from(chosen == k))
+    });
+    let selection = nlm(c, &var_c, 1.0, 5).run(&maps, None).image;
+    // Lines 31 to 32: averaging.
+    let blend = |images: [&Image; 3]| {
+        Image::from_fn(w, h, images[0].channels(), |x, y, i| {
+            (0..3)
+                .map(|k| selection.get(x, y, k) * images[k].get(x, y, i))
+                .sum()
+        })
+    };
+    let all = |image: &Image| {
+        let made = filters.each_ref().map(|f| f.run(image, None).image);
+        blend(made.each_ref())
+    };
+    let pass1 = blend(made.each_ref().map(|m| &m.image));
+    let difference = color.difference.as_ref().map(&all);
+    let extras: Vec<Image> = extras.iter().map(&all).collect();
+    let left = made.each_ref().map(|m| m.residual.as_ref());
+    let var1 = match (&difference, left) {
+        (Some(d), _) => two_buffer_variance(d),
+        (None, [Some(r), Some(g), Some(b)]) => blend([r, g, b]),
+        _ => var_c.clone(),
+    };
+    if !settings.second_pass {
+        return Output {
+            color: pass1,
+            variance: var1,
+            risk,
+            selection,
+            extras,
+        };
+    }
+    // Lines 33 to 37: the second pass.
+    let second = nlm(&pass1, &var1, settings.k_color, settings.radius / 2);
+    let pass2 = second.run(&pass1, difference.is_none().then_some(&var1));
+    let variance = match (&difference, pass2.residual) {
+        (Some(d), _) => two_buffer_variance(&second.run(d, None).image),
+        (None, Some(left)) => left,
+        (None, None) => var1.clone(),
+    };
+    Output {
+        color: pass2.image,
+        variance,
+        risk,
+        selection,
+        extras: extras.iter().map(|e| second.run(e, None).image).collect(),
+    }
+}
+
+/// A feature filtered by itself, and the variance that is left.
+fn prefilter(feature: &Signal, patch: usize) -> (Image, Image) {
+    let Some(variance) = variance(feature) else {
+        return (feature.mean.clone(), feature.mean.map(|_| 0.0));
+    };
+    let filter = Filter {
+        radius: 5,
+        guide: Some(Guide {
+            image: &feature.mean,
+            variance: &variance,
+            k: 1.0,
+            patch,
+        }),
+        features: Vec::new(),
+        patchwise: true,
+        symmetric: true,
+    };
+    let made = filter.run(&feature.mean, Some(&variance));
+    let left = match &feature.difference {
+        Some(d) => two_buffer_variance(&filter.run(d, None).image),
+        None => made.residual.unwrap_or_else(|| variance.clone()),
+    };
+    (made.image, left)
+}
+
+/// The variance of an estimate, by what is there; none when nothing is.
+pub fn variance(signal: &Signal) -> Option<Image> {
+    let two = signal.difference.as_ref().map(|d| d.map(|d| d * d));
+    match (&two, &signal.variance) {
+        (Some(two), Some(samples)) => {
+            let (a, b) = (box_mean(two, 10), box_mean(samples, 10));
+            let (width, height) = (two.width(), two.height());
+            Some(Image::from_fn(width, height, two.channels(), |x, y, c| {
+                scaled(samples.get(x, y, c), a.get(x, y, c), b.get(x, y, c))
+            }))
+        }
+        (Some(two), None) => Some(box_mean(two, 3)),
+        (None, samples) => samples.clone(),
+    }
+}
+
+/// `SCALESAMPLEVAR`: nothing where there is no sample variance around.
+fn scaled(samples: f32, two: f32, mean: f32) -> f32 {
+    if mean > 0.0 {
+        samples * (two / mean)
+    } else {
+        0.0
+    }
+}
+
+/// A tent without slope.
+fn box_mean(image: &Image, radius: usize) -> Image {
+    tent(image, radius, 1.0, 0.0)
+}
+
+/// `TWOBUFFERVAR`: the squared half difference, blurred a little.
+pub fn two_buffer_variance(difference: &Image) -> Image {
+    gaussian(&difference.map(|d| d * d), 2, 0.5)
+}
+
+/// By how much the risk of r must be less than that of g, as a share of both.
+pub const NEARLY: f32 = 1e-3;
+
+/// The mean of the least of four squared second differences with one centre, of white noise of variance 1, over 6 (by
+/// sampling, 4 million draws).
+pub const LEAST_OF_FOUR: f32 = 0.278_7;
+
+/// Variance of an image seen from the image alone. A second difference `u(p-o) - 2u(p) + u(p+o)` of white noise has six
+/// times its variance and does not see ramps; the least of four directions does not see straight edges. Averaged over
+/// 7×7 pixels.
+pub fn image_variance(image: &Image) -> Image {
+    let (w, h) = (image.width(), image.height());
+    let least = Image::from_fn(w, h, image.channels(), |x, y, c| {
+        let (mut least, mut found) = (f32::INFINITY, 0);
+        for (dx, dy) in [(1i64, 0i64), (0, 1), (1, 1), (1, -1)] {
+            let at = |s: i64| {
+                let (x, y) = (x as i64 + s * dx, y as i64 + s * dy);
+                let inside = (0..w as i64).contains(&x) && (0..h as i64).contains(&y);
+                inside.then(|| image.get(x as usize, y as usize, c))
+            };
+            if let (Some(a), Some(b)) = (at(-1), at(1)) {
+                least = least.min((a + b - 2.0 * image.get(x, y, c)).powi(2));
+                found += 1;
+            }
+        }
+        match found {
+            0 => 0.0,
+            // On the border there is one direction only.
+            1 => least / 6.0,
+            _ => least / (6.0 * LEAST_OF_FOUR),
+        }
+    });
+    box_mean(&least, 3)
+}

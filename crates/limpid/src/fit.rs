@@ -1,0 +1,136 @@
+//! How a method fits a device: as a whole or in tiles, and how much memory that takes, before anything is allocated.
+
+use crate::exec::tiled::Tiles;
+use crate::kernel::Target;
+use crate::method::{self, Backend, Schedule};
+use crate::plan::Plan;
+use crate::{Error, Options, Result, Shape, Size};
+
+/// Bytes of transient slots from which on the CPU runs in tiles.
+const CPU_TRANSIENT: usize = 1 << 30;
+
+/// What a device has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// Memory; too much of it should not be taken.
+    Cpu,
+    /// The limits of a GPU.
+    Gpu(Target),
+}
+
+impl Room {
+    fn backend(self) -> Backend {
+        match self {
+            Self::Cpu => Backend::Cpu,
+            Self::Gpu(_) => Backend::Gpu,
+        }
+    }
+
+    fn holds(self, plan: &Plan) -> bool {
+        match self {
+            Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
+            Self::Gpu(target) => plan.slots.iter().all(|s| {
+                s.bytes() as u64 <= target.binding_bytes
+                    && s.size.width.max(s.size.height) <= target.texture_side as usize
+            }),
+        }
+    }
+}
+
+/// A plan that fits: of the whole frame, or of one tile of it.
+///
+/// ```
+/// use limpid::{Fit, Options, Room, Shape, Size, method::Gaussian};
+/// let shape = Shape::color(Size::new(1920, 1080), 3);
+/// let fit = Fit::new(Room::Cpu, &shape, &Options::new(Gaussian::default()))?;
+/// assert_eq!(fit.tile_count(), 1);
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The plan that runs, of a tile when there are tiles.
+    pub plan: Plan,
+    /// The schedule that was chosen.
+    pub schedule: Schedule,
+    /// Bytes of the whole frame's inputs and outputs.
+    pub frame_bytes: usize,
+    pub(crate) tiles: Option<Tiles>,
+}
+
+impl Fit {
+    /// The method of the options on frames of this shape.
+    pub fn new(room: Room, shape: &Shape, options: &Options) -> Result<Self> {
+        let schedule = schedule(room, options)?;
+        let plan = |size: Size| options.method.plan(&shape.resized(size), &schedule);
+        let whole = plan(shape.size)?;
+        let frame_bytes = whole.memory().fixed_bytes;
+        let small = |size: Size| {
+            options
+                .tile
+                .is_none_or(|t| size.width.max(size.height) <= t)
+        };
+        let (plan, tiles) = if room.holds(&whole) && small(shape.size) {
+            (whole, None)
+        } else {
+            let tiles = whole.reach().and_then(|reach| {
+                let ok = |size| small(size) && plan(size).is_ok_and(|p| room.holds(&p));
+                Tiles::new(shape.size, reach, whole.align, ok)
+            });
+            match tiles {
+                Some(tiles) => (plan(tiles.read)?, Some(tiles)),
+                // Much memory is better than no result.
+                None if room == Room::Cpu && options.tile.is_none() => (whole, None),
+                None => {
+                    return Err(Error::unsupported(format!(
+                        "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
+                        whole.title, shape.size
+                    )));
+                }
+            }
+        };
+        Ok(Self {
+            plan,
+            schedule,
+            frame_bytes,
+            tiles,
+        })
+    }
+
+    /// Number of tiles per frame.
+    pub fn tile_count(&self) -> usize {
+        self.tiles.as_ref().map_or(1, |t| t.all().len())
+    }
+}
+
+/// The schedule by name, or the method's choice.
+fn schedule(room: Room, options: &Options) -> Result<Schedule> {
+    let (method, backend) = (options.method.as_ref(), room.backend());
+    if let Some(name) = &options.schedule {
+        return method::schedule(method, backend, name);
+    }
+    let first = method.schedules(backend).into_iter().next();
+    first.ok_or_else(|| {
+        Error::unsupported(format!("{} has no schedule for {backend}", method.name()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Ddid;
+
+    #[test]
+    fn large_images_run_in_tiles_of_bounded_memory() -> Result<()> {
+        let fit = |size| {
+            Fit::new(
+                Room::Cpu,
+                &Shape::color(size, 3),
+                &Options::new(Ddid::default()),
+            )
+        };
+        assert_eq!(fit(Size::new(2000, 2000))?.tile_count(), 1);
+        let large = fit(Size::new(50_000, 40_000))?;
+        assert!(large.tile_count() > 1 && Room::Cpu.holds(&large.plan));
+        Ok(())
+    }
+}
