@@ -9,9 +9,9 @@ use std::fmt::Write;
 
 params! {
     /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e.
-    struct Params {
+    pub(super) struct Params {
         width: u32, height: u32, tiles_x: u32, tiles_y: u32,
-        level: u32, color: f32,
+        level: u32, splits: u32, color: f32,
         s0: f32, s1: f32, s2: f32, s3: f32,
         s4: f32, s5: f32, s6: f32, s7: f32,
         s8: f32, s9: f32, s10: f32, s11: f32,
@@ -60,7 +60,7 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         _ => None,
     };
     let shape = tile.unwrap_or(PLAIN);
-    let (groups, tiles) = grid(kernel, size, shape);
+    let (groups, tiles) = groups(kernel, size, shape);
     let params = params(kernel, size, tiles);
     let mut source = text.head(shape);
     match tile {
@@ -86,7 +86,7 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
 }
 
 /// Workgroups, and tiles of the largest sub-image.
-fn grid(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
+pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
     let parts = match kernel.walk {
         Walk::Permuted { from, .. } if !from.mirror => 1 << from.level,
         _ => 1,
@@ -99,7 +99,7 @@ fn grid(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
     ([x * parts, y * parts, 1], [x, y])
 }
 
-fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
+pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     let base2 = std::f32::consts::LOG2_E.sqrt();
     let s = |i: usize| kernel.stops.features.get(i).map_or(0.0, |s| s * base2);
     Params {
@@ -108,6 +108,7 @@ fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
         tiles_x: tiles[0],
         tiles_y: tiles[1],
         level: kernel.level,
+        splits: 1,
         color: kernel.stops.color.map_or(0.0, |s| s * s * base2 * base2),
         s0: s(0),
         s1: s(1),
@@ -136,7 +137,7 @@ impl Text<'_> {
     }
 
     /// Everything before the entry point.
-    fn head(&self, shape: Shape) -> String {
+    pub(super) fn head(&self, shape: Shape) -> String {
         let kernel = self.kernel;
         let (local, mirror, restore) = match kernel.walk {
             Walk::Dilated => (false, true, true),

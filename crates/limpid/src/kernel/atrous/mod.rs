@@ -10,9 +10,11 @@
 
 mod cpu;
 mod emit;
+mod fused;
 mod shape;
 mod tile;
 
+pub use fused::Fused;
 pub use shape::{Shape, bank_pattern};
 
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site, View};
