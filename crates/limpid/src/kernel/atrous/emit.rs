@@ -8,10 +8,11 @@ use crate::{Error, Result, Size};
 use std::fmt::Write;
 
 params! {
-    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e.
+    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e. Colour is scaled on the way in,
+    /// so that all differences weigh alike, and back on the way out.
     pub(super) struct Params {
         width: u32, height: u32, tiles_x: u32, tiles_y: u32,
-        level: u32, splits: u32, color: f32,
+        level: u32, splits: u32, color: f32, uncolor: f32,
         s0: f32, s1: f32, s2: f32, s3: f32,
         s4: f32, s5: f32, s6: f32, s7: f32,
         s8: f32, s9: f32, s10: f32, s11: f32,
@@ -101,6 +102,7 @@ pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u
 
 pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     let base2 = std::f32::consts::LOG2_E.sqrt();
+    let color = kernel.stops.color.map_or(1.0, |s| s * base2);
     let s = |i: usize| kernel.stops.features.get(i).map_or(0.0, |s| s * base2);
     Params {
         width: size.width as u32,
@@ -109,7 +111,8 @@ pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
         tiles_y: tiles[1],
         level: kernel.level,
         splits: 1,
-        color: kernel.stops.color.map_or(0.0, |s| s * s * base2 * base2),
+        color,
+        uncolor: 1.0 / color,
         s0: s(0),
         s1: s(1),
         s2: s(2),
@@ -122,6 +125,13 @@ pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
         s9: s(9),
         s10: s(10),
         s11: s(11),
+    }
+}
+
+/// `e -= d²` for the first channels of a difference, one fused operation each.
+fn chain(s: &mut String, d: &str, lanes: usize) {
+    for lane in ["x", "y", "z", "w"].into_iter().take(lanes) {
+        let _ = writeln!(s, "    e = fma(-{d}.{lane}, {d}.{lane}, e);");
     }
 }
 
@@ -226,7 +236,7 @@ impl Text<'_> {
             "fn load(i: u32) -> vec4<f32> {\n    return src[i];\n}\n"
         };
         s.push_str(load);
-        s.push_str("fn fetch(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = load(i);\n");
+        s.push_str("fn fetch(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = load(i) * vec4(p.color, p.color, p.color, 1.0);\n");
         let scale = |v: usize| {
             let lane = |k: usize| format!("p.s{}", 4 * v + k);
             format!("vec4({}, {}, {}, {})", lane(0), lane(1), lane(2), lane(3))
@@ -251,16 +261,16 @@ impl Text<'_> {
             }
         }
         s.push_str(
-            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel) -> f32 {\n    var e = 0.0;\n",
+            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32) -> f32 {\n    var e = h;\n",
         );
         if self.kernel.stops.color.is_some() {
-            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n    e -= p.color * dot(dc, dc);\n");
+            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
+            chain(s, "dc", 3);
         }
         for v in vectors {
-            let _ = writeln!(
-                s,
-                "    let d{v} = a.f{v} - b.f{v};\n    e -= dot(d{v}, d{v});"
-            );
+            let _ = writeln!(s, "    let d{v} = a.f{v} - b.f{v};");
+            let lanes = self.kernel.stops.features.len() - 4 * v;
+            chain(s, &format!("d{v}"), lanes.min(4));
         }
         s.push_str("    return e;\n}\n");
     }
@@ -317,6 +327,10 @@ impl Text<'_> {
             return;
         }
         s.push_str("    let norm = 1.0 / sums.w;\n");
+        let back = |plane: usize| match plane {
+            0 => " * vec4(p.uncolor, p.uncolor, p.uncolor, 1.0)",
+            _ => "",
+        };
         for plane in 0..self.planes {
             let squared = plane == 0 && self.kernel.squared.is_some();
             let norm = if squared {
@@ -324,11 +338,12 @@ impl Text<'_> {
             } else {
                 "norm"
             };
-            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm};");
+            let back = back(plane);
+            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm}{back};");
             if self.kernel.grid > 1 {
                 let _ = writeln!(
                     s,
-                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w; }} \
+                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w{back}; }} \
                      else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
                 );
             }

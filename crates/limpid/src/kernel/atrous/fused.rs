@@ -152,8 +152,9 @@ impl Fused {
             self.exponent(text, k, s);
         }
         let stores = if text.half {
-            "let c = clamp(v, vec4(-65504.0), vec4(65504.0));\n    \
-             return vec4(unpack2x16float(pack2x16float(c.xy)), unpack2x16float(pack2x16float(c.zw)));"
+            "let t = vec4(p.uncolor, p.uncolor, p.uncolor, 1.0);\n    \
+             let c = clamp(v * t, vec4(-65504.0), vec4(65504.0));\n    \
+             return vec4(unpack2x16float(pack2x16float(c.xy)), unpack2x16float(pack2x16float(c.zw))) / t;"
         } else {
             "return v;"
         };
@@ -200,7 +201,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if let (Some(a), Some(b)) = (first.color, now.color) {
             let _ = writeln!(
                 s,
-                "    let dc = a.c.xyz - b.c.xyz;\n    e -= p.color * {:?} * dot(dc, dc);",
+                "    let dc = a.c.xyz - b.c.xyz;\n    e -= {:?} * dot(dc, dc);",
                 ratio(a, b)
             );
         }

@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let there = index_of(part, vec2<u32>(vec2(x, y)));
             let tap = fetch(there);
             let h = log_tap(i) + log_tap(j);
-            let w = exp2(exponent(centre, tap) + h) * share(there);
+            let w = exp2(exponent(centre, tap, h)) * share(there);
             add(&sums, tap, there, w);
             if GRID > 1 {
                 add_near(&near, tap, there, exp2(h));

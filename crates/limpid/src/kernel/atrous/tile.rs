@@ -138,7 +138,7 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
                 } else if t == k + r && i == r {
                     format!("{:?}", h.exp2())
                 } else {
-                    format!("exp2(exponent(p{k}, tap) + {h:?})")
+                    format!("exp2(exponent(p{k}, tap, {h:?}))")
                 };
                 let _ = writeln!(s, "        add(&s{k}, tap, {there}, {w});");
             }
