@@ -83,13 +83,13 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
 }
 
 /// Where pixels of a row go.
-struct Moves {
-    spans: Vec<Range<usize>>,
+pub(super) struct Moves {
+    pub(super) spans: Vec<Range<usize>>,
     places: Option<Vec<usize>>,
 }
 
 impl Moves {
-    fn new(kernel: &Atrous, width: usize) -> Self {
+    pub(super) fn new(kernel: &Atrous, width: usize) -> Self {
         let Walk::Permuted { from, to, .. } = kernel.walk else {
             return Self {
                 spans: std::iter::once(0..width).collect(),
@@ -108,7 +108,7 @@ impl Moves {
         }
     }
 
-    fn put(&self, from: &[f32], to: &mut [f32]) {
+    pub(super) fn put(&self, from: &[f32], to: &mut [f32]) {
         match &self.places {
             None => to.copy_from_slice(from),
             Some(places) => {

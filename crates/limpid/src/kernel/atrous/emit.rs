@@ -39,7 +39,10 @@ pub(super) struct Text<'a> {
 
 pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let (payload, features) = (site.reads[0], site.reads.get(1));
-    let dims = kernel.stops.features.len();
+    let dims = match kernel.guided {
+        Some(_) => super::FEATURES,
+        None => kernel.stops.features.len(),
+    };
     let packed = features.is_some_and(|f| f.element == Element::U32x4);
     let text = Text {
         kernel,
@@ -66,7 +69,13 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let mut source = text.head(shape);
     match tile {
         Some(shape) => source.push_str(&super::tile::body(&text, shape)),
-        None => source.push_str(include_str!("global.wgsl")),
+        None => {
+            source.push_str(match kernel.guided {
+                Some(_) => super::guided::GLOBAL,
+                None => "fn guide(part: Part, at: vec2<u32>, a: ptr<function, Pixel>) {}\n",
+            });
+            source.push_str(include_str!("global.wgsl"));
+        }
     }
     Ok(Dispatch::compute(source, &params, groups))
 }
@@ -138,7 +147,15 @@ fn chain(s: &mut String, d: &str, lanes: usize) {
 impl Text<'_> {
     /// Bytes that a pixel takes in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
-        16 * (1 + self.vectors as u32)
+        16 * (1 + self.tiled() as u32)
+    }
+
+    /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only.
+    pub(super) fn tiled(&self) -> usize {
+        match self.kernel.guided {
+            Some(_) => 1,
+            None => self.vectors,
+        }
     }
 
     /// Whether anything but the kernel weighs.
@@ -228,6 +245,9 @@ impl Text<'_> {
         for v in vectors.clone() {
             let _ = writeln!(s, "    f{v}: vec4<f32>,");
         }
+        if self.kernel.guided.is_some() {
+            s.push_str("    l: f32,\n    stop: f32,\n");
+        }
         s.push_str("}\n");
         let load = if self.half {
             "fn load(i: u32) -> vec4<f32> {\n    let v = src[i];\n    \
@@ -236,32 +256,56 @@ impl Text<'_> {
             "fn load(i: u32) -> vec4<f32> {\n    return src[i];\n}\n"
         };
         s.push_str(load);
-        s.push_str("fn fetch(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = load(i) * vec4(p.color, p.color, p.color, 1.0);\n");
-        let scale = |v: usize| {
-            let lane = |k: usize| format!("p.s{}", 4 * v + k);
-            format!("vec4({}, {}, {}, {})", lane(0), lane(1), lane(2), lane(3))
-        };
-        if self.packed {
-            s.push_str("    let packed = features[i];\n    let xy = unpack2x16float(packed.x);\n    \
-                        let za = unpack2x16float(packed.y);\n    let bc = unpack2x16float(packed.z);\n");
-            let unpacked = [
-                "vec4(xy, za.x, bitcast<f32>(packed.w))",
-                "vec4(za.y, bc, 0.0)",
-            ];
-            for v in vectors.clone() {
-                let _ = writeln!(s, "    a.f{v} = {} * {};", unpacked[v.min(1)], scale(v));
-            }
+        if self.vectors > 0 {
+            self.features(s);
+        }
+        let carry = if self.carries {
+            "    carry(features_at(here), to);\n"
         } else {
-            for v in vectors.clone() {
-                let _ = writeln!(
-                    s,
-                    "    a.f{v} = features[{v}u * p.width * p.height + i] * {};",
-                    scale(v)
-                );
-            }
+            ""
+        };
+        let _ = writeln!(s, "fn carry_from(here: u32, to: u32) {{\n{carry}}}");
+        let (features, given) = match self.vectors {
+            0 => ("", ""),
+            _ => (", features_at(i)", ", f: Features"),
+        };
+        let _ = writeln!(
+            s,
+            "fn fetch(i: u32) -> Pixel {{\n    return pixel_of(load(i){features});\n}}
+fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
+    var a: Pixel;
+    a.c = c * vec4(p.color, p.color, p.color, 1.0);"
+        );
+        if let Some(guided) = &self.kernel.guided {
+            s.push_str(
+                "    let xy = unpack2x16snorm(f.v0.x);
+    let z = unpack2x16snorm(f.v0.y).x;
+    a.f0 = vec4(xy, z, bitcast<f32>(f.v0.w));
+    let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
+    a.f1 = vec4(gradient * f32(1u << p.level), 0.0, 0.0);
+    a.l = light(c);
+    return a;
+}
+",
+            );
+            s.push_str(&super::guided::wgsl(guided, self.kernel.colors));
+            return;
+        }
+        for v in vectors.clone() {
+            let lane = |k: usize| format!("p.s{}", 4 * v + k);
+            let scale = [0, 1, 2, 3].map(lane).join(", ");
+            let value = match (self.packed, v) {
+                (false, _) => format!("f.v{v}"),
+                (true, 0) => {
+                    "vec4(unpack2x16float(f.v0.x), unpack2x16float(f.v0.y).x, bitcast<f32>(f.v0.w))"
+                        .into()
+                }
+                (true, _) => "vec4(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z), 0.0)".into(),
+            };
+            let _ = writeln!(s, "    a.f{v} = {value} * vec4({scale});");
         }
         s.push_str(
-            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32) -> f32 {\n    var e = h;\n",
+            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32, _d: vec2<f32>) -> f32 {\n    var e = h;\n",
         );
         if self.kernel.stops.color.is_some() {
             s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
@@ -273,6 +317,29 @@ impl Text<'_> {
             chain(s, &format!("d{v}"), lanes.min(4));
         }
         s.push_str("    return e;\n}\n");
+    }
+
+    /// Features as they are stored: read once, and carried on.
+    fn features(&self, s: &mut String) {
+        let planes = 0..if self.packed { 1 } else { self.vectors };
+        let kind = if self.packed { "u32" } else { "f32" };
+        let at = |v: usize, i: &str| format!("[{v}u * p.width * p.height + {i}]");
+        s.push_str("struct Features {\n");
+        for v in planes.clone() {
+            let _ = writeln!(s, "    v{v}: vec4<{kind}>,");
+        }
+        s.push_str("}\nfn features_at(i: u32) -> Features {\n    var f: Features;\n");
+        for v in planes.clone() {
+            let _ = writeln!(s, "    f.v{v} = features{};", at(v, "i"));
+        }
+        s.push_str("    return f;\n}\n");
+        if self.carries {
+            s.push_str("fn carry(f: Features, to: u32) {\n");
+            for v in planes {
+                let _ = writeln!(s, "    features_dst{} = f.v{v};", at(v, "to"));
+            }
+            s.push_str("}\n");
+        }
     }
 
     /// Sums of weights and of the payload, and what becomes of them.
@@ -310,18 +377,11 @@ impl Text<'_> {
             _ => "1.0",
         };
         let _ = writeln!(s, "fn share(i: u32) -> f32 {{\n    return {share};\n}}");
-        s.push_str(
-            "fn index_of(part: Part, at: vec2<u32>) -> u32 {\n    \
-             return (part.start.y + at.y) * p.width + part.start.x + at.x;\n}\n",
-        );
         self.finish(s);
     }
 
     fn finish(&self, s: &mut String) {
-        s.push_str(
-            "fn finish(part: Part, at: vec2<u32>, here: u32, sums: Sums, near: Sums) {\n    var to = here;\n    \
-             if !STAYS {\n        to = moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);\n    }\n",
-        );
+        s.push_str("fn finish(to: u32, here: u32, sums: Sums, near: Sums) {\n");
         if self.kernel.mode == Mode::Shares {
             s.push_str("    dst[to] = 1.0 / sums.w;\n}\n");
             return;
@@ -354,15 +414,6 @@ impl Text<'_> {
                 format!("v{plane}")
             };
             let _ = writeln!(s, "    dst[{plane}u * p.width * p.height + to] = {value};");
-        }
-        if self.carries {
-            let planes = if self.packed { 1 } else { self.vectors };
-            for v in 0..planes {
-                let _ = writeln!(
-                    s,
-                    "    features_dst[{v}u * p.width * p.height + to] = features[{v}u * p.width * p.height + here];"
-                );
-            }
         }
         s.push_str("}\n");
     }

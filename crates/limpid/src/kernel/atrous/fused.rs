@@ -58,8 +58,6 @@ impl Kernel for Fused {
         for level in &self.levels {
             let writes = level.contract().writes;
             let mut made: Vec<Vec<f32>> = slots[..writes].to_vec();
-            let views = |slots: &[Vec<f32>]| -> Vec<usize> { slots.iter().map(Vec::len).collect() };
-            debug_assert_eq!(views(&made), views(&slots[..writes]));
             let mut scratch = vec![0.0; level.scratch(size)];
             level.cpu(&mut Job {
                 level: job.level,
@@ -235,7 +233,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             p + ")"
         };
         let end = if k + 1 == self.levels.len() {
-            "let to = vec2<u32>(at);\n        finish(part, to, index_of(part, to), s, s);".into()
+            "let here = index_of(part, vec2<u32>(at));\n        let to = place_of(part, vec2<u32>(at));\n        \
+             finish(to, here, s, s);\n        carry_from(here, to);".into()
         } else {
             format!("tile_{to}[base] = made(s);")
         };

@@ -6,9 +6,10 @@ use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Shape as Tile, Source,
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
+use crate::kernel::prefilter::Prefilter;
 use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
-use crate::{Error, Kind, Result, Shape};
+use crate::{Error, Kind, Layer, Part, Result, Shape};
 
 /// The schedules for a back end, the best first.
 pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
@@ -35,7 +36,8 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
                     names.push(format!("permuted:{order}:tile"));
                     if *order == "ascending:exact" {
                         for shape in [
-                            "16x16x1", "16x16x2", "16x16x4", "32x8x1", "32x16x4", "32x32x4",
+                            "16x16x2", "32x8x1", "32x8x2", "32x8x4", "32x16x4", "32x32x4",
+                            "64x8x4", "64x16x4",
                         ] {
                             names.push(format!("permuted:{order}:tile:{shape}"));
                         }
@@ -60,18 +62,18 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
 
 /// What a schedule's words say.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+pub(in crate::method) struct Way {
     /// The order of pixels; rows if none.
-    phases: Option<Phases>,
+    pub(in crate::method) phases: Option<Phases>,
     /// Where taps are read on a GPU.
-    taps: Source,
+    pub(in crate::method) taps: Source,
     /// Levels per dispatch.
     fused: usize,
-    on: Backend,
+    pub(in crate::method) on: Backend,
 }
 
 impl Way {
-    fn parse(schedule: &Schedule) -> Self {
+    pub(in crate::method) fn parse(schedule: &Schedule) -> Self {
         let words: Vec<&str> = schedule.words().collect();
         let shape = words.last().and_then(|w| w.parse::<Tile>().ok());
         let tile = words.contains(&"tile");
@@ -209,7 +211,17 @@ fn features(slots: &mut Slots<'_>, albedo: Option<SlotId>) -> Option<SlotId> {
     let mut reads = Vec::new();
     for g in &setup.guides {
         let input = albedo.filter(|_| g.kind == Kind::Albedo);
-        reads.push(input.unwrap_or_else(|| slots.plan.input(g.kind.clone(), g.channels)));
+        let input = input.unwrap_or_else(|| slots.plan.input(g.kind.clone(), g.channels));
+        if !g.noisy {
+            reads.push(input);
+            continue;
+        }
+        let layer = Layer::new(g.kind.clone(), Part::Variance);
+        let variance = slots.plan.input(layer, g.channels);
+        let name = format!("calm {}", Layer::from(g.kind.clone()));
+        let calm = slots.plan.transient(name, g.channels);
+        slots.plan.pass(Prefilter, [input, variance], [calm]);
+        reads.push(calm);
     }
     let features = slots.features("features".into(), Layout::Rows);
     let kernel = PackFeatures {
@@ -263,6 +275,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
             color: setup.color_stop(level),
             features: setup.stops(level),
         },
+        guided: None,
         planes: setup.planes(),
         colors: setup.colors,
         squared: setup.squared(),
