@@ -3,7 +3,6 @@
 #![cfg(feature = "gpu")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
 
 use limpid::exec::gpu::{Gpu, Recorder, Resource};
