@@ -6,7 +6,8 @@
 //!
 //! At level `i`, with taps `2^i` pixels apart, `w = h · w_z · w_n · w_l` (Eq. 3 to 5): `w_z = exp(-|Δz| / (σ_z |∇z·Δp| + ε))`,
 //! `w_n = max(0, n_p·n_q)^σ_n`, `w_l = exp(-|Δl| / (σ_l √g + ε))`. `g` is the variance, blurred by a 3×3 Gaussian whose taps
-//! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights.
+//! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. Beyond the paper: another
+//! object weighs nothing, or lamps would shine through the surface that they are set in.
 
 use super::atrous::stored;
 use crate::{Image, LUMINANCE};
@@ -37,7 +38,7 @@ pub struct Features {
     pub depth: Image,
     /// How depth changes from pixel to pixel, in x and y.
     pub gradient: Image,
-    /// Number of the object, 0 where there is none.
+    /// Number of the object.
     pub id: Image,
 }
 
@@ -155,6 +156,15 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 /// A number of -1 … 1 as 16 bits hold it.
 fn packed_unit(v: f64) -> f32 {
     ((v.clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0) as f32
+}
+
+/// The object as it is packed: 1 and up; 0 for pixels that show several, whose mean is no whole number.
+pub fn object(id: f32) -> f32 {
+    if (0.0..65535.0).contains(&id) && id.fract() == 0.0 {
+        id + 1.0
+    } else {
+        0.0
+    }
 }
 
 /// Luminance of a pixel; its value where there is one channel.
@@ -283,9 +293,13 @@ fn alike(now: &Features, then: &Features, p: [usize; 2], q: [usize; 2]) -> bool 
     near && !turned && now.id.get(p[0], p[1], 0) == then.id.get(q[0], q[1], 0)
 }
 
-/// `w_z · w_n` between two pixels, `d` pixels apart.
+/// `w_z · w_n` between two pixels; nothing if they show two objects.
 fn surface(f: &Features, s: &Settings, p: [usize; 2], q: [usize; 2]) -> f64 {
     let at = |image: &Image, p: [usize; 2], k: usize| f64::from(image.get(p[0], p[1], k));
+    let [a, b] = [p, q].map(|p| object(f.id.get(p[0], p[1], 0)));
+    if a != b && a > 0.0 && b > 0.0 {
+        return 0.0;
+    }
     let (z, other) = (at(&f.depth, p, 0), at(&f.depth, q, 0));
     let slope: f64 = (0..2)
         .map(|k| at(&f.gradient, p, k) * (q[k] as f64 - p[k] as f64))

@@ -147,10 +147,11 @@ fn chain(s: &mut String, d: &str, lanes: usize) {
 impl Text<'_> {
     /// Bytes that a pixel takes in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
-        16 * (1 + self.tiled() as u32)
+        16 * (1 + self.tiled() as u32) + 4 * u32::from(self.kernel.guided.is_some())
     }
 
-    /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only.
+    /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only, and
+    /// the object has a place of its own.
     pub(super) fn tiled(&self) -> usize {
         match self.kernel.guided {
             Some(_) => 1,
@@ -282,7 +283,7 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
     let z = unpack2x16snorm(f.v0.y).x;
     a.f0 = vec4(xy, z, bitcast<f32>(f.v0.w));
     let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
-    a.f1 = vec4(gradient * f32(1u << p.level), 0.0, 0.0);
+    a.f1 = vec4(gradient * f32(1u << p.level), f32(f.v0.z >> 16u), 0.0);
     a.l = light(c);
     return a;
 }

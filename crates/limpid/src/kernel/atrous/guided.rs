@@ -1,7 +1,7 @@
 //! Weights of variance-guided filtering (Schied 2017) in place of differences over σ.
 //!
-//! The payload is colour and the variance of luminance; the features are normal, depth and the gradient of depth
-//! ([`crate::definition::svgf`]). What differs from the plain filter: a pixel has its own σ of luminance, from the variance
+//! The payload is colour and the variance of luminance; the features are normal, depth, the gradient of depth
+//! and the object ([`crate::definition::svgf`]). What differs from the plain filter: a pixel has its own σ of luminance, from the variance
 //! around it, and its own σ of depth in each direction.
 
 use super::Atrous;
@@ -25,8 +25,8 @@ pub struct Guided {
     pub squarings: u32,
 }
 
-/// Planes of features: normal, depth, gradient.
-pub const FEATURES: usize = 6;
+/// Planes of features: normal, depth, gradient, object.
+pub const FEATURES: usize = 7;
 
 /// Weights of luminance by the number of colours.
 pub(crate) fn light_weights(colors: usize) -> [f32; 3] {
@@ -49,6 +49,10 @@ fn light(c: vec4<f32>) -> f32 {{
 fn exponent(a: Pixel, b: Pixel, h: f32, d: vec2<f32>) -> f32 {{
     let allowed = {depth:?} * abs(dot(a.f1.xy, d)) + {DEPTH_LEAST:?} * abs(a.f0.w) + 1e-6;
     let cosine = max(dot(a.f0.xyz, b.f0.xyz), 1e-10);
+    // Another object; 0 is a pixel that shows several.
+    if a.f1.z != b.f1.z && a.f1.z * b.f1.z > 0.0 {{
+        return -1e4;
+    }}
     return h + {power}.0 * log2(cosine) - LOG2_E * abs(a.f0.w - b.f0.w) / allowed - a.stop * abs(a.l - b.l);
 }}
 fn stop_of(variance: f32) -> f32 {{
@@ -282,6 +286,11 @@ fn weigh(
         for w in out.iter_mut() {
             *w *= *w;
         }
+    }
+    let (own, object) = (a(6), b(6));
+    for x in 0..out.len() {
+        let apart = own[x] != object[x] && own[x] * object[x] > 0.0;
+        out[x] = if apart { 0.0 } else { out[x] };
     }
     let (z, other, gx, gy) = (a(3), b(3), a(4), a(5));
     for x in 0..out.len() {

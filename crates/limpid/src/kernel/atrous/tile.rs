@@ -30,7 +30,14 @@ var<workgroup> tile_c: array<vec4<f32>, {}>;",
             span_x * span_y
         );
     }
+    let guided = text.kernel.guided.is_some();
+    if guided {
+        let _ = writeln!(s, "var<workgroup> tile_o: array<f32, {}>;", span_x * span_y);
+    }
     s.push_str("fn put(i: u32, a: Pixel) {\n    tile_c[i] = a.c;\n");
+    if guided {
+        s.push_str("    tile_o[i] = a.f1.z;\n");
+    }
     for v in 0..text.tiled() {
         let _ = writeln!(s, "    tile_f{v}[i] = a.f{v};");
     }
@@ -151,7 +158,10 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
             let _ = write!(p, ", tile_f{v}[{at}]");
         }
         if text.kernel.guided.is_some() {
-            let _ = write!(p, ", vec4(0.0), light(tile_c[{at}]), 0.0");
+            let _ = write!(
+                p,
+                ", vec4(0.0, 0.0, tile_o[{at}], 0.0), light(tile_c[{at}]), 0.0"
+            );
         }
         p + ")"
     };

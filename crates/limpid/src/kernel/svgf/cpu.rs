@@ -3,7 +3,7 @@
 use super::{FEATURES, From, Gather, MOMENTS, Spread, Temporal};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG,
+    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, object,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::fast_exp::fast_exp;
@@ -115,6 +115,14 @@ pub(super) fn gather(kernel: &Gather, job: &mut Job<'_>) {
             None => to.fill(0.0),
         }
         let out: [&mut [f32]; FEATURES] = job.writes[1].rows_n(y);
+        match &id {
+            Some(id) => {
+                for (o, id) in out[6].iter_mut().zip(id.row(0, y)) {
+                    *o = object(*id);
+                }
+            }
+            None => out[6].fill(1.0),
+        }
         for x in 0..size.width {
             let pairs = [
                 surface.nearer([x, y], 0, size.width),
@@ -285,6 +293,9 @@ fn window(kernel: &Spread, reads: &[View<'_>], x: usize, y: usize) -> f32 {
             weight *= fast_exp(-(own[3] - other[3]).abs() / allowed);
             if (qx, qy) == (x, y) {
                 weight = 1.0;
+            }
+            if own[6] != other[6] && own[6] * other[6] > 0.0 {
+                continue;
             }
             let (m, _) = moments(kernel, reads, qx, qy);
             for k in 0..2 {

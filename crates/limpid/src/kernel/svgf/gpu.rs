@@ -63,28 +63,31 @@ fn three(name: &str, planes: usize, at: &str) -> String {
     format!("vec3({}, {}, {})", value(0), value(1), value(2))
 }
 
-/// Features in 16 bytes: the normal in 16 bits each, the gradient in half floats, depth.
+/// Features in 16 bytes: the normal in 16 bits each, the gradient in half floats, the object in 16 bits, depth.
 const PACKING: &str = "struct Surface {
     n: vec3<f32>,
     z: f32,
     g: vec2<f32>,
+    o: u32,
 }
 fn packed(s: Surface) -> vec4<u32> {
     let steep = clamp(s.g, vec2(-65504.0), vec2(65504.0));
     let mixed = (pack2x16snorm(vec2(s.n.z, 0.0)) & 0xffffu) | (pack2x16float(vec2(0.0, steep.x)) & 0xffff0000u);
-    return vec4(pack2x16snorm(s.n.xy), mixed, pack2x16float(vec2(steep.y, 0.0)), bitcast<u32>(s.z));
+    let last = (pack2x16float(vec2(steep.y, 0.0)) & 0xffffu) | (s.o << 16u);
+    return vec4(pack2x16snorm(s.n.xy), mixed, last, bitcast<u32>(s.z));
 }
 fn unpacked(v: vec4<u32>) -> Surface {
     return Surface(
         vec3(unpack2x16snorm(v.x), unpack2x16snorm(v.y).x),
         bitcast<f32>(v.w),
         vec2(unpack2x16float(v.y).y, unpack2x16float(v.z).x),
+        v.z >> 16u,
     );
 }
 ";
 
 pub(super) fn gather(kernel: &Gather, site: &Site<'_>) -> Dispatch {
-    let all = ["albedo", "normal", "depth", "position", "id"];
+    let all = ["albedo", "normal", "depth", "position", "ids"];
     let mut names = vec!["color"];
     names.extend(
         all.iter()
@@ -141,7 +144,7 @@ fn nearer(i: u32, at: u32, end: u32, step: u32) -> vec2<u32> {{
     } else {
         format!("let c = {color};")
     };
-    let id = if kernel.id { "id[i]" } else { "0.0" };
+    let id = if kernel.id { "ids[i]" } else { "0.0" };
     let body = format!(
         "    let ex = nearer(i, u32(x), p.width, 1u);
     let ey = nearer(i, u32(y), p.height, p.width);
@@ -151,9 +154,11 @@ fn nearer(i: u32, at: u32, end: u32, step: u32) -> vec2<u32> {{
     s.n = select(vec3(0.0), n / long, vec3(long > 0.0));
     s.z = depth_at(i);
     s.g = vec2(depth_at(ex.y) - depth_at(ex.x), depth_at(ey.y) - depth_at(ey.x));
+    let id = {id};
+    s.o = select(0u, u32(max(id, 0.0)) + 1u, id >= 0.0 && id < 65535.0 && floor(id) == id);
     features[i] = packed(s);
     {divided}
-    light[i] = vec4(c, {id});
+    light[i] = vec4(c, id);
 "
     );
     each(site, &names, &text, &body)
@@ -292,6 +297,7 @@ pub(super) fn spread(kernel: &Spread, site: &Site<'_>) -> Dispatch {
                 let allowed = {depth:?} * abs(slope) + {DEPTH_LEAST:?} * abs(a.z) + 1e-6;
                 var w = fast_exp(-abs(a.z - b.z) / allowed);
                 w *= exp2({power}.0 * log2(max(dot(a.n, b.n), 1e-10)));
+                w = select(w, 0.0, a.o != b.o && a.o != 0u && b.o != 0u);
                 w = select(w, 1.0, q == i);
                 sums += w * moments_at(q).xy;
                 weights += w;

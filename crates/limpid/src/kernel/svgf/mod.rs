@@ -2,7 +2,7 @@
 //! noise is left. The definition is [`crate::definition::svgf`].
 //!
 //! Slots, by planes on the CPU and by four channels on the GPU: `light` is colour divided by albedo, and the object's
-//! number; `features` are normal, depth and its gradient, 16 bytes on the GPU; `moments` are the means of luminance and of
+//! number; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments` are the means of luminance and of
 //! its square, the number of frames, and the object's number.
 
 mod cpu;
