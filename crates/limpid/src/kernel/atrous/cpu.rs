@@ -64,7 +64,15 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
         };
         for span in &moves.spans {
             row.span = span.clone();
-            segment(simd, &row, weights, out, size.width);
+            match (row.scales.len(), row.payload) {
+                (1, 1) => segment::<S, 1, 1>(simd, &row, weights, out, size.width),
+                (3, 3) => segment::<S, 3, 3>(simd, &row, weights, out, size.width),
+                (7, 3) => segment::<S, 7, 3>(simd, &row, weights, out, size.width),
+                (7, 4) => segment::<S, 7, 4>(simd, &row, weights, out, size.width),
+                (10, 3) => segment::<S, 10, 3>(simd, &row, weights, out, size.width),
+                (13, 3) => segment::<S, 13, 3>(simd, &row, weights, out, size.width),
+                _ => segment::<S, 0, 0>(simd, &row, weights, out, size.width),
+            }
         }
         for plane in 0..payload {
             let made = &mut out[plane * size.width..][..size.width];
@@ -147,9 +155,18 @@ fn lines<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<(f32, Vec<&'a
     all
 }
 
+/// A stretch of a row. `D` planes weigh and `P` are filtered, or none where no loop is written out for their numbers.
 #[inline(always)]
-fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32], width: usize) {
+fn segment<S: Simd, const D: usize, const P: usize>(
+    simd: S,
+    row: &Row<'_>,
+    weights: &mut [f32],
+    out: &mut [f32],
+    width: usize,
+) {
     let lanes = S::f32s::LEN;
+    let reach = row.kernel.radius() * row.step;
+    let plain = P > 0 && row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
     let mut x = row.span.start;
     while x < row.span.end {
         // The last block overlaps the one before it, where there is one.
@@ -158,8 +175,58 @@ fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32]
         } else {
             x
         };
-        block(simd, row, at, weights, out, width);
+        if plain && at >= row.span.start + reach && at + lanes + reach <= row.span.end {
+            inner::<S, D, P>(simd, row, at, out, width);
+        } else {
+            block(simd, row, at, weights, out, width);
+        }
         x = at + lanes;
+    }
+}
+
+/// A block whose taps all lie inside: what [`block`] does, with everything in registers.
+#[inline(always)]
+fn inner<S: Simd, const D: usize, const P: usize>(
+    simd: S,
+    row: &Row<'_>,
+    x: usize,
+    out: &mut [f32],
+    width: usize,
+) {
+    let lanes = S::f32s::LEN;
+    let zero = S::f32s::splat(simd, 0.0);
+    let taps = &row.kernel.taps[..];
+    let first = x - row.kernel.radius() * row.step;
+    let mut centre = [zero; D];
+    let mut scales = [zero; D];
+    for d in 0..D {
+        centre[d] = S::f32s::from_slice(simd, &row.centre[d][x..x + lanes]);
+        scales[d] = S::f32s::splat(simd, row.scales[d]);
+    }
+    let squared = row.kernel.squared.unwrap_or(P);
+    let mut sum = zero;
+    let mut sums = [zero; P];
+    for (hy, line) in &row.lines {
+        let line = &line[..D + P];
+        let mut at = first;
+        for hx in taps {
+            let mut e = zero;
+            for d in 0..D {
+                let delta = S::f32s::from_slice(simd, &line[d][at..at + lanes]) - centre[d];
+                e += delta * delta * scales[d];
+            }
+            let w = fast_exp_simd(simd, e) * (hy * hx);
+            sum += w;
+            for p in 0..P {
+                let w = if p == squared { w * w } else { w };
+                sums[p] += S::f32s::from_slice(simd, &line[D + p][at..at + lanes]) * w;
+            }
+            at += row.step;
+        }
+    }
+    for p in 0..P {
+        let norm = if p == squared { sum * sum } else { sum };
+        (sums[p] / norm).store_slice(&mut out[p * width + x..][..lanes]);
     }
 }
 
