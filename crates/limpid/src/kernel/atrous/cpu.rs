@@ -64,15 +64,7 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
         };
         for span in &moves.spans {
             row.span = span.clone();
-            match (row.scales.len(), row.payload) {
-                (1, 1) => segment::<S, 1, 1>(simd, &row, weights, out, size.width),
-                (3, 3) => segment::<S, 3, 3>(simd, &row, weights, out, size.width),
-                (7, 3) => segment::<S, 7, 3>(simd, &row, weights, out, size.width),
-                (7, 4) => segment::<S, 7, 4>(simd, &row, weights, out, size.width),
-                (10, 3) => segment::<S, 10, 3>(simd, &row, weights, out, size.width),
-                (13, 3) => segment::<S, 13, 3>(simd, &row, weights, out, size.width),
-                _ => segment::<S, 0, 0>(simd, &row, weights, out, size.width),
-            }
+            segment(simd, &row, weights, out, size.width);
         }
         for plane in 0..payload {
             let made = &mut out[plane * size.width..][..size.width];
@@ -155,18 +147,11 @@ fn lines<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<(f32, Vec<&'a
     all
 }
 
-/// A stretch of a row. `D` planes weigh and `P` are filtered, or none where no loop is written out for their numbers.
 #[inline(always)]
-fn segment<S: Simd, const D: usize, const P: usize>(
-    simd: S,
-    row: &Row<'_>,
-    weights: &mut [f32],
-    out: &mut [f32],
-    width: usize,
-) {
+fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32], width: usize) {
     let lanes = S::f32s::LEN;
     let reach = row.kernel.radius() * row.step;
-    let plain = P > 0 && row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
+    let plain = row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
     let mut x = row.span.start;
     while x < row.span.end {
         // The last block overlaps the one before it, where there is one.
@@ -175,16 +160,21 @@ fn segment<S: Simd, const D: usize, const P: usize>(
         } else {
             x
         };
-        if plain && at >= row.span.start + reach && at + lanes + reach <= row.span.end {
-            inner::<S, D, P>(simd, row, at, out, width);
-        } else {
-            block(simd, row, at, weights, out, width);
+        let inside = at >= row.span.start + reach && at + lanes + reach <= row.span.end;
+        // Loops are written out for the usual numbers of planes that weigh, and that are filtered.
+        match (plain && inside, row.scales.len(), row.payload) {
+            (true, 1, 1) => inner::<S, 1, 1>(simd, row, at, out, width),
+            (true, 3, 3) => inner::<S, 3, 3>(simd, row, at, out, width),
+            (true, 7, 3) => inner::<S, 7, 3>(simd, row, at, out, width),
+            (true, 7, 4) => inner::<S, 7, 4>(simd, row, at, out, width),
+            (true, 10, 3) => inner::<S, 10, 3>(simd, row, at, out, width),
+            _ => block(simd, row, at, weights, out, width),
         }
         x = at + lanes;
     }
 }
 
-/// A block whose taps all lie inside: what [`block`] does, with everything in registers.
+/// A block whose taps all lie inside: what [`block`] does, with everything in registers. `D` planes weigh, `P` are filtered.
 #[inline(always)]
 fn inner<S: Simd, const D: usize, const P: usize>(
     simd: S,

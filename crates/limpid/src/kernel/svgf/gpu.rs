@@ -208,7 +208,7 @@ fn alike(a: Surface, b: Surface) -> bool {{
         include_str!("../atrous/phases.wgsl"),
     );
     let body = format!(
-        "    let new = light[i];
+        "    let fresh = light[i];
     let own = unpacked(features[i]);
     let moved = vec2(motion[i], motion[p.width * p.height + i]);
     let far = vec2(f32(p.width), f32(p.height)) + 1.0;
@@ -223,7 +223,7 @@ fn alike(a: Surface, b: Surface) -> bool {{
         }}
         let q = vec2<u32>(at);
         let m = old_moments[q.y * p.width + q.x];
-        if m.z <= 0.0 || m.w != new.w || !alike(own, unpacked(old_features[q.y * p.width + q.x])) {{
+        if m.z <= 0.0 || m.w != fresh.w || !alike(own, unpacked(old_features[q.y * p.width + q.x])) {{
             continue;
         }}
         let w = (1.0 - abs(place.x - at.x)) * (1.0 - abs(place.y - at.y));
@@ -232,8 +232,8 @@ fn alike(a: Surface, b: Surface) -> bool {{
         past += w * m.xyz;
         weights += w;
     }}
-    let l = luminance(new.xyz);
-    var made = new.xyz;
+    let l = luminance(fresh.xyz);
+    var made = fresh.xyz;
     var m = vec3(l, l * l, 1.0);
     if weights > {TAPS_LEAST:?} {{
         color /= weights;
@@ -243,8 +243,8 @@ fn alike(a: Surface, b: Surface) -> bool {{
         made = color + alpha * (made - color);
         m = vec3(past.xy + alpha * (m.xy - past.xy), frames);
     }}
-    dst[i] = vec4(made, new.w);
-    moments[i] = vec4(m, new.w);
+    dst[i] = vec4(made, fresh.w);
+    moments[i] = vec4(m, fresh.w);
 ",
         alpha = kernel.alpha
     );
