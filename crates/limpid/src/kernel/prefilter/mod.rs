@@ -38,7 +38,7 @@ impl Kernel for Prefilter {
         let plane = |k: usize, at: &str| format!("[{k}u * p.width * p.height + {at}]");
         let distances = each(&|k| {
             format!(
-                "            let d{k} = src{here} - src{there};\n            d2 += d{k} * d{k};\n            \
+                "            let d{k} = src{here} - src{there};\n            far += d{k} * d{k};\n            \
                  v += spread{here} + min(spread{here}, spread{there});\n",
                 here = plane(k, "i"),
                 there = plane(k, "q")
@@ -63,9 +63,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var qy = max(y - {RADIUS}, 0); qy <= min(y + {RADIUS}, i32(p.height) - 1); qy++) {{
         for (var qx = max(x - {RADIUS}, 0); qx <= min(x + {RADIUS}, i32(p.width) - 1); qx++) {{
             let q = u32(qy) * p.width + u32(qx);
-            var d2 = 0.0;
+            var far = 0.0;
             var v = 0.0;
-{distances}            let w = fast_exp(-max(d2 - v, 0.0) / (v + {PREFILTER_LEAST:?}));
+{distances}            let w = fast_exp(-max(far - v, 0.0) / (v + {PREFILTER_LEAST:?}));
 {sums}            weights += w;
         }}
     }}
