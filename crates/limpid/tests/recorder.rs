@@ -139,6 +139,11 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
                 }
             }
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            // Uploads have memory of their own until they are done.
+            gpu.queue().submit([]);
+            gpu.device()
+                .poll(wgpu::PollType::wait_indefinitely())
+                .unwrap();
             let before = counts(gpu);
             recorder.record(&mut encoder, &bindings);
             let after = counts(gpu);
