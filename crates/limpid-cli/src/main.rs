@@ -4,6 +4,7 @@ mod files;
 mod knobs;
 mod run;
 mod say;
+mod shot;
 mod verb;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

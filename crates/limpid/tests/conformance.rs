@@ -53,6 +53,7 @@ conformance! {
     gaussian = "filter:gaussian",
     multilateral = "multilateral",
     redblack = "redblack",
+    svgf = "svgf",
     taa = "taa",
     tent = "filter:tent",
     tent2 = "filter:tent2",

@@ -2,14 +2,16 @@
 
 mod crop;
 mod page;
+mod sequence;
 mod table;
 
 use crate::say::{self, OrUsage};
+use crate::shot;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
-use limpid::Image;
 use limpid::io::{self, ReadOptions, Transfer};
 use limpid::metric::{self, Comparison, Options, Space};
+use limpid::{Image, Kind};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,10 @@ use std::path::{Path, PathBuf};
 /// The colour layers are compared. A reference of linear light (EXR, HDR, PFM, float TIFF) has MSE and the relative errors
 /// taken of radiance, PSNR and SSIM of what a screen shows, FLIP over a series of exposures. Any other reference has all of
 /// them taken of the values in the files.
+///
+/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', are compared frame by frame. Flicker is how much more they
+/// change from frame to frame than the reference does, where nothing but motion should change; motion is taken from the
+/// files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The images.
@@ -72,6 +78,9 @@ struct Compared {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if shot::is_pattern(&args.reference) {
+        return sequence::run(args);
+    }
     let reference = Loaded::read(&args.reference, args)?;
     let space = reference.space;
     let options = Options {
@@ -121,6 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 struct Loaded {
     image: Image,
     space: Space,
+    motion: Option<Image>,
 }
 
 impl Loaded {
@@ -133,12 +143,13 @@ impl Loaded {
         for note in &picture.notes {
             log::warn!("{}: {note}", path.display());
         }
-        let image = picture.frame.color()?;
+        let part = |image: &Image| match &args.crop {
+            Some(crop) => crop.of(image).with_context(|| path.display().to_string()),
+            None => Ok(image.clone()),
+        };
         Ok(Self {
-            image: match &args.crop {
-                Some(crop) => crop.of(image).with_context(|| path.display().to_string())?,
-                None => image.clone(),
-            },
+            image: part(picture.frame.color()?)?,
+            motion: picture.frame.get(Kind::Motion).map(part).transpose()?,
             space: match picture.origin.transfer() {
                 Transfer::Linear => Space::Linear,
                 Transfer::Encoded => Space::Display,

@@ -4,9 +4,11 @@ use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
 use crate::say::OrUsage;
+use crate::shot::{self, Shot};
 use anyhow::Result;
 use limpid::Sequence;
 use limpid::method::{Auto, Method, Use, find};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Take noise out of images
@@ -15,10 +17,10 @@ use std::path::PathBuf;
 /// shows what was found. `limpid denoise --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Images to denoise; for a method with history the frames of a sequence, in order
+    /// Images to denoise; for a method with history the frames of a sequence, in order, or 'shot.####.exr'
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// File to write; a folder for several inputs
+    /// File to write; a folder for several inputs; for 'shot.####.exr' a name with #### too
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Method; `limpid info` lists them [default: by the layers of the image]
@@ -30,6 +32,12 @@ pub(crate) struct Args {
     /// Take a layer from a name in the file: normal=N
     #[arg(long, value_name = "LAYER=NAME")]
     layer: Vec<String>,
+    /// For 'shot.####.exr': first and last frame, like 0..9 [default: all that are there]
+    #[arg(long, value_name = "A..B", value_parser = shot::range)]
+    frames: Option<RangeInclusive<u32>>,
+    /// For 'shot.####.exr': keep the results that are there and go on after them
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     how: How,
 }
@@ -51,6 +59,17 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     }
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
+        if shot::is_pattern(from) {
+            let shot = Shot {
+                from,
+                to: &args.output,
+                frames: args.frames.clone(),
+                layers: &args.layer,
+                resume: args.resume,
+            };
+            shot.run(&mut sequence)?;
+            continue;
+        }
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
         files::run(from, &to, &args.layer, &mut sequence)?;
     }

@@ -1,6 +1,7 @@
 //! `limpid render`: test inputs from built-in scenes and OBJ files.
 
 use crate::say::{self, OrUsage};
+use crate::shot;
 use anyhow::{Result, bail};
 use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
 use limpid_scenes::glam::Vec3A;
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WxH", default_value = "512x512")]
     size: Size,
     /// First and last frame, like 0..9, or one
-    #[arg(long, value_name = "A..B", default_value = "0", value_parser = frames)]
+    #[arg(long, value_name = "A..B", default_value = "0", value_parser = shot::range)]
     frames: RangeInclusive<u32>,
     /// Another seed gives other noise
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let count = (args.frames.end() - first + 1) as f32;
     let watch = say::watch("rendering");
     for frame in args.frames.clone() {
-        let path = numbered(output, frame);
+        let path = shot::numbered(output, frame);
         let done = (frame - first) as f32;
         let part = watch.part(done / count, (done + 1.0) / count);
         let rendered = match one(name, frame, args, &path, &part) {
@@ -209,17 +210,6 @@ fn state_path(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// The output's name for a frame: the last run of `#` becomes its number, filled up with zeros.
-fn numbered(output: &Path, frame: u32) -> PathBuf {
-    let text = output.to_string_lossy();
-    let Some(end) = text.rfind('#') else {
-        return output.to_owned();
-    };
-    let start = text[..end].trim_end_matches('#').len();
-    let width = end + 1 - start;
-    format!("{}{frame:0width$}{}", &text[..start], &text[end + 1..]).into()
-}
-
 fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<()> {
     let name = output.display();
     let exr = output
@@ -236,16 +226,6 @@ fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<(
         )));
     }
     Ok(())
-}
-
-/// Parses `3..9` or `3`.
-fn frames(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let wrong = || format!("'{text}' is not a range of frames; expected FIRST..LAST, like 0..9");
-    let (a, b) = text.split_once("..").unwrap_or((text, text));
-    match (a.parse(), b.trim_start_matches('=').parse()) {
-        (Ok(a), Ok(b)) if a <= b => Ok(a..=b),
-        _ => Err(wrong()),
-    }
 }
 
 /// Parses `1,2.5,-3`.
@@ -267,14 +247,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_get_numbers() {
-        let name = |o: &str| numbered(Path::new(o), 7).display().to_string();
-        assert_eq!(name("a.####.exr"), "a.0007.exr");
-        assert_eq!(name("#/b#.exr"), "#/b7.exr");
-        assert_eq!(name("c.exr"), "c.exr");
-        assert_eq!(frames("3..9").unwrap(), 3..=9);
-        assert_eq!(frames("4").unwrap(), 4..=4);
-        assert!(frames("9..3").is_err());
+    fn points_have_three_numbers() {
+        assert_eq!(point("1,2.5,-3").unwrap(), Vec3A::new(1.0, 2.5, -3.0));
         assert!(point("1,2").is_err() && point("1,2,x").is_err());
     }
 }

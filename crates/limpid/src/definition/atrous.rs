@@ -231,6 +231,44 @@ pub fn modulate(image: &Image, albedo: &Image, divide: bool) -> Image {
 /// Albedo at or below this is black.
 pub const BLACK: f32 = 0.01;
 
+/// A feature without its noise: the mean over the pixels around that differ no more than its variance explains. A pixel
+/// without variance is sure of itself, and stays.
+pub fn prefilter(feature: &Image, variance: &Image) -> Image {
+    let (w, h, r) = (feature.width(), feature.height(), PREFILTER_RADIUS);
+    let at = |image: &Image, p: [usize; 2], k: usize| f64::from(image.get(p[0], p[1], k));
+    let mut out = feature.clone();
+    for y in 0..h {
+        for x in 0..w {
+            let (mut sums, mut weights) = (vec![0.0; feature.channels()], 0.0);
+            for qy in y.saturating_sub(r)..(y + r + 1).min(h) {
+                for qx in x.saturating_sub(r)..(x + r + 1).min(w) {
+                    let (p, q) = ([x, y], [qx, qy]);
+                    let (mut d2, mut v) = (0.0, 0.0);
+                    for k in 0..feature.channels() {
+                        let (own, other) = (at(variance, p, k), at(variance, q, k));
+                        d2 += (at(feature, p, k) - at(feature, q, k)).powi(2);
+                        v += own + own.min(other);
+                    }
+                    let weight = (-(d2 - v).max(0.0) / (v + f64::from(PREFILTER_LEAST))).exp();
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        *sum += weight * at(feature, q, k);
+                    }
+                    weights += weight;
+                }
+            }
+            for (k, sum) in sums.iter().enumerate() {
+                out.set(x, y, k, (sum / weights) as f32);
+            }
+        }
+    }
+    out
+}
+
+/// Pixels to each side of the window of [`prefilter`].
+pub const PREFILTER_RADIUS: usize = 3;
+/// Variance that every feature is taken to have.
+pub const PREFILTER_LEAST: f32 = 1e-6;
+
 /// How much each pixel is dimmed by the firefly guard: to the mean of its 5×5 window and four standard deviations,
 /// both without itself, of luminance.
 pub fn dimming(luminance: &Image) -> Image {

@@ -8,5 +8,6 @@ pub mod lifted;
 pub mod nlm;
 pub mod noise;
 pub mod rdfc;
+pub mod svgf;
 pub mod taa;
 pub mod window;

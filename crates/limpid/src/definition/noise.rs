@@ -43,6 +43,36 @@ pub fn estimate(image: &Image) -> f32 {
     variance.sqrt() as f32
 }
 
+/// The root mean square of noise in a render's luminance, where it differs from pixel to pixel and the median would only see
+/// the calm parts: from differences across 2×2 pixels, the largest 2 % of which, edges and fireflies, count as the next
+/// ones.
+///
+/// ```
+/// use limpid::{Image, definition::noise::spread};
+/// let ramp = Image::from_fn(32, 32, 1, |x, y, _| (x + y) as f32);
+/// assert_eq!(spread(&ramp), 0.0);
+/// let checks = Image::from_fn(32, 32, 1, |x, y, _| ((x + y) % 2) as f32);
+/// assert_eq!(spread(&checks), 1.0);
+/// ```
+pub fn spread(luminance: &Image) -> f32 {
+    let (w, h) = (luminance.width(), luminance.height());
+    let at = |x: usize, y: usize| luminance.get(x, y, 0);
+    let mut squares: Vec<f32> = Vec::with_capacity(w * h);
+    for y in 1..h {
+        for x in 1..w {
+            let d = at(x - 1, y - 1) - at(x, y - 1) - at(x - 1, y) + at(x, y);
+            squares.push(0.25 * d * d);
+        }
+    }
+    let Some(last) = squares.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let (_, most, _) = squares.select_nth_unstable_by(last * 49 / 50, f32::total_cmp);
+    let most = *most;
+    let sum: f64 = squares.iter().map(|s| f64::from(s.min(most))).sum();
+    (sum / squares.len() as f64).sqrt() as f32
+}
+
 /// The same for one plane.
 pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     // Rows, then columns; where the filter would leave the image it starts earlier instead, unless the image is shorter.

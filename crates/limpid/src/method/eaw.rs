@@ -141,6 +141,7 @@ impl Method for Eaw {
                     color: Some(1.0 / self.width(sigma)),
                     features: Vec::new(),
                 },
+                guided: None,
                 planes: channels,
                 colors: channels,
                 squared: None,

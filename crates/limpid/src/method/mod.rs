@@ -12,6 +12,7 @@ pub mod ddid;
 pub mod eaw;
 pub mod nlm;
 pub mod rdfc;
+pub mod svgf;
 pub mod taa;
 pub mod versus;
 pub mod window;
@@ -24,6 +25,7 @@ pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
 pub use rdfc::Rdfc;
 pub use schedule::Schedule;
+pub use svgf::Svgf;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
@@ -141,6 +143,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[2],
     window::ENTRIES[3],
     window::ENTRIES[4],
+    svgf::ENTRY,
     taa::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,

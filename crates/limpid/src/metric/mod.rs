@@ -8,6 +8,7 @@
 //! | [`psnr`] | display values | ∞ | peak signal to noise, decibels |
 //! | [`ssim`] | display values | 1 | structural similarity under an 11×11 Gaussian window |
 //! | [`flip`] | either | 0 | what an observer sees when the two images alternate, 0 … 1 |
+//! | [`change`] | values as given | the reference's | how much a sequence changes beyond its motion |
 //!
 //! [`compare`] takes all of them at once, each on the values where it has a meaning.
 //!
@@ -17,6 +18,7 @@
 
 mod compare;
 mod display;
+mod flicker;
 mod flip;
 mod magma;
 mod mse;
@@ -29,6 +31,7 @@ mod ssim;
 
 pub use compare::{Comparison, Options, Scores, compare};
 pub use display::{Space, display};
+pub use flicker::change;
 pub use flip::{Exposures, Flip, FlipOptions, flip};
 pub use magma::magma;
 pub use mse::mse;

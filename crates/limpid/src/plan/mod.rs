@@ -11,6 +11,7 @@ mod layout;
 mod memory;
 mod print;
 mod slot;
+mod textures;
 
 pub use layout::{Layout, Order, Phases};
 pub use memory::Memory;

@@ -11,6 +11,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("ddid", 3e-5),
     // The root of a difference of squares loses digits where the deviation is small beside the mean.
     ("filter:variance", 1e-4),
+    // Cosines of normals go to the power of 128, and with them the last bit of a packed normal.
+    ("svgf", 1e-3),
     // The box that history is clipped to is made of such roots.
     ("taa", 1e-4),
     // Variances and slopes are differences of nearly equal numbers, and distances are divided by them.

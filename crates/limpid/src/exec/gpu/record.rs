@@ -68,11 +68,9 @@ impl Recorder {
                     target.binding_bytes
                 )));
             }
-            if slot.home != Home::Buffer
-                && (slot.planes != 1 || matches!(slot.role, Role::Input(_) | Role::Output(_)))
-            {
+            if slot.home != Home::Buffer && slot.planes != 1 {
                 return Err(Error::unsupported(format!(
-                    "slot '{}': textures are transient or history, with one plane",
+                    "slot '{}': a texture has one plane",
                     slot.name
                 )));
             }
@@ -173,6 +171,21 @@ impl Recorder {
     /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
         self.record_nodes(&self.nodes, encoder, bindings);
+    }
+
+    /// Records the whole plan as [`Recorder::record`] does, each pass between two timestamps: `queries` has room for two of
+    /// each pass of [`Plan::passes`], which must be no repetitions.
+    pub fn record_timed(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        bindings: &Bindings,
+        queries: &wgpu::QuerySet,
+    ) {
+        let mut passes = Vec::new();
+        flatten(&self.nodes, &mut passes);
+        for ready in passes {
+            self.record_pass(ready, encoder, bindings, Some(queries));
+        }
     }
 
     pub(super) fn record_nodes(

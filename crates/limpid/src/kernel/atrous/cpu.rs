@@ -83,13 +83,13 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
 }
 
 /// Where pixels of a row go.
-struct Moves {
-    spans: Vec<Range<usize>>,
+pub(super) struct Moves {
+    pub(super) spans: Vec<Range<usize>>,
     places: Option<Vec<usize>>,
 }
 
 impl Moves {
-    fn new(kernel: &Atrous, width: usize) -> Self {
+    pub(super) fn new(kernel: &Atrous, width: usize) -> Self {
         let Walk::Permuted { from, to, .. } = kernel.walk else {
             return Self {
                 spans: std::iter::once(0..width).collect(),
@@ -108,7 +108,7 @@ impl Moves {
         }
     }
 
-    fn put(&self, from: &[f32], to: &mut [f32]) {
+    pub(super) fn put(&self, from: &[f32], to: &mut [f32]) {
         match &self.places {
             None => to.copy_from_slice(from),
             Some(places) => {
@@ -150,6 +150,8 @@ fn lines<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<(f32, Vec<&'a
 #[inline(always)]
 fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32], width: usize) {
     let lanes = S::f32s::LEN;
+    let reach = row.kernel.radius() * row.step;
+    let plain = row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
     let mut x = row.span.start;
     while x < row.span.end {
         // The last block overlaps the one before it, where there is one.
@@ -158,8 +160,63 @@ fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32]
         } else {
             x
         };
-        block(simd, row, at, weights, out, width);
+        let inside = at >= row.span.start + reach && at + lanes + reach <= row.span.end;
+        // Loops are written out for the usual numbers of planes that weigh, and that are filtered.
+        match (plain && inside, row.scales.len(), row.payload) {
+            (true, 1, 1) => inner::<S, 1, 1>(simd, row, at, out, width),
+            (true, 3, 3) => inner::<S, 3, 3>(simd, row, at, out, width),
+            (true, 7, 3) => inner::<S, 7, 3>(simd, row, at, out, width),
+            (true, 7, 4) => inner::<S, 7, 4>(simd, row, at, out, width),
+            (true, 10, 3) => inner::<S, 10, 3>(simd, row, at, out, width),
+            _ => block(simd, row, at, weights, out, width),
+        }
         x = at + lanes;
+    }
+}
+
+/// A block whose taps all lie inside: what [`block`] does, with everything in registers. `D` planes weigh, `P` are filtered.
+#[inline(always)]
+fn inner<S: Simd, const D: usize, const P: usize>(
+    simd: S,
+    row: &Row<'_>,
+    x: usize,
+    out: &mut [f32],
+    width: usize,
+) {
+    let lanes = S::f32s::LEN;
+    let zero = S::f32s::splat(simd, 0.0);
+    let taps = &row.kernel.taps[..];
+    let first = x - row.kernel.radius() * row.step;
+    let mut centre = [zero; D];
+    let mut scales = [zero; D];
+    for d in 0..D {
+        centre[d] = S::f32s::from_slice(simd, &row.centre[d][x..x + lanes]);
+        scales[d] = S::f32s::splat(simd, row.scales[d]);
+    }
+    let squared = row.kernel.squared.unwrap_or(P);
+    let mut sum = zero;
+    let mut sums = [zero; P];
+    for (hy, line) in &row.lines {
+        let line = &line[..D + P];
+        let mut at = first;
+        for hx in taps {
+            let mut e = zero;
+            for d in 0..D {
+                let delta = S::f32s::from_slice(simd, &line[d][at..at + lanes]) - centre[d];
+                e += delta * delta * scales[d];
+            }
+            let w = fast_exp_simd(simd, e) * (hy * hx);
+            sum += w;
+            for p in 0..P {
+                let w = if p == squared { w * w } else { w };
+                sums[p] += S::f32s::from_slice(simd, &line[D + p][at..at + lanes]) * w;
+            }
+            at += row.step;
+        }
+    }
+    for p in 0..P {
+        let norm = if p == squared { sum * sum } else { sum };
+        (sums[p] / norm).store_slice(&mut out[p * width + x..][..lanes]);
     }
 }
 

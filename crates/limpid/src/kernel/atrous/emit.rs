@@ -8,10 +8,11 @@ use crate::{Error, Result, Size};
 use std::fmt::Write;
 
 params! {
-    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e.
-    struct Params {
+    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e. Colour is scaled on the way in,
+    /// so that all differences weigh alike, and back on the way out.
+    pub(super) struct Params {
         width: u32, height: u32, tiles_x: u32, tiles_y: u32,
-        level: u32, color: f32,
+        level: u32, splits: u32, color: f32, uncolor: f32,
         s0: f32, s1: f32, s2: f32, s3: f32,
         s4: f32, s5: f32, s6: f32, s7: f32,
         s8: f32, s9: f32, s10: f32, s11: f32,
@@ -38,7 +39,10 @@ pub(super) struct Text<'a> {
 
 pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let (payload, features) = (site.reads[0], site.reads.get(1));
-    let dims = kernel.stops.features.len();
+    let dims = match kernel.guided {
+        Some(_) => super::FEATURES,
+        None => kernel.stops.features.len(),
+    };
     let packed = features.is_some_and(|f| f.element == Element::U32x4);
     let text = Text {
         kernel,
@@ -60,12 +64,18 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         _ => None,
     };
     let shape = tile.unwrap_or(PLAIN);
-    let (groups, tiles) = grid(kernel, size, shape);
+    let (groups, tiles) = groups(kernel, size, shape);
     let params = params(kernel, size, tiles);
     let mut source = text.head(shape);
     match tile {
         Some(shape) => source.push_str(&super::tile::body(&text, shape)),
-        None => source.push_str(include_str!("global.wgsl")),
+        None => {
+            source.push_str(match kernel.guided {
+                Some(_) => super::guided::GLOBAL,
+                None => "fn guide(part: Part, at: vec2<u32>, a: ptr<function, Pixel>) {}\n",
+            });
+            source.push_str(include_str!("global.wgsl"));
+        }
     }
     Ok(Dispatch::compute(source, &params, groups))
 }
@@ -86,7 +96,7 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
 }
 
 /// Workgroups, and tiles of the largest sub-image.
-fn grid(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
+pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
     let parts = match kernel.walk {
         Walk::Permuted { from, .. } if !from.mirror => 1 << from.level,
         _ => 1,
@@ -99,8 +109,9 @@ fn grid(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
     ([x * parts, y * parts, 1], [x, y])
 }
 
-fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
+pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     let base2 = std::f32::consts::LOG2_E.sqrt();
+    let color = kernel.stops.color.map_or(1.0, |s| s * base2);
     let s = |i: usize| kernel.stops.features.get(i).map_or(0.0, |s| s * base2);
     Params {
         width: size.width as u32,
@@ -108,7 +119,9 @@ fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
         tiles_x: tiles[0],
         tiles_y: tiles[1],
         level: kernel.level,
-        color: kernel.stops.color.map_or(0.0, |s| s * s * base2 * base2),
+        splits: 1,
+        color,
+        uncolor: 1.0 / color,
         s0: s(0),
         s1: s(1),
         s2: s(2),
@@ -124,10 +137,26 @@ fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     }
 }
 
+/// `e -= d²` for the first channels of a difference, one fused operation each.
+fn chain(s: &mut String, d: &str, lanes: usize) {
+    for lane in ["x", "y", "z", "w"].into_iter().take(lanes) {
+        let _ = writeln!(s, "    e = fma(-{d}.{lane}, {d}.{lane}, e);");
+    }
+}
+
 impl Text<'_> {
     /// Bytes that a pixel takes in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
-        16 * (1 + self.vectors as u32)
+        16 * (1 + self.tiled() as u32) + 4 * u32::from(self.kernel.guided.is_some())
+    }
+
+    /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only, and
+    /// the object has a place of its own.
+    pub(super) fn tiled(&self) -> usize {
+        match self.kernel.guided {
+            Some(_) => 1,
+            None => self.vectors,
+        }
     }
 
     /// Whether anything but the kernel weighs.
@@ -136,7 +165,7 @@ impl Text<'_> {
     }
 
     /// Everything before the entry point.
-    fn head(&self, shape: Shape) -> String {
+    pub(super) fn head(&self, shape: Shape) -> String {
         let kernel = self.kernel;
         let (local, mirror, restore) = match kernel.walk {
             Walk::Dilated => (false, true, true),
@@ -217,6 +246,9 @@ impl Text<'_> {
         for v in vectors.clone() {
             let _ = writeln!(s, "    f{v}: vec4<f32>,");
         }
+        if self.kernel.guided.is_some() {
+            s.push_str("    l: f32,\n    stop: f32,\n");
+        }
         s.push_str("}\n");
         let load = if self.half {
             "fn load(i: u32) -> vec4<f32> {\n    let v = src[i];\n    \
@@ -225,43 +257,90 @@ impl Text<'_> {
             "fn load(i: u32) -> vec4<f32> {\n    return src[i];\n}\n"
         };
         s.push_str(load);
-        s.push_str("fn fetch(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = load(i);\n");
-        let scale = |v: usize| {
-            let lane = |k: usize| format!("p.s{}", 4 * v + k);
-            format!("vec4({}, {}, {}, {})", lane(0), lane(1), lane(2), lane(3))
-        };
-        if self.packed {
-            s.push_str("    let packed = features[i];\n    let xy = unpack2x16float(packed.x);\n    \
-                        let za = unpack2x16float(packed.y);\n    let bc = unpack2x16float(packed.z);\n");
-            let unpacked = [
-                "vec4(xy, za.x, bitcast<f32>(packed.w))",
-                "vec4(za.y, bc, 0.0)",
-            ];
-            for v in vectors.clone() {
-                let _ = writeln!(s, "    a.f{v} = {} * {};", unpacked[v.min(1)], scale(v));
-            }
+        if self.vectors > 0 {
+            self.features(s);
+        }
+        let carry = if self.carries {
+            "    carry(features_at(here), to);\n"
         } else {
-            for v in vectors.clone() {
-                let _ = writeln!(
-                    s,
-                    "    a.f{v} = features[{v}u * p.width * p.height + i] * {};",
-                    scale(v)
-                );
-            }
+            ""
+        };
+        let _ = writeln!(s, "fn carry_from(here: u32, to: u32) {{\n{carry}}}");
+        let (features, given) = match self.vectors {
+            0 => ("", ""),
+            _ => (", features_at(i)", ", f: Features"),
+        };
+        let _ = writeln!(
+            s,
+            "fn fetch(i: u32) -> Pixel {{\n    return pixel_of(load(i){features});\n}}
+fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
+    var a: Pixel;
+    a.c = c * vec4(p.color, p.color, p.color, 1.0);"
+        );
+        if let Some(guided) = &self.kernel.guided {
+            s.push_str(
+                "    let xy = unpack2x16snorm(f.v0.x);
+    let z = unpack2x16snorm(f.v0.y).x;
+    a.f0 = vec4(xy, z, bitcast<f32>(f.v0.w));
+    let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
+    a.f1 = vec4(gradient * f32(1u << p.level), f32(f.v0.z >> 16u), 0.0);
+    a.l = light(c);
+    return a;
+}
+",
+            );
+            s.push_str(&super::guided::wgsl(guided, self.kernel.colors));
+            return;
+        }
+        for v in vectors.clone() {
+            let lane = |k: usize| format!("p.s{}", 4 * v + k);
+            let scale = [0, 1, 2, 3].map(lane).join(", ");
+            let value = match (self.packed, v) {
+                (false, _) => format!("f.v{v}"),
+                (true, 0) => {
+                    "vec4(unpack2x16float(f.v0.x), unpack2x16float(f.v0.y).x, bitcast<f32>(f.v0.w))"
+                        .into()
+                }
+                (true, _) => "vec4(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z), 0.0)".into(),
+            };
+            let _ = writeln!(s, "    a.f{v} = {value} * vec4({scale});");
         }
         s.push_str(
-            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel) -> f32 {\n    var e = 0.0;\n",
+            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32, _d: vec2<f32>) -> f32 {\n    var e = h;\n",
         );
         if self.kernel.stops.color.is_some() {
-            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n    e -= p.color * dot(dc, dc);\n");
+            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
+            chain(s, "dc", 3);
         }
         for v in vectors {
-            let _ = writeln!(
-                s,
-                "    let d{v} = a.f{v} - b.f{v};\n    e -= dot(d{v}, d{v});"
-            );
+            let _ = writeln!(s, "    let d{v} = a.f{v} - b.f{v};");
+            let lanes = self.kernel.stops.features.len() - 4 * v;
+            chain(s, &format!("d{v}"), lanes.min(4));
         }
         s.push_str("    return e;\n}\n");
+    }
+
+    /// Features as they are stored: read once, and carried on.
+    fn features(&self, s: &mut String) {
+        let planes = 0..if self.packed { 1 } else { self.vectors };
+        let kind = if self.packed { "u32" } else { "f32" };
+        let at = |v: usize, i: &str| format!("[{v}u * p.width * p.height + {i}]");
+        s.push_str("struct Features {\n");
+        for v in planes.clone() {
+            let _ = writeln!(s, "    v{v}: vec4<{kind}>,");
+        }
+        s.push_str("}\nfn features_at(i: u32) -> Features {\n    var f: Features;\n");
+        for v in planes.clone() {
+            let _ = writeln!(s, "    f.v{v} = features{};", at(v, "i"));
+        }
+        s.push_str("    return f;\n}\n");
+        if self.carries {
+            s.push_str("fn carry(f: Features, to: u32) {\n");
+            for v in planes {
+                let _ = writeln!(s, "    features_dst{} = f.v{v};", at(v, "to"));
+            }
+            s.push_str("}\n");
+        }
     }
 
     /// Sums of weights and of the payload, and what becomes of them.
@@ -299,23 +378,20 @@ impl Text<'_> {
             _ => "1.0",
         };
         let _ = writeln!(s, "fn share(i: u32) -> f32 {{\n    return {share};\n}}");
-        s.push_str(
-            "fn index_of(part: Part, at: vec2<u32>) -> u32 {\n    \
-             return (part.start.y + at.y) * p.width + part.start.x + at.x;\n}\n",
-        );
         self.finish(s);
     }
 
     fn finish(&self, s: &mut String) {
-        s.push_str(
-            "fn finish(part: Part, at: vec2<u32>, here: u32, sums: Sums, near: Sums) {\n    var to = here;\n    \
-             if !STAYS {\n        to = moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);\n    }\n",
-        );
+        s.push_str("fn finish(to: u32, here: u32, sums: Sums, near: Sums) {\n");
         if self.kernel.mode == Mode::Shares {
             s.push_str("    dst[to] = 1.0 / sums.w;\n}\n");
             return;
         }
         s.push_str("    let norm = 1.0 / sums.w;\n");
+        let back = |plane: usize| match plane {
+            0 => " * vec4(p.uncolor, p.uncolor, p.uncolor, 1.0)",
+            _ => "",
+        };
         for plane in 0..self.planes {
             let squared = plane == 0 && self.kernel.squared.is_some();
             let norm = if squared {
@@ -323,11 +399,12 @@ impl Text<'_> {
             } else {
                 "norm"
             };
-            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm};");
+            let back = back(plane);
+            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm}{back};");
             if self.kernel.grid > 1 {
                 let _ = writeln!(
                     s,
-                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w; }} \
+                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w{back}; }} \
                      else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
                 );
             }
@@ -338,15 +415,6 @@ impl Text<'_> {
                 format!("v{plane}")
             };
             let _ = writeln!(s, "    dst[{plane}u * p.width * p.height + to] = {value};");
-        }
-        if self.carries {
-            let planes = if self.packed { 1 } else { self.vectors };
-            for v in 0..planes {
-                let _ = writeln!(
-                    s,
-                    "    features_dst[{v}u * p.width * p.height + to] = features[{v}u * p.width * p.height + here];"
-                );
-            }
         }
         s.push_str("}\n");
     }

@@ -8,7 +8,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let here = index_of(part, at);
-    let centre = fetch(here);
+    var centre = fetch(here);
+    guide(part, at, &centre);
     var sums: Sums;
     var near: Sums;
     for (var j = -R; j <= R; j++) {
@@ -24,12 +25,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let there = index_of(part, vec2<u32>(vec2(x, y)));
             let tap = fetch(there);
             let h = log_tap(i) + log_tap(j);
-            let w = exp2(exponent(centre, tap) + h) * share(there);
+            let d = vec2(f32(i), f32(j));
+            let e = select(exponent(centre, tap, h, d), h, i == 0 && j == 0);
+            let w = exp2(e) * share(there);
             add(&sums, tap, there, w);
             if GRID > 1 {
                 add_near(&near, tap, there, exp2(h));
             }
         }
     }
-    finish(part, at, here, sums, near);
+    let to = place_of(part, at);
+    finish(to, here, sums, near);
+    carry_from(here, to);
 }

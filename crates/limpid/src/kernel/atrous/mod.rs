@@ -10,9 +10,14 @@
 
 mod cpu;
 mod emit;
+mod fused;
+mod guided;
 mod shape;
 mod tile;
 
+pub use fused::Fused;
+pub(crate) use guided::light_weights;
+pub use guided::{FEATURES, Guided};
 pub use shape::{Shape, bank_pattern};
 
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site, View};
@@ -75,6 +80,8 @@ pub struct Atrous {
     pub taps: Vec<f32>,
     /// What stops it.
     pub stops: Stops,
+    /// Variance-guided weights instead of the stops.
+    pub guided: Option<Guided>,
     /// Planes of the payload on the CPU.
     pub planes: usize,
     /// Planes of colour in the payload, at its start.
@@ -146,7 +153,7 @@ impl Kernel for Atrous {
     }
 
     fn contract(&self) -> Contract {
-        let features = usize::from(!self.stops.features.is_empty());
+        let features = usize::from(self.guided.is_some() || !self.stops.features.is_empty());
         let shares = usize::from(self.mode == Mode::Shared);
         let moved = match self.walk {
             Walk::Permuted { to: Some(_), .. } => features,
@@ -166,7 +173,10 @@ impl Kernel for Atrous {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::run(self, job);
+        match &self.guided {
+            Some(guided) => guided::run(self, guided, job),
+            None => cpu::run(self, job),
+        }
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
@@ -174,6 +184,9 @@ impl Kernel for Atrous {
     }
 
     fn scratch(&self, size: Size) -> usize {
-        cpu::scratch(self.planes, self.taps.len(), size.width)
+        match self.guided {
+            Some(_) => guided::scratch(self, size.width),
+            None => cpu::scratch(self.planes, self.taps.len(), size.width),
+        }
     }
 }

@@ -43,7 +43,8 @@ impl Shape {
 
     /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
     pub fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
-        let (d, n) = bank_pattern(self.width + 2 * radius, element_bytes);
+        // Threads below each other are `rows` rows of the tile apart.
+        let (d, n) = bank_pattern((self.width + 2 * radius) * self.rows, element_bytes);
         let rows = self.height / self.rows;
         if self.width.is_multiple_of(d) && rows.is_multiple_of(n) {
             (d, n)
@@ -108,6 +109,13 @@ fn gcd(a: u32, b: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_follow_the_rows_of_a_thread() {
+        assert_eq!(Shape::new(16, 16, 1).blocks(2, 16), (4, 2));
+        assert_eq!(Shape::new(16, 16, 2).blocks(2, 16), (8, 1));
+        assert_eq!(Shape::new(16, 16, 1).blocks(2, 4), (4, 8));
+    }
 
     /// No two threads of a block meet in a bank, at any offset, for any width and element.
     #[test]

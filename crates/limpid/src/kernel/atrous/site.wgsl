@@ -46,11 +46,23 @@ fn moved(n: u32, first: u32, at: u32) -> u32 {
         if RESTORE {
             return pixel;
         }
-        return phase_place(n, pixel, p.level + 1u);
+        return phase_place(n, pixel, p.level + p.splits);
     }
     if RESTORE {
         return first + (at << p.level);
     }
-    let next = first + ((at & 1u) << p.level);
-    return phase_start(n, next, p.level + 1u) + (at >> 1u);
+    let next = first + ((at & ((1u << p.splits) - 1u)) << p.level);
+    return phase_start(n, next, p.level + p.splits) + (at >> p.splits);
+}
+
+fn index_of(part: Part, at: vec2<u32>) -> u32 {
+    return (part.start.y + at.y) * p.width + part.start.x + at.x;
+}
+
+// Where pixel `at` of a sub-image is written.
+fn place_of(part: Part, at: vec2<u32>) -> u32 {
+    if STAYS {
+        return index_of(part, at);
+    }
+    return moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);
 }

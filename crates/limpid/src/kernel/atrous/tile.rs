@@ -13,78 +13,139 @@ pub(super) fn body(text: &Text<'_>, shape: Shape) -> String {
     let mut s = String::new();
     let (span_x, span_y) = (shape.width as usize + 2 * r, shape.height as usize + 2 * r);
     let (block_x, block_y) = shape.blocks(r as u32, 16);
+    let (width, height, rows) = (shape.width, shape.height, shape.rows);
+    let _ = writeln!(
+        s,
+        "const SPAN_X: u32 = {span_x};
+const ENDS: u32 = 2u * u32(R) * SPAN_X;
+const HALO: u32 = {};
+var<workgroup> tile_c: array<vec4<f32>, {}>;",
+        span_x * span_y - (width * height) as usize,
+        span_x * span_y
+    );
+    for v in 0..text.tiled() {
+        let _ = writeln!(
+            s,
+            "var<workgroup> tile_f{v}: array<vec4<f32>, {}>;",
+            span_x * span_y
+        );
+    }
+    let guided = text.kernel.guided.is_some();
+    if guided {
+        let _ = writeln!(s, "var<workgroup> tile_o: array<f32, {}>;", span_x * span_y);
+    }
+    s.push_str("fn put(i: u32, a: Pixel) {\n    tile_c[i] = a.c;\n");
+    if guided {
+        s.push_str("    tile_o[i] = a.f1.z;\n");
+    }
+    for v in 0..text.tiled() {
+        let _ = writeln!(s, "    tile_f{v}[i] = a.f{v};");
+    }
     let threads = shape.threads();
     let _ = writeln!(
         s,
-        "const SPAN_X: u32 = {span_x};\nconst SPAN: u32 = {};\nvar<workgroup> tile_c: array<vec4<f32>, SPAN>;",
-        span_x * span_y
-    );
-    for v in 0..text.vectors {
-        let _ = writeln!(s, "var<workgroup> tile_f{v}: array<vec4<f32>, SPAN>;");
-    }
-    let _ = writeln!(
-        s,
-        "@compute @workgroup_size({threads})
+        "}}
+// The rows above and below the tile, then the columns beside it.
+fn halo(i: u32) -> vec2<u32> {{
+    let r = u32(R);
+    if i < ENDS {{
+        let y = i / SPAN_X;
+        return vec2(i % SPAN_X, y + select(0u, {height}u, y >= r));
+    }}
+    let k = i - ENDS;
+    let x = k % (2u * r);
+    return vec2(x + select(0u, {width}u, x >= r), r + k / (2u * r));
+}}
+@compute @workgroup_size({threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
     let part = part_of(group);
-    let origin = part.tile * vec2({}u, {}u);
+    let origin = part.tile * vec2({width}u, {height}u);
     if any(origin >= part.len) {{
         return;
     }}
     let last = vec2<i32>(part.len) - 1;
-    for (var i = lane; i < SPAN; i += {threads}u) {{
-        let at = vec2<i32>(origin) + vec2<i32>(vec2(i % SPAN_X, i / SPAN_X)) - R;
-        let safe = clamp(at, vec2(0), last);
-        var a = fetch(index_of(part, vec2<u32>(safe)));
-        {}
-        tile_c[i] = a.c;",
-        shape.width,
-        shape.height,
-        outside(text),
-    );
-    for v in 0..text.vectors {
-        let _ = writeln!(s, "        tile_f{v}[i] = a.f{v};");
-    }
-    let across = shape.width / block_x;
-    let _ = writeln!(
-        s,
-        "    }}
-    workgroupBarrier();
     // Sub-groups are blocks of {block_x}x{block_y} threads, which never meet in a bank.
     let block = lane / {size}u;
     let inner = lane % {size}u;
     let x = block % {across}u * {block_x}u + inner % {block_x}u;
     let y = (block / {across}u * {block_y}u + inner / {block_x}u) * {rows}u;
     let at = origin + vec2(x, y);
-    if any(at >= part.len) {{
-        return;
-    }}
     let base = y * SPAN_X + x;",
         size = block_x * block_y,
-        rows = shape.rows,
+        across = width / block_x,
+    );
+    for k in 0..rows {
+        own(text, k, &mut s);
+    }
+    let _ = writeln!(
+        s,
+        "    for (var i = lane; i < HALO; i += {threads}u) {{
+        let local = halo(i);
+        let q = vec2<i32>(origin + local) - R;
+        let safe = clamp(q, vec2(0), last);
+        var a = fetch(index_of(part, vec2<u32>(safe)));
+        if any(safe != q) {{
+            {}
+        }}
+        put(local.y * SPAN_X + local.x, a);
+    }}
+    workgroupBarrier();
+    if any(at >= part.len) {{
+        return;
+    }}",
+        outside(text, "a"),
     );
     taps(text, shape, &mut s);
-    for k in 0..shape.rows {
+    for k in 0..rows {
         let _ = writeln!(
             s,
-            "    if at.y + {k}u < part.len.y {{\n        let to = at + vec2(0u, {k}u);\n        \
-             finish(part, to, index_of(part, to), s{k}, s{k});\n    }}"
+            "    if at.y + {k}u < part.len.y {{\n        finish(to{k}, here{k}, s{k}, s{k});\n    }}"
         );
     }
     s.push_str("}\n");
     s
 }
 
-/// How pixels outside the sub-image are marked.
-fn outside(text: &Text<'_>) -> String {
-    let place = if text.vectors > 0 {
-        "a.f0.x"
-    } else if text.weighs() {
-        "a.c.x"
-    } else {
-        return String::new();
+/// A pixel that the thread makes: into the tile, its features to where they go.
+fn own(text: &Text<'_>, k: u32, s: &mut String) {
+    let (read, given) = match text.vectors {
+        0 => ("", ""),
+        _ => ("    let f{k} = features_at(here{k});\n", ", f{k}"),
     };
-    format!("if any(safe != at) {{\n            {place} = {FAR};\n        }}")
+    let carry = if text.carries {
+        "        carry(f{k}, to{k});\n"
+    } else {
+        ""
+    };
+    let outside = outside(text, "p{k}");
+    let text = format!(
+        "    let at{{k}} = at + vec2(0u, {{k}}u);
+    let here{{k}} = index_of(part, min(at{{k}}, part.len - 1u));
+{read}    var p{{k}} = pixel_of(load(here{{k}}){given});
+    var to{{k}} = 0u;
+    if all(at{{k}} < part.len) {{
+        to{{k}} = place_of(part, at{{k}});
+{carry}    }} else {{
+        {outside}
+    }}
+    put(base + (u32(R) + {{k}}u) * SPAN_X + u32(R), p{{k}});
+"
+    );
+    s.push_str(&text.replace("{k}", &k.to_string()));
+}
+
+/// How a pixel outside the sub-image is marked.
+fn outside(text: &Text<'_>, pixel: &str) -> String {
+    if text.kernel.guided.is_some() {
+        // No normal, so that it weighs nothing, and a variance that is none.
+        format!("{pixel}.f0 = vec4(0.0);\n        {pixel}.c.w = -1.0;")
+    } else if text.vectors > 0 {
+        format!("{pixel}.f0.x = {FAR};")
+    } else if text.weighs() {
+        format!("{pixel}.c.x = {FAR};")
+    } else {
+        String::new()
+    }
 }
 
 /// All taps, written out: rows of taps, columns, and the pixels that each serves.
@@ -93,14 +154,22 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
     let log = |i: usize| text.kernel.taps[i].log2();
     let pixel = |at: String| {
         let mut p = format!("Pixel(tile_c[{at}]");
-        for v in 0..text.vectors {
+        for v in 0..text.tiled() {
             let _ = write!(p, ", tile_f{v}[{at}]");
+        }
+        if text.kernel.guided.is_some() {
+            let _ = write!(
+                p,
+                ", vec4(0.0, 0.0, tile_o[{at}], 0.0), light(tile_c[{at}]), 0.0"
+            );
         }
         p + ")"
     };
     for k in 0..rows {
-        let at = format!("base + {}u * SPAN_X + {r}u", r + k);
-        let _ = writeln!(s, "    let p{k} = {};\n    var s{k}: Sums;", pixel(at));
+        let _ = writeln!(s, "    var s{k}: Sums;");
+        if text.kernel.guided.is_some() {
+            s.push_str(&super::guided::tiled(k as u32));
+        }
     }
     // Where nothing weighs, or further planes are read, it must be known which taps are inside.
     let places = text.planes > 1;
@@ -138,7 +207,9 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
                 } else if t == k + r && i == r {
                     format!("{:?}", h.exp2())
                 } else {
-                    format!("exp2(exponent(p{k}, tap) + {h:?})")
+                    let d = |at: usize| at as f32 - r as f32;
+                    let (dx, dy) = (d(i), d(t - k));
+                    format!("exp2(exponent(p{k}, tap, {h:?}, vec2({dx:?}, {dy:?})))")
                 };
                 let _ = writeln!(s, "        add(&s{k}, tap, {there}, {w});");
             }

@@ -6,9 +6,9 @@ use fearless_simd::{Simd, dispatch};
 
 const SIDE: usize = 2 * RADIUS + 1;
 
-/// For each channel a ring of rows of sums, and a row of details, of sums and of squares.
+/// For each channel a ring of rows of sums, and a row of details, of sums, of squares and of shares.
 pub(super) fn scratch(colors: usize, width: usize) -> usize {
-    (SIDE * colors + colors + 2) * width
+    (SIDE * colors + colors + 3) * width
 }
 
 pub(super) fn run(kernel: &Shrink, job: &mut Job<'_>) {
@@ -23,7 +23,13 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
     let (ring, rest) = job.scratch.split_at_mut(SIDE * colors * width);
     let (details, rest) = rest.split_at_mut(colors * width);
     let (squares, rest) = rest.split_at_mut(width);
-    let sums = &mut rest[..width];
+    let (sums, rest) = rest.split_at_mut(width);
+    // One over the columns of each pixel's window.
+    let shares = &mut rest[..width];
+    for (x, share) in shares.iter_mut().enumerate() {
+        let columns = (x + RADIUS + 1).min(width) - x.saturating_sub(RADIUS);
+        *share = 1.0 / columns as f32;
+    }
     let mut next = job.rows.start.saturating_sub(RADIUS);
     for y in job.rows.clone() {
         let window = y.saturating_sub(RADIUS)..(y + RADIUS + 1).min(size.height);
@@ -50,11 +56,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
                 }
             }
             let noise = kernel.noise[usize::from(k > 0)];
-            for x in 0..width {
-                let columns = (x + RADIUS + 1).min(width) - x.saturating_sub(RADIUS);
-                let square = sums[x] / (columns * window.len()) as f32;
-                let d = &mut details[k * width + x];
-                *d = shrunk(*d, square, noise);
+            let share = 1.0 / window.len() as f32;
+            let details = &mut details[k * width..][..width];
+            for ((d, sum), columns) in details.iter_mut().zip(&*sums).zip(&*shares) {
+                *d = shrunk(*d, sum * (columns * share), noise);
             }
         }
         back(kernel, &job.reads, &mut job.writes[0], y, details);
@@ -65,16 +70,23 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
 #[inline(always)]
 fn along(squares: &[f32], out: &mut [f32]) {
     let width = out.len();
-    out.fill(0.0);
-    for i in 0..SIDE {
-        let start = RADIUS.saturating_sub(i);
-        let end = (width + RADIUS).saturating_sub(i).min(width);
-        if start < end {
-            let from = &squares[start + i - RADIUS..end + i - RADIUS];
-            for (o, s) in out[start..end].iter_mut().zip(from) {
-                *o += s;
-            }
+    let inside = RADIUS.min(width)..width.saturating_sub(RADIUS).max(RADIUS.min(width));
+    for x in (0..inside.start).chain(inside.end..width) {
+        let window = x.saturating_sub(RADIUS)..(x + RADIUS + 1).min(width);
+        out[x] = squares[window].iter().sum();
+    }
+    let count = inside.len();
+    let shifted: [&[f32]; SIDE] = std::array::from_fn(|i| {
+        // Where nothing is inside, there may be fewer than `SIDE` columns.
+        let from = i.min(width - count);
+        &squares[from..from + count]
+    });
+    for (x, o) in out[inside].iter_mut().enumerate() {
+        let mut sum = 0.0;
+        for row in &shifted {
+            sum += row[x];
         }
+        *o = sum;
     }
 }
 

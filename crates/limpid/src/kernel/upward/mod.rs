@@ -26,7 +26,7 @@ pub struct Shrink {
 }
 
 /// Pixels to each side of the window.
-pub const RADIUS: usize = 5;
+pub const RADIUS: usize = 6;
 
 /// Luminance and two differences of colour, as rows of an orthonormal matrix.
 pub const OPPONENT: [[f32; 3]; 3] = [

@@ -2,9 +2,9 @@
 
 use super::setup::Setup;
 use super::{Atrous, Border};
-use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, stored};
+use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, prefilter, stored};
 use crate::plan::{Order, Phases};
-use crate::{Frame, Image, Kind, LUMINANCE, Result};
+use crate::{Frame, Image, Kind, LUMINANCE, Layer, Part, Result};
 
 pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -> Result<Frame> {
     let size = frame.size();
@@ -33,11 +33,13 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
     let mut guides = Vec::new();
     for g in &setup.guides {
         let rounded = setup.half && matches!(g.kind, Kind::Normal | Kind::Albedo);
+        let mut image = frame.require(g.kind.clone())?.clone();
+        if g.noisy {
+            let variance = Layer::new(g.kind.clone(), Part::Variance);
+            image = prefilter(&image, frame.require(variance)?);
+        }
         // Only packed features are rounded.
-        guides.push(stored(
-            frame.require(g.kind.clone())?,
-            rounded && setup.packs(),
-        ));
+        guides.push(stored(&image, rounded && setup.packs()));
     }
     let order = match method.border {
         Border::MirrorLocal => Order::Local,

@@ -82,6 +82,8 @@ crate::options! {
         pub no_demodulate: bool = false,
         /// Do not dim pixels that are far brighter than all around them.
         pub no_firefly_guard: bool = false,
+        /// Do not take noise out of the features that have a variance, before they stop the filter.
+        pub no_prefilter: bool = false,
         /// What happens at the borders.
         pub border: Border = Border::Zero,
         /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in.
@@ -129,6 +131,11 @@ impl Method for Atrous {
             Self {
                 levels: 4,
                 ..Self::default()
+            },
+            Self {
+                levels: 2,
+                no_prefilter: true,
+                ..base.clone()
             },
             // The plain transform, with gains.
             Self {

@@ -2,13 +2,14 @@
 
 use super::setup::Setup;
 use super::{Atrous, Border};
-use crate::kernel::atrous::{Atrous as Level, Mode, Shape as Tile, Source, Stops, Walk};
+use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
+use crate::kernel::prefilter::Prefilter;
 use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
-use crate::{Error, Kind, Result, Shape};
+use crate::{Error, Kind, Layer, Part, Result, Shape};
 
 /// The schedules for a back end, the best first.
 pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
@@ -33,14 +34,15 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if !stays {
                 for order in orders {
                     names.push(format!("permuted:{order}:tile"));
+                    // Four rows per thread read less of the tile, with fewer threads at work.
                     if *order == "ascending:exact" {
-                        for shape in [
-                            "16x16x1", "16x16x2", "16x16x4", "32x8x1", "32x16x4", "32x32x4",
-                        ] {
-                            names.push(format!("permuted:{order}:tile:{shape}"));
-                        }
+                        names.push(format!("permuted:{order}:tile:32x16x4"));
                     }
                     names.push(format!("permuted:{order}:global"));
+                }
+                // A tile with the halo of two wide levels would be mostly halo.
+                if plain && method.taps().is_ok_and(|t| t.len() <= 5) {
+                    names.push("fused:2".into());
                 }
             }
             if plain {
@@ -56,20 +58,27 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
 
 /// What a schedule's words say.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+pub(in crate::method) struct Way {
     /// The order of pixels; rows if none.
-    phases: Option<Phases>,
+    pub(in crate::method) phases: Option<Phases>,
     /// Where taps are read on a GPU.
-    taps: Source,
-    on: Backend,
+    pub(in crate::method) taps: Source,
+    /// Levels per dispatch.
+    fused: usize,
+    pub(in crate::method) on: Backend,
 }
 
 impl Way {
-    fn parse(schedule: &Schedule) -> Self {
+    pub(in crate::method) fn parse(schedule: &Schedule) -> Self {
         let words: Vec<&str> = schedule.words().collect();
         let shape = words.last().and_then(|w| w.parse::<Tile>().ok());
         let tile = words.contains(&"tile");
-        let phases = words.contains(&"permuted").then(|| Phases {
+        let fused = match words[..] {
+            ["fused", count] => count.parse().unwrap_or(1),
+            _ => 1,
+        };
+        let tile = tile || fused > 1;
+        let phases = (fused > 1 || words.contains(&"permuted")).then(|| Phases {
             level: 0,
             order: if words.contains(&"local") {
                 Order::Local
@@ -87,7 +96,12 @@ impl Way {
         } else {
             Source::Global
         };
-        Self { phases, taps, on }
+        Self {
+            phases,
+            taps,
+            fused,
+            on,
+        }
     }
 }
 
@@ -148,7 +162,7 @@ pub(in crate::method) fn plan(
         slots.plan.pass(kernel, [payload], [guarded]);
         payload = guarded;
     }
-    let result = levels(method, &mut slots, payload, features);
+    let result = levels(method, &mut slots, State { payload, features });
     for item in &setup.items {
         let channels = if item.spot.variance {
             1
@@ -193,7 +207,17 @@ fn features(slots: &mut Slots<'_>, albedo: Option<SlotId>) -> Option<SlotId> {
     let mut reads = Vec::new();
     for g in &setup.guides {
         let input = albedo.filter(|_| g.kind == Kind::Albedo);
-        reads.push(input.unwrap_or_else(|| slots.plan.input(g.kind.clone(), g.channels)));
+        let input = input.unwrap_or_else(|| slots.plan.input(g.kind.clone(), g.channels));
+        if !g.noisy {
+            reads.push(input);
+            continue;
+        }
+        let layer = Layer::new(g.kind.clone(), Part::Variance);
+        let variance = slots.plan.input(layer, g.channels);
+        let name = format!("calm {}", Layer::from(g.kind.clone()));
+        let calm = slots.plan.transient(name, g.channels);
+        slots.plan.pass(Prefilter, [input, variance], [calm]);
+        reads.push(calm);
     }
     let features = slots.features("features".into(), Layout::Rows);
     let kernel = PackFeatures {
@@ -231,81 +255,123 @@ fn guard(setup: &Setup) -> Guard {
     }
 }
 
-/// The levels one after the other; gives the slot with the result.
-fn levels(
-    method: &Atrous,
-    slots: &mut Slots<'_>,
-    payload: SlotId,
-    features: Option<SlotId>,
-) -> SlotId {
+/// The kernel of a level.
+fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     let setup = slots.setup;
-    let (mut payload, mut features) = (payload, features);
-    let mut sum = None;
-    for level in 0..setup.levels {
-        let last = level + 1 == setup.levels;
-        let grid = if level == 0 { method.subsample } else { 1 };
-        let from = slots.way.phases.map(|p| Phases {
-            level: level as u32,
-            ..p
-        });
-        let to = from.filter(|_| !last).map(Phases::split);
-        let mut kernel = Level {
-            level: level as u32,
-            taps: setup.taps.clone(),
-            stops: Stops {
-                color: setup.color_stop(level),
-                features: setup.stops(level),
-            },
-            planes: setup.planes(),
-            colors: setup.colors,
-            squared: setup.squared(),
-            grid,
-            mode: Mode::Mean,
-            half: setup.half,
-            walk: match from {
-                None => Walk::Dilated,
-                Some(from) => Walk::Permuted {
-                    from,
-                    to,
-                    // A tile marks pixels that do not count, and unsampled ones must still be filled.
-                    taps: if grid == 1 {
-                        slots.way.taps
-                    } else {
-                        Source::Global
-                    },
+    let last = level + 1 == setup.levels;
+    let grid = if level == 0 { method.subsample } else { 1 };
+    let from = slots.way.phases.map(|p| Phases {
+        level: level as u32,
+        ..p
+    });
+    Level {
+        level: level as u32,
+        taps: setup.taps.clone(),
+        stops: Stops {
+            color: setup.color_stop(level),
+            features: setup.stops(level),
+        },
+        guided: None,
+        planes: setup.planes(),
+        colors: setup.colors,
+        squared: setup.squared(),
+        grid,
+        mode: Mode::Mean,
+        half: setup.half,
+        walk: match from {
+            None => Walk::Dilated,
+            Some(from) => Walk::Permuted {
+                from,
+                to: (!last).then(|| from.split()),
+                // A tile marks pixels that do not count, and unsampled ones must still be filled.
+                taps: if grid == 1 {
+                    slots.way.taps
+                } else {
+                    Source::Global
                 },
             },
+        },
+    }
+}
+
+/// What is filtered, and what stops the filter.
+#[derive(Clone, Copy)]
+struct State {
+    payload: SlotId,
+    features: Option<SlotId>,
+}
+
+impl State {
+    fn reads(self) -> Vec<SlotId> {
+        [Some(self.payload), self.features]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Slots for what a level writes.
+    fn next(self, slots: &mut Slots<'_>, level: usize, walk: Walk) -> (Self, Vec<SlotId>) {
+        let to = match walk {
+            Walk::Permuted { to, .. } => to,
+            Walk::Dilated => None,
         };
-        let mut reads: Vec<SlotId> = [Some(payload), features].into_iter().flatten().collect();
-        if method.energy {
-            let shares = slots.plan.transient(format!("shares {level}"), 1);
-            kernel.mode = Mode::Shares;
-            slots.plan.pass(kernel.clone(), reads.clone(), [shares]);
-            kernel.mode = Mode::Shared;
-            reads.push(shares);
-        }
         let layout = to.map_or(Layout::Rows, Layout::Phases);
-        let next = slots.payload(format!("level {}", level + 1), layout);
-        let mut writes = vec![next];
+        let payload = slots.payload(format!("level {}", level + 1), layout);
+        let mut writes = vec![payload];
+        let mut features = self.features;
         if to.is_some() && features.is_some() {
             let moved = slots.features(format!("features {}", level + 1), layout);
             writes.push(moved);
             features = Some(moved);
         }
-        slots.plan.pass(kernel, reads, writes);
+        (Self { payload, features }, writes)
+    }
+}
+
+/// The levels one after the other; gives the slot with the result.
+fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> SlotId {
+    let mut state = start;
+    let mut sum = None;
+    let count = slots.setup.levels;
+    // Further planes do not fit the tile of fused levels, nor does the filling of unsampled pixels.
+    let at_once = if slots.setup.vectors() == 1 && method.subsample == 1 {
+        slots.way.fused
+    } else {
+        1
+    };
+    let mut level = 0;
+    while level < count {
+        let end = (level + at_once).min(count);
+        let last = end == count;
+        let mut now = kernel(method, slots, end - 1);
+        let mut reads = state.reads();
+        let (next, writes) = state.next(slots, end - 1, now.walk);
+        if end - level > 1 {
+            let levels = (level..end).map(|l| kernel(method, slots, l)).collect();
+            slots.plan.pass(Fused { levels }, reads, writes);
+        } else {
+            if method.energy {
+                let shares = slots.plan.transient(format!("shares {level}"), 1);
+                now.mode = Mode::Shares;
+                slots.plan.pass(now.clone(), reads.clone(), [shares]);
+                now.mode = Mode::Shared;
+                reads.push(shares);
+            }
+            slots.plan.pass(now, reads, writes);
+        }
         if !method.gains.is_empty() {
             let first = sum.is_none();
             let into = *sum.get_or_insert_with(|| full(slots));
-            let kernel = Details {
-                gain: method.gains.get(level).copied().unwrap_or(0.0),
-                first,
-                last,
-            };
-            slots.plan.pass(kernel, [payload, next], [into]);
+            let gain = method.gains.get(level).copied().unwrap_or(0.0);
+            let details = Details { gain, first, last };
+            slots
+                .plan
+                .pass(details, [state.payload, next.payload], [into]);
         }
-        payload = next;
+        state = next;
+        level = end;
     }
-    sum.unwrap_or(payload)
+    sum.unwrap_or(state.payload)
 }
 
 /// A slot like the payload in single precision.

@@ -1,0 +1,404 @@
+//! Spatio-temporal variance-guided filtering of sequences (Schied 2017), with the schedules of Dolp 2024.
+//!
+//! The definition is [`crate::definition::svgf`]. Schedules are those of [`crate::method::Atrous`] for its levels; the first
+//! level's result stays in memory, in whatever order it was written, as the history that the next frame looks up.
+
+use super::atrous::Storage;
+use super::atrous::walk::Way;
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::atrous::modulate;
+use crate::definition::svgf::{Features, History, Settings, TAPS, features, svgf};
+use crate::kernel::atrous::{Atrous as Level, FEATURES, Guided, Mode, Stops, Walk};
+use crate::kernel::pack::{Spot, Unpack};
+use crate::kernel::svgf::{From, Gather, MOMENTS, Spread, Temporal};
+use crate::plan::{Element, Layout, Phases, Plan, Role, Slot, SlotId};
+use crate::{Error, Frame, Kind, Layer, Result, Shape};
+
+/// The method in the list.
+pub const ENTRY: Entry = Entry {
+    name: "svgf",
+    used: Use::Denoise,
+    about: "variance-guided filtering in space and time, for sequences of renders with motion",
+    make: || Box::new(Svgf::default()),
+};
+
+crate::options! {
+    /// Variance-guided filtering with its options.
+    ///
+    /// Reads colour, normal and depth, or position in place of either; albedo, motion and id if they are there. Without
+    /// motion each frame is filtered by itself.
+    pub struct Svgf {
+        /// Least share of a new frame in the result: less is calmer, and slower to follow changes of light.
+        pub alpha: f32 = 0.2,
+        /// Number of levels, 1 to 10: each doubles the reach.
+        pub levels: usize = 5,
+        /// Differences of luminance above this many deviations of the noise stop the filter.
+        pub sigma_luminance: f32 = 4.0,
+        /// Differences of depth stop the filter where they are above this many times what the slope explains.
+        pub sigma_depth: f32 = 1.0,
+        /// The cosine between normals counts to this power, a power of two.
+        pub sigma_normal: usize = 128,
+        /// Do not divide by albedo before and multiply after.
+        pub no_demodulate: bool = false,
+        /// How colour and variance are stored between passes on a GPU.
+        pub storage: Storage = Storage::F32,
+    }
+}
+
+/// Options and layers, checked.
+struct Setup {
+    settings: Settings,
+    squarings: u32,
+    colors: usize,
+    gather: Gather,
+    motion: bool,
+}
+
+impl Svgf {
+    fn setup(&self, shape: &Shape) -> Result<Setup> {
+        let wrong = |name: &str, value: f32, what: &str| {
+            Err(Error::input(format!("--{name} {value}: expected {what}")))
+        };
+        if !(self.alpha > 0.0 && self.alpha <= 1.0) {
+            return wrong("alpha", self.alpha, "above 0, at most 1");
+        }
+        if !(1..=10).contains(&self.levels) {
+            return wrong("levels", self.levels as f32, "1 … 10");
+        }
+        for (name, value) in [
+            ("sigma-luminance", self.sigma_luminance),
+            ("sigma-depth", self.sigma_depth),
+        ] {
+            if value.is_nan() || value <= 0.0 {
+                return wrong(name, value, "a number above 0");
+            }
+        }
+        if !self.sigma_normal.is_power_of_two() || self.sigma_normal > 1 << 16 {
+            return wrong(
+                "sigma-normal",
+                self.sigma_normal as f32,
+                "a power of two, at most 65536",
+            );
+        }
+        let colors = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let position = shape.has(Kind::Position);
+        let from = |kind: Kind| match (shape.has(kind.clone()), position) {
+            (true, _) => Ok(From::Layer),
+            (false, true) => Ok(From::Position),
+            (false, false) => Err(Error::input(format!(
+                "layer {} is missing; svgf needs it, or positions",
+                Layer::from(kind)
+            ))),
+        };
+        Ok(Setup {
+            settings: Settings {
+                alpha: self.alpha,
+                levels: self.levels,
+                luminance: self.sigma_luminance,
+                depth: self.sigma_depth,
+                normal: self.sigma_normal as f32,
+                half: self.storage == Storage::F16,
+            },
+            squarings: self.sigma_normal.ilog2(),
+            colors,
+            gather: Gather {
+                colors,
+                albedo: !self.no_demodulate && shape.has(Kind::Albedo),
+                normal: from(Kind::Normal)?,
+                depth: from(Kind::Depth)?,
+                id: shape.has(Kind::Id),
+            },
+            motion: shape.has(Kind::Motion),
+        })
+    }
+
+    /// The definition on the next frame of a sequence: the result, and what is left to the frame after it.
+    pub fn define_next(
+        &self,
+        frame: &Frame,
+        history: Option<&History>,
+    ) -> Result<(Frame, History)> {
+        let setup = self.setup(&frame.shape())?;
+        let albedo = frame.get(Kind::Albedo).filter(|_| setup.gather.albedo);
+        let color = frame.color()?;
+        let light = match albedo {
+            Some(albedo) => modulate(color, albedo, true),
+            None => color.clone(),
+        };
+        let features: Features = features(
+            frame.get(Kind::Normal),
+            frame.get(Kind::Depth),
+            frame.get(Kind::Position),
+            frame.get(Kind::Id),
+            frame.size(),
+        );
+        let motion = frame.get(Kind::Motion);
+        let (mut made, left) = svgf(&light, &features, motion, history, &setup.settings);
+        if let Some(albedo) = albedo {
+            made = modulate(&made, albedo, false);
+        }
+        Ok((Frame::new(made)?, left))
+    }
+}
+
+/// Makes slots of a plan by back end.
+struct Slots {
+    plan: Plan,
+    on: Backend,
+    colors: usize,
+    half: bool,
+}
+
+impl Slots {
+    fn add(&mut self, name: &str, role: Role, planes: usize, element: Element) -> SlotId {
+        let (planes, element) = match self.on {
+            Backend::Cpu => (planes, Element::F32),
+            Backend::Gpu => (1, element),
+        };
+        let slot = Slot::new(name, role, self.plan.size, planes);
+        self.plan.slot(slot.element(element))
+    }
+
+    fn light(&mut self, name: &str) -> SlotId {
+        self.add(name, Role::Transient, self.colors + 1, Element::F32x4)
+    }
+
+    fn moments(&mut self, name: &str, role: Role) -> SlotId {
+        self.add(name, role, MOMENTS, Element::F32x4)
+    }
+
+    fn features(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
+        let id = self.add(name, role, FEATURES, Element::U32x4);
+        self.plan.slots[id.0].layout = layout;
+        id
+    }
+
+    fn payload(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
+        let element = if self.half {
+            Element::F16x4
+        } else {
+            Element::F32x4
+        };
+        let id = self.add(name, role, self.colors + 1, element);
+        self.plan.slots[id.0].layout = layout;
+        id
+    }
+}
+
+impl Method for Svgf {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        if frame.get(Kind::Motion).is_none() {
+            log::warn!("svgf: no layer motion; each frame is filtered by itself");
+        }
+        Ok(())
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        let names: &[&'static str] = match on {
+            Backend::Cpu => &[
+                "dilated",
+                "permuted:ascending:exact",
+                "permuted:local:exact",
+            ],
+            Backend::Gpu => &[
+                "permuted:ascending:exact:tile",
+                "permuted:ascending:exact:global",
+                "permuted:local:exact:tile",
+                "permuted:local:exact:global",
+                "dilated",
+            ],
+        };
+        names.iter().map(|n| Schedule::new(n).on(on)).collect()
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let setup = self.setup(shape)?;
+        let way = Way::parse(schedule);
+        let mut slots = Slots {
+            plan: Plan::new(format!("svgf {schedule}"), shape.size),
+            on: way.on,
+            colors: setup.colors,
+            half: setup.settings.half,
+        };
+        let albedo = setup
+            .gather
+            .albedo
+            .then(|| slots.plan.input(Kind::Albedo, 3));
+        let (mut light, mut features) = gather(&mut slots, &setup, albedo);
+        let payload = slots.payload("payload", Role::Transient, Layout::Rows);
+        let spread = Spread {
+            colors: setup.colors,
+            depth: setup.settings.depth,
+            squarings: setup.squarings,
+            history: setup.motion,
+            half: setup.settings.half,
+        };
+        let mut first = None;
+        if setup.motion {
+            let to = way.phases.filter(|_| self.levels > 1).map(Phases::split);
+            let old = slots.payload(
+                "level 1",
+                Role::History,
+                to.map_or(Layout::Rows, Layout::Phases),
+            );
+            first = Some(old);
+            let old_moments = slots.moments("last moments", Role::History);
+            let old_features = slots.features("last features", Role::History, Layout::Rows);
+            let motion = slots.plan.input(Kind::Motion, 2);
+            let (blended, moments) = (
+                slots.light("blended"),
+                slots.moments("moments", Role::Transient),
+            );
+            let temporal = Temporal {
+                colors: setup.colors,
+                alpha: self.alpha,
+                order: to,
+            };
+            let reads = [light, features, motion, old, old_moments, old_features];
+            slots.plan.pass(temporal, reads, [blended, moments]);
+            light = blended;
+            let writes = [payload, old_moments, old_features];
+            slots.plan.pass(spread, [light, features, moments], writes);
+        } else {
+            slots.plan.pass(spread, [light, features], [payload]);
+        }
+        let mut now = payload;
+        for level in 0..self.levels {
+            let walk = walk(&way, level, level + 1 == self.levels);
+            let to = match walk {
+                Walk::Permuted { to, .. } => to,
+                Walk::Dilated => None,
+            };
+            let layout = to.map_or(Layout::Rows, Layout::Phases);
+            let next = first.take().unwrap_or_else(|| {
+                slots.payload(&format!("level {}", level + 1), Role::Transient, layout)
+            });
+            let reads = [now, features];
+            let mut writes = vec![next];
+            if to.is_some() {
+                let name = format!("features {}", level + 1);
+                features = slots.features(&name, Role::Transient, layout);
+                writes.push(features);
+            }
+            slots.plan.pass(setup.level(level, walk), reads, writes);
+            now = next;
+        }
+        let output = slots.plan.output(Layer::COLOR, setup.colors);
+        let spot = Spot {
+            channels: setup.colors,
+            plane: 0,
+            vector: 0,
+            lane: 0,
+            albedo: albedo.is_some(),
+            variance: false,
+        };
+        let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
+        slots.plan.pass(Unpack { spot }, reads, [output]);
+        Ok(slots.plan)
+    }
+
+    /// The first frame of a sequence.
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        Ok(self.define_next(frame, None)?.0)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let all = [
+            Self {
+                levels: 3,
+                ..Self::default()
+            },
+            Self {
+                levels: 1,
+                no_demodulate: true,
+                sigma_luminance: 2.0,
+                sigma_depth: 0.5,
+                sigma_normal: 32,
+                ..Self::default()
+            },
+            Self {
+                levels: 2,
+                storage: Storage::F16,
+                ..Self::default()
+            },
+        ];
+        all.into_iter()
+            .map(|m| Box::new(m) as Box<dyn Method>)
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Setup {
+    fn level(&self, level: usize, walk: Walk) -> Level {
+        Level {
+            level: level as u32,
+            taps: TAPS.to_vec(),
+            stops: Stops::default(),
+            guided: Some(Guided {
+                luminance: self.settings.luminance,
+                depth: self.settings.depth,
+                squarings: self.squarings,
+            }),
+            planes: self.colors + 1,
+            colors: self.colors,
+            squared: Some(self.colors),
+            grid: 1,
+            mode: Mode::Mean,
+            half: self.settings.half,
+            walk,
+        }
+    }
+}
+
+/// Where the taps of a level lie.
+fn walk(way: &Way, level: usize, last: bool) -> Walk {
+    match way.phases {
+        None => Walk::Dilated,
+        Some(phases) => {
+            let from = Phases {
+                level: level as u32,
+                ..phases
+            };
+            Walk::Permuted {
+                from,
+                to: (!last).then(|| from.split()),
+                taps: way.taps,
+            }
+        }
+    }
+}
+
+/// Light and features of the frame.
+fn gather(slots: &mut Slots, setup: &Setup, albedo: Option<SlotId>) -> (SlotId, SlotId) {
+    let g = &setup.gather;
+    let mut reads = vec![slots.plan.input(Layer::COLOR, setup.colors)];
+    reads.extend(albedo);
+    let position = g.normal == From::Position || g.depth == From::Position;
+    for (kind, used) in [
+        (Kind::Normal, g.normal == From::Layer),
+        (Kind::Depth, g.depth == From::Layer),
+        (Kind::Position, position),
+        (Kind::Id, g.id),
+    ] {
+        if used {
+            let planes = kind.channels()[0];
+            reads.push(slots.plan.input(kind, planes));
+        }
+    }
+    let light = slots.light("light");
+    let features = slots.features("features", Role::Transient, Layout::Rows);
+    slots
+        .plan
+        .pass(setup.gather.clone(), reads, [light, features]);
+    (light, features)
+}

@@ -1,0 +1,170 @@
+//! What users of the à-trous filter count on.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[expect(dead_code, reason = "the conformance test uses the rest")]
+mod support;
+
+use limpid::method::{Atrous, Method};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
+use support::frame;
+
+fn run(frame: &Frame, method: &Atrous, device: &Device) -> Frame {
+    let mut method = method.clone();
+    method.prepare(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
+    denoiser.run(frame).unwrap()
+}
+
+/// The frame with its colour split into three lights.
+fn lit(size: Size) -> Frame {
+    let mut frame = frame(size);
+    let color = frame.color().unwrap().clone();
+    let share = |k: usize, x: usize, y: usize| match k {
+        0 => 0.5 + 0.4 * ((x * 7 + y * 3) % 11) as f32 / 11.0,
+        _ => 0.0,
+    };
+    let part = |k: usize| {
+        Image::from_fn(size.width, size.height, 3, |x, y, c| {
+            let first = share(0, x, y);
+            let factor = [first, 0.7 * (1.0 - first), 0.3 * (1.0 - first)][k];
+            color.get(x, y, c) * factor
+        })
+    };
+    for (k, name) in ["sun", "lamp", "rest"].into_iter().enumerate() {
+        frame.insert(Kind::Light(name.into()), part(k)).unwrap();
+    }
+    frame
+}
+
+#[test]
+fn lights_still_add_up_to_the_beauty() {
+    let frame = lit(Size::new(45, 33));
+    for device in Device::all_for_tests().unwrap() {
+        let out = run(
+            &frame,
+            &Atrous {
+                levels: 3,
+                ..Atrous::default()
+            },
+            &device,
+        );
+        let color = out.color().unwrap();
+        let lights = ["sun", "lamp", "rest"].map(|n| out.require(Kind::Light(n.into())).unwrap());
+        let most = color.data().iter().fold(0.0f32, |m, v| m.max(*v));
+        for (i, c) in color.data().iter().enumerate() {
+            let sum: f32 = lights.iter().map(|l| l.data()[i]).sum();
+            assert!(
+                (sum - c).abs() <= 1e-4 * most,
+                "{}: {sum} is not {c}",
+                device.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn named_lights_only() {
+    let frame = lit(Size::new(12, 9));
+    let device = Device::open("cpu").unwrap();
+    let method = Atrous {
+        aov: vec!["lamp".into()],
+        ..Atrous::default()
+    };
+    let out = run(&frame, &method, &device);
+    assert!(out.get(Kind::Light("lamp".into())).is_some());
+    assert!(out.get(Kind::Light("sun".into())).is_none());
+}
+
+/// Alpha goes with the colour's weights: where the colour is opaque black beside white, it does not leak.
+#[test]
+fn alpha_has_the_weights_of_colour() {
+    let (w, h) = (24, 16);
+    let side = |x: usize| f32::from(u8::from(x < w / 2));
+    let mut frame = Frame::new(Image::from_fn(w, h, 3, |x, _, _| side(x))).unwrap();
+    let alpha = Image::from_fn(w, h, 1, |x, y, _| {
+        side(x) * (0.8 + 0.2 * ((x + y) % 2) as f32)
+    });
+    frame.insert(Kind::Alpha, alpha).unwrap();
+    let method = Atrous {
+        sigma_color: Some(0.1),
+        ..Atrous::default()
+    };
+    let out = run(&frame, &method, &Device::open("cpu").unwrap());
+    let alpha = out.require(Kind::Alpha).unwrap();
+    for x in 0..w {
+        let v = alpha.get(x, h / 2, 0);
+        assert!(
+            if x < w / 2 {
+                (v - 0.9).abs() < 0.02
+            } else {
+                v == 0.0
+            },
+            "{x}: {v}"
+        );
+    }
+}
+
+/// Noise in a guide that has a variance does not keep the filter from working; edges of the guide do.
+#[test]
+fn noisy_guides_are_calmed_first() {
+    let (w, h) = (40, 30);
+    let mut state = 5u32;
+    let mut noise = |amount: f32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        amount * ((state >> 8) as f32 / (1 << 23) as f32 - 1.0)
+    };
+    let side = |x: usize| if x < w / 2 { 1.0 } else { 3.0 };
+    let color = Image::from_fn(w, h, 3, |x, _, _| side(x) + noise(0.5));
+    let depth = Image::from_fn(w, h, 1, |x, _, _| 10.0 * side(x) + noise(0.6));
+    let mut frame = Frame::new(color).unwrap();
+    frame.insert(Kind::Depth, depth).unwrap();
+    let spread = Image::from_fn(w, h, 1, |_, _, _| 0.12);
+    frame
+        .insert(Layer::new(Kind::Depth, Part::Variance), spread)
+        .unwrap();
+    let device = Device::open("cpu").unwrap();
+    let error = |no_prefilter: bool| {
+        let method = Atrous {
+            sigma_depth: Some(0.1),
+            no_prefilter,
+            no_firefly_guard: true,
+            levels: 3,
+            ..Atrous::default()
+        };
+        let out = run(&frame, &method, &device);
+        let image = out.color().unwrap();
+        let mut sum = 0.0;
+        for y in 0..h {
+            for x in 0..w {
+                sum += (image.get(x, y, 0) - side(x)).powi(2);
+            }
+        }
+        sum / (w * h) as f32
+    };
+    let (calm, raw) = (error(false), error(true));
+    assert!(calm < 0.3 * raw, "{calm} against {raw}");
+}
+
+/// Gains of 1 keep all details: the input comes back.
+#[test]
+fn the_plain_transform_reconstructs() {
+    let frame = frame(Size::new(37, 21));
+    let method = Atrous {
+        gains: vec![1.0; 5],
+        sigma_color: Some(1e9),
+        no_demodulate: true,
+        no_firefly_guard: true,
+        ..Atrous::default()
+    };
+    let out = run(&frame, &method, &Device::open("cpu").unwrap());
+    for (a, b) in out
+        .color()
+        .unwrap()
+        .data()
+        .iter()
+        .zip(frame.color().unwrap().data())
+    {
+        assert!((a - b).abs() < 1e-5, "{a} is not {b}");
+    }
+}

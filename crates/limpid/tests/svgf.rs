@@ -1,0 +1,167 @@
+//! Variance-guided filtering over a sequence: every schedule on every device gives the definition, frame after frame.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[expect(dead_code, reason = "the conformance test uses the rest")]
+mod support;
+
+use limpid::definition::svgf::History;
+use limpid::method::{Method, Svgf};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
+
+/// A camera that moves along a wall with a step in it, in front of nothing on the right; noisy light.
+fn sequence(size: Size, count: usize) -> Vec<Frame> {
+    let (w, h) = (size.width, size.height);
+    let mut state = 7u32;
+    let mut noise = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32
+    };
+    (0..count)
+        .map(|t| {
+            let wall = |x: usize| (x + t) / 7 % 2;
+            let empty = |x: usize| x + 2 > w && w > 4;
+            let color = Image::from_fn(w, h, 3, |x, y, c| {
+                (0.3 + 0.4 * wall(x) as f32 + 0.1 * ((y + c) % 3) as f32) * (0.5 + noise())
+            });
+            let mut frame = Frame::new(color).unwrap();
+            let mut add = |kind: Kind, channels: usize, f: &dyn Fn(usize, usize, usize) -> f32| {
+                let image = Image::from_fn(w, h, channels, f);
+                frame.insert(kind, image).unwrap();
+            };
+            add(Kind::Albedo, 3, &|x, y, c| {
+                0.2 + 0.2 * ((x + t + y + c) % 3) as f32
+            });
+            add(Kind::Normal, 3, &|x, _, c| match empty(x) {
+                true => 0.0,
+                false => [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8]][wall(x)][c],
+            });
+            add(Kind::Depth, 1, &|x, y, _| match empty(x) {
+                true => 0.0,
+                false => 3.0 + wall(x) as f32 + 0.01 * y as f32,
+            });
+            add(Kind::Position, 3, &|x, y, c| {
+                [0.1 * (x + t) as f32, 0.1 * y as f32, 3.0 + wall(x) as f32][c]
+            });
+            add(Kind::Id, 1, &|x, _, _| wall(x) as f32);
+            add(Kind::Motion, 2, &|_, y, c| [1.0, 0.02 * (y % 5) as f32][c]);
+            frame
+        })
+        .collect()
+}
+
+fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
+    let mut left = Frame::empty(frame.size()).unwrap();
+    for (layer, image) in frame.layers() {
+        if !kinds.contains(&layer.kind) {
+            left.insert(layer.clone(), image.clone()).unwrap();
+        }
+    }
+    left
+}
+
+/// What the definition makes of a sequence.
+fn defined(method: &Svgf, frames: &[Frame]) -> Vec<Frame> {
+    let mut history: Option<History> = None;
+    let mut made = Vec::new();
+    for frame in frames {
+        let (next, left) = method.define_next(frame, history.as_ref()).unwrap();
+        made.push(next);
+        history = Some(left);
+    }
+    made
+}
+
+#[test]
+fn every_schedule_follows_the_definition_over_time() {
+    let frames = sequence(Size::new(37, 22), 6);
+    let from_positions = [Kind::Normal, Kind::Depth, Kind::Id, Kind::Albedo];
+    for (method, left_out) in [
+        (
+            Svgf {
+                levels: 3,
+                ..Svgf::default()
+            },
+            &[][..],
+        ),
+        (
+            Svgf {
+                levels: 1,
+                alpha: 0.05,
+                ..Svgf::default()
+            },
+            &from_positions[..],
+        ),
+    ] {
+        let frames: Vec<Frame> = frames.iter().map(|f| without(f, left_out)).collect();
+        let expected = defined(&method, &frames);
+        for device in Device::all_for_tests().unwrap() {
+            for schedule in method.schedules(device.backend()) {
+                let mut options = Options::new(method.clone());
+                options.schedule = Some(schedule.to_string());
+                let mut denoiser = Denoiser::new(&device, &frames[0].shape(), &options).unwrap();
+                for (t, (frame, want)) in frames.iter().zip(&expected).enumerate() {
+                    let got = denoiser.run(frame).unwrap();
+                    let case = format!("svgf {schedule} {} frame {t}", device.name());
+                    support::compare(&case, "svgf", want, &got);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_without_motion_starts_again() {
+    let frames = sequence(Size::new(20, 12), 3);
+    let method = Svgf::default();
+    let device = Device::open("cpu").unwrap();
+    let mut sequence = Sequence::new(&device, &Options::new(method.clone()));
+    let mut run = |frame: &Frame| sequence.run(frame, &Watch::default()).unwrap();
+    run(&frames[0]);
+    run(&frames[1]);
+    let cut = without(&frames[2], &[Kind::Motion]);
+    let alone = method.define(&frames[2]).unwrap();
+    support::compare("cut", "svgf", &alone, &run(&cut));
+    support::compare("after the cut", "svgf", &alone, &run(&frames[2]));
+}
+
+#[test]
+fn a_still_image_becomes_calm() {
+    let still = |t: usize| {
+        let mut frame = sequence(Size::new(32, 20), 1).remove(0);
+        let mut state = 99 + t as u32;
+        let noisy = frame.color().unwrap().map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            0.5 + (state >> 8) as f32 / (1 << 24) as f32
+        });
+        frame.insert(Kind::Color, noisy).unwrap();
+        let none = Image::new(32, 20, 2);
+        frame.insert(Kind::Motion, none).unwrap();
+        frame
+    };
+    let method = Svgf {
+        no_demodulate: true,
+        ..Svgf::default()
+    };
+    let device = Device::open("cpu").unwrap();
+    let mut sequence = Sequence::new(&device, &Options::new(method));
+    let off = |frame: &Frame| {
+        let data = frame.color().unwrap().data();
+        data.iter().map(|v| (v - 1.0).powi(2)).sum::<f32>() / data.len() as f32
+    };
+    let errors: Vec<f32> = (0..12)
+        .map(|t| off(&sequence.run(&still(t), &Watch::default()).unwrap()))
+        .collect();
+    assert!(errors[11] < 0.5 * errors[0], "{errors:?}");
+    assert!(errors[0] < 0.1 * off(&still(0)), "{errors:?}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let frame = without(
+        &sequence(Size::new(4, 4), 1)[0],
+        &[Kind::Depth, Kind::Position],
+    );
+    let error = Svgf::default().define(&frame).unwrap_err().to_string();
+    assert!(error.contains("layer depth is missing"), "{error}");
+}
