@@ -7,5 +7,6 @@ pub mod eaw;
 pub mod lifted;
 pub mod nlm;
 pub mod noise;
+pub mod shrink;
 pub mod taa;
 pub mod window;

@@ -10,12 +10,14 @@ mod params;
 
 pub mod atrous;
 pub mod details;
+pub mod dwt;
 pub mod fast_exp;
 pub mod guard;
 pub mod half;
 pub mod lift;
 pub mod nlm;
 pub mod pack;
+pub mod shrink;
 pub mod taa;
 pub mod texture;
 pub mod upward;

@@ -7,6 +7,10 @@ pub(crate) const SUMS: f32 = 4e-6;
 pub(crate) const NAMED: &[(&str, f32)] = &[
     // Weights are exponentials of sums of squared differences, on a GPU by its own exp2; levels pass errors on.
     ("atrous", 3e-5),
+    // Schemes that fuse steps add large products of either sign; lifting has no such sums. Softening keeps differences.
+    ("filter:dwt", 4e-5),
+    ("filter:idwt", 4e-5),
+    ("shrink", 1e-4),
     // The root of a difference of squares loses digits where the deviation is small beside the mean.
     ("filter:variance", 1e-4),
     // The box that history is clipped to is made of such roots.
