@@ -2,8 +2,8 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::Sequence;
 use limpid::io::{self, ReadOptions, WriteOptions};
+use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
 /// Reads a file, runs the method, writes the result with all that the file had.
@@ -28,10 +28,20 @@ pub(crate) fn run(
         .run(&picture.frame, &watch)
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
-    for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {
+    // Layers that are kept beside the result must have its size.
+    let origin = (result.size() == picture.frame.size()).then_some(&picture.origin);
+    for note in io::write(to, &result, origin, &WriteOptions::default())? {
         log::warn!("{}: {note}", to.display());
     }
     Ok(())
+}
+
+/// Runs the method on an image that is no file.
+pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
+    let watch = say::quiet();
+    let result = sequence.run(&Frame::new(image)?, &watch)?;
+    watch.go_on()?;
+    Ok(result.require(Layer::COLOR)?.clone())
 }
 
 /// Where the result of each input goes: the given file, or a file of the same name in the given folder.

@@ -5,6 +5,7 @@ mod knobs;
 mod run;
 mod say;
 mod verb;
+mod video;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;

@@ -4,13 +4,14 @@ use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
 use crate::say::OrUsage;
+use crate::video::{self, Form};
 use anyhow::{Context, Result};
-use limpid::definition::dwt::{Dwt as Definition, Layout};
-use limpid::io::{self, ReadOptions, WriteOptions};
-use limpid::kernel::dwt::Level;
-use limpid::method::{Dwt, Idwt, Method, Scale};
-use limpid::wavelet::{Border, Direction, Form, Normalisation, Scheme, SchemeName, Wavelet};
-use limpid::{Frame, Layer, Options, Sequence, Size};
+use limpid::definition::dwt::Layout;
+use limpid::io::y4m::Colour;
+use limpid::kernel::dwt::{Level, Mapping};
+use limpid::method::{Dwt, Idwt, Method, Scale, Value};
+use limpid::wavelet::{Border, Direction, Scheme, SchemeName, Wavelet};
+use limpid::{Image, Sequence, Size};
 use std::path::{Path, PathBuf};
 
 /// Transform images to wavelet coefficients
@@ -31,9 +32,9 @@ pub(crate) struct Args {
     /// How often the low band is transformed
     #[arg(long, default_value_t = 3, value_name = "COUNT")]
     levels: usize,
-    /// Scheme of the calculation on the GPU: lifting*, explosion*, separable-lifting+, … [default: the schedule's]
+    /// Scheme of the calculation on the GPU (lifting*, explosion*:shuffle, …), or auto: the fastest one that was measured
     #[arg(long, value_name = "SCHEME", conflicts_with = "schedule")]
-    scheme: Option<SchemeName>,
+    scheme: Option<String>,
     /// Beyond the image: mirror, symmetric, reflect, periodic, periodization, zero, constant, smooth, antisymmetric, antireflect
     #[arg(long, default_value = "mirror", value_name = "NAME")]
     boundary: Border,
@@ -43,9 +44,18 @@ pub(crate) struct Args {
     /// Size of coefficients: orthonormal (energy is kept) or unit (JPEG 2000)
     #[arg(long, default_value = "orthonormal", value_name = "NAME", value_parser = ["orthonormal", "unit"])]
     scale: String,
+    /// Keep all samples of all bands, below each other
+    #[arg(long)]
+    undecimated: bool,
+    /// Whole numbers without loss, of samples of this many bits, as JPEG 2000 has them; with --wavelet cdf53
+    #[arg(long, value_name = "BITS")]
+    reversible: Option<usize>,
     /// For idwt: size of the image, where coefficients do not tell it
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
+    /// For idwt: the transpose of the transform instead of its inverse
+    #[arg(long)]
+    adjoint: bool,
     /// Print the scheme's steps, its costs and its kernel instead
     #[arg(long)]
     explain: bool,
@@ -61,98 +71,102 @@ pub(crate) enum Way {
 }
 
 pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
-    let wavelet = find(&args.wavelet)?;
+    let (text, wavelet) = find(&args.wavelet)?;
     if args.explain {
         return explain(args, &wavelet, way);
     }
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
     };
-    let named = Wavelet::names().any(|n| n == args.wavelet);
-    let plain =
-        args.boundary == Border::Mirror && args.layout == Layout::Subbands && args.levels > 0;
-    if named && plain && wavelet.lifting().is_some() {
-        let mut how = args.how.clone();
-        how.schedule = how.schedule.or(args.scheme.map(|s| s.to_string()));
-        let options: Options = how.options(method(args, way), &Given::default())?;
-        let device = how.open()?;
-        how.check(&options, &device)?;
-        return files::run(input, output, &[], &mut Sequence::new(&device, &options));
+    let mut how = args.how.clone();
+    how.schedule = how.schedule.or(args.scheme.clone());
+    let options = how.options(method(args, text, way), &Given::default())?;
+    let device = how.open()?;
+    how.check(&options, &device)?;
+    let mut sequence = Sequence::new(&device, &options);
+    if video::is_film(input) {
+        return film(args, way, (input, output), &mut sequence);
     }
-    by_definition(args, wavelet, way, input, output)
+    files::run(input, output, &[], &mut sequence)
 }
 
-/// A wavelet by name, or from a file.
-fn find(name: &str) -> Result<Wavelet> {
+/// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.
+fn film(args: &Args, way: Way, (from, to): (&Path, &Path), sequence: &mut Sequence) -> Result<()> {
+    let plain =
+        args.boundary == Border::Mirror && args.layout == Layout::Subbands && !args.undecimated;
+    if !plain || scale(args) != Scale::Unit {
+        let message = "films hold coefficients of --scale unit with boundary mirror in sub-bands";
+        return Err(limpid::Error::unsupported(message)).or_usage();
+    }
+    let form = Form {
+        colour: Colour::Stored,
+        exact: way == Way::There,
+    };
+    video::run(from, to, form, |mut image| match way {
+        Way::There => {
+            let mut out = files::change(image, sequence)?;
+            shift(&mut out, args.levels, |v| 0.5 + 0.5 * v);
+            Ok(out)
+        }
+        Way::Back => {
+            shift(&mut image, args.levels, |v| 2.0 * v - 1.0);
+            files::change(image, sequence)
+        }
+    })
+}
+
+/// Changes all coefficients but those of `LL`.
+fn shift(image: &mut Image, levels: usize, change: impl Fn(f32) -> f32) {
+    let low = |n: usize| (0..levels).fold(n, |n, _| n.div_ceil(2));
+    let (width, height) = (image.width(), image.height());
+    let (lw, lh) = (low(width), low(height));
+    for c in 0..image.channels() {
+        for (y, row) in image.plane_mut(c).chunks_exact_mut(width).enumerate() {
+            let first = if y < lh { lw } else { 0 };
+            row[first..].iter_mut().for_each(|v| *v = change(*v));
+        }
+    }
+}
+
+/// A wavelet by name, or the text of a file.
+fn find(name: &str) -> Result<(String, Wavelet)> {
     let path = Path::new(name);
     if path.is_file() {
         let text = std::fs::read_to_string(path).with_context(|| name.to_owned())?;
-        return Ok(Wavelet::parse(name, &text)?);
+        let wavelet = Wavelet::parse(name, &text)?;
+        return Ok((text, wavelet));
     }
-    Wavelet::named(name).or_usage()
+    Ok((name.to_owned(), Wavelet::named(name).or_usage()?))
 }
 
-fn method(args: &Args, way: Way) -> Box<dyn Method> {
-    let (wavelet, levels) = (args.wavelet.clone(), args.levels);
-    let scale = match args.scale.as_str() {
-        "unit" => Scale::Unit,
-        _ => Scale::Orthonormal,
-    };
+fn method(args: &Args, wavelet: String, way: Way) -> Box<dyn Method> {
+    let scale = scale(args);
     match way {
         Way::There => Box::new(Dwt {
             wavelet,
-            levels,
+            levels: args.levels,
             scale,
+            boundary: args.boundary,
+            layout: args.layout,
+            undecimated: args.undecimated,
+            reversible: args.reversible,
         }),
         Way::Back => Box::new(Idwt {
             wavelet,
-            levels,
+            levels: args.levels,
             scale,
+            boundary: args.boundary,
+            layout: args.layout,
+            undecimated: args.undecimated,
+            reversible: args.reversible,
+            size: args.size,
+            adjoint: args.adjoint,
         }),
     }
 }
 
-/// Borders, layouts and wavelets that have no kernel go through the definition.
-fn by_definition(
-    args: &Args,
-    wavelet: Wavelet,
-    way: Way,
-    input: &Path,
-    output: &Path,
-) -> Result<()> {
-    io::Format::from_path(output).or_usage()?;
-    let picture = io::read(input, &ReadOptions::default())?;
-    let image = picture.frame.require(Layer::COLOR)?;
-    let dwt = Definition {
-        wavelet,
-        border: args.boundary,
-        normalisation: normalisation(args),
-        levels: args.levels,
-    };
-    let result = match way {
-        Way::There => dwt.pack(&dwt.forward(image)?, args.layout)?,
-        Way::Back => {
-            let size = args.size.unwrap_or(image.size());
-            dwt.inverse(&dwt.unpack(image, size, args.layout)?)?
-        }
-    };
-    let origin = (result.size() == image.size()).then_some(&picture.origin);
-    for note in io::write(
-        output,
-        &Frame::new(result)?,
-        origin,
-        &WriteOptions::default(),
-    )? {
-        log::warn!("{}: {note}", output.display());
-    }
-    Ok(())
-}
-
-fn normalisation(args: &Args) -> Normalisation {
-    match args.scale.as_str() {
-        "unit" => Normalisation::Unit,
-        _ => Normalisation::Orthonormal,
-    }
+fn scale(args: &Args) -> Scale {
+    Scale::parse(&args.scale).unwrap_or(Scale::Orthonormal)
 }
 
 /// Steps, costs and kernel text of a scheme.
@@ -163,9 +177,12 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
             wavelet.name()
         )
     })?;
-    let name = args
-        .scheme
-        .unwrap_or(SchemeName::new(limpid::wavelet::Kind::Lifting, Form::Star));
+    let text = args.scheme.as_deref().unwrap_or("lifting*");
+    let (name, mapping) = match text.split_once(':') {
+        Some((scheme, mapping)) => (scheme.parse().or_usage()?, mapping.parse().or_usage()?),
+        None => (text.parse().or_usage()?, Mapping::Single),
+    };
+    let name: SchemeName = name;
     let direction = match way {
         Way::There => Direction::Forward,
         Way::Back => Direction::Inverse,
@@ -207,7 +224,9 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
     );
     print!(
         "{}",
-        Level::new(lifting, normalisation(args), direction, name).wgsl()?
+        Level::new(lifting, scale(args).into(), direction, name)
+            .mapped(mapping)
+            .wgsl()?
     );
     Ok(())
 }

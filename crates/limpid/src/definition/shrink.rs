@@ -59,7 +59,7 @@ pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
                 f64::from(f32::MAX)
             }
         }
-        Rule::Visu => sigma * (2.0 * (pixels.max(1) as f64).ln()).sqrt(),
+        Rule::Visu => visu(sigma, pixels),
         Rule::Sure => {
             let candidates = (0..CANDIDATES).map(|i| i as f64 / 8.0 * sigma);
             let risk = |t: f64| -> f64 {
@@ -75,6 +75,11 @@ pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
                 .1
         }
     }
+}
+
+/// The threshold that noise does not exceed, in an image of so many pixels.
+pub fn visu(sigma: f64, pixels: usize) -> f64 {
+    sigma * (2.0 * (pixels.max(1) as f64).ln()).sqrt()
 }
 
 /// Towards zero by `t`.

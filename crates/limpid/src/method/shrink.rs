@@ -5,9 +5,10 @@
 use super::dwt::{Ready, Scale};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
-use crate::definition::shrink::{Rule, band_gains};
-use crate::kernel::shrink::{Opponent, Roll, Soften, Thresholds, bands};
-use crate::plan::{Plan, Role, Slot};
+use crate::definition::shrink::{Rule, band_gains, visu};
+use crate::kernel::dwt::Limits;
+use crate::kernel::shrink::{Band, BandSums, Find, Opponent, Roll, Thresholds, bands, sums_size};
+use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::wavelet::Direction;
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 
@@ -63,6 +64,56 @@ impl Shrink {
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
 
+    /// Transforms an image, makes its coefficients smaller on their way and transforms them back.
+    fn smaller(
+        &self,
+        plan: &mut Plan,
+        (ready, bands): (&Ready, &[Band]),
+        image: SlotId,
+        schedule: &Schedule,
+    ) -> Result<SlotId> {
+        let planes = plan.at(image).planes;
+        let packed = plan.transient("coefficients", planes);
+        let back = plan.transient("smaller", planes);
+        let find = match self.rule() {
+            Rule::Bayes => Find::Bayes,
+            Rule::Sure => Find::Sure,
+            // The limits are known: forward stores what is left.
+            Rule::Visu => {
+                let limit = |b: &Band| visu(f64::from(b.sigma), plan.size.pixels()) as f32;
+                let limits = bands
+                    .chunks_exact(3)
+                    .map(|b| Limits::Fixed([limit(&b[0]), limit(&b[1]), limit(&b[2])]));
+                let limits: Vec<Limits> = limits.collect();
+                let slots = (image, packed);
+                ready.levels(plan, slots, schedule, Direction::Forward, (&limits, None))?;
+                let none = (&[][..], None);
+                ready.levels(plan, (back, packed), schedule, Direction::Inverse, none)?;
+                return Ok(back);
+            }
+        };
+        let none = (&[][..], None);
+        ready.levels(plan, (image, packed), schedule, Direction::Forward, none)?;
+        let size = sums_size(bands, find);
+        let sums = plan.slot(Slot::new("sums", Role::Transient, size, planes));
+        let size = Size::new(bands.len(), 1);
+        let limits = plan.slot(Slot::new("thresholds", Role::Transient, size, planes));
+        let bands = bands.to_vec();
+        let thresholds = Thresholds {
+            bands: bands.clone(),
+            find,
+        };
+        plan.pass(BandSums { bands, find }, [packed], [sums]);
+        plan.pass(thresholds, [sums], [limits]);
+        // Back reads what is left.
+        let read: Vec<Limits> = (0..ready.levels)
+            .map(|l| Limits::Slot { band: 3 * l })
+            .collect();
+        let read = (&read[..], Some(limits));
+        ready.levels(plan, (back, packed), schedule, Direction::Inverse, read)?;
+        Ok(back)
+    }
+
     fn rule(&self) -> Rule {
         match self.threshold {
             Threshold::Bayes => Rule::Bayes,
@@ -85,9 +136,17 @@ impl Method for Shrink {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        let all = self.ready().map(|r| r.schedules(on)).unwrap_or_default();
+        let ready = self.ready();
+        let all = ready
+            .map(|r| r.schedules(on, Direction::Inverse))
+            .unwrap_or_default();
         // What matters here is what happens between the transforms; a few schemes that differ most.
-        let few = ["fused", "lifting*", "separable-lifting+", "explosion*"];
+        let few = [
+            "fused",
+            "lifting*",
+            "separable-lifting+",
+            "lifting*:shuffle",
+        ];
         all.into_iter()
             .filter(|s| few.contains(&s.as_str()))
             .collect()
@@ -127,33 +186,7 @@ impl Method for Shrink {
                 [source],
                 [moved],
             );
-            let packed = plan.transient(format!("coefficients {s}"), planes);
-            ready.levels(&mut plan, (moved, packed), schedule, Direction::Forward)?;
-            let size = Size::new(bands.len(), 1);
-            let limits = plan.slot(Slot::new(
-                format!("thresholds {s}"),
-                Role::Transient,
-                size,
-                planes,
-            ));
-            plan.pass(
-                Thresholds {
-                    bands: bands.clone(),
-                    rule: self.rule(),
-                },
-                [packed],
-                [limits],
-            );
-            let softened = plan.transient(format!("softened {s}"), planes);
-            plan.pass(
-                Soften {
-                    bands: bands.clone(),
-                },
-                [packed, limits],
-                [softened],
-            );
-            let back = plan.transient(format!("back {s}"), planes);
-            ready.levels(&mut plan, (back, softened), schedule, Direction::Inverse)?;
+            let back = self.smaller(&mut plan, (&ready, &bands), moved, schedule)?;
             let weight = 1.0 / count as f32;
             plan.pass(
                 Roll {

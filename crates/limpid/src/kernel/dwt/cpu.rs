@@ -8,7 +8,7 @@ use super::forward::{self, Out};
 use super::inverse;
 use super::lift::Steps;
 use super::plane::{Bands, Plane, PlaneMut, halves};
-use super::stream::{self, STREAM_BYTES};
+use crate::kernel::stream::STREAM_BYTES;
 use crate::wavelet::{Lifting, Normalisation, Taps};
 use crate::{Error, Result, Size};
 use fearless_simd::{Level, dispatch};
@@ -179,15 +179,16 @@ pub fn forward(
             }
         };
         let apart = (l + 1 < levels).then_some((&mut *write, padded(halves(level.width).0)));
-        forward_level(steps, layout, &plane, (&mut *dst, size.width), apart, state);
+        let packed = (&mut *dst, size.width);
+        forward_level((steps, [0.0; 3]), layout, &plane, packed, apart, state);
         std::mem::swap(&mut read, &mut write);
     }
     Ok(())
 }
 
-/// One level: detail bands into the packed image, `LL` there too or apart.
+/// One level: detail bands into the packed image, limited, `LL` there too or apart.
 pub(super) fn forward_level(
-    steps: &TwoTaps,
+    (steps, limits): (&TwoTaps, [f32; 3]),
     layout: &Layout,
     src: &Plane<'_>,
     (packed, stride): (&mut [f32], usize),
@@ -196,14 +197,9 @@ pub(super) fn forward_level(
 ) {
     let past_cache = size_of_val(&*packed) > STREAM_BYTES;
     let lw = halves(src.size.width).0;
-    let bands = split_out(
-        (packed, stride),
-        src.size,
-        apart,
-        layout.threads,
-        past_cache,
-    );
+    let bands = split_out((packed, stride), src.size, apart, layout.threads);
     run(bands, state, layout.threads, |(rows, mut out), scratch| {
+        (out.past_cache, out.limits) = (past_cache, limits);
         for columns in strips(lw, layout.strip_columns()) {
             forward_strip(
                 steps,
@@ -255,6 +251,7 @@ pub fn inverse(
             packed,
             stride: size.width,
             size: *level,
+            limits: [0.0; 3],
         };
         let out = if l == 0 {
             (&mut *dst, size.width)
@@ -313,7 +310,6 @@ fn split_out<'a>(
     level: Size,
     apart: Option<(&'a mut [f32], usize)>,
     threads: usize,
-    past_cache: bool,
 ) -> Vec<(Span, Out<'a>)> {
     let (lh, _) = halves(level.height);
     let per = band(lh, threads);
@@ -337,7 +333,8 @@ fn split_out<'a>(
                     data: bottom.next().unwrap_or_default(),
                     stride,
                 },
-                past_cache,
+                past_cache: false,
+                limits: [0.0; 3],
             };
             (i * per..((i + 1) * per).min(lh), out)
         })
@@ -434,16 +431,4 @@ fn inverse_strip(
             dispatch!(level, simd => inverse::strip::<_, 2, true>(simd, &steps.steps(), bands, part, out, scratch));
         }
     }
-}
-
-/// Copies an image past the cache, a band per thread: the limit that a transform is measured against.
-pub fn copy(src: &[f32], dst: &mut [f32], threads: usize) {
-    let per = dst.len().div_ceil(threads.max(1)).max(1);
-    let past_cache = size_of_val(src) > STREAM_BYTES;
-    rayon::scope(|scope| {
-        for (from, to) in src.chunks(per).zip(dst.chunks_mut(per)) {
-            scope.spawn(move |_| stream::copy(from, to, past_cache));
-        }
-    });
-    stream::fence();
 }

@@ -2,7 +2,7 @@
 
 use super::lift::{self, State, Steps};
 use super::plane::{Plane, PlaneMut, beyond, halves};
-use super::stream;
+use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
@@ -17,6 +17,8 @@ pub(super) struct Out<'a> {
     pub bottom: PlaneMut<'a>,
     /// Whether to store past the cache.
     pub past_cache: bool,
+    /// What coefficients of `HL`, `LH` and `HH` are moved towards zero by.
+    pub limits: [f32; 3],
 }
 
 /// Words of scratch for strips of this many low columns.
@@ -46,7 +48,8 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     // Rows before the first one fill the state; what they give is not stored.
     for t in rows.start as i64 - K as i64 - 1..(rows.end + K) as i64 - 1 {
         let pair = [src.row(2 * t + 1), src.row(2 * t + 2)];
-        row_pair::<S, K, SYMMETRIC>(simd, steps, pair, columns.start, state, &mut lines);
+        let place = (columns.start, out.limits);
+        row_pair::<S, K, SYMMETRIC>(simd, steps, pair, place, state, &mut lines);
         let m = t + 1 - K as i64;
         if m >= rows.start as i64 {
             let m = m as usize;
@@ -107,7 +110,7 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     simd: S,
     steps: &Steps<K>,
     rows: [&[f32]; 2],
-    first: usize,
+    (first, limits): (usize, [f32; 3]),
     state: &mut [f32],
     lines: &mut [&mut [f32]; 4],
 ) {
@@ -131,10 +134,10 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
         let (state_low, state_high) = state.split_at_mut(2 * K * lanes);
         let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.0, even.0, state_low);
         (s * scales[0]).store_slice(a);
-        (t * scales[1]).store_slice(c);
+        lift::soft::<S>(t * scales[1], limits[1]).store_slice(c);
         let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.1, even.1, state_high);
-        (s * scales[1]).store_slice(b);
-        (t * scales[2]).store_slice(d);
+        lift::soft::<S>(s * scales[1], limits[0]).store_slice(b);
+        lift::soft::<S>(t * scales[2], limits[2]).store_slice(d);
     }
 }
 

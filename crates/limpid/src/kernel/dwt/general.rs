@@ -1,7 +1,11 @@
-//! Any lifting on the CPU, one level: plain loops over lines, then over rows.
+//! Any lifting on the CPU, one level: rows first, then columns, whole rows at a time.
+//!
+//! Lines and rows stand with the even ones first, so that a step reads one half and changes the other.
 
 use super::plane::{Bands, Plane, halves};
 use crate::wavelet::{Lifting, Taps, mirrored};
+use fearless_simd::{Level, Simd, dispatch};
+use rayon::prelude::*;
 
 /// A lifting in `f32`.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +58,7 @@ impl General {
     }
 
     /// Lifts a row that holds its even samples, then its odd ones.
-    fn line(&self, row: &mut [f32], back: bool) {
+    fn line(&self, level: Level, row: &mut [f32], back: bool) {
         let n = row.len();
         let (even, odd) = row.split_at_mut(halves(n).0);
         for (predict, taps, sign) in self.order(n, back) {
@@ -64,41 +68,45 @@ impl General {
                 (&mut *even, &*odd, 1)
             };
             for (k, t) in taps {
-                // Where every sample is inside, a plain loop; near the ends the mirrored ones.
+                // Where every sample is inside, whole parts; near the ends the mirrored ones.
                 let start = (-k).clamp(0, to.len() as i64) as usize;
                 let end = (from.len() as i64 - k).clamp(start as i64, to.len() as i64) as usize;
-                let t = sign * t;
                 if start < end {
                     let inside = &from[(start as i64 + k) as usize..(end as i64 + k) as usize];
-                    for (a, b) in to[start..end].iter_mut().zip(inside) {
-                        *a += t * b;
-                    }
+                    dispatch!(level, simd => add(simd, &mut to[start..end], inside, sign * t));
                 }
                 for i in (0..start).chain(end..to.len()) {
-                    to[i] += t * from[mirrored(2 * (i as i64 + k) + parity, n) / 2];
+                    to[i] += sign * t * from[mirrored(2 * (i as i64 + k) + parity, n) / 2];
                 }
             }
         }
     }
 
-    /// Lifts the columns of rows in their natural order.
-    fn columns(&self, rows: &mut [f32], width: usize, back: bool) {
+    /// Lifts the columns of rows, even rows first.
+    fn columns(&self, level: Level, rows: &mut [f32], width: usize, back: bool) {
         let n = rows.len() / width;
+        let (even, odd) = rows.split_at_mut(halves(n).0 * width);
         for (predict, taps, sign) in self.order(n, back) {
-            for y in (usize::from(predict)..n).step_by(2) {
+            let (to, from, parity) = if predict {
+                (&mut *odd, &*even, 0)
+            } else {
+                (&mut *even, &*odd, 1)
+            };
+            let lifted = |(i, row): (usize, &mut [f32])| {
                 for (k, t) in taps {
-                    let from = y as i64 + if predict { -1 } else { 1 } + 2 * k;
-                    let (to, from) = two(rows, width, y, mirrored(from, n));
-                    for (a, b) in to.iter_mut().zip(from) {
-                        *a += sign * t * b;
-                    }
+                    let other = mirrored(2 * (i as i64 + k) + parity, n) / 2;
+                    let other = &from[other * width..][..width];
+                    dispatch!(level, simd => add(simd, row, other, sign * t));
                 }
-            }
+            };
+            to.par_chunks_exact_mut(width).enumerate().for_each(lifted);
         }
     }
 
+    /// One level; `limits` make the details smaller.
     pub(super) fn forward(
         &self,
+        (level, limits): (Level, [f32; 3]),
         src: &Plane<'_>,
         (packed, stride): (&mut [f32], usize),
         mut apart: Option<&mut [f32]>,
@@ -107,84 +115,103 @@ impl General {
         let (w, h) = (src.size.width, src.size.height);
         let (lw, lh) = (halves(w).0, halves(h).0);
         let work = &mut work[..w * h];
-        for (y, row) in work.chunks_exact_mut(w).enumerate() {
+        let rows = work.par_chunks_exact_mut(w).enumerate();
+        rows.for_each(|(i, row)| {
+            let from = src.row(natural(i, lh));
             let (even, odd) = row.split_at_mut(lw);
-            for (i, v) in src.row(y as i64).iter().enumerate() {
-                if i % 2 == 0 {
-                    even[i / 2] = *v;
-                } else {
-                    odd[i / 2] = *v;
-                }
+            for (v, pair) in even.iter_mut().zip(from.chunks(2)) {
+                *v = pair[0];
             }
-            self.line(row, false);
-        }
-        self.columns(work, w, false);
-        for (y, row) in work.chunks_exact(w).enumerate() {
-            let down = self.scale(h, y % 2 == 0);
-            let (to, low_row) = (y / 2 + if y % 2 == 0 { 0 } else { lh }, y % 2 == 0);
+            for (v, pair) in odd.iter_mut().zip(from.chunks_exact(2)) {
+                *v = pair[1];
+            }
+            self.line(level, row, false);
+        });
+        self.columns(level, work, w, false);
+        for (i, row) in work.chunks_exact(w).enumerate() {
+            let low_row = i < lh;
+            let down = self.scale(h, low_row);
             let (low, high) = (down * self.scale(w, true), down * self.scale(w, false));
-            let to = &mut packed[to * stride..][..w];
+            let [left_limit, right_limit] = if low_row {
+                [0.0, limits[0]]
+            } else {
+                [limits[1], limits[2]]
+            };
+            let to = &mut packed[i * stride..][..w];
             for (a, b) in to[lw..].iter_mut().zip(&row[lw..]) {
-                *a = high * b;
+                *a = soft(high * b, right_limit);
             }
             let left = match &mut apart {
-                Some(apart) if low_row => &mut apart[y / 2 * lw..][..lw],
+                Some(apart) if low_row => &mut apart[i * lw..][..lw],
                 _ => &mut to[..lw],
             };
             for (a, b) in left.iter_mut().zip(&row[..lw]) {
-                *a = low * b;
+                *a = soft(low * b, left_limit);
             }
         }
     }
 
+    /// One level back.
     pub(super) fn inverse(
         &self,
+        level: Level,
         bands: &Bands<'_>,
         (out, stride): (&mut [f32], usize),
         work: &mut [f32],
     ) {
         let (w, h) = (bands.size.width, bands.size.height);
-        let (lw, _) = halves(w);
+        let (lw, lh) = (halves(w).0, halves(h).0);
         let work = &mut work[..w * h];
-        for (y, row) in work.chunks_exact_mut(w).enumerate() {
-            let m = (y / 2) as i64;
-            let parts = if y % 2 == 0 {
-                Some(bands.low(m))
+        let [hl, lh_limit, hh] = bands.limits;
+        for (i, row) in work.chunks_exact_mut(w).enumerate() {
+            let low_row = i < lh;
+            let (parts, limits) = if low_row {
+                (Some(bands.low(i as i64)), [0.0, hl])
             } else {
-                bands.high(m)
+                (bands.high((i - lh) as i64), [lh_limit, hh])
             };
-            let down = self.scale(h, y % 2 == 0);
+            let down = self.scale(h, low_row);
             let (low, high) = (
                 1.0 / (down * self.scale(w, true)),
                 1.0 / (down * self.scale(w, false)),
             );
             if let Some([l, r]) = parts {
                 for (a, b) in row[..lw].iter_mut().zip(l) {
-                    *a = low * b;
+                    *a = low * soft(*b, limits[0]);
                 }
                 for (a, b) in row[lw..].iter_mut().zip(r) {
-                    *a = high * b;
+                    *a = high * soft(*b, limits[1]);
                 }
             }
         }
-        self.columns(work, w, true);
-        for (y, row) in work.chunks_exact_mut(w).enumerate() {
-            self.line(row, true);
-            let to = &mut out[y * stride..][..w];
-            for (i, v) in to.iter_mut().enumerate() {
-                *v = if i % 2 == 0 {
-                    row[i / 2]
-                } else {
-                    row[lw + i / 2]
-                };
+        self.columns(level, work, w, true);
+        work.par_chunks_exact_mut(w)
+            .for_each(|row| self.line(level, row, true));
+        for (i, row) in work.chunks_exact(w).enumerate() {
+            let to = &mut out[natural(i, lh) as usize * stride..][..w];
+            let (even, odd) = row.split_at(lw);
+            for (pair, v) in to.chunks_mut(2).zip(even) {
+                pair[0] = *v;
+            }
+            for (pair, v) in to.chunks_exact_mut(2).zip(odd) {
+                pair[1] = *v;
             }
         }
     }
 }
 
-/// A row to change and another one to read.
-fn two(rows: &mut [f32], width: usize, to: usize, from: usize) -> (&mut [f32], &[f32]) {
-    let (a, b) = rows.split_at_mut(to.max(from) * width);
-    let (low, high) = (&mut a[to.min(from) * width..][..width], &mut b[..width]);
-    if to < from { (low, high) } else { (high, low) }
+/// Where row `i` of even and odd rows stands in the image.
+fn natural(i: usize, even: usize) -> i64 {
+    (if i < even { 2 * i } else { 2 * (i - even) + 1 }) as i64
+}
+
+fn soft(v: f32, limit: f32) -> f32 {
+    v - v.clamp(-limit, limit)
+}
+
+#[inline(always)]
+fn add<S: Simd>(_: S, to: &mut [f32], from: &[f32], t: f32) {
+    for (a, b) in to.iter_mut().zip(from) {
+        *a += t * b;
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::lift::{self, State, Steps};
 use super::plane::{Bands, PlaneMut, beyond};
-use super::stream;
+use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
@@ -30,7 +30,8 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let pixels = 2 * columns.start..(2 * columns.end).min(bands.size.width);
     for t in rows.start as i64 - K as i64..(rows.end + K) as i64 {
         let sources = (bands.low(t), bands.high(t));
-        row_pair::<S, K, SYMMETRIC>(simd, steps, sources, columns.start, state, [even, odd]);
+        let place = (columns.start, bands.limits);
+        row_pair::<S, K, SYMMETRIC>(simd, steps, sources, place, state, [even, odd]);
         let m = t - K as i64;
         if m >= rows.start as i64 {
             let row = 2 * (m as usize - rows.start);
@@ -50,6 +51,7 @@ struct Down<'a, S: Simd, const K: usize> {
     low: [&'a [f32]; 2],
     high: Option<[&'a [f32]; 2]>,
     scales: [f32; 3],
+    limits: [f32; 3],
     width: usize,
     at: i64,
     across: [State<S::f32s, K>; 2],
@@ -67,11 +69,12 @@ impl<S: Simd, const K: usize> Down<'_, S, K> {
         let (at, width, [a, b, c]) = (self.at, self.width, self.scales);
         let zero = S::f32s::splat(simd, 0.0);
         let ll = gather::<S>(simd, self.low[0], at, 0, width) * a;
-        let hl = gather::<S>(simd, self.low[1], at, 1, width) * b;
+        let [p, q, r] = self.limits;
+        let hl = lift::soft::<S>(gather::<S>(simd, self.low[1], at, 1, width), p) * b;
         let (lh, hh) = match self.high {
             Some([lh, hh]) => (
-                gather::<S>(simd, lh, at, 0, width) * b,
-                gather::<S>(simd, hh, at, 1, width) * c,
+                lift::soft::<S>(gather::<S>(simd, lh, at, 0, width), q) * b,
+                lift::soft::<S>(gather::<S>(simd, hh, at, 1, width), r) * c,
             ),
             None => (zero, zero),
         };
@@ -108,7 +111,7 @@ fn row_pair<'a, S: Simd, const K: usize, const SYMMETRIC: bool>(
     simd: S,
     steps: &Steps<K>,
     (low, high): ([&'a [f32]; 2], Option<[&'a [f32]; 2]>),
-    first: usize,
+    (first, limits): (usize, [f32; 3]),
     state: &mut [f32],
     [even, odd]: [&mut [f32]; 2],
 ) {
@@ -121,6 +124,7 @@ fn row_pair<'a, S: Simd, const K: usize, const SYMMETRIC: bool>(
             1.0 / (steps.low * steps.high),
             1.0 / (steps.high * steps.high),
         ],
+        limits,
         width: low[0].len() + low[1].len(),
         at: first as i64 - lanes as i64,
         across: [[[S::f32s::splat(simd, 0.0); 2]; K]; 2],

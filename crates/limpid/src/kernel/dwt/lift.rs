@@ -115,3 +115,13 @@ pub(super) fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &
         pair[1].store_slice(&mut words[lanes..]);
     }
 }
+
+/// Towards zero by `limit`.
+#[inline(always)]
+pub(super) fn soft<S: Simd>(v: S::f32s, limit: f32) -> S::f32s {
+    if limit == 0.0 {
+        return v;
+    }
+    let inside = v.max(-limit).min(limit);
+    v - inside
+}

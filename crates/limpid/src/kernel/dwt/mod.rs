@@ -3,20 +3,41 @@
 pub mod cpu;
 mod emit;
 mod forward;
+mod fragment;
 mod general;
+mod interleave;
 mod inverse;
 mod lift;
+mod mapping;
 mod plane;
-mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
-use crate::wavelet::{Direction, Lifting, Normalisation, Scheme, SchemeName, Taps};
-use crate::{Error, Result, Size, params};
+pub use fragment::{Part, Quads};
+pub use interleave::Interleave;
+pub use mapping::Mapping;
+
+use super::{Contract, Dispatch, Job, Kernel, Site, Target, WgslStruct};
+use crate::plan::Home;
+use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
+use crate::{Result, Size, params};
 use cpu::{Layout, TwoTaps};
 use general::General;
 use plane::{Bands, Plane, halves};
+
+/// What coefficients of the detail bands are moved towards zero by, on their way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limits {
+    /// Nothing.
+    None,
+    /// Forward: numbers for `HL`, `LH` and `HH`, before they are stored.
+    Fixed([f32; 3]),
+    /// Back: numbers of a slot that is read last, one per band; those of this level start at `band`.
+    Slot {
+        /// The number of `HL`; those of `LH` and `HH` follow.
+        band: usize,
+    },
+}
 
 /// One level of the transform, mirrored at the borders.
 ///
@@ -31,6 +52,10 @@ pub struct Level {
     pub direction: Direction,
     /// How the GPU groups its operations.
     pub scheme: SchemeName,
+    /// How the GPU exchanges samples.
+    pub mapping: Mapping,
+    /// What makes coefficients smaller.
+    pub limits: Limits,
     /// Size of the image that this level transforms.
     pub size: Size,
     /// Whether `LL` stays in the packed image.
@@ -40,7 +65,7 @@ pub struct Level {
 params! {
     /// Sizes of the packed image, of the level's image and of its low band.
     struct Params {
-        frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32,
+        frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32, band: u32, bands: u32,
     }
 }
 
@@ -73,6 +98,8 @@ impl Level {
             },
             direction,
             scheme,
+            mapping: Mapping::Single,
+            limits: Limits::None,
             size: Size::new(1, 1),
             deepest: true,
         }
@@ -85,20 +112,49 @@ impl Level {
         self
     }
 
+    /// The level by another mapping.
+    #[must_use]
+    pub fn mapped(mut self, mapping: Mapping) -> Self {
+        self.mapping = mapping;
+        self
+    }
+
+    /// The level with limits of its coefficients.
+    #[must_use]
+    pub fn limited(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Factors of `LL`, of `HL` and `LH`, and of `HH`.
     fn scales(&self) -> [f32; 3] {
         let (l, h) = (self.lifting.low_scale, self.lifting.high_scale);
         [l * l, l * h, h * h].map(|v| v as f32)
     }
 
-    /// The WGSL of this level, as `limpid dwt --explain` shows it.
+    /// The WGSL of this level on any device, as `limpid dwt --explain` shows it.
     pub fn wgsl(&self) -> Result<String> {
-        let scheme = Scheme::new(&self.lifting, self.scheme, self.direction);
-        Ok(format!(
-            "{}{}",
-            Params::WGSL,
-            emit::kernel(self, &scheme)?.0
-        ))
+        let (text, _) = emit::kernel(self, &Target::BASE, Home::Buffer)?;
+        Ok(format!("{}{text}", Params::WGSL))
+    }
+
+    /// Whether a workgroup can hold what this level's filters reach, on any device.
+    pub fn fits_workgroup(&self) -> bool {
+        emit::kernel(self, &Target::BASE, Home::Buffer).is_ok()
+    }
+
+    fn params(&self, packed: Size) -> Params {
+        let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
+        Params {
+            frame_width: packed.width as u32,
+            frame_height: packed.height as u32,
+            width: self.size.width as u32,
+            height: self.size.height as u32,
+            low_width: lw as u32,
+            low_height: lh as u32,
+            band: 0,
+            bands: 0,
+        }
     }
 
     fn fast(&self) -> Option<&TwoTaps> {
@@ -117,8 +173,9 @@ impl Kernel for Level {
 
     fn contract(&self) -> Contract {
         let other = usize::from(!self.deepest);
+        let limits = usize::from(matches!(self.limits, Limits::Slot { .. }));
         match self.direction {
-            Direction::Inverse => Contract::whole(1 + other, 1),
+            Direction::Inverse => Contract::whole(1 + other + limits, 1),
             Direction::Forward | Direction::Adjoint => Contract::whole(1, 1 + other),
         }
     }
@@ -126,97 +183,29 @@ impl Kernel for Level {
     fn cpu(&self, job: &mut Job<'_>) {
         let threads = rayon::current_num_threads().min(cores());
         let layout = Layout::new(job.level, threads);
-        let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
         for plane in 0..job.reads[0].planes() {
-            let source = job.reads[0].plane(plane);
             if self.direction == Direction::Inverse {
-                let stride = job.reads[0].size().width;
-                let ll = match job.reads.get(1) {
-                    Some(low) => Plane {
-                        data: low.plane(plane),
-                        stride: lw,
-                        size: Size::new(lw, lh),
-                    },
-                    None => Plane {
-                        data: source,
-                        stride,
-                        size: Size::new(lw, lh),
-                    },
-                };
-                let bands = Bands {
-                    ll,
-                    packed: source,
-                    stride,
-                    size: self.size,
-                };
-                let out = (job.writes[0].band(plane), self.size.width);
-                match self.fast() {
-                    Some(fast) => cpu::inverse_level(
-                        fast,
-                        &layout,
-                        &bands,
-                        out,
-                        state(job.scratch, self.size, &layout),
-                    ),
-                    None => self.general.inverse(&bands, out, job.scratch),
-                }
+                self.back(job, plane, &layout);
             } else {
-                let src = Plane {
-                    data: source,
-                    stride: self.size.width,
-                    size: self.size,
-                };
-                let stride = job.writes[0].size().width;
-                let [packed, rest @ ..] = &mut job.writes[..] else {
-                    return;
-                };
-                let low = rest.first_mut().map(|low| low.band(plane));
-                let packed = (packed.band(plane), stride);
-                match self.fast() {
-                    Some(fast) => {
-                        let low = low.map(|data| (data, lw));
-                        cpu::forward_level(
-                            fast,
-                            &layout,
-                            &src,
-                            packed,
-                            low,
-                            state(job.scratch, self.size, &layout),
-                        );
-                    }
-                    None => self.general.forward(&src, packed, low, job.scratch),
-                }
+                self.there(job, plane, &layout);
             }
         }
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let even = self.size.width.is_multiple_of(2) && self.size.height.is_multiple_of(2);
-        let own = self.fast.is_some() && even;
-        if !keeps_mirrored(&self.lifting) && !own {
-            return Err(Error::unsupported(
-                "the GPU transforms symmetric wavelets (cdf53, cdf97, dd137, b3, bior2.2, bior4.4, …) and, at even sizes, haar; use --device cpu",
-            ));
-        }
-        let scheme = Scheme::new(&self.lifting, self.scheme, self.direction);
-        let (text, region) = emit::kernel(self, &scheme)?;
+        let (text, region) = emit::kernel(self, &site.target, site.reads[0].home)?;
         let packed = match self.direction {
             Direction::Inverse => site.reads[0],
             Direction::Forward | Direction::Adjoint => site.writes[0],
         };
-        let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
-        let params = Params {
-            frame_width: packed.size.width as u32,
-            frame_height: packed.size.height as u32,
-            width: self.size.width as u32,
-            height: self.size.height as u32,
-            low_width: lw as u32,
-            low_height: lh as u32,
-        };
+        let mut params = self.params(packed.size);
+        if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {
+            (params.band, params.bands) = (band as u32, limits.size.width as u32);
+        }
         let (tw, th) = region.tile().unwrap_or((1, 1));
         let groups = [
-            (lw as u32).div_ceil(tw as u32),
-            (lh as u32).div_ceil(th as u32),
+            params.low_width.div_ceil(tw as u32),
+            params.low_height.div_ceil((th * region.regions()) as u32),
             packed.planes as u32,
         ];
         Ok(Dispatch::compute(
@@ -233,6 +222,73 @@ impl Kernel for Level {
                 &Layout::new(fearless_simd::Level::baseline(), cores()),
             ),
             None => General::scratch_words(self.size.width, self.size.height),
+        }
+    }
+}
+
+impl Level {
+    fn there(&self, job: &mut Job<'_>, plane: usize, layout: &Layout) {
+        let src = Plane {
+            data: job.reads[0].plane(plane),
+            stride: self.size.width,
+            size: self.size,
+        };
+        let limits = match self.limits {
+            Limits::Fixed(limits) => limits,
+            Limits::None | Limits::Slot { .. } => [0.0; 3],
+        };
+        let stride = job.writes[0].size().width;
+        let [packed, rest @ ..] = &mut job.writes[..] else {
+            return;
+        };
+        let low = rest.first_mut().map(|low| low.band(plane));
+        let packed = (packed.band(plane), stride);
+        match self.fast() {
+            Some(fast) => {
+                let low = low.map(|data| (data, halves(self.size.width).0));
+                let state = state(job.scratch, self.size, layout);
+                cpu::forward_level((fast, limits), layout, &src, packed, low, state);
+            }
+            None => {
+                let how = (job.level, limits);
+                self.general.forward(how, &src, packed, low, job.scratch);
+            }
+        }
+    }
+
+    fn back(&self, job: &mut Job<'_>, plane: usize, layout: &Layout) {
+        let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
+        let packed = job.reads[0].plane(plane);
+        let stride = job.reads[0].size().width;
+        let (data, ll_stride) = match job.reads.get(1).filter(|_| !self.deepest) {
+            Some(low) => (low.plane(plane), lw),
+            None => (packed, stride),
+        };
+        let limits = match (self.limits, job.reads.last()) {
+            (Limits::Slot { band }, Some(slot)) => {
+                let all = slot.plane(plane);
+                [0, 1, 2].map(|i| all.get(band + i).copied().unwrap_or(0.0))
+            }
+            _ => [0.0; 3],
+        };
+        let bands = Bands {
+            ll: Plane {
+                data,
+                stride: ll_stride,
+                size: Size::new(lw, lh),
+            },
+            packed,
+            stride,
+            size: self.size,
+            limits,
+        };
+        let out = (job.writes[0].band(plane), self.size.width);
+        match self.fast() {
+            Some(fast) => {
+                let state = state(job.scratch, self.size, layout);
+                cpu::inverse_level(fast, layout, &bands, out, state);
+            }
+            None => self.general.inverse(job.level, &bands, out, job.scratch),
         }
     }
 }

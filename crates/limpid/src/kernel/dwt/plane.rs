@@ -70,6 +70,8 @@ pub(super) struct Bands<'a> {
     pub stride: usize,
     /// Size of the level's image.
     pub size: Size,
+    /// What coefficients of `HL`, `LH` and `HH` are moved towards zero by.
+    pub limits: [f32; 3],
 }
 
 impl<'a> Bands<'a> {

@@ -1,18 +1,12 @@
-fn find(box: vec4<u32>, plane: u32, count: u32, thread: u32, sigma: f32) -> f32 {
-    var best = 0.0;
-    var least = 3.4e38;
-    for (var c = 0u; c < CANDIDATES; c++) {
-        let t = f32(c) / 8.0 * sigma;
-        var risk = 0.0;
-        for (var i = thread; i < count; i += 256u) {
-            let v = coefficient(box, plane, i);
-            risk += min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t);
-        }
-        let sum = total(thread, risk);
-        if sum < least {
-            least = sum;
-            best = t;
+fn found(first: u32, count: f32, sigma: f32) -> f32 {
+    var best = 0u;
+    var least = total(first, 0u);
+    for (var s = 1u; s < SUMS; s++) {
+        let risk = total(first, s);
+        if risk < least {
+            least = risk;
+            best = s;
         }
     }
-    return best;
+    return f32(best) / 8.0 * sigma;
 }

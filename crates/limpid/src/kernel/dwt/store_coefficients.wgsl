@@ -1,22 +1,12 @@
-fn pixel(x: i32, y: i32, plane: u32) -> f32 {
-    return src[(plane * p.height + u32(mirror(y, p.height))) * p.width + u32(mirror(x, p.width))];
-}
-
-fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
-    let x = 2 * quad.x;
-    let y = 2 * quad.y;
-    return vec4<f32>(
-        pixel(x, y, plane),
-        pixel(x + 1, y, plane),
-        pixel(x, y + 1, plane),
-        pixel(x + 1, y + 1, plane),
-    );
+// Towards zero by a limit.
+fn softened(v: vec4<f32>, limit: vec4<f32>) -> vec4<f32> {
+    return sign(v) * max(abs(v) - limit, vec4<f32>(0.0));
 }
 
 fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);
-    let v = value * SCALES;
+    let v = SCALED;
     let right = p.width - p.low_width;
     let below = p.height - p.low_height;
     let row = plane * p.frame_height;
