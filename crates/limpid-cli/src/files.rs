@@ -2,7 +2,7 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::io::{self, ReadOptions, WriteOptions};
+use limpid::io::{self, Format, ReadOptions, Transfer, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(
         read = read.layer(layer).or_usage()?;
     }
     // A wrong extension should be told before the work, not after it.
-    io::Format::from_path(to).or_usage()?;
+    Format::from_path(to).or_usage()?;
     let picture = io::read(from, &read)?;
     for note in &picture.notes {
         log::warn!("{note}");
@@ -28,9 +28,27 @@ pub(crate) fn run(
         .run(&picture.frame, &watch)
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
-    // Layers that are kept beside the result must have its size.
-    let origin = (result.size() == picture.frame.size()).then_some(&picture.origin);
-    for note in io::write(to, &result, origin, &WriteOptions::default())? {
+    for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {
+        log::warn!("{}: {note}", to.display());
+    }
+    Ok(())
+}
+
+/// Reads a file, runs the method on its numbers and writes the result as it is: no curve between light and display values.
+pub(crate) fn numbers(from: &Path, to: &Path, sequence: &mut Sequence) -> Result<()> {
+    let format = Format::from_path(to).or_usage()?;
+    let picture = io::read(from, &ReadOptions::default())?;
+    let watch = say::watch(&from.display().to_string());
+    let result = sequence
+        .run(&picture.frame, &watch)
+        .with_context(|| from.display().to_string())?;
+    watch.go_on()?;
+    let mut options = WriteOptions::default();
+    options.transfer = Some(match format {
+        Format::Png | Format::Jpeg => Transfer::Encoded,
+        _ => Transfer::Linear,
+    });
+    for note in io::write(to, &result, None, &options)? {
         log::warn!("{}: {note}", to.display());
     }
     Ok(())

@@ -32,7 +32,7 @@ fn run(method: impl Method + 'static, image: &Image) -> Result<Image> {
 #[test]
 fn kernels_of_the_gpu_have_a_cpu_body_too() {
     let cpu = Cpu::new(Some(2)).unwrap();
-    let image = noise(23, 18, 2);
+    let image = noise(23, 18, 3);
     let frame = Frame::new(image).unwrap();
     for wavelet in ["cdf97", "db2"] {
         let (wavelet, levels) = (wavelet.to_owned(), 2);

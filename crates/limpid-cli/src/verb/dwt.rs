@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
     if video::is_film(input) {
         return film(args, way, (input, output), &mut sequence);
     }
-    files::run(input, output, &[], &mut sequence)
+    files::numbers(input, output, &mut sequence)
 }
 
 /// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.

@@ -125,19 +125,17 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
         across.feed::<SYMMETRIC>(simd, steps);
     }
     let [a, b, c, d] = lines;
-    let outs = a
-        .chunks_exact_mut(lanes)
-        .zip(b.chunks_exact_mut(lanes))
-        .zip(c.chunks_exact_mut(lanes).zip(d.chunks_exact_mut(lanes)));
-    for (state, ((a, b), (c, d))) in state.chunks_exact_mut(4 * K * lanes).zip(outs) {
+    for i in 0..a.len() / lanes {
         let [odd, even] = across.feed::<SYMMETRIC>(simd, steps);
+        let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
         let (state_low, state_high) = state.split_at_mut(2 * K * lanes);
+        let to = i * lanes..(i + 1) * lanes;
         let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.0, even.0, state_low);
-        (s * scales[0]).store_slice(a);
-        lift::soft::<S>(t * scales[1], limits[1]).store_slice(c);
+        (s * scales[0]).store_slice(&mut a[to.clone()]);
+        lift::soft::<S>(t * scales[1], limits[1]).store_slice(&mut c[to.clone()]);
         let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.1, even.1, state_high);
-        lift::soft::<S>(s * scales[1], limits[0]).store_slice(b);
-        lift::soft::<S>(t * scales[2], limits[2]).store_slice(d);
+        lift::soft::<S>(s * scales[1], limits[0]).store_slice(&mut b[to.clone()]);
+        lift::soft::<S>(t * scales[2], limits[2]).store_slice(&mut d[to]);
     }
 }
 

@@ -1,10 +1,12 @@
 //! A level in passes over textures of quads, one fragment pass per step (Kula 2021, chapter 6).
 //!
-//! A texel is a quad. Every step reads the samples it needs at their mirrored places, so any lifting works at any size.
+//! A texel is a quad. Around the image stand as many quads as all steps reach, mirrored at first; so they stay what a
+//! mirrored image would give, whatever a step computes. Lifting that does not keep a mirrored signal mirrored has no such
+//! margin: its steps read samples at their mirrored places.
 
 use super::emit::{load_coefficients, load_image, mirror, store_coefficients, store_image};
 use super::plane::halves;
-use super::{Level, Params};
+use super::{Level, Params, keeps_mirrored};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Matrix, Scheme, mirrored};
@@ -34,6 +36,13 @@ pub struct Quads {
 }
 
 impl Quads {
+    /// Quads of a level, with those around it.
+    pub fn grid(level: &Level) -> Size {
+        let around = 2 * margin(level);
+        let (width, height) = (halves(level.size.width).0, halves(level.size.height).0);
+        Size::new(width + around, height + around)
+    }
+
     /// The steps of a level's scheme, one matrix each.
     pub fn steps(level: &Level) -> Vec<Matrix> {
         let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
@@ -51,8 +60,12 @@ impl Quads {
 
     /// The fragment shader of a step.
     fn shader(&self, matrix: &Matrix) -> String {
-        let mut text = String::from(mirror(true));
-        text.push_str(include_str!("step.wgsl"));
+        let mut text = format!(
+            "{}const MARGIN: i32 = {};\n{}",
+            mirror(true),
+            margin(&self.level),
+            include_str!("step.wgsl")
+        );
         for row in 0..4 {
             let mut terms = Vec::new();
             for column in 0..4 {
@@ -91,32 +104,20 @@ impl Kernel for Quads {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let size = self.level.size;
-        let grid = Size::new(halves(size.width).0, halves(size.height).0);
-        match &self.part {
-            Part::Load => {
-                for y in 0..grid.height {
-                    for x in 0..grid.width {
-                        let quad = self.load(job, (x as i64, y as i64));
-                        job.writes[0].row_as::<[f32; 4]>(0, y)[x] = quad;
-                    }
-                }
-            }
-            Part::Step(matrix) => {
-                for y in 0..grid.height {
-                    for x in 0..grid.width {
-                        let quad = step(matrix, job, size, (x, y));
-                        job.writes[0].row_as::<[f32; 4]>(0, y)[x] = quad;
-                    }
-                }
-            }
-            Part::Store => {
-                for y in 0..grid.height {
-                    for x in 0..grid.width {
+        let grid = Self::grid(&self.level);
+        let around = margin(&self.level) as i64;
+        for y in 0..grid.height {
+            for x in 0..grid.width {
+                let quad = match &self.part {
+                    Part::Load => self.load(job, (x as i64 - around, y as i64 - around)),
+                    Part::Step(matrix) => self.step(matrix, job, (x, y)),
+                    Part::Store => {
                         let quad = job.reads[0].row_as::<[f32; 4]>(0, y)[x];
-                        self.store(job, (x, y), quad);
+                        self.store(job, (x as i64 - around, y as i64 - around), quad);
+                        continue;
                     }
-                }
+                };
+                job.writes[0].row_as::<[f32; 4]>(0, y)[x] = quad;
             }
         }
     }
@@ -159,11 +160,12 @@ impl Kernel for Quads {
                 )
             }
         };
-        let grid = Size::new(params.low_width as usize, params.low_height as usize);
+        let grid = Self::grid(level);
         let text = format!(
-            "{}const PLANE: u32 = {}u;\n{body}",
+            "{}const PLANE: u32 = {}u;\nconst MARGIN: i32 = {};\n{body}",
             Params::WGSL,
-            self.plane
+            self.plane,
+            margin(level)
         );
         Ok(Dispatch::compute(text, &params, tiles(grid, 16, 16)))
     }
@@ -195,10 +197,13 @@ impl Quads {
         })
     }
 
-    fn store(&self, job: &mut Job<'_>, (x, y): (usize, usize), quad: [f32; 4]) {
+    fn store(&self, job: &mut Job<'_>, (x, y): (i64, i64), quad: [f32; 4]) {
         let Size { width, height } = self.level.size;
         let scales = self.level.scales();
         let (lw, lh) = (halves(width).0, halves(height).0);
+        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
+            return;
+        };
         for (c, v) in quad.into_iter().enumerate() {
             let (px, py) = (c % 2, c / 2);
             if 2 * x + px >= width || 2 * y + py >= height {
@@ -212,30 +217,49 @@ impl Quads {
             job.writes[to].row(self.plane, y + py * lh)[x + px * lw] = v * scales[px + py];
         }
     }
+
+    /// The new quad at a place.
+    fn step(&self, matrix: &Matrix, job: &Job<'_>, (x, y): (usize, usize)) -> [f32; 4] {
+        let (size, grid) = (self.level.size, Self::grid(&self.level));
+        let place = |q: usize, d: i32, parity: usize, n: usize, last: usize| {
+            let at = q as i64 + i64::from(d);
+            if margin(&self.level) > 0 {
+                return at.clamp(0, last as i64) as usize;
+            }
+            mirrored(2 * at + parity as i64, n) / 2
+        };
+        let sample = |dx: i32, dy: i32, c: usize| {
+            let x = place(x, dx, c % 2, size.width, grid.width - 1);
+            let y = place(y, dy, c / 2, size.height, grid.height - 1);
+            job.reads[0].row_as::<[f32; 4]>(0, y)[x][c]
+        };
+        std::array::from_fn(|row| {
+            let mut sum = 0.0;
+            for column in 0..4 {
+                for ((dx, dy), c) in matrix.entry(row, column).terms() {
+                    let own = row == column && (dx, dy) == (0, 0);
+                    sum += c as f32
+                        * if own {
+                            job.reads[0].row_as::<[f32; 4]>(0, y)[x][column]
+                        } else {
+                            sample(dx, dy, column)
+                        };
+                }
+            }
+            sum
+        })
+    }
 }
 
-/// The new quad at a place.
-fn step(matrix: &Matrix, job: &Job<'_>, size: Size, (x, y): (usize, usize)) -> [f32; 4] {
-    let sample = |dx: i32, dy: i32, c: usize| {
-        let at = |q: usize, d: i32, parity: usize, n: usize| {
-            mirrored(2 * (q as i64 + i64::from(d)) + parity as i64, n) / 2
-        };
-        let (qx, qy) = (at(x, dx, c % 2, size.width), at(y, dy, c / 2, size.height));
-        job.reads[0].row_as::<[f32; 4]>(0, qy)[qx][c]
-    };
-    std::array::from_fn(|row| {
-        let mut sum = 0.0;
-        for column in 0..4 {
-            for ((dx, dy), c) in matrix.entry(row, column).terms() {
-                let own = row == column && (dx, dy) == (0, 0);
-                sum += c as f32
-                    * if own {
-                        job.reads[0].row_as::<[f32; 4]>(0, y)[x][column]
-                    } else {
-                        sample(dx, dy, column)
-                    };
-            }
-        }
-        sum
-    })
+/// Quads around the image: as far as all steps reach.
+fn margin(level: &Level) -> usize {
+    if !keeps_mirrored(&level.lifting) {
+        return 0;
+    }
+    let steps = level
+        .lifting
+        .pairs
+        .iter()
+        .flat_map(|p| [&p.predict, &p.update]);
+    steps.map(|taps| taps.reach() as usize).sum()
 }

@@ -130,20 +130,20 @@ fn row_pair<'a, S: Simd, const K: usize, const SYMMETRIC: bool>(
         across: [[[S::f32s::splat(simd, 0.0); 2]; K]; 2],
     };
     let (warm, main) = state.split_at_mut(4 * K * (K + 1) * lanes);
-    for state in warm.chunks_exact_mut(4 * K * lanes) {
+    for i in 0..=K {
+        let state = &mut warm[4 * K * lanes * i..4 * K * lanes * (i + 1)];
         down.feed::<SYMMETRIC>(simd, steps, state);
     }
-    let outs = even
-        .chunks_exact_mut(2 * lanes)
-        .zip(odd.chunks_exact_mut(2 * lanes));
-    for (state, (even, odd)) in main.chunks_exact_mut(4 * K * lanes).zip(outs) {
+    for i in 0..even.len() / (2 * lanes) {
+        let state = &mut main[4 * K * lanes * i..4 * K * lanes * (i + 1)];
         let [(e, o), (f, p)] = down.feed::<SYMMETRIC>(simd, steps, state);
+        let (left, right) = (2 * lanes * i, 2 * lanes * i + lanes);
         let (a, b) = e.interleave(o);
-        a.store_slice(&mut even[..lanes]);
-        b.store_slice(&mut even[lanes..]);
+        a.store_slice(&mut even[left..right]);
+        b.store_slice(&mut even[right..right + lanes]);
         let (a, b) = f.interleave(p);
-        a.store_slice(&mut odd[..lanes]);
-        b.store_slice(&mut odd[lanes..]);
+        a.store_slice(&mut odd[left..right]);
+        b.store_slice(&mut odd[right..right + lanes]);
     }
 }
 

@@ -3,6 +3,8 @@
 //! Samples come in pairs, `odd[m]` with `even[m + 1]`; a pair of steps keeps the last even and the last lifted odd sample
 //! and hands on what the next pair of steps needs, one place later. The same recurrence runs down the rows, where a
 //! lane is a column, and along a row, where neighbours are lanes.
+//!
+//! Loops go by index: adapters of iterators are not inlined into code for other SIMD levels, and cost a call per vector.
 
 use fearless_simd::{Simd, SimdBase};
 
@@ -61,15 +63,14 @@ pub(super) fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALON
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
     let mut lifted = odd;
-    for ([p0, p1, u0, u1], [e, d]) in steps.pairs.iter().zip(state) {
-        let ahead = if ALONG { next::<S>(*e, even) } else { even };
-        let new = odd + taps::<S, SYMMETRIC>(*e, ahead, *p0, *p1);
-        let behind = if ALONG { last::<S>(*d, new) } else { *d };
-        let low = *e + taps::<S, SYMMETRIC>(behind, new, *u0, *u1);
-        odd = *d;
-        (*e, *d) = (even, new);
-        even = low;
-        lifted = new;
+    for k in 0..K {
+        let ([p0, p1, u0, u1], [e, d]) = (steps.pairs[k], state[k]);
+        let ahead = if ALONG { next::<S>(e, even) } else { even };
+        let new = odd + taps::<S, SYMMETRIC>(e, ahead, p0, p1);
+        let behind = if ALONG { last::<S>(d, new) } else { d };
+        let low = e + taps::<S, SYMMETRIC>(behind, new, u0, u1);
+        state[k] = [even, new];
+        (odd, even, lifted) = (d, low, new);
     }
     (even, lifted)
 }
@@ -82,14 +83,15 @@ pub(super) fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALON
     mut high: S::f32s,
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
-    for ([p0, p1, u0, u1], [e, d]) in steps.pairs.iter().zip(state).rev() {
-        let behind = if ALONG { last::<S>(*d, high) } else { *d };
-        let even = low - taps::<S, SYMMETRIC>(behind, high, *u0, *u1);
-        let ahead = if ALONG { next::<S>(*e, even) } else { even };
-        let odd = *d - taps::<S, SYMMETRIC>(*e, ahead, *p0, *p1);
-        low = *e;
-        (*e, *d) = (even, high);
-        high = odd;
+    for i in 0..K {
+        let k = K - 1 - i;
+        let ([p0, p1, u0, u1], [e, d]) = (steps.pairs[k], state[k]);
+        let behind = if ALONG { last::<S>(d, high) } else { d };
+        let even = low - taps::<S, SYMMETRIC>(behind, high, u0, u1);
+        let ahead = if ALONG { next::<S>(e, even) } else { even };
+        let odd = d - taps::<S, SYMMETRIC>(e, ahead, p0, p1);
+        state[k] = [even, high];
+        (low, high) = (e, odd);
     }
     (low, high)
 }
@@ -99,9 +101,12 @@ pub(super) fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALON
 pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
     let lanes = S::f32s::LEN;
     let mut state = [[S::f32s::splat(simd, 0.0); 2]; K];
-    for (pair, words) in state.iter_mut().zip(words.chunks_exact(2 * lanes)) {
-        pair[0] = S::f32s::from_slice(simd, &words[..lanes]);
-        pair[1] = S::f32s::from_slice(simd, &words[lanes..]);
+    for k in 0..K {
+        let at = 2 * k * lanes;
+        state[k] = [
+            S::f32s::from_slice(simd, &words[at..at + lanes]),
+            S::f32s::from_slice(simd, &words[at + lanes..at + 2 * lanes]),
+        ];
     }
     state
 }
@@ -110,9 +115,10 @@ pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::
 #[inline(always)]
 pub(super) fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) {
     let lanes = S::f32s::LEN;
-    for (pair, words) in state.iter().zip(words.chunks_exact_mut(2 * lanes)) {
-        pair[0].store_slice(&mut words[..lanes]);
-        pair[1].store_slice(&mut words[lanes..]);
+    for k in 0..K {
+        let at = 2 * k * lanes;
+        state[k][0].store_slice(&mut words[at..at + lanes]);
+        state[k][1].store_slice(&mut words[at + lanes..at + 2 * lanes]);
     }
 }
 

@@ -65,7 +65,8 @@ pub struct Level {
 params! {
     /// Sizes of the packed image, of the level's image and of its low band.
     struct Params {
-        frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32, band: u32, bands: u32,
+        frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32,
+        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32,
     }
 }
 
@@ -126,6 +127,13 @@ impl Level {
         self
     }
 
+    fn fixed_limits(&self) -> [f32; 3] {
+        match self.limits {
+            Limits::Fixed(limits) => limits,
+            Limits::None | Limits::Slot { .. } => [0.0; 3],
+        }
+    }
+
     /// Factors of `LL`, of `HL` and `LH`, and of `HH`.
     fn scales(&self) -> [f32; 3] {
         let (l, h) = (self.lifting.low_scale, self.lifting.high_scale);
@@ -138,13 +146,9 @@ impl Level {
         Ok(format!("{}{text}", Params::WGSL))
     }
 
-    /// Whether a workgroup can hold what this level's filters reach, on any device.
-    pub fn fits_workgroup(&self) -> bool {
-        emit::kernel(self, &Target::BASE, Home::Buffer).is_ok()
-    }
-
     fn params(&self, packed: Size) -> Params {
         let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
+        let [hl, lh_limit, hh] = self.fixed_limits();
         Params {
             frame_width: packed.width as u32,
             frame_height: packed.height as u32,
@@ -154,6 +158,9 @@ impl Level {
             low_height: lh as u32,
             band: 0,
             bands: 0,
+            limit_hl: hl,
+            limit_lh: lh_limit,
+            limit_hh: hh,
         }
     }
 
@@ -233,10 +240,7 @@ impl Level {
             stride: self.size.width,
             size: self.size,
         };
-        let limits = match self.limits {
-            Limits::Fixed(limits) => limits,
-            Limits::None | Limits::Slot { .. } => [0.0; 3],
-        };
+        let limits = self.fixed_limits();
         let stride = job.writes[0].size().width;
         let [packed, rest @ ..] = &mut job.writes[..] else {
             return;

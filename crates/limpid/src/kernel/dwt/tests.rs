@@ -6,8 +6,11 @@ use crate::exec::cpu::Cpu;
 use crate::wavelet::{Border, Normalisation, Wavelet};
 use crate::{Image, Size};
 
-/// Lifting in `f32` against `f64`, a few levels deep, on values below one; B3 has scales far from one.
-const TOLERANCE: f32 = 5e-5;
+/// Lifting in `f32` against `f64`, a few levels deep, on values below one. The filters of B3 are far from orthogonal: each
+/// level back magnifies rounding about sixfold, 6e-5 after four.
+fn tolerance(name: &str) -> f32 {
+    if name == "b3" { 2e-4 } else { 2e-5 }
+}
 
 fn noise(width: usize, height: usize) -> Image {
     let mut state = 1u32;
@@ -72,7 +75,7 @@ fn the_definition_is_met_there_and_back() {
                 )
                 .unwrap();
                 let error = difference(&there, wanted.data());
-                assert!(error < TOLERANCE, "{name} {size} {levels}: {error}");
+                assert!(error < tolerance(name), "{name} {size} {levels}: {error}");
                 inverse(
                     &steps,
                     &layout,
@@ -83,7 +86,10 @@ fn the_definition_is_met_there_and_back() {
                 )
                 .unwrap();
                 let error = difference(&back, image.data());
-                assert!(error < TOLERANCE, "{name} {size} {levels} back: {error}");
+                assert!(
+                    error < tolerance(name),
+                    "{name} {size} {levels} back: {error}"
+                );
             }
         }
     }

@@ -149,7 +149,7 @@ impl Method for Dwt {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        (self.ready().map(|r| r.schedules(on, Direction::Forward))).unwrap_or_default()
+        listed(self.ready(), on, Direction::Forward)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
@@ -208,7 +208,7 @@ impl Method for Idwt {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        (self.ready().map(|r| r.schedules(on, Direction::Inverse))).unwrap_or_default()
+        listed(self.ready(), on, Direction::Inverse)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
@@ -265,4 +265,12 @@ pub(super) fn wavelet(text: &str) -> Result<Wavelet> {
         return Wavelet::parse("own", text);
     }
     Wavelet::named(text)
+}
+
+/// The schedules; where options are wrong one, whose plan tells what is wrong.
+fn listed(ready: Result<Ready>, on: Backend, direction: Direction) -> Vec<Schedule> {
+    match ready {
+        Ok(ready) => ready.schedules(on, direction),
+        Err(_) => vec![Schedule::new("fused")],
+    }
 }

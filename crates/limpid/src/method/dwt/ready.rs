@@ -6,7 +6,7 @@ use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, Part, Quads, keeps_
 use crate::kernel::texture::ToTexture;
 use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
-use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
+use crate::wavelet::{Border, Direction, Form, Kind, Lifting, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Image, Layer, Result, Shape, Size};
 
 /// Options, looked up.
@@ -92,11 +92,7 @@ impl Ready {
         }
         let dwt = self.definition();
         if let Some(whole) = self.largest() {
-            let packed = self.define_reversible(image, whole)?;
-            return dwt.pack(
-                &dwt.unpack(&packed, image.size(), Layout::Subbands)?,
-                self.layout,
-            );
+            return self.define_reversible(image, whole);
         }
         dwt.pack(&dwt.forward(image)?, self.layout)
     }
@@ -108,11 +104,10 @@ impl Ready {
             return self.undecimated_definition().inverse(&bands);
         }
         let dwt = self.definition();
-        let coefficients = dwt.unpack(packed, size, self.layout)?;
         if let Some(whole) = self.largest() {
-            let packed = dwt.pack(&coefficients, Layout::Subbands)?;
-            return self.define_reversible_back(&packed, whole);
+            return self.define_reversible_back(packed, whole);
         }
+        let coefficients = dwt.unpack(packed, size, self.layout)?;
         if self.adjoint {
             dwt.adjoint(&coefficients)
         } else {
@@ -154,12 +149,8 @@ impl Ready {
             .map(str::to_owned)
             .to_vec()
         };
-        let fits = |name: &String| {
-            let level = parse(name).map(|(scheme, mapping)| {
-                Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping)
-            });
-            level.is_ok_and(|l| l.mapping == Mapping::Fragment || l.fits_workgroup())
-        };
+        // Filters that reach far leave nothing of a workgroup's region.
+        let fits = |name: &String| reach(lifting) < 16 || name.ends_with("fragment");
         all.into_iter().filter(fits).map(Schedule::from).collect()
     }
 
@@ -323,6 +314,12 @@ fn symmetric_schedules(direction: Direction) -> Vec<String> {
     names
 }
 
+/// How many quads all steps reach, to the left and to the right.
+fn reach(lifting: &Lifting) -> i32 {
+    let steps = lifting.pairs.iter().flat_map(|p| [&p.predict, &p.update]);
+    steps.map(|taps| 2 * taps.reach()).sum()
+}
+
 /// Sizes of the images that levels transform.
 pub(super) fn halved(size: Size, levels: usize) -> Vec<Size> {
     let half = |s: &Size| Some(Size::new(s.width.div_ceil(2), s.height.div_ceil(2)));
@@ -333,7 +330,7 @@ pub(super) fn halved(size: Size, levels: usize) -> Vec<Size> {
 
 /// A level as fragment passes, plane by plane.
 fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[SlotId]) {
-    let grid = Size::new(level.size.width.div_ceil(2), level.size.height.div_ceil(2));
+    let (steps, grid) = (Quads::steps(level), Quads::grid(level));
     for plane in 0..plan.at(reads[0]).planes {
         let quads = |part| Quads {
             level: level.clone(),
@@ -346,9 +343,10 @@ fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[Sl
         };
         let mut now = texture(plan);
         plan.pass(quads(Part::Load), reads, [now]);
-        for matrix in Quads::steps(level) {
+        for matrix in &steps {
             let next = texture(plan);
-            plan.pass(quads(Part::Step(Box::new(matrix))), [now], [next]);
+            let step = Part::Step(Box::new(matrix.clone()));
+            plan.pass(quads(step), [now], [next]);
             now = next;
         }
         plan.pass(quads(Part::Store), [now], writes);

@@ -1,11 +1,11 @@
 //! The reversible 5/3 transform as a plan, and by its definition.
 
 use super::Ready;
-use crate::definition::dwt::{reversible_forward, reversible_inverse};
+use crate::definition::dwt::{Layout, reversible_forward, reversible_inverse};
 use crate::kernel::reversible::Reversible;
 use crate::kernel::shrink::Roll;
 use crate::plan::{Plan, Role, Slot, SlotId};
-use crate::{Image, Result, Size};
+use crate::{Image, Result};
 
 impl Ready {
     /// The largest sample of reversible transforms.
@@ -61,69 +61,33 @@ impl Ready {
         }
     }
 
-    /// The coefficients by the definition, in sub-bands.
+    /// The coefficients by the definition.
     pub(super) fn define_reversible(&self, image: &Image, whole: f32) -> Result<Image> {
-        let order = Order::new(image.size(), self.levels);
         let mut data = Vec::new();
         for c in 0..image.channels() {
             let plane = image.plane(c).iter();
             let mut samples: Vec<i32> = plane.map(|v| (v * whole + 0.5).floor() as i32).collect();
             reversible_forward(&mut samples, image.size(), self.levels)?;
-            data.extend(order.places().map(|from| samples[from] as f32));
+            data.extend(samples.iter().map(|v| *v as f32));
         }
-        Image::from_planes(image.width(), image.height(), image.channels(), data)
+        let spread = Image::from_planes(image.width(), image.height(), image.channels(), data)?;
+        let dwt = self.definition();
+        let bands = dwt.unpack(&spread, image.size(), Layout::Interleaved)?;
+        dwt.pack(&bands, self.layout)
     }
 
     /// The image by the definition.
     pub(super) fn define_reversible_back(&self, packed: &Image, whole: f32) -> Result<Image> {
-        let order = Order::new(packed.size(), self.levels);
+        let dwt = self.definition();
+        let bands = dwt.unpack(packed, packed.size(), self.layout)?;
+        let spread = dwt.pack(&bands, Layout::Interleaved)?;
         let mut data = Vec::new();
         for c in 0..packed.channels() {
-            let mut samples = vec![0; packed.size().pixels()];
-            for (v, to) in packed.plane(c).iter().zip(order.places()) {
-                samples[to] = (v + 0.5).floor() as i32;
-            }
+            let plane = spread.plane(c).iter();
+            let mut samples: Vec<i32> = plane.map(|v| (v + 0.5).floor() as i32).collect();
             reversible_inverse(&mut samples, packed.size(), self.levels)?;
             data.extend(samples.iter().map(|v| *v as f32 / whole));
         }
         Image::from_planes(packed.width(), packed.height(), packed.channels(), data)
     }
-}
-
-/// The order of sub-bands.
-struct Order {
-    columns: Vec<usize>,
-    rows: Vec<usize>,
-}
-
-impl Order {
-    fn new(size: Size, levels: usize) -> Self {
-        Self {
-            columns: subbands(size.width, levels),
-            rows: subbands(size.height, levels),
-        }
-    }
-
-    /// Where each coefficient of the packed image stands among interleaved ones.
-    fn places(&self) -> impl Iterator<Item = usize> {
-        let width = self.columns.len();
-        let row = move |y: &usize| {
-            let y = *y;
-            self.columns.iter().map(move |x| y * width + x)
-        };
-        self.rows.iter().flat_map(row)
-    }
-}
-
-/// Places of a line's coefficients: those of what is left first, then of high ones, coarsest first.
-fn subbands(n: usize, levels: usize) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..n).collect();
-    let mut low = n;
-    for _ in 0..levels {
-        let (even, odd): (Vec<usize>, Vec<usize>) = (0..low).partition(|i| i % 2 == 0);
-        let part: Vec<usize> = even.iter().chain(&odd).map(|i| places[*i]).collect();
-        places[..low].copy_from_slice(&part);
-        low = even.len();
-    }
-    places
 }

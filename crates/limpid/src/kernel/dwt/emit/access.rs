@@ -83,8 +83,8 @@ pub(in crate::kernel::dwt) fn store_coefficients(binding: usize, level: &Level) 
     };
     let scaled = format!("value * {}", vector([a, b, b, c]));
     let scaled = match level.limits {
-        Limits::Fixed([hl, lh, hh]) => {
-            format!("softened({scaled}, {})", vector([0.0, hl, lh, hh]))
+        Limits::Fixed(_) => {
+            format!("softened({scaled}, vec4<f32>(0.0, p.limit_hl, p.limit_lh, p.limit_hh))")
         }
         Limits::None | Limits::Slot { .. } => scaled,
     };
