@@ -66,7 +66,7 @@ fn films_of_coefficients_come_back() -> Outcome {
     ]
     .concat();
     std::fs::write(&from, &film)?;
-    let options = ["--scale", "unit", "--levels", "2", "--device", "cpu"];
+    let options = ["--levels", "2", "--device", "cpu"];
     let out = limpid(&[&["dwt", &from, "-o", &there], &options[..]].concat(), b"")?;
     assert!(
         out.status.success(),

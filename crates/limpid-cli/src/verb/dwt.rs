@@ -41,9 +41,9 @@ pub(crate) struct Args {
     /// Order of coefficients: subbands or interleaved
     #[arg(long, default_value = "subbands", value_name = "NAME")]
     layout: Layout,
-    /// Size of coefficients: orthonormal (energy is kept) or unit (JPEG 2000)
-    #[arg(long, default_value = "orthonormal", value_name = "NAME", value_parser = ["orthonormal", "unit"])]
-    scale: String,
+    /// Size of coefficients: orthonormal (energy is kept) or unit (JPEG 2000) [default: orthonormal; for films unit]
+    #[arg(long, value_name = "NAME", value_parser = ["orthonormal", "unit"])]
+    scale: Option<String>,
     /// Keep all samples of all bands, below each other
     #[arg(long)]
     undecimated: bool,
@@ -166,7 +166,14 @@ fn method(args: &Args, wavelet: String, way: Way) -> Box<dyn Method> {
 }
 
 fn scale(args: &Args) -> Scale {
-    Scale::parse(&args.scale).unwrap_or(Scale::Orthonormal)
+    let film = args.input.as_deref().is_some_and(video::is_film);
+    let default = if film {
+        Scale::Unit
+    } else {
+        Scale::Orthonormal
+    };
+    let given = args.scale.as_deref().and_then(Scale::parse);
+    given.unwrap_or(default)
 }
 
 /// Steps, costs and kernel text of a scheme.

@@ -139,7 +139,7 @@ impl Kernel for Quads {
                 let load = if self.inverse() {
                     load_coefficients(1, level)
                 } else {
-                    load_image(1, Home::Buffer)
+                    load_image(1, level, Home::Buffer)
                 };
                 format!(
                     "{}{load}@group(0) @binding({}) var quads: texture_storage_2d<rgba32float, write>;\n{}",
@@ -150,7 +150,7 @@ impl Kernel for Quads {
             }
             Part::Store => {
                 let store = if self.inverse() {
-                    store_image(2)
+                    store_image(2, level)
                 } else {
                     store_coefficients(2, level)
                 };

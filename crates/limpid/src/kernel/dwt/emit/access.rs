@@ -15,23 +15,31 @@ pub(in crate::kernel::dwt) fn mirror(small: bool) -> &'static str {
 }
 
 /// `load` of quads of pixels.
-pub(in crate::kernel::dwt) fn load_image(binding: usize, home: Home) -> String {
-    let pixel = match home {
-        Home::Buffer => include_str!("../pixel_buffer.wgsl"),
-        Home::Texture | Home::Texture8 => include_str!("../pixel_texture.wgsl"),
+pub(in crate::kernel::dwt) fn load_image(binding: usize, level: &Level, home: Home) -> String {
+    let one = include_str!("../load_image.wgsl");
+    let load = match home {
+        Home::Buffer if even(level) => include_str!("../load_pairs.wgsl").to_owned(),
+        Home::Buffer => format!("{}{one}", include_str!("../pixel_buffer.wgsl")),
+        Home::Texture | Home::Texture8 => {
+            format!("{}{one}", include_str!("../pixel_texture.wgsl"))
+        }
     };
-    format!(
-        "@group(0) @binding({binding}) {pixel}{}",
-        include_str!("../load_image.wgsl")
-    )
+    format!("@group(0) @binding({binding}) {load}")
+}
+
+/// Whether rows are whole pairs of pixels.
+fn even(level: &Level) -> bool {
+    level.size.width.is_multiple_of(2)
 }
 
 /// `store` of quads of pixels.
-pub(in crate::kernel::dwt) fn store_image(binding: usize) -> String {
-    format!(
-        "@group(0) @binding({binding}) {}",
+pub(in crate::kernel::dwt) fn store_image(binding: usize, level: &Level) -> String {
+    let store = if even(level) {
+        include_str!("../store_pairs.wgsl")
+    } else {
         include_str!("../store_image.wgsl")
-    )
+    };
+    format!("@group(0) @binding({binding}) {store}")
 }
 
 /// `load` of quads of coefficients.

@@ -39,10 +39,10 @@ pub(super) fn kernel(level: &Level, target: &Target, home: Home) -> Result<(Stri
     match level.direction {
         Direction::Inverse => {
             text += &load_coefficients(1, level);
-            text += &store_image(1 + level.contract().reads);
+            text += &store_image(1 + level.contract().reads, level);
         }
         Direction::Forward | Direction::Adjoint => {
-            text += &load_image(1, home);
+            text += &load_image(1, level, home);
             text += &store_coefficients(2, level);
         }
     }
