@@ -233,7 +233,6 @@ impl Method for Idwt {
         };
         let examples = vec![
             with("cdf97", 2, Scale::Orthonormal),
-            with("dd137", 1, Scale::Unit),
             with("db2", 2, Scale::Orthonormal),
             Self {
                 reversible: Some(8),
