@@ -2,9 +2,10 @@
 """Wavelet shrinkage of scikit-image beside `limpid denoise --method shrink`, on six of its pictures.
 
     pip install numpy scikit-image PyWavelets pooch
-    python3 bench/peers/shrink.py --limpid target/release/limpid [--sigma 25] [--threads 2]
+    python3 bench/peers/shrink.py --limpid target/release/limpid [--sigma 25] [--threads 2] [-- --wavelet db2 --threshold bayes]
 
-BayesShrink with cycle spinning over all shifts up to `--shifts` along each axis, noise of a known deviation (numpy's
+scikit-image's BayesShrink with cycle spinning over all shifts up to `--shifts` along each axis, Limpid's defaults or what
+stands behind `--`; noise of a known deviation (numpy's
 default_rng(0), not clipped). Grey pictures are scikit-image's rgb2gray of the colour ones. Prints PSNR and milliseconds of each picture, grey and in colour, and their means. Limpid's time is that of
 `limpid bench shrink` on a picture of the same size.
 """
@@ -40,7 +41,7 @@ def scikit(noisy, sigma, shifts):
     if axis is not None:
         options["convert2ycbcr"] = True
     start = time.perf_counter()
-    out = cycle_spin(noisy, func=denoise_wavelet, max_shifts=shifts, func_kw=options, channel_axis=axis, num_workers=1)
+    out = cycle_spin(noisy, func=denoise_wavelet, max_shifts=shifts, func_kw=options, channel_axis=axis, workers=1)
     return out, 1e3 * (time.perf_counter() - start)
 
 

@@ -38,7 +38,7 @@ crate::options! {
         /// Standard deviation of the noise, such as 25/255; estimated when not given.
         pub sigma: Option<f32> = None,
         /// How thresholds are found.
-        pub threshold: Threshold = Threshold::Bayes,
+        pub threshold: Threshold = Threshold::Sure,
         /// Name of the wavelet.
         pub wavelet: String = "cdf97".to_owned(),
         /// How often the low band is transformed.
