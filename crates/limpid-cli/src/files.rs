@@ -2,8 +2,8 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::Sequence;
-use limpid::io::{self, ReadOptions, WriteOptions};
+use limpid::io::{self, Format, ReadOptions, Transfer, WriteOptions};
+use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
 /// Reads a file, runs the method, writes the result with all that the file had.
@@ -18,7 +18,7 @@ pub(crate) fn run(
         read = read.layer(layer).or_usage()?;
     }
     // A wrong extension should be told before the work, not after it.
-    io::Format::from_path(to).or_usage()?;
+    Format::from_path(to).or_usage()?;
     let picture = io::read(from, &read)?;
     for note in &picture.notes {
         log::warn!("{note}");
@@ -32,6 +32,34 @@ pub(crate) fn run(
         log::warn!("{}: {note}", to.display());
     }
     Ok(())
+}
+
+/// Reads a file, runs the method on its numbers and writes the result as it is: no curve between light and display values.
+pub(crate) fn numbers(from: &Path, to: &Path, sequence: &mut Sequence) -> Result<()> {
+    let format = Format::from_path(to).or_usage()?;
+    let picture = io::read(from, &ReadOptions::default())?;
+    let watch = say::watch(&from.display().to_string());
+    let result = sequence
+        .run(&picture.frame, &watch)
+        .with_context(|| from.display().to_string())?;
+    watch.go_on()?;
+    let mut options = WriteOptions::default();
+    options.transfer = Some(match format {
+        Format::Png | Format::Jpeg => Transfer::Encoded,
+        _ => Transfer::Linear,
+    });
+    for note in io::write(to, &result, None, &options)? {
+        log::warn!("{}: {note}", to.display());
+    }
+    Ok(())
+}
+
+/// Runs the method on an image that is no file.
+pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
+    let watch = say::quiet();
+    let result = sequence.run(&Frame::new(image)?, &watch)?;
+    watch.go_on()?;
+    Ok(result.require(Layer::COLOR)?.clone())
 }
 
 /// Where the result of each input goes: the given file, or a file of the same name in the given folder.

@@ -6,6 +6,7 @@ mod run;
 mod say;
 mod shot;
 mod verb;
+mod video;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -29,6 +30,9 @@ enum Verb {
     Compare(verb::compare::Args),
     Denoise(verb::denoise::Args),
     Filter(verb::filter::Args),
+    Dwt(verb::dwt::Args),
+    /// Transform wavelet coefficients back to images
+    Idwt(verb::dwt::Args),
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
     Render(verb::render::Args),
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verb::compare::run(&args),
         Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
         Verb::Filter(args) => verb::filter::run(&args, &knobs),
+        Verb::Dwt(args) => verb::dwt::run(&args, verb::dwt::Way::There),
+        Verb::Idwt(args) => verb::dwt::run(&args, verb::dwt::Way::Back),
         Verb::Plan(args) => verb::plan::run(&args, &knobs),
         Verb::Bench(args) => verb::bench::run(&args, &knobs),
         Verb::Render(args) => verb::render::run(&args),

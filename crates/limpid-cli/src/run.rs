@@ -15,7 +15,7 @@ pub(crate) struct How {
     /// Threads of the CPU [default: all cores]
     #[arg(long, value_name = "COUNT")]
     pub(crate) threads: Option<usize>,
-    /// Schedule of the method; `limpid info` lists them [default: the method's choice]
+    /// Schedule of the method; `limpid info` lists them; auto measures them all once [default: the method's choice]
     #[arg(long, value_name = "SCHEDULE")]
     pub(crate) schedule: Option<String>,
     /// Longest side of a tile, when memory is short [default: by the device's limits]
@@ -46,7 +46,7 @@ impl How {
 
     /// An unknown schedule is an error of the command line.
     pub(crate) fn check(&self, options: &Options, device: &Device) -> Result<()> {
-        if let Some(name) = &self.schedule {
+        if let Some(name) = self.schedule.as_ref().filter(|n| *n != "auto") {
             limpid::method::schedule(options.method.as_ref(), device.backend(), name).or_usage()?;
         }
         Ok(())

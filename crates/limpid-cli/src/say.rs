@@ -71,10 +71,15 @@ fn flag() -> &'static Arc<AtomicBool> {
     FLAG.get_or_init(Arc::default)
 }
 
+/// A watch that is stopped by Ctrl-C.
+pub(crate) fn quiet() -> Watch {
+    Watch::default().with_flag(flag().clone())
+}
+
 /// A watch that shows a bar on a terminal, and is stopped by Ctrl-C.
 pub(crate) fn watch(what: &str) -> Watch {
     if !std::io::stderr().is_terminal() {
-        return Watch::default().with_flag(flag().clone());
+        return quiet();
     }
     let bar = ProgressBar::new(1000);
     if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} % {eta}") {
@@ -88,6 +93,39 @@ pub(crate) fn watch(what: &str) -> Watch {
         }
     };
     Watch::telling(tell).with_flag(flag().clone())
+}
+
+/// Counts frames on a terminal.
+pub(crate) struct Frames(Option<ProgressBar>);
+
+/// A counter of frames.
+pub(crate) fn frames() -> Frames {
+    let bar = std::io::stderr()
+        .is_terminal()
+        .then(ProgressBar::new_spinner);
+    if let (Some(bar), Ok(style)) = (
+        &bar,
+        ProgressStyle::with_template("{spinner} {pos} frames, {per_sec}"),
+    ) {
+        bar.set_style(style);
+    }
+    Frames(bar)
+}
+
+impl Frames {
+    /// One more.
+    pub(crate) fn next(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+
+    /// The last one was counted.
+    pub(crate) fn end(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Whether somebody stopped reading what we print, which is not an error.

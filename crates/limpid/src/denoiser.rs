@@ -8,9 +8,9 @@ use crate::exec::cpu::CpuRunner;
 use crate::exec::gpu::GpuRunner;
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Watch};
-use crate::method::{self, Method, Schedule};
+use crate::method::{self, Knob, Method, Schedule};
 use crate::plan::Plan;
-use crate::{Device, Error, Fit, Frame, Result, Shape, Size};
+use crate::{Device, Error, Fit, Frame, Result, Shape, Size, tune};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -102,6 +102,8 @@ pub struct Sequence {
     device: Device,
     options: Options,
     kept: Option<(Shape, Denoiser)>,
+    /// The fastest schedule, and what it was measured for.
+    fastest: Option<((Shape, Vec<Knob>), String)>,
 }
 
 impl Sequence {
@@ -111,6 +113,7 @@ impl Sequence {
             device: device.clone(),
             options: options.clone(),
             kept: None,
+            fastest: None,
         }
     }
 
@@ -129,6 +132,14 @@ impl Sequence {
             None => {
                 let mut options = self.options.clone();
                 options.method.prepare(frame)?;
+                if options.schedule.as_deref() == Some(tune::AUTO) {
+                    let key = (shape.clone(), options.method.knobs());
+                    options.schedule = match &self.fastest {
+                        Some((kept, name)) if *kept == key => Some(name.clone()),
+                        _ => Some(tune::fastest(&self.device, frame, &options)?),
+                    };
+                    self.fastest = options.schedule.clone().map(|name| (key, name));
+                }
                 Denoiser::new(&self.device, &shape, &options)?
             }
         };
@@ -201,7 +212,11 @@ impl Denoiser {
                 self.size
             )));
         }
-        let mut out = exec::outputs(self.plan(), frame.size())?;
+        let size = match &self.tiles {
+            None => self.plan().output_size(),
+            Some(_) => frame.size(),
+        };
+        let mut out = exec::outputs(self.plan(), size)?;
         match self.tiles.clone() {
             None => self.runner.run(frame, &mut out, watch)?,
             Some(tiles) => {
@@ -230,7 +245,7 @@ impl Denoiser {
     /// the passes of each run. Runs before them warm up: one, on a GPU half a second of them, because an idle GPU lowers
     /// its clock and takes its time to raise it (by a factor of 5 on an H200).
     pub fn measure(&mut self, frame: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
-        let mut out = exec::outputs(self.plan(), self.plan().size)?;
+        let mut out = exec::outputs(self.plan(), self.plan().output_size())?;
         let part = frame.crop(0, 0, self.plan().size);
         let watch = Watch::default();
         self.runner.run(&part, &mut out, &watch)?;
@@ -313,7 +328,7 @@ fn blend(input: &Frame, out: &mut Frame, strength: f32) {
     for (layer, before) in input.layers() {
         if let Some(after) = out
             .get_mut(layer.clone())
-            .filter(|a| a.channels() == before.channels())
+            .filter(|a| (a.size(), a.channels()) == (before.size(), before.channels()))
         {
             for (a, b) in after.data_mut().iter_mut().zip(before.data()) {
                 *a = b + strength * (*a - b);

@@ -41,6 +41,7 @@ pub mod exec;
 pub mod kernel;
 pub mod method;
 pub mod plan;
+pub mod tune;
 pub mod wavelet;
 
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};

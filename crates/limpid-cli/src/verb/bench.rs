@@ -1,6 +1,7 @@
 //! `limpid bench`: schedules side by side on this machine, against the copy limit.
 
 mod accuracy;
+mod dwt;
 mod filters;
 mod plot;
 mod table;
@@ -24,9 +25,9 @@ use std::time::Duration;
 /// schedule over the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Method, such as atrous or filter:gaussian; filters measures all window filters
+    /// Method, such as atrous or filter:gaussian; filters measures all window filters, dwt wavelet transforms there and back
     method: String,
-    /// Size of the frame [default: 3840x2160; for filters 1920x1080 and 3840x2160]
+    /// Size of the frame [default: 3840x2160; for filters 1920x1080 and 3840x2160; for dwt 4096x4096 or, on a GPU, 8192x8192]
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
     /// Layers of the frame, with commas between them
@@ -93,6 +94,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     match (args.method.as_str(), args.accuracy) {
         ("filters", false) => return filters::run(args),
         ("filters", true) => return accuracy::run(args),
+        ("dwt", false) => return dwt::run(args),
         (_, true) => {
             return Err(limpid::Error::input(
                 "--accuracy is for: limpid bench filters",

@@ -5,8 +5,10 @@ use crate::knobs::Given;
 use crate::run::How;
 use crate::say::OrUsage;
 use crate::shot::{self, Shot};
+use crate::video::{self, Form};
 use anyhow::Result;
 use limpid::Sequence;
+use limpid::io::y4m::Colour;
 use limpid::method::{Auto, Method, Use, find};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -17,7 +19,8 @@ use std::path::PathBuf;
 /// shows what was found. `limpid denoise --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Images to denoise; for a method with history the frames of a sequence, in order, or 'shot.####.exr'
+    /// Images to denoise; for a method with history the frames of a sequence, in order, or 'shot.####.exr'; or films, - for y4m
+    /// on standard input
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// File to write; a folder for several inputs; for 'shot.####.exr' a name with #### too
@@ -71,6 +74,14 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             continue;
         }
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
+        if video::is_film(from) {
+            let form = Form {
+                colour: Colour::Encoded,
+                exact: false,
+            };
+            video::run(from, &to, form, |image| files::change(image, &mut sequence))?;
+            continue;
+        }
         files::run(from, &to, &args.layer, &mut sequence)?;
     }
     Ok(())

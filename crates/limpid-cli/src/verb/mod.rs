@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod denoise;
+pub(crate) mod dwt;
 pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;

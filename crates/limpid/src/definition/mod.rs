@@ -8,6 +8,7 @@ pub mod lifted;
 pub mod nlm;
 pub mod noise;
 pub mod rdfc;
+pub mod shrink;
 pub mod svgf;
 pub mod taa;
 pub mod window;

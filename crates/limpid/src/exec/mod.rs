@@ -22,7 +22,7 @@ pub struct PassTime {
     pub time: Duration,
 }
 
-/// Images for all outputs of a plan, black.
+/// Images for all outputs of a plan, black: of the plan's own size, or of that of the frame that its tiles fill.
 pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     for slot in &plan.slots {

@@ -38,6 +38,7 @@ mod picture;
 mod png;
 mod raster;
 mod tiff;
+pub mod y4m;
 
 use crate::{Error, Frame, Kind, Layer, Result};
 use picture::{Body, Kept};

@@ -4,8 +4,10 @@
 //! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
+mod dwt;
 mod knob;
 mod schedule;
+mod shrink;
 
 pub mod atrous;
 pub mod ddid;
@@ -20,11 +22,13 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
 pub use ddid::Ddid;
+pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
 pub use rdfc::Rdfc;
 pub use schedule::Schedule;
+pub use shrink::{Shrink, Threshold};
 pub use svgf::Svgf;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
@@ -132,6 +136,9 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
 pub const METHODS: &[Entry] = &[
     atrous::ENTRY,
     eaw::ENTRY,
+    shrink::ENTRY,
+    dwt::ENTRIES[0],
+    dwt::ENTRIES[1],
     versus::ENTRIES[0],
     versus::ENTRIES[1],
     versus::ENTRIES[2],

@@ -136,6 +136,25 @@ impl Plan {
         self.slot(Slot::new(name, Role::History, self.size, planes))
     }
 
+    /// Adds a table: rows of `width` words.
+    pub fn data(
+        &mut self,
+        name: impl Into<String>,
+        width: usize,
+        words: impl Into<Arc<[u32]>>,
+    ) -> SlotId {
+        let words = words.into();
+        let size = Size::new(width, words.len() / width.max(1));
+        self.slot(Slot::new(name, Role::Data(words), size, 1).element(Element::U32))
+    }
+
+    /// Size of the first output: that of the frame, unless the method changes it.
+    pub fn output_size(&self) -> Size {
+        let mut slots = self.slots.iter();
+        let output = slots.find(|s| matches!(s.role, Role::Output(_)));
+        output.map_or(self.size, |s| s.size)
+    }
+
     /// Adds a pass at the end.
     pub fn pass(
         &mut self,
@@ -198,7 +217,7 @@ impl Plan {
         let mut written: Vec<bool> = self
             .slots
             .iter()
-            .map(|s| matches!(s.role, Role::Input(_) | Role::History))
+            .map(|s| matches!(s.role, Role::Input(_) | Role::History | Role::Data(_)))
             .collect();
         for pass in self.passes() {
             let name = pass.kernel.name();
@@ -221,7 +240,7 @@ impl Plan {
                 if pass.reads.contains(id) || pass.writes[..i].contains(id) {
                     return wrong(format!("{name} has slot '{}' twice", self.at(*id).name));
                 }
-                if matches!(self.at(*id).role, Role::Input(_)) {
+                if matches!(self.at(*id).role, Role::Input(_) | Role::Data(_)) {
                     return wrong(format!("{name} writes input '{}'", self.at(*id).name));
                 }
                 let rows = |s: Scope| matches!(s, Scope::Rows { .. });

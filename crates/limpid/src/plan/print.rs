@@ -13,6 +13,7 @@ impl fmt::Display for Plan {
                 Role::Input(_) => "input".to_owned(),
                 Role::Output(_) => "output".to_owned(),
                 Role::History => "history".to_owned(),
+                Role::Data(_) => "table".to_owned(),
                 Role::Transient => {
                     memory.place[i].map_or("texture".into(), |b| format!("buffer {b}"))
                 }

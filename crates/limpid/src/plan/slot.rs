@@ -2,6 +2,7 @@
 
 use super::Layout;
 use crate::{Layer, Size};
+use std::sync::Arc;
 
 /// Names a slot of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +19,8 @@ pub enum Role {
     Transient,
     /// Lives from run to run, zero before the first.
     History,
+    /// Numbers that the plan itself brings, as 4-byte words: tables.
+    Data(Arc<[u32]>),
 }
 
 /// What one element of a plane is in memory.

@@ -23,7 +23,7 @@ impl Plan {
             match role {
                 Role::Input(_) => before.push(pass(Arc::new(FromTexture), texture, i)),
                 Role::Output(_) => after.push(pass(Arc::new(ToTexture { margin: 0 }), i, texture)),
-                Role::Transient | Role::History => {
+                Role::Transient | Role::History | Role::Data(_) => {
                     self.slots[i].role = role;
                     continue;
                 }

@@ -73,31 +73,40 @@ impl<'a> Line<'a> {
 
     /// The line whose coefficients these are.
     pub(super) fn inverse(&self, low: &[f64], high: &[f64]) -> Result<Vec<f64>> {
+        if self.border == Border::Mirror {
+            return self.unlift(low, high);
+        }
         let Bank { rec_lo, rec_hi, .. } = self.wavelet.bank();
-        let len = rec_lo.len() as i64;
-        // Where tap 0 of the synthesis filter of coefficient 0 falls; coefficient i is 2i further on.
-        let (start, period) = match self.border {
-            Border::Mirror => return self.unlift(low, high),
-            Border::Periodization => (1 - len / 2, Some(2 * low.len() as i64)),
-            _ => (2 - len, None),
-        };
         let mut x = vec![0.0; self.n];
         for (filter, coefficients) in [(rec_lo, low), (rec_hi, high)] {
             for (i, c) in coefficients.iter().enumerate() {
-                for (j, f) in filter.iter().enumerate() {
-                    let at = 2 * i as i64 + start + j as i64;
-                    let at = period.map_or(at, |p| at.rem_euclid(p));
-                    if let Some(x) = usize::try_from(at).ok().and_then(|at| x.get_mut(at)) {
-                        *x += f * c;
-                    }
+                for (at, f) in self.spread(filter, i, coefficients.len()) {
+                    x[at] += f * c;
                 }
             }
         }
         Ok(x)
     }
 
+    /// Which samples coefficient `i` of `count` adds to, by a synthesis filter.
+    pub(super) fn spread(&self, filter: &[f64], i: usize, count: usize) -> Vec<(usize, f64)> {
+        let len = filter.len() as i64;
+        // Where tap 0 of the filter of coefficient 0 falls; coefficient i is 2i further on.
+        let (start, period) = match self.border {
+            Border::Periodization => (1 - len / 2, Some(2 * count as i64)),
+            _ => (2 - len, None),
+        };
+        let place = |(j, f): (usize, &f64)| {
+            let at = 2 * i as i64 + start + j as i64;
+            let at = period.map_or(at, |p| at.rem_euclid(p));
+            let inside = usize::try_from(at).ok().filter(|at| *at < self.n)?;
+            Some((inside, *f))
+        };
+        filter.iter().enumerate().filter_map(place).collect()
+    }
+
     /// Which samples make coefficient `i` of a filter.
-    fn taps(&self, filter: &[f64], i: usize) -> Vec<(usize, f64)> {
+    pub(super) fn taps(&self, filter: &[f64], i: usize) -> Vec<(usize, f64)> {
         let mut sum = Vec::new();
         for (j, f) in filter.iter().enumerate() {
             let (i, j, half) = (i as i64, j as i64, filter.len() as i64 / 2);

@@ -9,6 +9,7 @@
 mod line;
 mod packed;
 mod reversible;
+mod table;
 mod undecimated;
 #[cfg(test)]
 mod vectors;
@@ -16,6 +17,7 @@ mod vectors;
 pub use line::counts;
 pub use packed::Layout;
 pub use reversible::{reversible_forward, reversible_inverse};
+pub(crate) use table::{line_tables, spread_tables};
 pub use undecimated::Undecimated;
 
 use crate::wavelet::{Border, Normalisation, Wavelet};
@@ -57,8 +59,10 @@ pub struct Coefficients {
     pub details: Vec<Detail>,
 }
 
-/// Passes of one level.
-enum Pass {
+/// What is done to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    Forward,
     Inverse,
     Adjoint,
 }
@@ -87,15 +91,15 @@ impl Dwt {
 
     /// The image whose coefficients these are.
     pub fn inverse(&self, coefficients: &Coefficients) -> Result<Image> {
-        self.back(coefficients, &Pass::Inverse)
+        self.back(coefficients, Pass::Inverse)
     }
 
     /// The transpose of [`forward`](Self::forward).
     pub fn adjoint(&self, coefficients: &Coefficients) -> Result<Image> {
-        self.back(coefficients, &Pass::Adjoint)
+        self.back(coefficients, Pass::Adjoint)
     }
 
-    fn back(&self, coefficients: &Coefficients, pass: &Pass) -> Result<Image> {
+    fn back(&self, coefficients: &Coefficients, pass: Pass) -> Result<Image> {
         let mut low = coefficients.low.clone();
         for detail in coefficients.details.iter().rev() {
             let Size { width, height } = detail.size;
@@ -107,6 +111,15 @@ impl Dwt {
             low = self.join(&across_low, &across_high, width, pass)?;
         }
         Ok(low)
+    }
+
+    /// Factors of low and high coefficients.
+    fn factors(&self, pass: Pass) -> (f64, f64) {
+        let (l, h) = self.normalisation.factors();
+        match pass {
+            Pass::Inverse => (1.0 / l, 1.0 / h),
+            Pass::Forward | Pass::Adjoint => (l, h),
+        }
     }
 
     /// Transforms all rows.
@@ -129,7 +142,7 @@ impl Dwt {
     }
 
     /// Joins all rows to rows of `n` samples.
-    fn join(&self, low: &Image, high: &Image, n: usize, pass: &Pass) -> Result<Image> {
+    fn join(&self, low: &Image, high: &Image, n: usize, pass: Pass) -> Result<Image> {
         let wanted = counts(n, &self.wavelet, self.border);
         if (low.width(), high.width()) != wanted || low.height() != high.height() {
             return Err(Error::input(format!(
@@ -141,10 +154,7 @@ impl Dwt {
             )));
         }
         let line = Line::new(&self.wavelet, self.border, n)?;
-        let (fl, fh) = match (pass, self.normalisation.factors()) {
-            (Pass::Inverse, (l, h)) => (1.0 / l, 1.0 / h),
-            (Pass::Adjoint, factors) => factors,
-        };
+        let (fl, fh) = self.factors(pass);
         let mut data = Vec::new();
         for c in 0..low.channels() {
             for y in 0..low.height() {
@@ -153,8 +163,8 @@ impl Dwt {
                 };
                 let (a, b) = (part(low, fl), part(high, fh));
                 let row = match pass {
-                    Pass::Inverse => line.inverse(&a, &b)?,
                     Pass::Adjoint => line.adjoint(&a, &b)?,
+                    Pass::Forward | Pass::Inverse => line.inverse(&a, &b)?,
                 };
                 data.extend(row.iter().map(|v| *v as f32));
             }

@@ -73,7 +73,7 @@ struct Map {
 
 impl Dwt {
     /// The sizes of the images that the levels transform, and of what is left.
-    fn sizes(&self, size: Size) -> Vec<Size> {
+    pub(crate) fn sizes(&self, size: Size) -> Vec<Size> {
         let next = |s: &Size| {
             let low = |n| counts(n, &self.wavelet, self.border).0;
             Some(Size::new(low(s.width), low(s.height)))
@@ -133,6 +133,17 @@ impl Dwt {
             },
             size: packed,
         })
+    }
+
+    /// Size of the image that the coefficients of an image fill.
+    pub fn packed_size(&self, size: Size, layout: Layout) -> Result<Size> {
+        Ok(self.map(size, layout)?.size)
+    }
+
+    /// Where the diagonal band of a level stands among sub-bands; the others are above and to the left of it.
+    pub(crate) fn high_at(&self, size: Size, level: usize) -> Result<(usize, usize)> {
+        let map = self.map(size, Layout::Subbands)?;
+        Ok(map.details.get(level).map_or((0, 0), |d| d[2].start))
     }
 
     /// All coefficients as one image. Without expansion it has the transformed image's size.

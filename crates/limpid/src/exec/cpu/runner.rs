@@ -141,7 +141,7 @@ impl CpuRunner {
             let image = match &slot.role {
                 Role::Input(layer) => input.require(layer.clone())?,
                 Role::Output(layer) => output.require(layer.clone())?,
-                Role::Transient | Role::History => continue,
+                Role::Transient | Role::History | Role::Data(_) => continue,
             };
             if image.data().len() != slot.words() {
                 return Err(Error::input(format!(
@@ -160,6 +160,7 @@ impl CpuRunner {
         let data = match (&slot.role, self.place[id.0]) {
             (Role::Input(layer), _) => input.get(layer.clone()).map(Image::data),
             (Role::Output(layer), _) => output.get(layer.clone()).map(Image::data),
+            (Role::Data(words), _) => Some(bytemuck::cast_slice(words)),
             (_, Some(at)) => Some(&self.buffers[at][..]),
             (_, None) => None,
         };

@@ -301,6 +301,12 @@ fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
         .collect();
     let home = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
         (Role::Input(_) | Role::Output(_), _) => None,
+        (Role::Data(words), _) => {
+            let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
+            let bytes = bytemuck::cast_slice(words);
+            gpu.queue().write_buffer(&buffer, 0, bytes);
+            Some(Resource::Buffer(buffer))
+        }
         (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
         (_, None) => Some(Resource::new(gpu, slot)),
     };

@@ -1,0 +1,203 @@
+//! `limpid bench dwt`: the wavelet transform there and back, by all schedules, beside the copy limit.
+
+use super::Args;
+use anyhow::Result;
+use limpid::exec::PassTime;
+use limpid::method::{Backend, Dwt, Idwt, Method};
+use limpid::{Denoiser, Device, Frame, Image, Options, Size};
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// What was measured.
+#[derive(Serialize)]
+struct Report {
+    runs: usize,
+    rows: Vec<Row>,
+}
+
+/// A transform there and back, one plane.
+#[derive(Serialize)]
+struct Row {
+    device: String,
+    size: String,
+    wavelet: &'static str,
+    levels: usize,
+    schedule: String,
+    /// Nanoseconds per pixel.
+    forward: f64,
+    /// Nanoseconds per pixel.
+    inverse: f64,
+    /// Nanoseconds per pixel of a copy, measured right before.
+    copy: f64,
+}
+
+/// Wavelets and levels when all schedules are compared.
+const WAVELETS: [&str; 3] = ["cdf53", "cdf97", "dd137"];
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let device = args.how.open()?;
+    let mut report = Report {
+        runs: args.runs.max(1),
+        rows: Vec::new(),
+    };
+    match device.backend() {
+        Backend::Cpu => {
+            let size = args.size.unwrap_or(Size::new(4096, 4096));
+            let all = std::thread::available_parallelism().map_or(1, usize::from);
+            let counts = match args.how.threads {
+                Some(count) => vec![count],
+                None if all > 1 => vec![1, all],
+                None => vec![1],
+            };
+            for threads in counts {
+                let device = Device::open_with("cpu", Some(threads), false)?;
+                for wavelet in WAVELETS {
+                    for levels in [1, 5] {
+                        report.add(&device, size, wavelet, levels, args)?;
+                    }
+                }
+                report.add(&device, Size::new(512, 512), "cdf97", 1, args)?;
+            }
+        }
+        Backend::Gpu => {
+            let size = args.size.unwrap_or(Size::new(8192, 8192));
+            for wavelet in WAVELETS {
+                report.add(&device, size, wavelet, 1, args)?;
+            }
+            report.add(&device, size, "cdf97", 5, args)?;
+        }
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+        return Ok(());
+    }
+    print(&report)
+}
+
+impl Report {
+    /// Measures all schedules of a transform.
+    fn add(
+        &mut self,
+        device: &Device,
+        size: Size,
+        wavelet: &'static str,
+        levels: usize,
+        args: &Args,
+    ) -> Result<()> {
+        let there = Dwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Idwt::default()
+        };
+        let frame = Frame::new(noise(size))?;
+        let ns = |time: Duration| 1e9 * time.as_secs_f64() / size.pixels() as f64;
+        for schedule in there.schedules(device.backend()) {
+            let name = schedule.to_string();
+            if args.how.schedule.as_ref().is_some_and(|s| *s != name) {
+                continue;
+            }
+            let copy = ns(device.copy_time(4 * size.pixels(), self.runs)?);
+            let time = |method: &dyn Method| -> limpid::Result<f64> {
+                // Back has no texture to read from.
+                let known = method.schedules(device.backend());
+                if !known.iter().any(|s| s.as_str() == name) {
+                    return Ok(f64::NAN);
+                }
+                median(device, &frame, method, &name, self.runs).map(ns)
+            };
+            match (time(&there), time(&back)) {
+                (Ok(forward), Ok(inverse)) => self.rows.push(Row {
+                    device: device.name(),
+                    size: size.to_string(),
+                    wavelet,
+                    levels,
+                    schedule: name,
+                    forward,
+                    inverse,
+                    copy,
+                }),
+                (Err(error), _) | (_, Err(error)) => eprintln!("limpid: {wavelet} {name}: {error}"),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn median(
+    device: &Device,
+    frame: &Frame,
+    method: &dyn Method,
+    schedule: &str,
+    runs: usize,
+) -> limpid::Result<Duration> {
+    let mut options = Options::of(method.boxed());
+    options.schedule = Some(schedule.to_owned());
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &options)?;
+    let sum = |passes: Vec<PassTime>| passes.iter().map(|p| p.time).sum::<Duration>();
+    let mut times: Vec<Duration> = denoiser
+        .measure(frame, runs)?
+        .into_iter()
+        .map(sum)
+        .collect();
+    times.sort();
+    Ok(times[times.len() / 2])
+}
+
+fn noise(size: Size) -> Image {
+    let mut state = 1u32;
+    Image::from_fn(size.width, size.height, 1, |_, _, _| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32
+    })
+}
+
+fn print(report: &Report) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "one plane of floats, medians of {} runs, nanoseconds per pixel; ratios to a copy measured right before",
+        report.runs
+    )?;
+    let name = |r: &Row| r.schedule.len();
+    let wide = report.rows.iter().map(name).max().unwrap_or(0).max(8);
+    let mut last = String::new();
+    for row in &report.rows {
+        if row.device != last {
+            last.clone_from(&row.device);
+            writeln!(out, "\n{last}")?;
+            writeln!(
+                out,
+                "{:<10} {:<7} {:>6} {:<wide$} {:>7} {:>8} {:>8} {:>7} {:>7}",
+                "size",
+                "wavelet",
+                "levels",
+                "schedule",
+                "copy",
+                "forward",
+                "inverse",
+                "ratio",
+                "ratio"
+            )?;
+        }
+        writeln!(
+            out,
+            "{:<10} {:<7} {:>6} {:<wide$} {:>7.3} {:>8.3} {:>8.3} {:>7.2} {:>7.2}",
+            row.size,
+            row.wavelet,
+            row.levels,
+            row.schedule,
+            row.copy,
+            row.forward,
+            row.inverse,
+            row.forward / row.copy,
+            row.inverse / row.copy
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
+
+use crate::files;
+use crate::knobs::Given;
+use crate::run::How;
+use crate::say::OrUsage;
+use crate::video::{self, Form};
+use anyhow::{Context, Result};
+use limpid::definition::dwt::Layout;
+use limpid::io::y4m::Colour;
+use limpid::kernel::dwt::{Level, Mapping};
+use limpid::method::{Dwt, Idwt, Method, Scale, Value};
+use limpid::wavelet::{Border, Direction, Scheme, SchemeName, Wavelet};
+use limpid::{Image, Sequence, Size};
+use std::path::{Path, PathBuf};
+
+/// Transform images to wavelet coefficients
+///
+/// Coefficients are floats: write EXR, TIFF or PFM. With boundary mirror or periodization (at even sizes) they fill an
+/// image of the same size.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Image to transform
+    #[arg(required_unless_present = "explain", value_name = "IN")]
+    input: Option<PathBuf>,
+    /// File to write
+    #[arg(short, long, required_unless_present = "explain", value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Name of a wavelet (haar, cdf53, cdf97, dd137, b3, db1 …), or a file with lifting steps or filters
+    #[arg(long, default_value = "cdf97", value_name = "NAME")]
+    wavelet: String,
+    /// How often the low band is transformed
+    #[arg(long, default_value_t = 3, value_name = "COUNT")]
+    levels: usize,
+    /// Scheme of the calculation on the GPU (lifting*, explosion*:shuffle, …), or auto: the fastest one that was measured
+    #[arg(long, value_name = "SCHEME", conflicts_with = "schedule")]
+    scheme: Option<String>,
+    /// Beyond the image: mirror, symmetric, reflect, periodic, periodization, zero, constant, smooth, antisymmetric, antireflect
+    #[arg(long, default_value = "mirror", value_name = "NAME")]
+    boundary: Border,
+    /// Order of coefficients: subbands or interleaved
+    #[arg(long, default_value = "subbands", value_name = "NAME")]
+    layout: Layout,
+    /// Size of coefficients: orthonormal (energy is kept) or unit (JPEG 2000) [default: orthonormal; for films unit]
+    #[arg(long, value_name = "NAME", value_parser = ["orthonormal", "unit"])]
+    scale: Option<String>,
+    /// Keep all samples of all bands, below each other
+    #[arg(long)]
+    undecimated: bool,
+    /// Whole numbers without loss, of samples of this many bits, as JPEG 2000 has them; with --wavelet cdf53
+    #[arg(long, value_name = "BITS")]
+    reversible: Option<usize>,
+    /// For idwt: size of the image, where coefficients do not tell it
+    #[arg(long, value_name = "WxH")]
+    size: Option<Size>,
+    /// For idwt: the transpose of the transform instead of its inverse
+    #[arg(long)]
+    adjoint: bool,
+    /// Print the scheme's steps, its costs and its kernel instead
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Which way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    There,
+    Back,
+}
+
+pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
+    let (text, wavelet) = find(&args.wavelet)?;
+    if args.explain {
+        return explain(args, &wavelet, way);
+    }
+    let (Some(input), Some(output)) = (&args.input, &args.output) else {
+        return Ok(());
+    };
+    let mut how = args.how.clone();
+    how.schedule = how.schedule.or(args.scheme.clone());
+    let options = how.options(method(args, text, way), &Given::default())?;
+    let device = how.open()?;
+    how.check(&options, &device)?;
+    let mut sequence = Sequence::new(&device, &options);
+    if video::is_film(input) {
+        return film(args, way, (input, output), &mut sequence);
+    }
+    files::numbers(input, output, &mut sequence)
+}
+
+/// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.
+fn film(args: &Args, way: Way, (from, to): (&Path, &Path), sequence: &mut Sequence) -> Result<()> {
+    let plain =
+        args.boundary == Border::Mirror && args.layout == Layout::Subbands && !args.undecimated;
+    if !plain || scale(args) != Scale::Unit {
+        let message = "films hold coefficients of --scale unit with boundary mirror in sub-bands";
+        return Err(limpid::Error::unsupported(message)).or_usage();
+    }
+    let form = Form {
+        colour: Colour::Stored,
+        exact: way == Way::There,
+    };
+    video::run(from, to, form, |mut image| match way {
+        Way::There => {
+            let mut out = files::change(image, sequence)?;
+            shift(&mut out, args.levels, |v| 0.5 + 0.5 * v);
+            Ok(out)
+        }
+        Way::Back => {
+            shift(&mut image, args.levels, |v| 2.0 * v - 1.0);
+            files::change(image, sequence)
+        }
+    })
+}
+
+/// Changes all coefficients but those of `LL`.
+fn shift(image: &mut Image, levels: usize, change: impl Fn(f32) -> f32) {
+    let low = |n: usize| (0..levels).fold(n, |n, _| n.div_ceil(2));
+    let (width, height) = (image.width(), image.height());
+    let (lw, lh) = (low(width), low(height));
+    for c in 0..image.channels() {
+        for (y, row) in image.plane_mut(c).chunks_exact_mut(width).enumerate() {
+            let first = if y < lh { lw } else { 0 };
+            row[first..].iter_mut().for_each(|v| *v = change(*v));
+        }
+    }
+}
+
+/// A wavelet by name, or the text of a file.
+fn find(name: &str) -> Result<(String, Wavelet)> {
+    let path = Path::new(name);
+    if path.is_file() {
+        let text = std::fs::read_to_string(path).with_context(|| name.to_owned())?;
+        let wavelet = Wavelet::parse(name, &text)?;
+        return Ok((text, wavelet));
+    }
+    Ok((name.to_owned(), Wavelet::named(name).or_usage()?))
+}
+
+fn method(args: &Args, wavelet: String, way: Way) -> Box<dyn Method> {
+    let scale = scale(args);
+    match way {
+        Way::There => Box::new(Dwt {
+            wavelet,
+            levels: args.levels,
+            scale,
+            boundary: args.boundary,
+            layout: args.layout,
+            undecimated: args.undecimated,
+            reversible: args.reversible,
+        }),
+        Way::Back => Box::new(Idwt {
+            wavelet,
+            levels: args.levels,
+            scale,
+            boundary: args.boundary,
+            layout: args.layout,
+            undecimated: args.undecimated,
+            reversible: args.reversible,
+            size: args.size,
+            adjoint: args.adjoint,
+        }),
+    }
+}
+
+fn scale(args: &Args) -> Scale {
+    let film = args.input.as_deref().is_some_and(video::is_film);
+    let default = if film {
+        Scale::Unit
+    } else {
+        Scale::Orthonormal
+    };
+    let given = args.scale.as_deref().and_then(Scale::parse);
+    given.unwrap_or(default)
+}
+
+/// Steps, costs and kernel text of a scheme.
+fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
+    let lifting = wavelet.lifting().with_context(|| {
+        format!(
+            "wavelet '{}' has no well-conditioned lifting steps; it is convolved",
+            wavelet.name()
+        )
+    })?;
+    let text = args.scheme.as_deref().unwrap_or("lifting*");
+    let (name, mapping) = match text.split_once(':') {
+        Some((scheme, mapping)) => (scheme.parse().or_usage()?, mapping.parse().or_usage()?),
+        None => (text.parse().or_usage()?, Mapping::Single),
+    };
+    let name: SchemeName = name;
+    let direction = match way {
+        Way::There => Direction::Forward,
+        Way::Back => Direction::Inverse,
+    };
+    let scheme = Scheme::new(lifting, name, direction);
+    println!(
+        "{} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n",
+        wavelet.name()
+    );
+    for (i, stage) in scheme.stages.iter().enumerate() {
+        if i > 0 {
+            println!("-- barrier --");
+        }
+        for matrix in stage {
+            println!("{matrix}");
+        }
+    }
+    let (l, h) = (lifting.low_scale, lifting.high_scale);
+    println!(
+        "scale: LL {:.6}, HL and LH {:.6}, HH {:.6}\n",
+        l * l,
+        l * h,
+        h * h
+    );
+    let compute = scheme.compute_cost();
+    println!(
+        "compute:  {} operations, {} barriers, {} reads, {} writes, {} cells (single buffer), {} (double)",
+        compute.operations,
+        compute.barriers,
+        compute.reads,
+        compute.writes,
+        compute.single,
+        compute.double
+    );
+    let passes = scheme.pass_cost();
+    println!(
+        "graphics: {} operations, {} passes, {} reads, {} writes, {} cells\n",
+        passes.operations, passes.steps, passes.reads, passes.writes, passes.memory
+    );
+    print!(
+        "{}",
+        Level::new(lifting, scale(args).into(), direction, name)
+            .mapped(mapping)
+            .wgsl()?
+    );
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! Films: frames flow through a bounded pipeline, read, changed and written at the same time.
+//!
+//! A film is a `.y4m` file, a y4m stream on standard input or output (`-`), or anything that ffmpeg on the path reads and
+//! writes.
+
+mod ffmpeg;
+
+use crate::say;
+use anyhow::{Context, Result, anyhow};
+use limpid::Image;
+use limpid::io::y4m::{Colour, Header, Reader, Writer};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+
+/// Frames that wait between two stages.
+const WAITING: usize = 2;
+
+/// Files that ffmpeg is asked to read and write.
+const FILMS: [&str; 10] = [
+    "mp4", "mkv", "mov", "avi", "webm", "m4v", "mpg", "mpeg", "ts", "wmv",
+];
+
+/// Whether a name stands for a film.
+pub(crate) fn is_film(path: &Path) -> bool {
+    path == Path::new("-")
+        || is_y4m(path)
+        || extension(path).is_some_and(|e| FILMS.contains(&e.as_str()))
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension().map(|e| e.to_string_lossy().to_lowercase())
+}
+
+fn is_y4m(path: &Path) -> bool {
+    extension(path).is_some_and(|e| e == "y4m")
+}
+
+/// How a film is read and written.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// What the channels of frames are.
+    pub(crate) colour: Colour,
+    /// Whether every sample matters: 16 bits, without loss.
+    pub(crate) exact: bool,
+}
+
+/// Reads a film, changes each frame, writes the result.
+pub(crate) fn run(
+    from: &Path,
+    to: &Path,
+    form: Form,
+    mut change: impl FnMut(Image) -> Result<Image>,
+) -> Result<()> {
+    if !is_film(to) {
+        anyhow::bail!(
+            "{}: a film is written to a film: .y4m, - or {}",
+            to.display(),
+            FILMS.join(", ")
+        );
+    }
+    let mut source = Source::open(from)?;
+    let reader =
+        Reader::new(source.stream()?, form.colour).with_context(|| from.display().to_string());
+    let reader = match reader {
+        Ok(reader) => reader,
+        // The reason is told by the program that makes the stream.
+        Err(error) => return Err(source.finish().err().unwrap_or(error)),
+    };
+    let header = if form.exact {
+        reader.header().clone().widened(16)
+    } else {
+        reader.header().clone()
+    };
+    let target = Target::open(to, from, form)?;
+    let done =
+        flow(reader, header, target, form, &mut change).with_context(|| from.display().to_string());
+    match (done, source.finish()) {
+        (Ok(target), Ok(())) => target.finish(),
+        (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+    }
+}
+
+/// Three stages with a few frames between them.
+fn flow(
+    mut reader: Reader<Box<dyn Read + Send>>,
+    header: Header,
+    mut target: Target,
+    form: Form,
+    change: &mut impl FnMut(Image) -> Result<Image>,
+) -> Result<Target> {
+    let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
+    let (changed, to_write) = sync_channel::<Image>(WAITING);
+    let stream = target.stream()?;
+    let counter = say::frames();
+    std::thread::scope(|scope| -> Result<()> {
+        scope.spawn(move || {
+            while let Some(frame) = reader.next_image().transpose() {
+                let last = frame.is_err();
+                if read.send(frame).is_err() || last {
+                    break;
+                }
+            }
+        });
+        let writing = scope.spawn(move || -> limpid::Result<()> {
+            let mut writer = Writer::new(stream, header, form.colour)?;
+            for image in to_write {
+                writer.write(&image)?;
+            }
+            writer.finish().map(drop)
+        });
+        let mut result = Ok(());
+        for frame in to_change {
+            let next = frame.map_err(anyhow::Error::from).and_then(&mut *change);
+            let sent = next.and_then(|image| {
+                let gone = |_| anyhow!("the film cannot be written any more");
+                changed.send(image).map_err(gone)
+            });
+            if let Err(error) = sent {
+                result = Err(error);
+                break;
+            }
+            counter.next();
+        }
+        drop(changed);
+        counter.end();
+        // What stopped the writer explains why a frame could not be sent.
+        match writing.join() {
+            Ok(Ok(())) => result,
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(anyhow!("the film could not be written")),
+        }
+    })?;
+    Ok(target)
+}
+
+/// Where frames come from.
+enum Source {
+    Plain(Option<Box<dyn Read + Send>>),
+    Ffmpeg(ffmpeg::Decoder),
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::Plain(Some(Box::new(
+                BufReader::new(std::io::stdin()),
+            ))));
+        }
+        if is_y4m(path) {
+            let file = File::open(path).with_context(|| path.display().to_string())?;
+            return Ok(Self::Plain(Some(Box::new(BufReader::new(file)))));
+        }
+        Ok(Self::Ffmpeg(ffmpeg::Decoder::start(path)?))
+    }
+
+    fn stream(&mut self) -> Result<Box<dyn Read + Send>> {
+        let stream = match self {
+            Self::Plain(stream) => stream.take(),
+            Self::Ffmpeg(decoder) => decoder.stream(),
+        };
+        stream.context("the film was opened twice")
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Ffmpeg(decoder) => decoder.finish(),
+        }
+    }
+}
+
+/// Where frames go. A file appears when it is whole.
+enum Target {
+    Output,
+    File {
+        part: tempfile::NamedTempFile,
+        to: PathBuf,
+    },
+    Ffmpeg(ffmpeg::Encoder),
+}
+
+impl Target {
+    fn open(to: &Path, from: &Path, form: Form) -> Result<Self> {
+        if to == Path::new("-") {
+            return Ok(Self::Output);
+        }
+        let folder = match to.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        if is_y4m(to) {
+            let part = tempfile::NamedTempFile::new_in(folder)
+                .with_context(|| to.display().to_string())?;
+            return Ok(Self::File {
+                part,
+                to: to.to_owned(),
+            });
+        }
+        Ok(Self::Ffmpeg(ffmpeg::Encoder::start(to, from, form.exact)?))
+    }
+
+    fn stream(&mut self) -> Result<Box<dyn Write + Send>> {
+        Ok(match self {
+            Self::Output => Box::new(BufWriter::new(std::io::stdout())),
+            Self::File { part, .. } => Box::new(BufWriter::new(part.reopen()?)),
+            Self::Ffmpeg(encoder) => encoder.stream().context("the film was opened twice")?,
+        })
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Output => Ok(()),
+            Self::File { part, to } => {
+                part.persist(&to)
+                    .map_err(|e| e.error)
+                    .with_context(|| to.display().to_string())?;
+                Ok(())
+            }
+            Self::Ffmpeg(encoder) => encoder.finish(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Wavelet transforms of files, there and back.
+
+use limpid::io::{self, ReadOptions, Transfer, WriteOptions};
+use limpid::{Frame, Image};
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn limpid(folder: &Path, args: &str) -> Result<Output, Box<dyn Error>> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_limpid"));
+    command.current_dir(folder).args(args.split(' '));
+    Ok(command.output()?)
+}
+
+fn done(folder: &Path, args: &str) -> Result<String, Box<dyn Error>> {
+    let out = limpid(folder, args)?;
+    if !out.status.success() {
+        return Err(format!("{args}: {}", String::from_utf8_lossy(&out.stderr)).into());
+    }
+    Ok(String::from_utf8(out.stdout)?)
+}
+
+/// A folder with a photograph of 21 by 14 pixels.
+fn folder() -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let photo = Image::from_fn(21, 14, 3, |x, y, c| {
+        ((x * 31 + y * 17 + c * 5) % 101) as f32 / 100.0
+    });
+    let mut encoded = WriteOptions::default();
+    encoded.transfer = Some(Transfer::Encoded);
+    io::write(
+        folder.path().join("photo.png"),
+        &Frame::new(photo)?,
+        None,
+        &encoded,
+    )?;
+    Ok(folder)
+}
+
+fn read(folder: &Path, name: &str) -> Result<Image, Box<dyn Error>> {
+    let picture = io::read(folder.join(name), &ReadOptions::default())?;
+    Ok(picture.frame.color()?.clone())
+}
+
+#[test]
+fn photographs_come_back() -> Outcome {
+    let folder = folder()?;
+    let folder = folder.path();
+    let photo = read(folder, "photo.png")?;
+    std::fs::write(
+        folder.join("own.txt"),
+        "# CDF 5/3\npredict 0: -0.5 -0.5\nupdate -1: 0.25 0.25\n",
+    )?;
+    for (there, back) in [
+        ("", ""),
+        (
+            "--wavelet own.txt --levels 2",
+            "--wavelet own.txt --levels 2",
+        ),
+        (
+            "--wavelet db3 --boundary symmetric",
+            "--wavelet db3 --boundary symmetric --size 21x14",
+        ),
+        (
+            "--layout interleaved --scale unit",
+            "--layout interleaved --scale unit",
+        ),
+        ("--undecimated --levels 1", "--undecimated --levels 1"),
+        (
+            "--wavelet cdf53 --reversible 8",
+            "--wavelet cdf53 --reversible 8",
+        ),
+    ] {
+        let join = |verb: &str, options: &str| format!("{verb} {options}").trim_end().to_owned();
+        done(
+            folder,
+            &join("dwt photo.png -o there.exr --device cpu", there),
+        )?;
+        done(
+            folder,
+            &join("idwt there.exr -o back.png --device cpu", back),
+        )?;
+        assert_eq!(read(folder, "back.png")?, photo, "{there}");
+    }
+    Ok(())
+}
+
+#[test]
+fn reversible_coefficients_are_whole() -> Outcome {
+    let folder = folder()?;
+    done(
+        folder.path(),
+        "dwt photo.png -o there.exr --wavelet cdf53 --reversible 8 --device cpu",
+    )?;
+    let there = read(folder.path(), "there.exr")?;
+    assert!(there.data().iter().all(|v| v.fract() == 0.0));
+    assert!(there.data().iter().any(|v| *v < 0.0));
+    Ok(())
+}
+
+#[test]
+fn wrong_options_are_told() -> Outcome {
+    let folder = folder()?;
+    for (args, part) in [
+        ("dwt photo.png -o a.exr --wavelet cdf79", "cdf97"),
+        ("dwt photo.png -o a.exr --boundary mirorr", "mirror"),
+        ("dwt photo.png -o a.exr --reversible 8", "cdf53"),
+        ("idwt photo.png -o a.exr --boundary zero", "--size"),
+        ("dwt photo.png -o a.exr --levels 0", "1 to 30"),
+    ] {
+        let out = limpid(folder.path(), &format!("{args} --device cpu"))?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(
+            !out.status.success() && said.contains(part),
+            "{args}: {said}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn schemes_are_explained() -> Outcome {
+    let folder = folder()?;
+    let text = done(
+        folder.path(),
+        "dwt --explain --wavelet cdf53 --scheme polyconvolution",
+    )?;
+    // Kula 2021: 25 + 15 + 15 + 8.
+    assert!(
+        text.contains("63 operations") && text.contains("@compute"),
+        "{text}"
+    );
+    Ok(())
+}

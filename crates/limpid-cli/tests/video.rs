@@ -1,0 +1,120 @@
+//! Films through the program: y4m from standard input to standard output, files, and what is said without ffmpeg.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Three frames of 16 by 8 pixels with grain.
+fn film() -> Vec<u8> {
+    let mut bytes = b"YUV4MPEG2 W16 H8 F25:1 Ip A1:1 C420jpeg\n".to_vec();
+    for frame in 0..3usize {
+        bytes.extend(b"FRAME\n");
+        bytes.extend((0..16 * 8 + 2 * 8 * 4).map(|i| (100 + (i * 37 + frame * 11) % 23) as u8));
+    }
+    bytes
+}
+
+fn limpid(args: &[&str], input: &[u8]) -> Result<Output, Box<dyn Error>> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().ok_or("no standard input")?;
+    stdin.write_all(input).ok();
+    drop(stdin);
+    Ok(child.wait_with_output()?)
+}
+
+#[test]
+fn frames_flow_from_input_to_output() -> Outcome {
+    let shrink = [
+        "--method", "shrink", "--sigma", "0.03", "--levels", "2", "--device", "cpu",
+    ];
+    let out = limpid(
+        &[&["denoise", "-", "-o", "-"], &shrink[..]].concat(),
+        &film(),
+    )?;
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    assert_eq!(out.stdout.len(), film().len());
+    assert!(
+        out.stdout
+            .starts_with(b"YUV4MPEG2 W16 H8 F25:1 Ip A1:1 C420jpeg\nFRAME\n")
+    );
+    assert_ne!(out.stdout, film());
+    Ok(())
+}
+
+#[test]
+fn films_of_coefficients_come_back() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (from, there, back) = (at("a.y4m"), at("b.y4m"), at("c.y4m"));
+    let flat = String::from("YUV4MPEG2 W16 H8 F25:1 C444\nFRAME\n");
+    let film: Vec<u8> = [
+        flat.as_bytes(),
+        &(0..384)
+            .map(|i| (60 + i * 7 % 120) as u8)
+            .collect::<Vec<_>>(),
+    ]
+    .concat();
+    std::fs::write(&from, &film)?;
+    let options = ["--levels", "2", "--device", "cpu"];
+    let out = limpid(&[&["dwt", &from, "-o", &there], &options[..]].concat(), b"")?;
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    assert!(std::fs::read(&there)?.starts_with(b"YUV4MPEG2 W16 H8 F25:1 C444p16\n"));
+    let out = limpid(
+        &[&["idwt", &there, "-o", &back], &options[..]].concat(),
+        b"",
+    )?;
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let read = std::fs::read(&back)?;
+    let (head, samples) = read.split_at(read.len() - 768);
+    assert!(head.starts_with(b"YUV4MPEG2"));
+    for (pair, wanted) in samples.chunks_exact(2).zip(&film[film.len() - 384..]) {
+        let value = f64::from(u16::from_le_bytes([pair[0], pair[1]])) / 257.0;
+        assert!(
+            (value - f64::from(*wanted)).abs() < 0.02,
+            "{value} {wanted}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn without_ffmpeg_it_is_told_what_to_do() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let film = folder.path().join("a.mp4");
+    std::fs::write(&film, b"no film")?;
+    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .arg("denoise")
+        .arg(&film)
+        .arg("-o")
+        .arg(folder.path().join("b.mkv"))
+        .args(["--method", "shrink", "--device", "cpu"])
+        .env("PATH", "")
+        .output()?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("need the program ffmpeg on the path"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}

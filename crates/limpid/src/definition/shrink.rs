@@ -1,0 +1,180 @@
+//! Wavelet shrinkage in plain scalar code: coefficients that noise alone explains become smaller.
+//!
+//! Thresholds: BayesShrink (Chang, Yu and Vetterli 2000), VisuShrink (Donoho and Johnstone 1994), SURE (Donoho and Johnstone
+//! 1995). Cycle spinning (Coifman and Donoho 1995) averages over shifts of the image.
+
+use super::dwt::{Detail, Dwt};
+use crate::wavelet::Wavelet;
+use crate::{Image, Result, Size};
+
+/// How a band's threshold is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// `σ² / σ_signal`: best in mean square for Laplacian coefficients.
+    Bayes,
+    /// `σ √(2 ln n)`: no noise is left, with high probability.
+    Visu,
+    /// The threshold with the least estimated risk.
+    Sure,
+}
+
+/// Candidates of [`Rule::Sure`]: thresholds of `i / 8` deviations.
+pub const CANDIDATES: usize = 41;
+
+/// The share of white noise's deviation in the bands of a level: `(hl and lh, hh)`, level 0 the finest.
+pub fn band_gains(wavelet: &Wavelet, level: usize) -> (f64, f64) {
+    let bank = wavelet.bank();
+    let energy = |f: &[f64]| f.iter().map(|v| v * v).sum::<f64>().sqrt();
+    // Low-pass filters of the levels before, convolved; each spread by its distance of samples.
+    let mut before = vec![1.0];
+    for l in 0..level.min(8) {
+        before = convolved(&before, &bank.dec_lo, 1 << l);
+    }
+    let gain = |f: &[f64]| energy(&convolved(&before, f, 1 << level.min(8)));
+    let (low, high) = (gain(&bank.dec_lo), gain(&bank.dec_hi));
+    (low * high, high * high)
+}
+
+fn convolved(a: &[f64], b: &[f64], spread: usize) -> Vec<f64> {
+    let mut out = vec![0.0; a.len() + (b.len() - 1) * spread];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            out[i + j * spread] += x * y;
+        }
+    }
+    out
+}
+
+/// The threshold of a band whose noise has deviation `sigma`, in an image of so many pixels.
+pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
+    let squares = |v: &f32| f64::from(*v).powi(2);
+    match rule {
+        Rule::Bayes => {
+            let signal =
+                band.iter().map(squares).sum::<f64>() / band.len().max(1) as f64 - sigma * sigma;
+            // Where the band holds no more than noise, nothing is kept.
+            if signal > 0.0 {
+                sigma * sigma / signal.sqrt()
+            } else {
+                f64::from(f32::MAX)
+            }
+        }
+        Rule::Visu => visu(sigma, pixels),
+        Rule::Sure => {
+            let candidates = (0..CANDIDATES).map(|i| i as f64 / 8.0 * sigma);
+            let risk = |t: f64| -> f64 {
+                let one = |v: &f32| {
+                    let small = f64::from(v.abs()) <= t;
+                    squares(v).min(t * t) - if small { 2.0 * sigma * sigma } else { 0.0 }
+                };
+                band.iter().map(one).sum()
+            };
+            candidates
+                .map(|t| (risk(t), t))
+                .fold((f64::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
+                .1
+        }
+    }
+}
+
+/// The threshold that noise does not exceed, in an image of so many pixels.
+pub fn visu(sigma: f64, pixels: usize) -> f64 {
+    sigma * (2.0 * (pixels.max(1) as f64).ln()).sqrt()
+}
+
+/// Towards zero by `t`.
+pub fn soft(v: f32, t: f32) -> f32 {
+    (v.abs() - t).max(0.0).copysign(v)
+}
+
+/// Red, green and blue as one bright and two colourful channels, and back: a rotation, so noise stays white.
+pub const OPPONENT: [[f32; 3]; 3] = [
+    [0.577_350_26, 0.577_350_26, 0.577_350_26],
+    [0.707_106_77, 0.0, -0.707_106_77],
+    [0.408_248_3, -0.816_496_6, 0.408_248_3],
+];
+
+/// Rotates the colours of an image of three channels.
+pub fn opponent(image: &Image, back: bool) -> Image {
+    if image.channels() != 3 {
+        return image.clone();
+    }
+    Image::from_fn(image.width(), image.height(), 3, |x, y, c| {
+        (0..3)
+            .map(|k| image.get(x, y, k) * if back { OPPONENT[k][c] } else { OPPONENT[c][k] })
+            .sum()
+    })
+}
+
+/// The image moved by `(dx, dy)` around its borders: `out(x, y) = in(x + dx, y + dy)`.
+pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
+    let Size { width, height } = image.size();
+    Image::from_fn(width, height, image.channels(), |x, y, c| {
+        image.get((x + dx) % width, (y + dy) % height, c)
+    })
+}
+
+/// Noise of deviation `sigma` taken out, averaged over `shifts × shifts` shifts.
+pub fn shrink(image: &Image, dwt: &Dwt, sigma: f32, rule: Rule, shifts: usize) -> Result<Image> {
+    let source = opponent(image, false);
+    let Size { width, height } = image.size();
+    let mut sum = Image::new(width, height, image.channels());
+    for s in 0..shifts * shifts {
+        let (dx, dy) = (s % shifts % width, s / shifts % height);
+        let mut coefficients = dwt.forward(&rolled(&source, dx, dy))?;
+        for (level, detail) in coefficients.details.iter_mut().enumerate() {
+            shrink_level(
+                detail,
+                band_gains(&dwt.wavelet, level),
+                sigma,
+                image.size().pixels(),
+                rule,
+            );
+        }
+        let out = dwt.inverse(&coefficients)?;
+        let out = rolled(&out, width - dx, height - dy);
+        for (a, b) in sum.data_mut().iter_mut().zip(out.data()) {
+            *a += b / (shifts * shifts) as f32;
+        }
+    }
+    Ok(opponent(&sum, true))
+}
+
+fn shrink_level(
+    detail: &mut Detail,
+    (one, both): (f64, f64),
+    sigma: f32,
+    pixels: usize,
+    rule: Rule,
+) {
+    for (band, gain) in [
+        (&mut detail.hl, one),
+        (&mut detail.lh, one),
+        (&mut detail.hh, both),
+    ] {
+        for c in 0..band.channels() {
+            let plane = band.plane_mut(c);
+            let t = threshold(plane, f64::from(sigma) * gain, pixels, rule) as f32;
+            plane.iter_mut().for_each(|v| *v = soft(*v, t));
+        }
+    }
+}
+
+/// The deviation of white noise in an image: the median of the finest diagonal differences, over all channels.
+pub fn estimate_sigma(image: &Image) -> f32 {
+    let mut values = Vec::new();
+    for c in 0..image.channels() {
+        for y in (1..image.height()).step_by(2) {
+            let (a, b) = (image.row(c, y - 1), image.row(c, y));
+            let quads = a.chunks_exact(2).zip(b.chunks_exact(2));
+            values.extend(quads.map(|(a, b)| (0.5 * (a[0] - a[1] - b[0] + b[1])).abs()));
+        }
+    }
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    let (_, median, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
+    // The median of the magnitude of a normal variable is 0.6745 deviations.
+    *median / 0.674_489_75
+}

@@ -1,0 +1,434 @@
+//! The CPU bodies: levels, bands for threads, strips for the cache.
+//!
+//! A level is one pass over memory: rows are lifted as they stream in, columns right behind them in registers and state
+//! that stays in the cache. A thread gets a band of rows and recomputes what it needs beyond its ends, so that bands share
+//! nothing. What always holds: the result does not depend on threads, strips or SIMD level.
+
+use super::forward::{self, Out};
+use super::inverse;
+use super::lift::Steps;
+use super::plane::{Bands, Plane, PlaneMut, halves};
+use crate::kernel::stream::STREAM_BYTES;
+use crate::wavelet::{Lifting, Normalisation, Taps};
+use crate::{Error, Result, Size};
+use fearless_simd::{Level, dispatch};
+
+/// Low columns of a strip: state and lines of a strip stay in the first-level cache.
+const STRIP: usize = 1024;
+
+/// A lifting whose steps all have two taps, in `f32`: what the fast path takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwoTaps {
+    pairs: Vec<[f32; 4]>,
+    low: f32,
+    high: f32,
+}
+
+impl TwoTaps {
+    /// The steps of a lifting, if they fit: one or two pairs whose steps have two equal taps, as those of symmetric wavelets
+    /// do; or one pair that never looks at another one (Haar).
+    pub fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
+        let step = |taps: &Taps, first: i32| -> Option<[f32; 2]> {
+            let mut two = [0.0; 2];
+            for (k, v) in taps.iter().filter(|(_, v)| *v != 0.0) {
+                *two.get_mut(usize::try_from(k - first).ok()?)? = v as f32;
+            }
+            Some(two)
+        };
+        let steps = lifting.pairs.iter().map(|p| {
+            let ([a, b], [c, d]) = (step(&p.predict, 0)?, step(&p.update, -1)?);
+            Some([a, b, c, d])
+        });
+        let (fl, fh) = normalisation.factors();
+        let steps = Self {
+            pairs: steps.collect::<Option<_>>()?,
+            low: (lifting.low_scale * fl) as f32,
+            high: (lifting.high_scale * fh) as f32,
+        };
+        let fits = match steps.pairs[..] {
+            [[_, b, c, _]] => steps.symmetric() || (b == 0.0 && c == 0.0),
+            [_, _] => steps.symmetric(),
+            _ => false,
+        };
+        fits.then_some(steps)
+    }
+
+    /// Whether images of this size can be transformed. Steps with two equal taps keep a mirrored signal mirrored; others need
+    /// an even number of samples at every level.
+    pub fn takes(&self, size: Size, levels: usize) -> bool {
+        let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
+        self.symmetric() || sizes(size, levels).iter().all(even)
+    }
+
+    fn steps<const K: usize>(&self) -> Steps<K> {
+        Steps {
+            pairs: std::array::from_fn(|k| self.pairs.get(k).copied().unwrap_or_default()),
+            low: self.low,
+            high: self.high,
+        }
+    }
+
+    fn symmetric(&self) -> bool {
+        self.steps::<2>().symmetric()
+    }
+}
+
+/// How the work is laid out on the machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// The SIMD level.
+    pub level: Level,
+    /// Bands: one per thread.
+    pub threads: usize,
+    /// Low columns of a strip.
+    pub strip: usize,
+}
+
+impl Layout {
+    /// Strips of the usual width.
+    pub fn new(level: Level, threads: usize) -> Self {
+        Self {
+            level,
+            threads,
+            strip: STRIP,
+        }
+    }
+
+    fn strip_columns(&self) -> usize {
+        self.strip.max(16).next_multiple_of(16)
+    }
+}
+
+/// Memory between calls: the low bands of inner levels, and the threads' state.
+#[derive(Debug, Default)]
+pub struct Memory {
+    low: [Vec<f32>; 2],
+    state: Vec<f32>,
+}
+
+/// Words of state for levels of this width on this many threads.
+pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
+    let columns = halves(width).0.min(layout.strip_columns());
+    layout.threads.max(1)
+        * forward::scratch_words(2, columns).max(inverse::scratch_words(2, columns))
+}
+
+/// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.
+fn padded(width: usize) -> usize {
+    let lines = width.next_multiple_of(16);
+    if lines.is_multiple_of(512) {
+        lines + 16
+    } else {
+        lines
+    }
+}
+
+/// Sizes of the images that levels transform.
+fn sizes(size: Size, levels: usize) -> Vec<Size> {
+    let next = |s: &Size| Some(Size::new(halves(s.width).0, halves(s.height).0));
+    std::iter::successors(Some(size), next)
+        .take(levels)
+        .collect()
+}
+
+fn check(steps: &TwoTaps, size: Size, levels: usize, lengths: [usize; 2]) -> Result<()> {
+    if !steps.takes(size, levels) {
+        return Err(Error::unsupported(format!(
+            "{levels} levels of this wavelet need even sizes, {size} has odd ones"
+        )));
+    }
+    if size.pixels() > 0 && lengths == [size.pixels(); 2] {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "a wavelet transform of {size} needs as many values, not {} and {}",
+        lengths[0], lengths[1]
+    )))
+}
+
+/// The packed sub-bands of one plane, `levels` deep.
+pub fn forward(
+    steps: &TwoTaps,
+    layout: &Layout,
+    (src, size): (&[f32], Size),
+    levels: usize,
+    dst: &mut [f32],
+    memory: &mut Memory,
+) -> Result<()> {
+    check(steps, size, levels, [src.len(), dst.len()])?;
+    if levels == 0 {
+        dst.copy_from_slice(src);
+        return Ok(());
+    }
+    let sizes = sizes(size, levels);
+    memory.prepare(&sizes, layout);
+    let Memory { low, state } = memory;
+    let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
+    for (l, level) in sizes.iter().enumerate() {
+        let plane = if l == 0 {
+            Plane {
+                data: src,
+                stride: size.width,
+                size,
+            }
+        } else {
+            Plane {
+                data: &*read,
+                stride: padded(level.width),
+                size: *level,
+            }
+        };
+        let apart = (l + 1 < levels).then_some((&mut *write, padded(halves(level.width).0)));
+        let packed = (&mut *dst, size.width);
+        forward_level((steps, [0.0; 3]), layout, &plane, packed, apart, state);
+        std::mem::swap(&mut read, &mut write);
+    }
+    Ok(())
+}
+
+/// One level: detail bands into the packed image, limited, `LL` there too or apart.
+pub(super) fn forward_level(
+    (steps, limits): (&TwoTaps, [f32; 3]),
+    layout: &Layout,
+    src: &Plane<'_>,
+    (packed, stride): (&mut [f32], usize),
+    apart: Option<(&mut [f32], usize)>,
+    state: &mut [f32],
+) {
+    let past_cache = size_of_val(&*packed) > STREAM_BYTES;
+    let lw = halves(src.size.width).0;
+    let bands = split_out((packed, stride), src.size, apart, layout.threads);
+    run(bands, state, layout.threads, |(rows, mut out), scratch| {
+        (out.past_cache, out.limits) = (past_cache, limits);
+        for columns in strips(lw, layout.strip_columns()) {
+            forward_strip(
+                steps,
+                layout.level,
+                src,
+                (rows.clone(), columns),
+                &mut out,
+                scratch,
+            );
+        }
+    });
+}
+
+/// The plane whose packed sub-bands these are.
+pub fn inverse(
+    steps: &TwoTaps,
+    layout: &Layout,
+    (packed, size): (&[f32], Size),
+    levels: usize,
+    dst: &mut [f32],
+    memory: &mut Memory,
+) -> Result<()> {
+    check(steps, size, levels, [packed.len(), dst.len()])?;
+    if levels == 0 {
+        dst.copy_from_slice(packed);
+        return Ok(());
+    }
+    let sizes = sizes(size, levels);
+    memory.prepare(&sizes, layout);
+    let Memory { low, state } = memory;
+    let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
+    for (l, level) in sizes.iter().enumerate().rev() {
+        let low_size = Size::new(halves(level.width).0, halves(level.height).0);
+        let ll = if l + 1 == levels {
+            Plane {
+                data: packed,
+                stride: size.width,
+                size: low_size,
+            }
+        } else {
+            Plane {
+                data: &*read,
+                stride: padded(low_size.width),
+                size: low_size,
+            }
+        };
+        let bands = Bands {
+            ll,
+            packed,
+            stride: size.width,
+            size: *level,
+            limits: [0.0; 3],
+        };
+        let out = if l == 0 {
+            (&mut *dst, size.width)
+        } else {
+            (&mut *write, padded(level.width))
+        };
+        inverse_level(steps, layout, &bands, out, state);
+        std::mem::swap(&mut read, &mut write);
+    }
+    Ok(())
+}
+
+/// One level back.
+pub(super) fn inverse_level(
+    steps: &TwoTaps,
+    layout: &Layout,
+    bands: &Bands<'_>,
+    (out, stride): (&mut [f32], usize),
+    state: &mut [f32],
+) {
+    let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
+    let lw = halves(bands.size.width).0;
+    let parts = split_rows(out, stride, bands.size, layout.threads);
+    run(parts, state, layout.threads, |(rows, mut out), scratch| {
+        for columns in strips(lw, layout.strip_columns()) {
+            let target = (&mut out, past_cache);
+            inverse_strip(
+                steps,
+                layout.level,
+                bands,
+                (rows.clone(), columns),
+                target,
+                scratch,
+            );
+        }
+    });
+}
+
+type Span = std::ops::Range<usize>;
+
+/// Low columns in strips.
+fn strips(columns: usize, strip: usize) -> impl Iterator<Item = Span> {
+    (0..columns)
+        .step_by(strip)
+        .map(move |c| c..(c + strip).min(columns))
+}
+
+/// Row pairs per band.
+fn band(pairs: usize, threads: usize) -> usize {
+    pairs.div_ceil(threads.max(1)).max(8)
+}
+
+/// Cuts the places that a level writes into bands of row pairs.
+fn split_out<'a>(
+    (dst, stride): (&'a mut [f32], usize),
+    level: Size,
+    apart: Option<(&'a mut [f32], usize)>,
+    threads: usize,
+) -> Vec<(Span, Out<'a>)> {
+    let (lh, _) = halves(level.height);
+    let per = band(lh, threads);
+    let (top, bottom) = dst.split_at_mut(lh * stride);
+    let mut bottom = bottom.chunks_mut(per * stride);
+    let (mut apart, apart_stride) = match apart {
+        Some((data, stride)) => (Some(data.chunks_mut(per * stride)), stride),
+        None => (None, 0),
+    };
+    top.chunks_mut(per * stride)
+        .enumerate()
+        .map(|(i, top)| {
+            let ll = apart.as_mut().and_then(Iterator::next);
+            let out = Out {
+                ll: ll.map(|data| PlaneMut {
+                    data,
+                    stride: apart_stride,
+                }),
+                top: PlaneMut { data: top, stride },
+                bottom: PlaneMut {
+                    data: bottom.next().unwrap_or_default(),
+                    stride,
+                },
+                past_cache: false,
+                limits: [0.0; 3],
+            };
+            (i * per..((i + 1) * per).min(lh), out)
+        })
+        .collect()
+}
+
+/// Cuts an image into bands of row pairs.
+fn split_rows(
+    data: &mut [f32],
+    stride: usize,
+    level: Size,
+    threads: usize,
+) -> Vec<(Span, PlaneMut<'_>)> {
+    let (lh, _) = halves(level.height);
+    let per = band(lh, threads);
+    let rows = &mut data[..level.height * stride];
+    rows.chunks_mut(2 * per * stride)
+        .enumerate()
+        .map(|(i, data)| (i * per..((i + 1) * per).min(lh), PlaneMut { data, stride }))
+        .collect()
+}
+
+/// Runs bands on the threads of the pool that this is called in, each with its part of the state.
+fn run<T: Send>(
+    bands: Vec<T>,
+    state: &mut [f32],
+    threads: usize,
+    body: impl Fn(T, &mut [f32]) + Sync,
+) {
+    let own = state.len() / threads.max(1);
+    let work = bands.into_iter().zip(state.chunks_exact_mut(own.max(1)));
+    if threads <= 1 {
+        work.for_each(|(band, own)| body(band, own));
+        return;
+    }
+    rayon::scope(|scope| {
+        for (band, own) in work {
+            let body = &body;
+            scope.spawn(move |_| body(band, own));
+        }
+    });
+}
+
+impl Memory {
+    fn prepare(&mut self, sizes: &[Size], layout: &Layout) {
+        let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
+        for buffer in &mut self.low {
+            if buffer.len() < size {
+                buffer.resize(size, 0.0);
+            }
+        }
+        let words = sizes.first().map_or(0, |s| state_words(s.width, layout));
+        self.state.resize(words, 0.0);
+    }
+}
+
+fn forward_strip(
+    steps: &TwoTaps,
+    level: Level,
+    src: &Plane<'_>,
+    part: (Span, Span),
+    out: &mut Out<'_>,
+    scratch: &mut [f32],
+) {
+    match (steps.pairs.len(), steps.symmetric()) {
+        (1, true) => {
+            dispatch!(level, simd => forward::strip::<_, 1, true>(simd, &steps.steps(), src, part, out, scratch));
+        }
+        (1, false) => {
+            dispatch!(level, simd => forward::strip::<_, 1, false>(simd, &steps.steps(), src, part, out, scratch));
+        }
+        _ => {
+            dispatch!(level, simd => forward::strip::<_, 2, true>(simd, &steps.steps(), src, part, out, scratch));
+        }
+    }
+}
+
+fn inverse_strip(
+    steps: &TwoTaps,
+    level: Level,
+    bands: &Bands<'_>,
+    part: (Span, Span),
+    out: (&mut PlaneMut<'_>, bool),
+    scratch: &mut [f32],
+) {
+    match (steps.pairs.len(), steps.symmetric()) {
+        (1, true) => {
+            dispatch!(level, simd => inverse::strip::<_, 1, true>(simd, &steps.steps(), bands, part, out, scratch));
+        }
+        (1, false) => {
+            dispatch!(level, simd => inverse::strip::<_, 1, false>(simd, &steps.steps(), bands, part, out, scratch));
+        }
+        _ => {
+            dispatch!(level, simd => inverse::strip::<_, 2, true>(simd, &steps.steps(), bands, part, out, scratch));
+        }
+    }
+}

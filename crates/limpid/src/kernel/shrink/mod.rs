@@ -1,0 +1,80 @@
+//! What shrinkage does between the transforms: thresholds of bands, shifts, rotation of colours.
+
+mod opponent;
+mod roll;
+mod thresholds;
+
+pub use opponent::Opponent;
+pub use roll::Roll;
+pub use thresholds::{BandSums, Find, Thresholds, sums_size};
+
+use crate::{Size, params};
+
+params! {
+    /// Size, planes and two numbers.
+    struct Params { width: u32, height: u32, planes: u32, dx: u32, dy: u32, number: f32 }
+}
+
+/// A band in the packed image, and the noise in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// Left and top.
+    pub at: (usize, usize),
+    /// Width and height.
+    pub size: Size,
+    /// Deviation of the noise.
+    pub sigma: f32,
+}
+
+/// The bands of a packed image, finest first: `HL`, `LH`, `HH` of each level.
+pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
+    let mut found = Vec::new();
+    let mut size = size;
+    for level in 0..levels {
+        let low = Size::new(size.width.div_ceil(2), size.height.div_ceil(2));
+        let high = Size::new(size.width / 2, size.height / 2);
+        let (one, both) = sigma(level);
+        let mut add = |at, width, height, sigma| {
+            found.push(Band {
+                at,
+                size: Size::new(width, height),
+                sigma,
+            });
+        };
+        add((low.width, 0), high.width, low.height, one);
+        add((0, low.height), low.width, high.height, one);
+        add((low.width, low.height), high.width, high.height, both);
+        size = low;
+    }
+    found
+}
+
+/// The bands as a WGSL table.
+fn table(bands: &[Band]) -> String {
+    let rows = bands.iter().map(|b| {
+        let (x, y) = b.at;
+        format!(
+            "vec4<u32>({x}u, {y}u, {}u, {}u)",
+            x + b.size.width,
+            y + b.size.height
+        )
+    });
+    let sigmas: Vec<String> = bands.iter().map(|b| format!("{:?}", b.sigma)).collect();
+    let n = bands.len();
+    format!(
+        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\nvar<private> deviation: array<f32, {n}> = array<f32, {n}>({});\n",
+        rows.collect::<Vec<_>>().join(", "),
+        sigmas.join(", ")
+    )
+}
+
+fn params(size: Size, planes: usize, (dx, dy): (usize, usize), number: f32) -> Params {
+    Params {
+        width: size.width as u32,
+        height: size.height as u32,
+        planes: planes as u32,
+        dx: dx as u32,
+        dy: dy as u32,
+        number,
+    }
+}

@@ -1,0 +1,69 @@
+//! Shifts around the borders, for cycle spinning.
+
+use super::{Params, params};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::{Result, Size};
+
+/// Moves an image around its borders, `out(x, y) = in(x + dx, y + dy)`, and adds it up.
+#[derive(Debug, Clone, Copy)]
+pub struct Roll {
+    /// How far.
+    pub by: (usize, usize),
+    /// Factor of each value.
+    pub weight: f32,
+    /// Whether to add to what is there.
+    pub add: bool,
+}
+
+impl Kernel for Roll {
+    fn name(&self) -> &'static str {
+        "roll"
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::gather(1, 1, None);
+        if self.add {
+            contract.updating()
+        } else {
+            contract
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let Size { width, height } = job.reads[0].size();
+        let cut = self.by.0 % width;
+        for plane in 0..job.reads[0].planes() {
+            for y in job.rows.clone() {
+                let from = job.reads[0].row(plane, (y + self.by.1) % height);
+                let to = job.writes[0].row(plane, y);
+                let moved = from[cut..].iter().chain(&from[..cut]);
+                if self.add {
+                    to.iter_mut()
+                        .zip(moved)
+                        .for_each(|(a, b)| *a += self.weight * b);
+                } else {
+                    to.iter_mut()
+                        .zip(moved)
+                        .for_each(|(a, b)| *a = self.weight * b);
+                }
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let source = format!(
+            "{}const ADD: bool = {};\n{}",
+            Params::WGSL,
+            self.add,
+            include_str!("roll.wgsl")
+        );
+        let mut groups = tiles(size, 16, 16);
+        groups[2] = planes as u32;
+        Ok(Dispatch::compute(
+            source,
+            &params(size, planes, self.by, self.weight),
+            groups,
+        ))
+    }
+}

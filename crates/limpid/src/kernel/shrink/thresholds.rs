@@ -1,0 +1,208 @@
+//! Thresholds of bands from the coefficients themselves: sums over parts of bands, then one number per band.
+
+use super::{Band, Params, params, table};
+use crate::definition::shrink::CANDIDATES;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View, WgslStruct};
+use crate::{Result, Size};
+use rayon::prelude::*;
+
+/// Parts that a band's sums are made of.
+const PARTS: usize = 64;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Find {
+    /// The mean square.
+    Bayes,
+    /// The least estimated risk.
+    Sure,
+}
+
+impl Find {
+    /// Sums per band.
+    pub fn sums(self) -> usize {
+        match self {
+            Self::Bayes => 1,
+            Self::Sure => CANDIDATES,
+        }
+    }
+}
+
+/// Sums over the bands of a packed image, in parts: a row per band and sum.
+#[derive(Debug, Clone)]
+pub struct BandSums {
+    /// The bands.
+    pub bands: Vec<Band>,
+    /// What for.
+    pub find: Find,
+}
+
+/// The size of the slot that [`BandSums`] writes.
+pub fn sums_size(bands: &[Band], find: Find) -> Size {
+    Size::new(PARTS, bands.len() * find.sums())
+}
+
+impl Kernel for BandSums {
+    fn name(&self) -> &'static str {
+        "band-sums"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::whole(1, 1)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let sums = self.find.sums();
+        let packed = &job.reads[0];
+        for plane in 0..packed.planes() {
+            let out = job.writes[0].band(plane).par_chunks_mut(sums * PARTS);
+            out.zip(&self.bands).for_each(|(out, band)| {
+                for part in 0..PARTS {
+                    match self.find {
+                        Find::Bayes => out[part] = squares(packed, plane, band, part),
+                        Find::Sure => {
+                            let risks = risks(packed, plane, band, part);
+                            for (i, risk) in risks.into_iter().enumerate() {
+                                out[i * PARTS + part] = risk;
+                            }
+                        }
+                    }
+                }
+            });
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let value = match self.find {
+            Find::Bayes => "v * v",
+            Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
+        };
+        let text = format!(
+            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
+            Params::WGSL,
+            table(&self.bands),
+            self.find.sums(),
+            include_str!("sums.wgsl").replace("VALUE", value)
+        );
+        let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
+        let params = params(size, planes, (0, 0), 0.0);
+        Ok(Dispatch::compute(text, &params, groups))
+    }
+}
+
+/// Rows of a part of a band.
+fn rows<'a>(
+    packed: &'a View<'a>,
+    plane: usize,
+    band: &'a Band,
+    part: usize,
+) -> impl Iterator<Item = &'a [f32]> {
+    let rows = (part..band.size.height).step_by(PARTS);
+    rows.map(move |y| &packed.row(plane, band.at.1 + y)[band.at.0..][..band.size.width])
+}
+
+fn squares(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    for row in rows(packed, plane, band, part) {
+        let (whole, rest) = row.as_chunks::<16>();
+        for chunk in whole {
+            for (sum, v) in lanes.iter_mut().zip(chunk) {
+                *sum += v * v;
+            }
+        }
+        for (sum, v) in lanes.iter_mut().zip(rest) {
+            *sum += v * v;
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// The estimated risk of each candidate. Values are counted by the first candidate that they do not exceed.
+fn risks(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> [f32; CANDIDATES] {
+    let sigma = band.sigma;
+    let limit = |i: usize| i as f32 / 8.0 * sigma;
+    let (mut counts, mut squares) = ([0.0f32; CANDIDATES], [0.0f32; CANDIDATES]);
+    let mut all = 0.0;
+    for v in rows(packed, plane, band, part).flatten() {
+        all += 1.0;
+        let guess = (v.abs() / sigma * 8.0).min(CANDIDATES as f32) as usize;
+        let first = (guess.saturating_sub(1)..CANDIDATES).find(|i| v.abs() <= limit(*i));
+        if let Some(i) = first {
+            counts[i] += 1.0;
+            squares[i] += v * v;
+        }
+    }
+    let (mut count, mut square) = (0.0, 0.0);
+    std::array::from_fn(|i| {
+        count += counts[i];
+        square += squares[i];
+        square + (all - count) * limit(i) * limit(i) - 2.0 * sigma * sigma * count
+    })
+}
+
+/// One number per band from its sums.
+#[derive(Debug, Clone)]
+pub struct Thresholds {
+    /// The bands.
+    pub bands: Vec<Band>,
+    /// What is looked for.
+    pub find: Find,
+}
+
+impl Kernel for Thresholds {
+    fn name(&self) -> &'static str {
+        "thresholds"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::whole(1, 1)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let sums = self.find.sums();
+        for plane in 0..job.reads[0].planes() {
+            let parts = job.reads[0].plane(plane).chunks_exact(PARTS);
+            let totals: Vec<f32> = parts.map(|p| p.iter().sum()).collect();
+            let out = job.writes[0].band(plane).iter_mut();
+            for ((out, sums), band) in out.zip(totals.chunks_exact(sums)).zip(&self.bands) {
+                *out = match self.find {
+                    Find::Bayes => {
+                        let mean = sums[0] / band.size.pixels().max(1) as f32;
+                        let (noise, signal) =
+                            (band.sigma * band.sigma, mean - band.sigma * band.sigma);
+                        // Where the band holds no more than noise, nothing is kept.
+                        if signal > 0.0 {
+                            noise / signal.sqrt()
+                        } else {
+                            f32::MAX
+                        }
+                    }
+                    Find::Sure => {
+                        let best =
+                            (0..sums.len()).fold(0, |b, i| if sums[i] < sums[b] { i } else { b });
+                        best as f32 / 8.0 * band.sigma
+                    }
+                };
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let find = match self.find {
+            Find::Bayes => include_str!("bayes.wgsl"),
+            Find::Sure => include_str!("sure.wgsl"),
+        };
+        let text = format!(
+            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
+            Params::WGSL,
+            table(&self.bands),
+            self.find.sums(),
+            include_str!("thresholds.wgsl")
+        );
+        let groups = [self.bands.len() as u32, planes as u32, 1];
+        let params = params(size, planes, (0, 0), 0.0);
+        Ok(Dispatch::compute(text, &params, groups))
+    }
+}

@@ -1,0 +1,97 @@
+//! Copies past the cache.
+
+/// Images larger than this are written with stores that leave the cache alone: a plain store first reads the line it
+/// writes, a streaming store does not.
+pub(crate) const STREAM_BYTES: usize = 4 << 20;
+
+/// Copies a row, past the cache where that is asked for.
+#[inline]
+pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if past_cache {
+        return x86::stream(from, to);
+    }
+    let _ = past_cache;
+    to.copy_from_slice(&from[..to.len()]);
+}
+
+/// Waits until streamed stores can be seen by other threads.
+#[inline]
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    x86::fence();
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    /// Floats in a cache line.
+    const LINE: usize = 16;
+
+    pub(super) fn fence() {
+        // SAFETY: sfence is part of SSE, which every x86-64 processor has.
+        unsafe { _mm_sfence() }
+    }
+
+    pub(super) fn stream(from: &[f32], to: &mut [f32]) {
+        let from = &from[..to.len()];
+        let head = to.as_ptr().align_offset(4 * LINE).min(to.len());
+        let body = (to.len() - head) / LINE * LINE;
+        to[..head].copy_from_slice(&from[..head]);
+        lines(&from[head..head + body], &mut to[head..head + body]);
+        to[head + body..].copy_from_slice(&from[head + body..]);
+    }
+
+    /// Whole, aligned cache lines.
+    fn lines(from: &[f32], to: &mut [f32]) {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has AVX-512F.
+            return unsafe { wide(from, to) };
+        }
+        for (from, to) in from.chunks_exact(LINE).zip(to.chunks_exact_mut(LINE)) {
+            let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+            // SAFETY: both chunks hold 16 floats; `to` is aligned to 64 bytes, since the caller cut the head off and chunks
+            // are 64 bytes long; SSE is part of x86-64.
+            unsafe {
+                for i in [0, 4, 8, 12] {
+                    _mm_stream_ps(to.add(i), _mm_loadu_ps(from.add(i)));
+                }
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn wide(from: &[f32], to: &mut [f32]) {
+        // By index: adapters of iterators are not inlined into code for other SIMD levels.
+        for i in 0..from.len().min(to.len()) / LINE {
+            let (from, to) = (from[LINE * i..].as_ptr(), to[LINE * i..].as_mut_ptr());
+            // SAFETY: 16 floats stand behind both, and `to` is aligned to 64 bytes as above.
+            unsafe { _mm512_stream_ps(to.cast(), _mm512_loadu_ps(from)) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_part_is_copied() {
+        let from: Vec<f32> = (0..200).map(|i| i as f32).collect();
+        for start in 0..20 {
+            for len in [0, 1, 15, 16, 17, 64, 100] {
+                let mut to = vec![-1.0; 200];
+                copy(&from[3..], &mut to[start..start + len], true);
+                fence();
+                assert_eq!(to[start..start + len], from[3..3 + len]);
+                assert!(
+                    to[..start]
+                        .iter()
+                        .chain(&to[start + len..])
+                        .all(|v| *v == -1.0)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The wavelet transform and its inverse, as filters of an image: coefficients fill an image.
+//!
+//! The definition is [`crate::definition::dwt`]. With mirrored borders and lifting steps the CPU has one schedule, `fused`:
+//! rows and columns in one pass over memory; on the GPU the schedules are the schemes of Kula 2021, tables 11.1 and 11.2,
+//! with their mappings. Other borders, convolved wavelets, adjoint and undecimated transforms go by `tables`.
+
+mod ready;
+mod reversible;
+mod tables;
+
+pub(super) use ready::Ready;
+
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::dwt::Layout;
+use crate::plan::Plan;
+use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
+use crate::{Error, Frame, Layer, Result, Shape, Size};
+
+/// The transform and its inverse in the list of methods.
+pub(super) const ENTRIES: [Entry; 2] = [
+    Entry {
+        name: "dwt",
+        used: Use::Filter,
+        about: "wavelet transform, sub-bands in one image",
+        make: || Box::new(Dwt::default()),
+    },
+    Entry {
+        name: "idwt",
+        used: Use::Filter,
+        about: "inverse wavelet transform",
+        make: || Box::new(Idwt::default()),
+    },
+];
+
+crate::choice! {
+    /// How large coefficients are.
+    pub enum Scale {
+        /// Energy is kept as far as the wavelet is orthogonal.
+        Orthonormal = "orthonormal",
+        /// `LL` of a constant is the constant, as in JPEG 2000.
+        Unit = "unit",
+    }
+}
+
+impl From<Scale> for Normalisation {
+    fn from(scale: Scale) -> Self {
+        match scale {
+            Scale::Orthonormal => Self::Orthonormal,
+            Scale::Unit => Self::Unit,
+        }
+    }
+}
+
+crate::options! {
+    /// The wavelet transform with its options.
+    pub struct Dwt {
+        /// Name of the wavelet: haar, cdf53, cdf97, dd137, b3, db2, sym4, bior4.4, …; or its steps, as in a file.
+        pub wavelet: String = "cdf97".to_owned(),
+        /// How often the low band is transformed.
+        pub levels: usize = 3,
+        /// The size of coefficients.
+        pub scale: Scale = Scale::Orthonormal,
+        /// What stands beyond the image.
+        pub boundary: Border = Border::Mirror,
+        /// The order of coefficients.
+        pub layout: Layout = Layout::Subbands,
+        /// Keep all samples of all bands, below each other: shifting the image shifts the coefficients.
+        pub undecimated: bool = false,
+        /// Bits of samples that become whole numbers and come back without loss, with cdf53.
+        pub reversible: Option<usize> = None,
+    }
+}
+
+crate::options! {
+    /// The inverse transform with its options.
+    pub struct Idwt {
+        /// Name of the wavelet, or its steps.
+        pub wavelet: String = "cdf97".to_owned(),
+        /// How often the low band was transformed.
+        pub levels: usize = 3,
+        /// The size of coefficients.
+        pub scale: Scale = Scale::Orthonormal,
+        /// What stood beyond the image.
+        pub boundary: Border = Border::Mirror,
+        /// The order of coefficients.
+        pub layout: Layout = Layout::Subbands,
+        /// All samples of all bands are there, below each other.
+        pub undecimated: bool = false,
+        /// Bits of samples that became whole numbers.
+        pub reversible: Option<usize> = None,
+        /// Size of the image, where coefficients fill another one.
+        pub size: Option<Size> = None,
+        /// The transpose of the transform instead of its inverse.
+        pub adjoint: bool = false,
+    }
+}
+
+impl Dwt {
+    fn ready(&self) -> Result<Ready> {
+        Ready {
+            border: self.boundary,
+            layout: self.layout,
+            undecimated: self.undecimated,
+            reversible: self.reversible,
+            ..Ready::new(&self.wavelet, self.levels, self.scale)?
+        }
+        .checked()
+    }
+}
+
+impl Idwt {
+    fn ready(&self) -> Result<Ready> {
+        Ready {
+            border: self.boundary,
+            layout: self.layout,
+            undecimated: self.undecimated,
+            reversible: self.reversible,
+            adjoint: self.adjoint,
+            ..Ready::new(&self.wavelet, self.levels, self.scale)?
+        }
+        .checked()
+    }
+
+    /// The size of the image whose coefficients fill an image of this size.
+    fn image_size(&self, ready: &Ready, filled: Size) -> Result<Size> {
+        match self.size {
+            Some(size) => Ok(size),
+            None if ready.undecimated => {
+                let bands = 3 * ready.levels + 1;
+                if !filled.height.is_multiple_of(bands) {
+                    return Err(Error::input(format!(
+                        "{bands} undecimated bands do not fill an image of {filled}"
+                    )));
+                }
+                Ok(Size::new(filled.width, filled.height / bands))
+            }
+            None if ready.border.expands() => Err(Error::input(format!(
+                "boundary '{}' has more coefficients than pixels: give the image's size with --size",
+                ready.border
+            ))),
+            None => Ok(filled),
+        }
+    }
+}
+
+impl Method for Dwt {
+    fn name(&self) -> &'static str {
+        "dwt"
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        listed(self.ready(), on, Direction::Forward)
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let ready = self.ready()?;
+        ready.plan(shape, shape.size, schedule, Direction::Forward)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        Frame::new(self.ready()?.define(frame.require(Layer::COLOR)?)?)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |wavelet: &str, levels, scale| Self {
+            wavelet: wavelet.to_owned(),
+            levels,
+            scale,
+            ..Self::default()
+        };
+        let mut examples = vec![
+            with("cdf97", 2, Scale::Orthonormal),
+            with("dd137", 1, Scale::Unit),
+            with("db2", 2, Scale::Orthonormal),
+            Self {
+                reversible: Some(8),
+                ..with("cdf53", 3, Scale::Unit)
+            },
+            Self {
+                layout: Layout::Interleaved,
+                ..with("cdf53", 3, Scale::Unit)
+            },
+            Self {
+                undecimated: true,
+                ..with("sym4", 2, Scale::Orthonormal)
+            },
+        ];
+        examples.extend(
+            [Border::Smooth, Border::Antireflect, Border::Periodization].map(|boundary| Self {
+                boundary,
+                ..with("bior2.2", 2, Scale::Unit)
+            }),
+        );
+        examples
+            .into_iter()
+            .map(|e| Box::new(e) as Box<dyn Method>)
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Method for Idwt {
+    fn name(&self) -> &'static str {
+        "idwt"
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        listed(self.ready(), on, Direction::Inverse)
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let ready = self.ready()?;
+        let size = self.image_size(&ready, shape.size)?;
+        ready.plan(shape, size, schedule, Direction::Inverse)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        let ready = self.ready()?;
+        let packed = frame.require(Layer::COLOR)?;
+        let size = self.image_size(&ready, packed.size())?;
+        Frame::new(ready.define_back(packed, size)?)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |wavelet: &str, levels, scale| Self {
+            wavelet: wavelet.to_owned(),
+            levels,
+            scale,
+            ..Self::default()
+        };
+        let examples = vec![
+            with("cdf97", 2, Scale::Orthonormal),
+            with("db2", 2, Scale::Orthonormal),
+            Self {
+                reversible: Some(8),
+                ..with("cdf53", 3, Scale::Unit)
+            },
+            Self {
+                layout: Layout::Interleaved,
+                ..with("cdf53", 3, Scale::Unit)
+            },
+            Self {
+                adjoint: true,
+                ..with("cdf97", 2, Scale::Unit)
+            },
+        ];
+        examples
+            .into_iter()
+            .map(|e| Box::new(e) as Box<dyn Method>)
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+/// A wavelet by its name, or by the text of its steps.
+pub(super) fn wavelet(text: &str) -> Result<Wavelet> {
+    if text.contains(':') {
+        return Wavelet::parse("own", text);
+    }
+    Wavelet::named(text)
+}
+
+/// The schedules; where options are wrong one, whose plan tells what is wrong.
+fn listed(ready: Result<Ready>, on: Backend, direction: Direction) -> Vec<Schedule> {
+    match ready {
+        Ok(ready) => ready.schedules(on, direction),
+        Err(_) => vec![Schedule::new("fused")],
+    }
+}

@@ -1,0 +1,396 @@
+//! Options of a transform, looked up, and its plans.
+
+use super::{Scale, wavelet};
+use crate::definition::dwt::{Coefficients, Detail, Dwt as Definition, Layout, Undecimated};
+use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, Part, Quads, keeps_mirrored};
+use crate::kernel::texture::ToTexture;
+use crate::method::{Backend, Schedule};
+use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
+use crate::wavelet::{Border, Direction, Form, Kind, Lifting, Normalisation, SchemeName, Wavelet};
+use crate::{Error, Image, Layer, Result, Shape, Size};
+
+/// Options, looked up.
+pub(in crate::method) struct Ready {
+    pub(in crate::method) wavelet: Wavelet,
+    pub(in crate::method) levels: usize,
+    pub(in crate::method) normalisation: Normalisation,
+    pub(super) border: Border,
+    pub(super) layout: Layout,
+    pub(super) undecimated: bool,
+    pub(super) reversible: Option<usize>,
+    pub(super) adjoint: bool,
+}
+
+/// Schemes that differ most, for mappings beside the first.
+const FEW: [&str; 4] = [
+    "separable-lifting+",
+    "explosion",
+    "lifting",
+    "polyconvolution",
+];
+
+impl Ready {
+    pub(in crate::method) fn new(name: &str, levels: usize, scale: Scale) -> Result<Self> {
+        if !(1..=30).contains(&levels) {
+            return Err(Error::input(format!("--levels {levels}: expected 1 to 30")));
+        }
+        Ok(Self {
+            wavelet: wavelet(name)?,
+            levels,
+            normalisation: scale.into(),
+            border: Border::Mirror,
+            layout: Layout::Subbands,
+            undecimated: false,
+            reversible: None,
+            adjoint: false,
+        })
+    }
+
+    /// Options that do not go together are refused.
+    pub(super) fn checked(self) -> Result<Self> {
+        if let Some(bits) = self.reversible {
+            if !(1..=16).contains(&bits) {
+                return Err(Error::input(format!(
+                    "--reversible {bits}: expected 1 to 16 bits"
+                )));
+            }
+            let alone = self.border == Border::Mirror && !self.undecimated && !self.adjoint;
+            if self.wavelet.name() != "cdf53" || !alone {
+                return Err(Error::input(
+                    "--reversible needs --wavelet cdf53 and boundary mirror, without --undecimated and --adjoint",
+                ));
+            }
+        }
+        if self.undecimated && self.adjoint {
+            return Err(Error::input(
+                "--adjoint: the undecimated transform has an inverse only",
+            ));
+        }
+        Ok(self)
+    }
+
+    pub(in crate::method) fn definition(&self) -> Definition {
+        Definition {
+            wavelet: self.wavelet.clone(),
+            border: self.border,
+            normalisation: self.normalisation,
+            levels: self.levels,
+        }
+    }
+
+    fn undecimated_definition(&self) -> Undecimated {
+        Undecimated {
+            wavelet: self.wavelet.clone(),
+            levels: self.levels,
+        }
+    }
+
+    /// The transform by the definition.
+    pub(super) fn define(&self, image: &Image) -> Result<Image> {
+        if self.undecimated {
+            return stacked(&self.undecimated_definition().forward(image)?);
+        }
+        let dwt = self.definition();
+        if let Some(whole) = self.largest() {
+            return self.define_reversible(image, whole);
+        }
+        dwt.pack(&dwt.forward(image)?, self.layout)
+    }
+
+    /// The inverse or the adjoint by the definition.
+    pub(super) fn define_back(&self, packed: &Image, size: Size) -> Result<Image> {
+        if self.undecimated {
+            let bands = unstacked(packed, size, self.levels)?;
+            return self.undecimated_definition().inverse(&bands);
+        }
+        let dwt = self.definition();
+        if let Some(whole) = self.largest() {
+            return self.define_reversible_back(packed, whole);
+        }
+        let coefficients = dwt.unpack(packed, size, self.layout)?;
+        if self.adjoint {
+            dwt.adjoint(&coefficients)
+        } else {
+            dwt.inverse(&coefficients)
+        }
+    }
+
+    /// Whether the levels run as lifting: else by tables.
+    fn lifted(&self) -> bool {
+        self.border == Border::Mirror
+            && !self.undecimated
+            && self.reversible.is_none()
+            && !self.adjoint
+            && self.wavelet.lifting().is_some()
+    }
+
+    pub(in crate::method) fn schedules(&self, on: Backend, direction: Direction) -> Vec<Schedule> {
+        let Some(lifting) = self.wavelet.lifting().filter(|_| self.lifted()) else {
+            let name = if self.reversible.is_some() {
+                "whole"
+            } else {
+                "tables"
+            };
+            return vec![Schedule::new(name)];
+        };
+        if on == Backend::Cpu {
+            return vec![Schedule::new("fused")];
+        }
+        let all = if keeps_mirrored(lifting) {
+            symmetric_schedules(direction)
+        } else {
+            // Only single steps can mirror what they read.
+            [
+                "separable-lifting+",
+                "separable-lifting",
+                "separable-lifting+:double",
+                "separable-lifting+:fragment",
+            ]
+            .map(str::to_owned)
+            .to_vec()
+        };
+        // Filters that reach far leave nothing of a workgroup's region.
+        let fits = |name: &String| reach(lifting) < 16 || name.ends_with("fragment");
+        all.into_iter().filter(fits).map(Schedule::from).collect()
+    }
+
+    /// Adds the levels between an image and its packed coefficients, either way. Limits are those of each level, finest first,
+    /// and the slot they are read from.
+    pub(in crate::method) fn levels(
+        &self,
+        plan: &mut Plan,
+        (image, packed): (SlotId, SlotId),
+        schedule: &Schedule,
+        direction: Direction,
+        limits: (&[Limits], Option<SlotId>),
+    ) -> Result<()> {
+        let (scheme, mapping) = match schedule.as_str() {
+            "fused" => (
+                SchemeName::new(Kind::SeparableLifting, Form::Basic),
+                Mapping::Single,
+            ),
+            name => parse(name)?,
+        };
+        let Some(lifting) = self.wavelet.lifting() else {
+            return Err(Error::unsupported(format!(
+                "wavelet '{}' has no well-conditioned lifting steps, which mirrored borders need",
+                self.wavelet.name()
+            )));
+        };
+        if mapping == Mapping::Fragment && !limits.0.is_empty() {
+            return Err(Error::unsupported("fragment passes have no limits"));
+        }
+        let level = Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping);
+        let (size, planes) = (plan.at(image).size, plan.at(image).planes);
+        let sizes = halved(size, self.levels);
+        let mut lows = vec![image];
+        for (i, size) in sizes.iter().enumerate().skip(1) {
+            let name = format!("low {i}");
+            lows.push(plan.slot(Slot::new(name, Role::Transient, *size, planes)));
+        }
+        let back = direction == Direction::Inverse;
+        for step in 0..sizes.len() {
+            let i = if back { sizes.len() - 1 - step } else { step };
+            let own = limits.0.get(i).copied().unwrap_or(Limits::None);
+            let kernel = level
+                .clone()
+                .sized(sizes[i], i + 1 == sizes.len())
+                .limited(own);
+            let other = lows.get(i + 1).copied();
+            let (mut reads, mut writes) = (vec![packed], vec![lows[i]]);
+            if back {
+                reads.extend(other);
+                reads.extend(limits.1);
+            } else {
+                std::mem::swap(&mut reads, &mut writes);
+                writes.extend(other);
+            }
+            match mapping {
+                Mapping::Fragment => fragment_level(plan, &kernel, &reads, &writes),
+                Mapping::Texture if !back && planes <= 3 => {
+                    let texels = Slot::new(format!("texels {i}"), Role::Transient, sizes[i], 1);
+                    let texels = plan.slot(texels.element(Element::F32x4).home(Home::Texture));
+                    plan.pass(ToTexture { margin: 0 }, reads, [texels]);
+                    plan.pass(kernel, [texels], writes);
+                }
+                _ => plan.pass(kernel, reads, writes),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn plan(
+        &self,
+        shape: &Shape,
+        size: Size,
+        schedule: &Schedule,
+        direction: Direction,
+    ) -> Result<Plan> {
+        let planes = shape
+            .channels(&Layer::COLOR)
+            .ok_or_else(|| Error::input("a wavelet transform needs the layer 'color'"))?;
+        let title = format!("{} {schedule}", self.wavelet.name());
+        let mut plan = Plan::new(title, shape.size);
+        let back = direction == Direction::Inverse;
+        let filled = self.filled(size)?;
+        if back && shape.size != filled {
+            return Err(Error::input(format!(
+                "coefficients of an image of {size} fill {filled}, not {}",
+                shape.size
+            )));
+        }
+        let source = plan.input(Layer::COLOR, planes);
+        let result_size = if back { size } else { filled };
+        let result = Slot::new("out color", Role::Output(Layer::COLOR), result_size, planes);
+        let result = plan.slot(result);
+        let (image, mut packed) = if back {
+            (result, source)
+        } else {
+            (source, result)
+        };
+        let order = Interleave {
+            levels: self.levels,
+            back,
+        };
+        let interleaved = self.layout == Layout::Interleaved && !self.undecimated;
+        if interleaved {
+            let apart = plan.slot(Slot::new("sub-bands", Role::Transient, filled, planes));
+            if back {
+                plan.pass(order, [packed], [apart]);
+            }
+            packed = apart;
+        }
+        if self.reversible.is_some() {
+            self.reversible_levels(&mut plan, (image, packed), back);
+        } else if self.lifted() {
+            let none = (&[][..], None);
+            self.levels(&mut plan, (image, packed), schedule, direction, none)?;
+        } else {
+            self.tables(&mut plan, (image, packed), back)?;
+        }
+        if interleaved && !back {
+            plan.pass(order, [packed], [result]);
+        }
+        Ok(plan)
+    }
+
+    /// Size of the image that coefficients fill.
+    fn filled(&self, size: Size) -> Result<Size> {
+        if self.undecimated {
+            return Ok(Size::new(size.width, size.height * (3 * self.levels + 1)));
+        }
+        self.definition().packed_size(size, self.layout)
+    }
+}
+
+/// A schedule's scheme and mapping.
+fn parse(name: &str) -> Result<(SchemeName, Mapping)> {
+    match name.split_once(':') {
+        Some((scheme, mapping)) => Ok((scheme.parse()?, mapping.parse()?)),
+        None => Ok((name.parse()?, Mapping::Single)),
+    }
+}
+
+/// Schedules of wavelets that keep a mirrored signal mirrored.
+fn symmetric_schedules(direction: Direction) -> Vec<String> {
+    let best = SchemeName::new(Kind::Lifting, Form::Star);
+    let mut names = vec![best.to_string()];
+    let rest = SchemeName::all(Form::Star).into_iter();
+    names.extend(rest.filter(|n| *n != best).map(|n| n.to_string()));
+    let marked = |name: &str, mark: char| {
+        if name.ends_with('+') {
+            name.to_owned()
+        } else {
+            format!("{name}{mark}")
+        }
+    };
+    for mapping in [Mapping::Shuffle, Mapping::Double] {
+        names.extend(FEW.map(|n| format!("{}:{mapping}", marked(n, '*'))));
+    }
+    if direction == Direction::Forward {
+        names.push(format!("{best}:{}", Mapping::Texture));
+    }
+    names.extend(FEW.map(|n| format!("{}:{}", marked(n, '#'), Mapping::Fragment)));
+    names
+}
+
+/// How many quads all steps reach, to the left and to the right.
+fn reach(lifting: &Lifting) -> i32 {
+    let steps = lifting.pairs.iter().flat_map(|p| [&p.predict, &p.update]);
+    steps.map(|taps| 2 * taps.reach()).sum()
+}
+
+/// Sizes of the images that levels transform.
+pub(super) fn halved(size: Size, levels: usize) -> Vec<Size> {
+    let half = |s: &Size| Some(Size::new(s.width.div_ceil(2), s.height.div_ceil(2)));
+    std::iter::successors(Some(size), half)
+        .take(levels)
+        .collect()
+}
+
+/// A level as fragment passes, plane by plane.
+fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[SlotId]) {
+    let (steps, grid) = (Quads::steps(level), Quads::grid(level));
+    for plane in 0..plan.at(reads[0]).planes {
+        let quads = |part| Quads {
+            level: level.clone(),
+            plane,
+            part,
+        };
+        let texture = |plan: &mut Plan| {
+            let slot = Slot::new("quads", Role::Transient, grid, 1);
+            plan.slot(slot.element(Element::F32x4).home(Home::Texture))
+        };
+        let mut now = texture(plan);
+        plan.pass(quads(Part::Load), reads, [now]);
+        for matrix in &steps {
+            let next = texture(plan);
+            let step = Part::Step(Box::new(matrix.clone()));
+            plan.pass(quads(step), [now], [next]);
+            now = next;
+        }
+        plan.pass(quads(Part::Store), [now], writes);
+    }
+}
+
+/// All bands below each other: what is left, then `HL`, `LH`, `HH` of each level, coarsest first.
+fn stacked(bands: &Coefficients) -> Result<Image> {
+    let low = &bands.low;
+    let details = bands
+        .details
+        .iter()
+        .rev()
+        .flat_map(|d| [&d.hl, &d.lh, &d.hh]);
+    let all: Vec<&Image> = std::iter::once(low).chain(details).collect();
+    let mut data = Vec::new();
+    for c in 0..low.channels() {
+        for band in &all {
+            data.extend_from_slice(band.plane(c));
+        }
+    }
+    Image::from_planes(low.width(), low.height() * all.len(), low.channels(), data)
+}
+
+fn unstacked(image: &Image, size: Size, levels: usize) -> Result<Coefficients> {
+    if image.size() != Size::new(size.width, size.height * (3 * levels + 1)) {
+        return Err(Error::input(format!(
+            "{} undecimated bands of {size} do not fill an image of {}",
+            3 * levels + 1,
+            image.size()
+        )));
+    }
+    let band = |i: usize| {
+        Image::from_fn(size.width, size.height, image.channels(), |x, y, c| {
+            image.get(x, i * size.height + y, c)
+        })
+    };
+    let detail = |l: usize| {
+        let first = 1 + 3 * (levels - 1 - l);
+        let (hl, lh, hh) = (band(first), band(first + 1), band(first + 2));
+        Detail { size, hl, lh, hh }
+    };
+    Ok(Coefficients {
+        low: band(0),
+        details: (0..levels).map(detail).collect(),
+    })
+}

@@ -1,0 +1,234 @@
+//! A transform by tables: any wavelet with any border, along rows, then along columns.
+
+use super::Ready;
+use crate::definition::dwt::{Pass, counts, line_tables, spread_tables};
+use crate::kernel::lines::{Lines, term};
+use crate::plan::{Plan, Role, Slot, SlotId};
+use crate::{Result, Size};
+
+/// Tables of both bands along one axis.
+struct Axis {
+    low: SlotId,
+    high: SlotId,
+    /// Low and high coefficients.
+    counts: (usize, usize),
+}
+
+/// Where a level's bands stand in the packed image.
+struct Bands {
+    hl: (usize, usize),
+    lh: (usize, usize),
+    hh: (usize, usize),
+}
+
+impl Ready {
+    /// Adds the levels between an image and its packed coefficients, either way.
+    pub(super) fn tables(
+        &self,
+        plan: &mut Plan,
+        (image, packed): (SlotId, SlotId),
+        back: bool,
+    ) -> Result<()> {
+        let (size, planes) = (plan.at(image).size, plan.at(image).planes);
+        let sizes = self.sizes(size);
+        let mut lows = vec![image];
+        for (i, size) in sizes.iter().enumerate().take(self.levels).skip(1) {
+            let name = format!("low {i}");
+            lows.push(plan.slot(Slot::new(name, Role::Transient, *size, planes)));
+        }
+        lows.push(packed);
+        for step in 0..self.levels {
+            let l = if back { self.levels - 1 - step } else { step };
+            let across = self.axis(plan, sizes[l].width, l, back)?;
+            let down = self.axis(plan, sizes[l].height, l, back)?;
+            let bands = self.bands(&sizes, l)?;
+            let level = (lows[l], lows[l + 1], packed);
+            if back {
+                join(plan, level, &bands, (&across, &down));
+            } else {
+                split(plan, level, &bands, (&across, &down));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes of the images that levels transform, and of what is left.
+    fn sizes(&self, size: Size) -> Vec<Size> {
+        if self.undecimated {
+            return vec![size; self.levels + 1];
+        }
+        self.definition().sizes(size)
+    }
+
+    fn bands(&self, sizes: &[Size], l: usize) -> Result<Bands> {
+        if self.undecimated {
+            let first = (1 + 3 * (self.levels - 1 - l)) * sizes[l].height;
+            let at = |i: usize| (0, first + i * sizes[l].height);
+            return Ok(Bands {
+                hl: at(0),
+                lh: at(1),
+                hh: at(2),
+            });
+        }
+        let (w, h) = self.definition().high_at(sizes[0], l)?;
+        Ok(Bands {
+            hl: (w, 0),
+            lh: (0, h),
+            hh: (w, h),
+        })
+    }
+
+    fn axis(&self, plan: &mut Plan, n: usize, level: usize, back: bool) -> Result<Axis> {
+        let pass = match (back, self.adjoint) {
+            (false, _) => Pass::Forward,
+            (true, false) => Pass::Inverse,
+            (true, true) => Pass::Adjoint,
+        };
+        let [low, high] = if self.undecimated {
+            spread_tables(&self.wavelet, n, level, pass)
+        } else {
+            line_tables(&self.definition(), n, pass)?
+        };
+        let mut slot = |name: &str, table: &[Vec<(usize, f64)>]| {
+            let terms = table.iter().map(Vec::len).max().unwrap_or(0);
+            let mut words = Vec::with_capacity(2 * terms * table.len());
+            for row in table {
+                words.extend(row.iter().flat_map(|(i, w)| term(*i, *w)));
+                words.extend((row.len()..terms).flat_map(|_| term(0, 0.0)));
+            }
+            plan.data(name, 2 * terms, words)
+        };
+        let counts = if self.undecimated {
+            (n, n)
+        } else {
+            counts(n, &self.wavelet, self.border)
+        };
+        Ok(Axis {
+            low: slot("low taps", &low),
+            high: slot("high taps", &high),
+            counts,
+        })
+    }
+}
+
+/// A part of an image.
+fn lines(down: bool, from: (usize, usize), to: (usize, usize), size: (usize, usize)) -> Lines {
+    Lines {
+        down,
+        from,
+        to,
+        size: Size::new(size.0, size.1),
+        add: false,
+    }
+}
+
+/// Adds a pass, unless there is nothing to do: a line of one sample may have no high coefficient.
+fn pass(plan: &mut Plan, lines: Lines, [from, table]: [SlotId; 2], to: SlotId) {
+    if lines.size.pixels() > 0 && plan.at(table).size.pixels() > 0 {
+        plan.pass(lines, [from, table], [to]);
+    }
+}
+
+/// The image of a level between rows and columns: low columns, then high ones.
+fn between(plan: &mut Plan, image: SlotId, across: &Axis) -> SlotId {
+    let (height, planes) = (plan.at(image).size.height, plan.at(image).planes);
+    let size = Size::new(across.counts.0 + across.counts.1, height);
+    plan.slot(Slot::new("lines", Role::Transient, size, planes))
+}
+
+/// One level forward.
+fn split(
+    plan: &mut Plan,
+    (image, low, packed): (SlotId, SlotId, SlotId),
+    bands: &Bands,
+    (across, down): (&Axis, &Axis),
+) {
+    let tmp = between(plan, image, across);
+    let height = plan.at(image).size.height;
+    let ((lw, hw), (lh, hh)) = (across.counts, down.counts);
+    pass(
+        plan,
+        lines(false, (0, 0), (0, 0), (lw, height)),
+        [image, across.low],
+        tmp,
+    );
+    pass(
+        plan,
+        lines(false, (0, 0), (lw, 0), (hw, height)),
+        [image, across.high],
+        tmp,
+    );
+    pass(
+        plan,
+        lines(true, (0, 0), (0, 0), (lw, lh)),
+        [tmp, down.low],
+        low,
+    );
+    pass(
+        plan,
+        lines(true, (lw, 0), bands.hl, (hw, lh)),
+        [tmp, down.low],
+        packed,
+    );
+    pass(
+        plan,
+        lines(true, (0, 0), bands.lh, (lw, hh)),
+        [tmp, down.high],
+        packed,
+    );
+    pass(
+        plan,
+        lines(true, (lw, 0), bands.hh, (hw, hh)),
+        [tmp, down.high],
+        packed,
+    );
+}
+
+/// One level back.
+fn join(
+    plan: &mut Plan,
+    (image, low, packed): (SlotId, SlotId, SlotId),
+    bands: &Bands,
+    (across, down): (&Axis, &Axis),
+) {
+    let tmp = between(plan, image, across);
+    let Size { width, height } = plan.at(image).size;
+    let (lw, hw) = across.counts;
+    let more = |lines: Lines| Lines { add: true, ..lines };
+    pass(
+        plan,
+        lines(true, (0, 0), (0, 0), (lw, height)),
+        [low, down.low],
+        tmp,
+    );
+    pass(
+        plan,
+        more(lines(true, bands.lh, (0, 0), (lw, height))),
+        [packed, down.high],
+        tmp,
+    );
+    pass(
+        plan,
+        lines(true, bands.hl, (lw, 0), (hw, height)),
+        [packed, down.low],
+        tmp,
+    );
+    pass(
+        plan,
+        more(lines(true, bands.hh, (lw, 0), (hw, height))),
+        [packed, down.high],
+        tmp,
+    );
+    pass(
+        plan,
+        lines(false, (0, 0), (0, 0), (width, height)),
+        [tmp, across.low],
+        image,
+    );
+    pass(
+        plan,
+        more(lines(false, (lw, 0), (0, 0), (width, height))),
+        [tmp, across.high],
+        image,
+    );
+}

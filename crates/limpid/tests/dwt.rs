@@ -1,0 +1,191 @@
+//! The wavelet transform as a whole: plans of the GPU run on the CPU too, images come back, shrinkage takes noise out.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid::definition::dwt::Layout;
+use limpid::exec::cpu::{Cpu, CpuRunner};
+use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold};
+use limpid::wavelet::Border;
+use limpid::{Device, Frame, Image, Options, Result, Size, Watch, denoise_on};
+
+fn noise(width: usize, height: usize, channels: usize) -> Image {
+    let mut state = 7u32;
+    Image::from_fn(width, height, channels, |_, _, _| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32
+    })
+}
+
+fn difference(a: &Image, b: &Image) -> f32 {
+    assert_eq!((a.size(), a.channels()), (b.size(), b.channels()));
+    let pairs = a.data().iter().zip(b.data());
+    pairs.fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+fn run(method: impl Method + 'static, image: &Image) -> Result<Image> {
+    let device = Device::open("cpu")?;
+    let frame = Frame::new(image.clone())?;
+    let out = denoise_on(&device, &frame, &Options::new(method), &Watch::default())?;
+    Ok(out.color()?.clone())
+}
+
+#[test]
+fn kernels_of_the_gpu_have_a_cpu_body_too() {
+    let cpu = Cpu::new(Some(2)).unwrap();
+    let image = noise(23, 18, 3);
+    let frame = Frame::new(image).unwrap();
+    for wavelet in ["cdf97", "db2"] {
+        let (wavelet, levels) = (wavelet.to_owned(), 2);
+        let there = Dwt {
+            wavelet: wavelet.clone(),
+            levels,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet,
+            levels,
+            ..Idwt::default()
+        };
+        for method in [&there as &dyn Method, &back] {
+            let wanted = method.define(&frame).unwrap();
+            for schedule in method.schedules(Backend::Gpu) {
+                let plan = method.plan(&frame.shape(), &schedule).unwrap();
+                let mut out = frame.clone();
+                let mut runner = CpuRunner::new(&cpu, plan).unwrap();
+                runner.run(&frame, &mut out, &Watch::default()).unwrap();
+                let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                assert!(error < 1e-4, "{method:?} {schedule}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn images_come_back_whatever_the_border_is() {
+    for (width, height) in [(1, 1), (7, 5), (32, 16), (33, 20)] {
+        let image = noise(width, height, 1);
+        for boundary in Border::all() {
+            for wavelet in ["db2", "bior4.4", "coif3"] {
+                if boundary == Border::Mirror && wavelet == "coif3" {
+                    continue;
+                }
+                let there = Dwt {
+                    wavelet: wavelet.to_owned(),
+                    levels: 2,
+                    boundary,
+                    ..Dwt::default()
+                };
+                let back = Idwt {
+                    wavelet: wavelet.to_owned(),
+                    levels: 2,
+                    boundary,
+                    size: Some(image.size()),
+                    ..Idwt::default()
+                };
+                let packed = run(there, &image).unwrap();
+                let error = difference(&run(back, &packed).unwrap(), &image);
+                // Smooth and antireflecting borders of short lines grow, and rounding with them.
+                assert!(
+                    error < 2e-3,
+                    "{wavelet} {boundary} {width}x{height}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn undecimated_and_own_wavelets_come_back() {
+    let image = noise(13, 10, 3);
+    let own = "predict 0: -0.5 -0.5\nupdate -1: 0.25 0.25\nlow 1.4142135623730951\nhigh 0.7071067811865476";
+    for (wavelet, undecimated, layout) in [
+        ("sym4", true, Layout::Subbands),
+        (own, false, Layout::Interleaved),
+        (own, true, Layout::Subbands),
+    ] {
+        let wavelet = wavelet.to_owned();
+        let there = Dwt {
+            wavelet: wavelet.clone(),
+            undecimated,
+            layout,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet,
+            undecimated,
+            layout,
+            ..Idwt::default()
+        };
+        let packed = run(there, &image).unwrap();
+        if undecimated {
+            assert_eq!(packed.size(), Size::new(13, 100));
+        }
+        assert!(difference(&run(back, &packed).unwrap(), &image) < 1e-5);
+    }
+    let same = |wavelet: &str| Dwt {
+        wavelet: wavelet.to_owned(),
+        scale: Scale::Unit,
+        ..Dwt::default()
+    };
+    let (a, b) = (
+        run(same(own), &image).unwrap(),
+        run(same("cdf53"), &image).unwrap(),
+    );
+    assert!(difference(&a, &b) < 1e-6);
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let image = noise(9, 9, 1);
+    let without_size = Idwt {
+        boundary: Border::Zero,
+        ..Idwt::default()
+    };
+    let error = run(without_size, &image).unwrap_err().to_string();
+    assert!(error.contains("--size"), "{error}");
+    let unknown = Dwt {
+        wavelet: "cfd97".to_owned(),
+        ..Dwt::default()
+    };
+    let error = run(unknown, &image).unwrap_err().to_string();
+    assert!(error.contains("cdf97"), "{error}");
+}
+
+/// Edges, a ramp and a fine pattern.
+fn picture(x: usize, y: usize) -> f32 {
+    let disc = (x as f32 - 60.0).hypot(y as f32 - 50.0) < 30.0;
+    let stripes = 0.08 * ((x / 2 + y / 3) % 2) as f32 * f32::from(u8::from(y > 80));
+    0.2 + 0.3 * (x as f32 / 128.0) + if disc { 0.35 } else { 0.0 } + stripes
+}
+
+fn psnr(a: &Image, b: &Image) -> f32 {
+    let pairs = a.data().iter().zip(b.data());
+    let sum: f32 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
+    -10.0 * (sum / a.data().len() as f32).log10()
+}
+
+#[test]
+fn shrinkage_takes_noise_out() {
+    let clean = Image::from_fn(128, 128, 1, |x, y, _| picture(x, y));
+    let grain = noise(128 * 12, 128, 1);
+    let sigma = 25.0 / 255.0;
+    // Twelve uniform numbers make a normal one.
+    let noisy = Image::from_fn(128, 128, 1, |x, y, _| {
+        let sum: f32 = (0..12).map(|i| grain.get(12 * x + i, y, 0)).sum();
+        picture(x, y) + sigma * (sum - 6.0)
+    });
+    let before = psnr(&noisy, &clean);
+    assert!((before - 20.2).abs() < 0.3, "{before}");
+    for (threshold, gain) in [
+        (Threshold::Bayes, 8.5),
+        (Threshold::Sure, 8.0),
+        (Threshold::Visu, 5.0),
+    ] {
+        let shrink = Shrink {
+            threshold,
+            ..Shrink::default()
+        };
+        let after = psnr(&run(shrink, &noisy).unwrap(), &clean);
+        assert!(after - before > gain, "{threshold:?}: {before} {after}");
+    }
+}
