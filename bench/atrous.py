@@ -38,15 +38,16 @@ def main():
 
     def render(to, scene, samples, *more):
         if not os.path.exists(to):
-            limpid("render", scene, "-o", to, "--spp", samples, "--size", args.size, "--seed", 7, *more)
+            limpid("render", scene, "-o", to, "--spp", samples, "--size", args.size, *more)
 
     for scene in args.scenes:
         reference = path(scene, "ref")
-        render(reference, scene, args.reference, "--layers", "color")
+        # With the inputs' seed the reference would hold their very samples.
+        render(reference, scene, args.reference, "--seed", 0, "--layers", "color")
         rows = {name: [] for name in ["input", *args.methods]}
         for samples in SAMPLES:
             noisy = path(scene, samples)
-            render(noisy, scene, samples)
+            render(noisy, scene, samples, "--seed", 7)
             files = [noisy]
             for method in args.methods:
                 made = path(scene, samples, method)
