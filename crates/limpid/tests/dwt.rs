@@ -1,7 +1,5 @@
 //! The wavelet transform as a whole: plans of the GPU run on the CPU too, images come back, shrinkage takes noise out.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::definition::dwt::Layout;
 use limpid::exec::cpu::{Cpu, CpuRunner};
 use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold};

@@ -190,7 +190,7 @@ impl Kernel for Level {
     fn cpu(&self, job: &mut Job<'_>) {
         let threads = rayon::current_num_threads().min(cores());
         let layout = Layout::new(job.level, threads);
-        for plane in 0..job.reads[0].planes() {
+        for plane in 0..job.writes[0].planes() {
             if self.direction == Direction::Inverse {
                 self.back(job, plane, &layout);
             } else {
@@ -235,8 +235,17 @@ impl Kernel for Level {
 
 impl Level {
     fn there(&self, job: &mut Job<'_>, plane: usize, layout: &Layout) {
+        let first = job.reads[0].plane(0);
+        // Texels hold the samples of all planes side by side.
+        let texels: Vec<f32>;
+        let data: &[f32] = if first.len() == 4 * self.size.pixels() {
+            texels = first.iter().skip(plane).step_by(4).copied().collect();
+            &texels
+        } else {
+            job.reads[0].plane(plane)
+        };
         let src = Plane {
-            data: job.reads[0].plane(plane),
+            data,
             stride: self.size.width,
             size: self.size,
         };
