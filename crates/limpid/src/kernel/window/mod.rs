@@ -278,11 +278,11 @@ impl Kernel for WindowAxis {
         }
     }
 
-    fn scratch(&self, size: Size) -> usize {
-        if self.vertical || self.along == Along::Linear {
+    fn scratch(&self, _: Size) -> usize {
+        if self.along == Along::Linear {
             0
         } else {
-            size.width + 2 * self.radius
+            cpu::axis_scratch(self.radius)
         }
     }
 }

@@ -1,192 +1,232 @@
-//! Filters of rank one and two: columns first, into one padded row, then along it.
+//! Filters of rank one and two: sums down columns, then along rows.
 
 use super::clip;
-use super::sweep::{Piece, mix, mix_many, sweep};
-use crate::kernel::Job;
+use super::strip::{Axes, Place, Quad};
+use super::sweep::{Piece, mix, mix_many, sweep, window};
 use fearless_simd::Simd;
 
-/// The rows that `row(i)` gives, mixed, by the number of taps.
-#[inline(always)]
-fn mixed<'a, S: Simd>(simd: S, row: impl Fn(usize) -> &'a [f32], taps: &[f32], dst: &mut [f32]) {
-    match taps.len() {
-        1 => mix::<S, 1>(simd, std::array::from_fn(row), taps, dst),
-        3 => mix::<S, 3>(simd, std::array::from_fn(row), taps, dst),
-        5 => mix::<S, 5>(simd, std::array::from_fn(row), taps, dst),
-        7 => mix::<S, 7>(simd, std::array::from_fn(row), taps, dst),
-        n => mix_many(simd, &(0..n).map(row).collect::<Vec<_>>(), taps, dst),
+/// A filter of rank one: symmetric taps down and along.
+#[derive(Debug)]
+pub(super) struct RankOne {
+    taps: [Vec<f32>; 2],
+    /// Taps that fell outside must not darken: what a value is multiplied by at each row and near the ends of a row.
+    rows: Vec<f32>,
+    ends: Vec<(usize, f32)>,
+}
+
+impl RankOne {
+    /// For an image of this width and height. An axis that is left alone has one tap.
+    pub(super) fn new(down: &[f32], along: &[f32], width: usize, height: usize) -> Self {
+        let ends = (0..width).filter(|x| near_end(*x, width, along.len() / 2));
+        Self {
+            rows: (0..height).map(|y| inside(down, y, height)).collect(),
+            ends: ends.map(|x| (x, inside(along, x, width))).collect(),
+            taps: [down, along].map(|taps| {
+                let all: f32 = taps.iter().sum();
+                taps.iter().map(|t| t / all).collect()
+            }),
+        }
     }
 }
 
-/// The taps divided by the sum of those that fall inside `0..n` around `at`.
-fn scaled(taps: &[f32], at: usize, n: usize, into: &mut [f32]) {
+/// The sum of all taps over the sum of those that fall inside `0..n` around `at`.
+fn inside(taps: &[f32], at: usize, n: usize) -> f32 {
     let r = taps.len() / 2;
     let window = clip(at, n, r);
-    let sum: f32 = taps[window.start + r - at..window.end + r - at]
-        .iter()
-        .sum();
-    for (s, t) in into.iter_mut().zip(taps) {
-        *s = t / sum;
+    let there = &taps[window.start + r - at..window.end + r - at];
+    if there.len() == taps.len() {
+        1.0
+    } else {
+        taps.iter().sum::<f32>() / there.iter().sum::<f32>()
     }
 }
 
-/// What a value near the ends of a row must be multiplied by, since taps fell outside: `(x, factor)`.
-fn edges(taps: &[f32], width: usize) -> Vec<(usize, f32)> {
-    let r = taps.len() / 2;
-    let all: f32 = taps.iter().sum();
-    let near = |x: &usize| *x < r || x + r >= width;
-    let factor = |x: usize| {
-        let window = clip(x, width, r);
-        all / taps[window.start + r - x..window.end + r - x]
-            .iter()
-            .sum::<f32>()
-    };
-    (0..width).filter(near).map(|x| (x, factor(x))).collect()
+/// A padded row as rows that each start one later than the one before.
+pub(super) fn shift<'a>(row: &'a [f32], columns: usize) -> impl Fn(usize) -> &'a [f32] {
+    move |i| &row[i..i + columns]
 }
 
-/// A padded row, a row of zeros, and two sets of taps.
-pub(super) fn rank_one_scratch(radius: usize, width: usize) -> usize {
-    (width + 2 * radius) + width + 2 * (2 * radius + 1)
-}
-
-#[inline(always)]
-pub(super) fn rank_one<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
-    let src = job.reads[0].clone();
-    let (width, height, r) = (src.size().width, src.size().height, taps.len() / 2);
-    let (padded, rest) = job.scratch.split_at_mut(width + 2 * r);
-    let (zero, rest) = rest.split_at_mut(width);
-    let (down, along) = rest.split_at_mut(taps.len());
-    let along = &mut along[..taps.len()];
-    let all: f32 = taps.iter().sum();
-    for (a, t) in along.iter_mut().zip(taps) {
-        *a = t / all;
+impl Axes<1, 1> for RankOne {
+    fn reach(&self) -> [usize; 2] {
+        self.taps.each_ref().map(|taps| taps.len() / 2)
     }
-    let edges = edges(taps, width);
-    padded.fill(0.0);
-    zero.fill(0.0);
-    for y in job.rows.clone() {
-        scaled(taps, y, height, down);
-        for plane in 0..src.planes() {
-            let row = |i: usize| match (y + i).checked_sub(r) {
-                Some(j) if j < height => src.row(plane, j),
-                _ => &*zero,
-            };
-            mixed(simd, row, down, &mut padded[r..r + width]);
-            let out = job.writes[0].row(plane, y);
-            mixed(simd, |i| &padded[i..i + width], along, out);
-            for (x, factor) in &edges {
-                out[*x] *= factor;
+
+    #[inline(always)]
+    fn down<'a, S: Simd>(&self, simd: S, row: impl Fn(usize) -> &'a [f32], [sums]: [Quad<'_>; 1]) {
+        let taps = &self.taps[0][..];
+        match taps.len() {
+            1 => down::<S, 1, 4>(simd, row, taps, sums),
+            3 => down::<S, 3, 6>(simd, row, taps, sums),
+            5 => down::<S, 5, 8>(simd, row, taps, sums),
+            7 => down::<S, 7, 10>(simd, row, taps, sums),
+            _ => {
+                for (q, sums) in sums.into_iter().enumerate() {
+                    mix_many(simd, &|i| row(q + i), taps, sums);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn along<S: Simd>(&self, simd: S, [sums]: [&[f32]; 1], place: &Place, [made]: [&mut [f32]; 1]) {
+        let (taps, row) = (&self.taps[1][..], shift(sums, made.len()));
+        match taps.len() {
+            1 => along::<S, 1>(simd, row, taps, made),
+            3 => along::<S, 3>(simd, row, taps, made),
+            5 => along::<S, 5>(simd, row, taps, made),
+            7 => along::<S, 7>(simd, row, taps, made),
+            _ => mix_many(simd, &row, taps, made),
+        }
+        let factor = self.rows[place.y];
+        if factor != 1.0 {
+            for v in &mut *made {
+                *v *= factor;
+            }
+        }
+        for (x, factor) in &self.ends {
+            if place.columns.contains(x) {
+                made[x - place.columns.start] *= factor;
             }
         }
     }
 }
 
+/// Four rows of `N` taps, which read `R = N + 3` rows.
 #[inline(always)]
-pub(super) fn vertical<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
-    let src = job.reads[0].clone();
-    let (width, height, r) = (src.size().width, src.size().height, taps.len() / 2);
-    let (zero, mut down) = (vec![0.0; width], taps.to_vec());
-    for y in job.rows.clone() {
-        scaled(taps, y, height, &mut down);
-        for plane in 0..src.planes() {
-            let row = |i: usize| match (y + i).checked_sub(r) {
-                Some(j) if j < height => src.row(plane, j),
-                _ => &zero,
-            };
-            mixed(simd, row, &down, job.writes[0].row(plane, y));
-        }
-    }
-}
-
-#[inline(always)]
-pub(super) fn horizontal<S: Simd>(simd: S, job: &mut Job<'_>, taps: &[f32]) {
-    let src = job.reads[0].clone();
-    let (width, r) = (src.size().width, taps.len() / 2);
-    let all: f32 = taps.iter().sum();
-    let along: Vec<f32> = taps.iter().map(|t| t / all).collect();
-    let edges = edges(taps, width);
-    let padded = &mut job.scratch[..width + 2 * r];
-    padded.fill(0.0);
-    for y in job.rows.clone() {
-        for plane in 0..src.planes() {
-            padded[r..r + width].copy_from_slice(src.row(plane, y));
-            let out = job.writes[0].row(plane, y);
-            mixed(simd, |i| &padded[i..i + width], &along, out);
-            for (x, factor) in &edges {
-                out[*x] *= factor;
+fn down<'a, S: Simd, const N: usize, const R: usize>(
+    simd: S,
+    row: impl Fn(usize) -> &'a [f32],
+    taps: &[f32],
+    sums: Quad<'_>,
+) {
+    let r = N / 2;
+    let mut half = [0.0; N];
+    half[..=r].copy_from_slice(&taps[r..]);
+    sweep(
+        simd,
+        (std::array::from_fn(row), [], []),
+        [sums],
+        #[inline(always)]
+        |(v, [], []): Piece<S, R, 0, 0>| {
+            let mut made = [v[0]; 4];
+            for q in 0..4 {
+                made[q] = mix(&v, r + q, &half[..=r]);
             }
-        }
-    }
+            [made]
+        },
+    );
 }
 
-/// Two padded rows, a row of zeros, and one over the weights of each column.
-pub(super) fn tent2_scratch(radius: usize, width: usize) -> usize {
-    2 * (width + 2 * radius) + 2 * width
+#[inline(always)]
+fn along<'a, S: Simd, const N: usize>(
+    simd: S,
+    row: impl Fn(usize) -> &'a [f32],
+    taps: &[f32],
+    made: &mut [f32],
+) {
+    let r = N / 2;
+    let mut half = [0.0; N];
+    half[..=r].copy_from_slice(&taps[r..]);
+    sweep(
+        simd,
+        (std::array::from_fn(row), [], []),
+        [[made]],
+        #[inline(always)]
+        |(v, [], []): Piece<S, N, 0, 0>| [[mix(&v, r, &half[..=r])]],
+    );
 }
 
 /// `k - b(|i| + |j|)`: with column sums `t = Σ (k - b|j|) I` and `u = Σ I`, a pixel is `Σ t - b Σ |i| u` along the row.
-#[inline(always)]
-pub(super) fn tent2<S: Simd>(simd: S, job: &mut Job<'_>, r: usize, [peak, slope]: [f32; 2]) {
-    let src = job.reads[0].clone();
-    let (width, height) = (src.size().width, src.size().height);
-    let (t, rest) = job.scratch.split_at_mut(width + 2 * r);
-    let (u, rest) = rest.split_at_mut(width + 2 * r);
-    let (zero, rest) = rest.split_at_mut(width);
-    let norm = &mut rest[..width];
-    t.fill(0.0);
-    u.fill(0.0);
-    zero.fill(0.0);
-    let mut normed = None;
-    for y in job.rows.clone() {
-        let inside = counts(y, height, r);
-        if normed != Some(inside) {
-            for (x, n) in norm.iter_mut().enumerate() {
-                let ((ny, sy), (nx, sx)) = (inside, counts(x, width, r));
-                *n = 1.0 / (peak * nx * ny - slope * (ny * sx + nx * sy));
-            }
-            normed = Some(inside);
-        }
-        for plane in 0..src.planes() {
-            let row = |i: usize| match (y + i).checked_sub(r) {
-                Some(j) if j < height => src.row(plane, j),
-                _ => &*zero,
-            };
-            let (t_row, u_row) = (&mut t[r..r + width], &mut u[r..r + width]);
-            let out = job.writes[0].row(plane, y);
-            match r {
-                1 => {
-                    tent_down::<S, 3>(
-                        simd,
-                        std::array::from_fn(row),
-                        [peak, slope],
-                        [t_row, u_row],
-                    );
-                    tent_along::<S, 3>(simd, [t, u], slope, norm, out);
-                }
-                2 => {
-                    tent_down::<S, 5>(
-                        simd,
-                        std::array::from_fn(row),
-                        [peak, slope],
-                        [t_row, u_row],
-                    );
-                    tent_along::<S, 5>(simd, [t, u], slope, norm, out);
-                }
-                3 => {
-                    tent_down::<S, 7>(
-                        simd,
-                        std::array::from_fn(row),
-                        [peak, slope],
-                        [t_row, u_row],
-                    );
-                    tent_along::<S, 7>(simd, [t, u], slope, norm, out);
-                }
-                _ => {
-                    let rows: Vec<&[f32]> = (0..=2 * r).map(row).collect();
-                    tent_many(simd, &rows, [peak, slope], (t, u), (norm, out));
+#[derive(Debug)]
+pub(super) struct Tent2 {
+    pub radius: usize,
+    pub peak: f32,
+    pub slope: f32,
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Tent2 {
+    /// `k - b|i|` and `b|i|`.
+    fn taps(&self) -> [Vec<f32>; 2] {
+        let distance = |i: usize| self.slope * i.abs_diff(self.radius) as f32;
+        [
+            (0..=2 * self.radius)
+                .map(|i| self.peak - distance(i))
+                .collect(),
+            (0..=2 * self.radius).map(distance).collect(),
+        ]
+    }
+}
+
+impl Tent2 {
+    /// The counts of a window that is inside.
+    fn whole(&self) -> (f32, f32) {
+        let r = self.radius;
+        ((2 * r + 1) as f32, (r * (r + 1)) as f32)
+    }
+
+    /// The sum of the weights inside, in row `y`, for the counts of a column.
+    fn weights(&self, (nx, sx): (f32, f32), y: usize) -> f32 {
+        let (ny, sy) = counts(y, self.height, self.radius);
+        self.peak * nx * ny - self.slope * (ny * sx + nx * sy)
+    }
+}
+
+impl Axes<2, 1> for Tent2 {
+    fn reach(&self) -> [usize; 2] {
+        [self.radius; 2]
+    }
+
+    #[inline(always)]
+    fn down<'a, S: Simd>(&self, simd: S, row: impl Fn(usize) -> &'a [f32], sums: [Quad<'_>; 2]) {
+        match self.radius {
+            1 => tent_down::<S, 3, 6>(simd, row, self, sums),
+            2 => tent_down::<S, 5, 8>(simd, row, self, sums),
+            3 => tent_down::<S, 7, 10>(simd, row, self, sums),
+            r => {
+                let ([taps, _], ones) = (self.taps(), vec![1.0; 2 * r + 1]);
+                let [t, u] = sums;
+                for (q, (t, u)) in std::iter::zip(t, u).enumerate() {
+                    mix_many(simd, &|i| row(q + i), &taps, t);
+                    mix_many(simd, &|i| row(q + i), &ones, u);
                 }
             }
         }
     }
+
+    #[inline(always)]
+    fn along<S: Simd>(&self, simd: S, [t, u]: [&[f32]; 2], place: &Place, [made]: [&mut [f32]; 1]) {
+        let n = made.len();
+        let share = 1.0 / self.weights(self.whole(), place.y);
+        match self.radius {
+            1 => tent_along::<S, 3>(simd, [t, u], [self.slope, share], made),
+            2 => tent_along::<S, 5>(simd, [t, u], [self.slope, share], made),
+            3 => tent_along::<S, 7>(simd, [t, u], [self.slope, share], made),
+            r => {
+                let ([_, taps], ones) = (self.taps(), vec![1.0; 2 * r + 1]);
+                let mut less = vec![0.0; n];
+                mix_many(simd, &shift(t, n), &ones, made);
+                mix_many(simd, &shift(u, n), &taps, &mut less);
+                for (v, less) in made.iter_mut().zip(less) {
+                    *v = (*v - less) * share;
+                }
+            }
+        }
+        for x in place
+            .columns
+            .clone()
+            .filter(|x| near_end(*x, self.width, self.radius))
+        {
+            let weights = self.weights(counts(x, self.width, self.radius), place.y);
+            made[x - place.columns.start] *= self.weights(self.whole(), place.y) / weights;
+        }
+    }
+}
+
+/// Whether a window around `at` leaves `0..n`.
+fn near_end(at: usize, n: usize, radius: usize) -> bool {
+    at < radius || at + radius >= n
 }
 
 /// Taps inside, and the sum of their distances.
@@ -197,27 +237,28 @@ fn counts(at: usize, n: usize, radius: usize) -> (f32, f32) {
 }
 
 #[inline(always)]
-fn tent_down<S: Simd, const N: usize>(
+fn tent_down<'a, S: Simd, const N: usize, const R: usize>(
     simd: S,
-    rows: [&[f32]; N],
-    [peak, slope]: [f32; 2],
-    into: [&mut [f32]; 2],
+    row: impl Fn(usize) -> &'a [f32],
+    tent: &Tent2,
+    sums: [Quad<'_>; 2],
 ) {
     let r = N / 2;
+    let mut half = [0.0; N];
+    for (j, k) in half[..=r].iter_mut().enumerate() {
+        *k = tent.peak - tent.slope * j as f32;
+    }
     sweep(
         simd,
-        (rows, [], []),
-        into,
+        (std::array::from_fn(row), [], []),
+        sums,
         #[inline(always)]
-        |(v, [], []): Piece<S, N, 0, 0>| {
-            let mut plain = v[r];
-            let mut sum = plain * peak;
-            for j in 1..=r {
-                let pair = v[r - j] + v[r + j];
-                plain += pair;
-                sum += pair * (peak - slope * j as f32);
+        |(v, [], []): Piece<S, R, 0, 0>| {
+            let mut made = [v[0]; 4];
+            for q in 0..4 {
+                made[q] = mix(&v, r + q, &half[..=r]);
             }
-            [sum, plain]
+            [made, window(&v)]
         },
     );
 }
@@ -226,58 +267,26 @@ fn tent_down<S: Simd, const N: usize>(
 fn tent_along<S: Simd, const N: usize>(
     simd: S,
     [t, u]: [&[f32]; 2],
-    slope: f32,
-    norm: &[f32],
-    out: &mut [f32],
+    [slope, share]: [f32; 2],
+    made: &mut [f32],
 ) {
-    let (n, r) = (out.len(), N / 2);
-    let t: [&[f32]; N] = std::array::from_fn(|i| &t[i..i + n]);
-    let u: [&[f32]; N] = std::array::from_fn(|i| &u[i..i + n]);
+    let (n, r) = (made.len(), N / 2);
     sweep(
         simd,
-        (t, u, [norm]),
-        [out],
+        (
+            std::array::from_fn(shift(t, n)),
+            std::array::from_fn(shift(u, n)),
+            [],
+        ),
+        [[made]],
         #[inline(always)]
-        |(t, u, [norm]): Piece<S, N, N, 1>| {
+        |(t, u, []): Piece<S, N, N, 0>| {
             let mut sum = t[r];
             for i in 1..=r {
                 let pair = u[r - i] + u[r + i];
                 sum += (t[r - i] + t[r + i]) - pair * (slope * i as f32);
             }
-            [sum * norm]
+            [[sum * share]]
         },
     );
-}
-
-/// A padded row as `2r + 1` rows, each one later than the one before.
-fn shifts(row: &[f32], r: usize) -> Vec<&[f32]> {
-    let n = row.len() - 2 * r;
-    (0..=2 * r).map(|i| &row[i..i + n]).collect()
-}
-
-/// The same for any radius.
-#[inline(always)]
-fn tent_many<S: Simd>(
-    simd: S,
-    rows: &[&[f32]],
-    [peak, slope]: [f32; 2],
-    (t, u): (&mut [f32], &mut [f32]),
-    (norm, out): (&[f32], &mut [f32]),
-) {
-    let (n, r) = (out.len(), rows.len() / 2);
-    let taps = |tap: &dyn Fn(f32) -> f32| -> Vec<f32> {
-        (0..=2 * r).map(|j| tap(j.abs_diff(r) as f32)).collect()
-    };
-    let ones = taps(&|_| 1.0);
-    mix_many(simd, rows, &taps(&|j| peak - slope * j), &mut t[r..r + n]);
-    mix_many(simd, rows, &ones, &mut u[r..r + n]);
-    mix_many(simd, &shifts(t, r), &ones, out);
-    // The column sums are done with: their row takes the second sum.
-    mix_many(simd, &shifts(u, r), &taps(&|i| slope * i), &mut t[..n]);
-    for ((o, s), k) in out.iter_mut().zip(&t[..n]).zip(norm) {
-        *o = (*o - s) * k;
-    }
-    // The next row expects zeros at both ends.
-    t[..r].fill(0.0);
-    t[r + n..].fill(0.0);
 }

@@ -5,6 +5,7 @@
 
 mod bilateral;
 mod linear;
+mod strip;
 mod sweep;
 mod variance;
 
@@ -12,43 +13,64 @@ use super::Filter;
 use crate::kernel::{Job, View};
 use fearless_simd::dispatch;
 use std::ops::Range;
+use strip::strips;
 
 /// One axis after the other, in one pass over memory; the bilateral filter, which has no axes, by vectors.
 pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
-    let level = job.level;
+    let (level, size) = (job.level, job.reads[0].size());
     match filter {
         Filter::Gaussian { .. } | Filter::Tent { .. } => {
             let taps = filter.taps(radius);
-            dispatch!(level, simd => linear::rank_one(simd, job, &taps));
+            rank_one(job, &taps, &taps);
         }
         Filter::Tent2 { peak, slope } => {
-            dispatch!(level, simd => linear::tent2(simd, job, radius, [peak, slope]));
+            let tent = linear::Tent2 {
+                radius,
+                peak,
+                slope,
+                width: size.width,
+                height: size.height,
+            };
+            dispatch!(level, simd => strips(simd, job, &tent));
         }
-        Filter::Variance => dispatch!(level, simd => variance::variance(simd, job, radius)),
+        Filter::Variance => match variance::Small::new(radius, size) {
+            Some(small) => dispatch!(level, simd => strips(simd, job, &small)),
+            None => dispatch!(level, simd => variance::large(simd, job, radius)),
+        },
         Filter::Bilateral { space, range } => {
             dispatch!(level, simd => bilateral::bilateral(simd, job, radius, [space, range]));
         }
     }
 }
 
+fn rank_one(job: &mut Job<'_>, down: &[f32], along: &[f32]) {
+    let (level, size) = (job.level, job.reads[0].size());
+    let filter = linear::RankOne::new(down, along, size.width, size.height);
+    dispatch!(level, simd => strips(simd, job, &filter));
+}
+
 /// Words of scratch memory for [`separable`].
 pub(super) fn scratch(filter: Filter, radius: usize, width: usize) -> usize {
     match filter {
-        Filter::Gaussian { .. } | Filter::Tent { .. } => linear::rank_one_scratch(radius, width),
-        Filter::Tent2 { .. } => linear::tent2_scratch(radius, width),
-        Filter::Variance => variance::scratch(radius, width),
+        Filter::Gaussian { .. } | Filter::Tent { .. } => strip::scratch(radius, 1, 1),
+        Filter::Tent2 { .. } => strip::scratch(radius, 2, 1),
+        Filter::Variance => strip::scratch(radius, 2, 2).max(variance::scratch(radius, width)),
         Filter::Bilateral { .. } => bilateral::scratch(radius, width),
     }
 }
 
 /// One axis of a filter of rank one.
 pub(super) fn axis(job: &mut Job<'_>, taps: &[f32], vertical: bool) {
-    let level = job.level;
     if vertical {
-        dispatch!(level, simd => linear::vertical(simd, job, taps));
+        rank_one(job, taps, &[1.0]);
     } else {
-        dispatch!(level, simd => linear::horizontal(simd, job, taps));
+        rank_one(job, &[1.0], taps);
     }
+}
+
+/// Words of scratch memory for [`axis`].
+pub(super) fn axis_scratch(radius: usize) -> usize {
+    strip::scratch(radius, 1, 1)
 }
 
 /// The part of the window around `at` that lies in `0..n`.

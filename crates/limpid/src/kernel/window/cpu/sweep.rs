@@ -77,27 +77,41 @@ pub(super) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
 type Rows<'a, const A: usize, const B: usize, const C: usize> =
     ([&'a [f32]; A], [&'a [f32]; B], [&'a [f32]; C]);
 
-/// `out[m][x] = f(a[..][x], b[..][x], c[..][x])[m]`.
+/// `out[k][m][x] = f(a[..][x], b[..][x], c[..][x])[k][m]`.
 #[inline(always)]
-pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, const M: usize>(
+pub(super) fn sweep<
+    S: Simd,
+    const A: usize,
+    const B: usize,
+    const C: usize,
+    const M: usize,
+    const K: usize,
+>(
     simd: S,
     (a, b, c): Rows<'_, A, B, C>,
-    mut out: [&mut [f32]; M],
-    f: impl Fn(Piece<S, A, B, C>) -> [f32x16<S>; M],
+    mut out: [[&mut [f32]; M]; K],
+    f: impl Fn(Piece<S, A, B, C>) -> [[f32x16<S>; M]; K],
 ) {
-    let n = out.first().map_or(0, |o| o.len());
+    let n = out.as_flattened().first().map_or(0, |o| o.len());
     let whole = n / LANES;
     let rest = whole * LANES..n;
     {
         let (a, b, c) = (pieces(a, whole), pieces(b, whole), pieces(c, whole));
         let out = out.each_mut().map(
             #[inline(always)]
-            |o| &mut o.as_chunks_mut::<LANES>().0[..whole],
+            |rows| {
+                rows.each_mut().map(
+                    #[inline(always)]
+                    |o| &mut o.as_chunks_mut::<LANES>().0[..whole],
+                )
+            },
         );
-        for k in 0..whole {
-            let made = f((load(simd, &a, k), load(simd, &b, k), load(simd, &c, k)));
-            for m in 0..M {
-                made[m].store_array(&mut out[m][k]);
+        for i in 0..whole {
+            let made = f((load(simd, &a, i), load(simd, &b, i), load(simd, &c, i)));
+            for k in 0..K {
+                for m in 0..M {
+                    made[k][m].store_array(&mut out[k][m][i]);
+                }
             }
         }
     }
@@ -109,8 +123,10 @@ pub(super) fn sweep<S: Simd, const A: usize, const B: usize, const C: usize, con
         );
         let (a, b, c) = (one(&a), one(&b), one(&c));
         let made = f((load(simd, &a, 0), load(simd, &b, 0), load(simd, &c, 0)));
-        for m in 0..M {
-            store(made[m], &mut out[m][rest.clone()]);
+        for k in 0..K {
+            for m in 0..M {
+                store(made[k][m], &mut out[k][m][rest.clone()]);
+            }
         }
     }
 }
@@ -121,36 +137,60 @@ fn one<const N: usize>(rows: &[[f32; LANES]; N]) -> Pieces<'_, N> {
     rows.each_ref().map(std::slice::from_ref)
 }
 
-/// `dst[x] = k_0 rows[r][x] + Σ k_i (rows[r-i][x] + rows[r+i][x])`, for symmetric taps.
+/// `k_0 v[c] + Σ k_i (v[c-i] + v[c+i])`, for `half` of symmetric taps.
 #[inline(always)]
-pub(super) fn mix<S: Simd, const N: usize>(
+pub(super) fn mix<S: Simd>(v: &[f32x16<S>], centre: usize, half: &[f32]) -> f32x16<S> {
+    let mut sum = v[centre] * half[0];
+    for i in 1..half.len() {
+        sum += (v[centre - i] + v[centre + i]) * half[i];
+    }
+    sum
+}
+
+/// The sums of `v[q..q + R - 3]` for four `q`, with as few additions as they can share.
+#[inline(always)]
+pub(super) fn window<S: Simd, const R: usize>(v: &[f32x16<S>; R]) -> [f32x16<S>; 4] {
+    let length = R - 3;
+    if length == 1 {
+        return [v[0], v[1], v[2], v[3]];
+    }
+    // Before what all four have in common, and after it.
+    let before = [v[0] + (v[1] + v[2]), v[1] + v[2], v[2]];
+    let after = [
+        v[R - 3],
+        v[R - 3] + v[R - 2],
+        (v[R - 3] + v[R - 2]) + v[R - 1],
+    ];
+    if length == 3 {
+        return [
+            before[0],
+            before[1] + after[0],
+            before[2] + after[1],
+            after[2],
+        ];
+    }
+    let mut both = v[3];
+    for i in 4..length {
+        both += v[i];
+    }
+    [
+        before[0] + both,
+        (before[1] + both) + after[0],
+        (before[2] + both) + after[1],
+        both + after[2],
+    ]
+}
+
+/// `dst[x] = Σ taps[i] rows[i][x]` with any number of rows, for symmetric taps.
+#[inline(always)]
+pub(super) fn mix_many<'a, S: Simd>(
     simd: S,
-    rows: [&[f32]; N],
+    row: &impl Fn(usize) -> &'a [f32],
     taps: &[f32],
     dst: &mut [f32],
 ) {
-    let r = N / 2;
-    let mut half = [0.0; N];
-    half[..=r].copy_from_slice(&taps[r..]);
-    sweep(
-        simd,
-        (rows, [], []),
-        [dst],
-        #[inline(always)]
-        |(v, [], []): Piece<S, N, 0, 0>| {
-            let mut sum = v[r] * half[0];
-            for i in 1..=r {
-                sum += (v[r - i] + v[r + i]) * half[i];
-            }
-            [sum]
-        },
-    );
-}
-
-/// The same with any number of rows.
-#[inline(always)]
-pub(super) fn mix_many<S: Simd>(simd: S, rows: &[&[f32]], taps: &[f32], dst: &mut [f32]) {
     let (n, r) = (dst.len(), taps.len() / 2);
+    let rows: Vec<&[f32]> = (0..taps.len()).map(row).collect();
     for (k, out) in dst.chunks_mut(LANES).enumerate() {
         let span = k * LANES..n.min((k + 1) * LANES);
         let mut sum = piece(simd, &rows[r][span.clone()]) * taps[r];

@@ -6,91 +6,83 @@
 //! 4, … pixels are put together. Either way the work for a pixel hardly depends on the radius.
 
 use super::clip;
-use super::sweep::{Piece, sweep};
+use super::linear::shift;
+use super::strip::{Axes, Place, Quad};
+use super::sweep::{Piece, sweep, window};
+use crate::Size;
 use crate::kernel::{Job, View};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 /// Windows of up to this radius are added up directly.
 const SMALL: usize = 3;
 
-/// Two padded rows, two rows for sums, one over the counts, a row of zeros; for large windows the ends of blocks.
-pub(super) fn scratch(radius: usize, width: usize) -> usize {
-    let blocks = if radius > SMALL {
-        2 * (2 * radius + 2) * width
-    } else {
-        0
-    };
-    2 * (width + 2 * radius) + 4 * width + blocks
+/// Small windows: their sums are made anew for each pixel.
+#[derive(Debug)]
+pub(super) struct Small {
+    pub radius: usize,
+    pub height: usize,
+    /// One over the taps inside, for each column.
+    pub shares: Vec<f32>,
 }
 
-#[inline(always)]
-pub(super) fn variance<S: Simd>(simd: S, job: &mut Job<'_>, r: usize) {
-    let src = job.reads[0].clone();
-    let (width, height) = (src.size().width, src.size().height);
-    let (s, rest) = job.scratch.split_at_mut(width + 2 * r);
-    let (q, rest) = rest.split_at_mut(width + 2 * r);
-    let (zero, rest) = rest.split_at_mut(width);
-    let (count, rest) = rest.split_at_mut(width);
-    let (sums, rest) = rest.split_at_mut(2 * width);
-    s.fill(0.0);
-    q.fill(0.0);
-    zero.fill(0.0);
-    for (x, c) in count.iter_mut().enumerate() {
-        *c = clip(x, width, r).len() as f32;
+impl Small {
+    /// For images of this size, if the window is small.
+    pub(super) fn new(radius: usize, size: Size) -> Option<Self> {
+        let share = |x| 1.0 / clip(x, size.width, radius).len() as f32;
+        (radius <= SMALL).then(|| Self {
+            radius,
+            height: size.height,
+            shares: (0..size.width).map(share).collect(),
+        })
     }
-    let (first, second) = job.writes.split_at_mut(1);
-    for plane in 0..src.planes() {
-        let mut blocks = Blocks::new(rest, width, r);
-        for y in job.rows.clone() {
-            let (s_row, q_row) = (&mut s[r..r + width], &mut q[r..r + width]);
-            let row = |i: usize| match (y + i).checked_sub(r) {
-                Some(j) if j < height => src.row(plane, j),
-                _ => &*zero,
-            };
-            match r {
-                0 => down::<S, 1>(simd, std::array::from_fn(row), [s_row, q_row]),
-                1 => down::<S, 3>(simd, std::array::from_fn(row), [s_row, q_row]),
-                2 => down::<S, 5>(simd, std::array::from_fn(row), [s_row, q_row]),
-                3 => down::<S, 7>(simd, std::array::from_fn(row), [s_row, q_row]),
-                _ => blocks.down(&src, plane, y, (s_row, q_row)),
-            }
-            let made = [first[0].row(plane, y), second[0].row(plane, y)];
-            let rows = clip(y, height, r).len() as f32;
-            match r {
-                0 => along::<S, 1>(simd, [s, q], count, rows, made),
-                1 => along::<S, 3>(simd, [s, q], count, rows, made),
-                2 => along::<S, 5>(simd, [s, q], count, rows, made),
-                3 => along::<S, 7>(simd, [s, q], count, rows, made),
-                _ => {
-                    let (a, b) = sums.split_at_mut(width);
-                    // The padded rows are used up by the doubling.
-                    double(s, 2 * r + 1, a);
-                    double(q, 2 * r + 1, b);
-                    along::<S, 1>(simd, [a, b], count, rows, made);
-                    for padded in [&mut *s, &mut *q] {
-                        padded[..r].fill(0.0);
-                        padded[r + width..].fill(0.0);
-                    }
-                }
-            }
+}
+
+impl Axes<2, 2> for Small {
+    fn reach(&self) -> [usize; 2] {
+        [self.radius; 2]
+    }
+
+    #[inline(always)]
+    fn down<'a, S: Simd>(&self, simd: S, row: impl Fn(usize) -> &'a [f32], sums: [Quad<'_>; 2]) {
+        match self.radius {
+            0 => down::<S, 4>(simd, row, sums),
+            1 => down::<S, 6>(simd, row, sums),
+            2 => down::<S, 8>(simd, row, sums),
+            _ => down::<S, 10>(simd, row, sums),
+        }
+    }
+
+    #[inline(always)]
+    fn along<S: Simd>(&self, simd: S, sums: [&[f32]; 2], place: &Place, made: [&mut [f32]; 2]) {
+        let shares = &self.shares[place.columns.clone()];
+        let share = 1.0 / clip(place.y, self.height, self.radius).len() as f32;
+        match self.radius {
+            0 => along::<S, 1>(simd, sums, (shares, share), made),
+            1 => along::<S, 3>(simd, sums, (shares, share), made),
+            2 => along::<S, 5>(simd, sums, (shares, share), made),
+            _ => along::<S, 7>(simd, sums, (shares, share), made),
         }
     }
 }
 
+/// The rows of four windows: `R` is three more than a window has.
 #[inline(always)]
-fn down<S: Simd, const N: usize>(simd: S, rows: [&[f32]; N], into: [&mut [f32]; 2]) {
+fn down<'a, S: Simd, const R: usize>(
+    simd: S,
+    row: impl Fn(usize) -> &'a [f32],
+    sums: [Quad<'_>; 2],
+) {
     sweep(
         simd,
-        (rows, [], []),
-        into,
+        (std::array::from_fn(row), [], []),
+        sums,
         #[inline(always)]
-        |(v, [], []): Piece<S, N, 0, 0>| {
-            let (mut sum, mut squares) = (v[0], v[0] * v[0]);
-            for v in &v[1..] {
-                sum += *v;
-                squares += *v * *v;
+        |(v, [], []): Piece<S, R, 0, 0>| {
+            let mut squares = v;
+            for i in 0..R {
+                squares[i] = v[i] * v[i];
             }
-            [sum, squares]
+            [window(&v), window(&squares)]
         },
     );
 }
@@ -98,38 +90,74 @@ fn down<S: Simd, const N: usize>(simd: S, rows: [&[f32]; N], into: [&mut [f32]; 
 #[inline(always)]
 fn along<S: Simd, const N: usize>(
     simd: S,
-    from: [&[f32]; 2],
-    count: &[f32],
-    rows: f32,
-    made: [&mut [f32]; 2],
+    [s, q]: [&[f32]; 2],
+    (shares, share): (&[f32], f32),
+    [mean, deviation]: [&mut [f32]; 2],
 ) {
-    let n = made[0].len();
-    let s: [&[f32]; N] = std::array::from_fn(|i| &from[0][i..i + n]);
-    let q: [&[f32]; N] = std::array::from_fn(|i| &from[1][i..i + n]);
-    let (zero, one) = (f32x16::splat(simd, 0.0), f32x16::splat(simd, 1.0));
+    let n = mean.len();
+    let zero = f32x16::splat(simd, 0.0);
     sweep(
         simd,
-        (s, q, [count]),
-        made,
+        (
+            std::array::from_fn(shift(s, n)),
+            std::array::from_fn(shift(q, n)),
+            [shares],
+        ),
+        [[mean], [deviation]],
         #[inline(always)]
-        |(s, q, [count]): Piece<S, N, N, 1>| {
+        |(s, q, [shares]): Piece<S, N, N, 1>| {
             let (mut sum, mut squares) = (s[0], q[0]);
             for i in 1..N {
                 sum += s[i];
                 squares += q[i];
             }
-            let weights = count * rows;
-            let share = one / weights;
+            let share = shares * share;
             let mean = sum * share;
             let spread = (squares * share - mean * mean).max(zero);
             // One pixel has no spread; rounding must not give it one.
-            let alone = weights.simd_lt(1.5);
-            [
-                mean,
-                fearless_simd::Select::select(alone, zero, spread.sqrt()),
-            ]
+            let alone = share.simd_gt(0.75);
+            let spread = fearless_simd::Select::select(alone, zero, spread.sqrt());
+            [[mean], [spread]]
         },
     );
+}
+
+/// Two padded rows, two rows for sums, one over the taps inside, a row of zeros; and the ends of blocks.
+pub(super) fn scratch(radius: usize, width: usize) -> usize {
+    2 * (width + 2 * radius) + 2 * width + 2 * (2 * radius + 2) * width
+}
+
+/// Large windows.
+#[inline(always)]
+pub(super) fn large<S: Simd>(simd: S, job: &mut Job<'_>, r: usize) {
+    let src = job.reads[0].clone();
+    let (width, height) = (src.size().width, src.size().height);
+    let (s, rest) = job.scratch.split_at_mut(width + 2 * r);
+    let (q, rest) = rest.split_at_mut(width + 2 * r);
+    let (sums, rest) = rest.split_at_mut(2 * width);
+    s.fill(0.0);
+    q.fill(0.0);
+    let shares: Vec<f32> = (0..width)
+        .map(|x| 1.0 / clip(x, width, r).len() as f32)
+        .collect();
+    let (first, second) = job.writes.split_at_mut(1);
+    for plane in 0..src.planes() {
+        let mut blocks = Blocks::new(rest, width, r);
+        for y in job.rows.clone() {
+            blocks.down(&src, plane, y, (&mut s[r..r + width], &mut q[r..r + width]));
+            let share = 1.0 / clip(y, height, r).len() as f32;
+            let (a, b) = sums.split_at_mut(width);
+            // The padded rows are used up by the doubling.
+            double(s, 2 * r + 1, a);
+            double(q, 2 * r + 1, b);
+            let made = [first[0].row(plane, y), second[0].row(plane, y)];
+            along::<S, 1>(simd, [a, b], (&shares, share), made);
+            for padded in [&mut *s, &mut *q] {
+                padded[..r].fill(0.0);
+                padded[r + width..].fill(0.0);
+            }
+        }
+    }
 }
 
 /// `out[x] = Σ row[x + i]` for `i` in `0..length`, by sums of 1, 2, 4, … values made in place.
@@ -167,8 +195,7 @@ struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     fn new(scratch: &'a mut [f32], width: usize, radius: usize) -> Self {
         let length = 2 * radius + 1;
-        let words = if radius > SMALL { length * width } else { 0 };
-        let (ends, rest) = scratch.split_at_mut(2 * words);
+        let (ends, rest) = scratch.split_at_mut(2 * length * width);
         let (a, b) = rest.split_at_mut(rest.len().min(width));
         Self {
             ends,
