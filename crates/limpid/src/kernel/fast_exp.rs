@@ -5,6 +5,7 @@
 //! is some forty times slower. Its WGSL twin in `shared.wgsl` uses the hardware's `exp2`.
 
 use fearless_simd::prelude::*;
+use fearless_simd::{f32x16, u32x16};
 
 /// `e^x` for `x <= 0`; 0 below -87. NaN gives 0.
 ///
@@ -29,23 +30,36 @@ pub fn fast_exp(x: f32) -> f32 {
     if inside { p * scale } else { 0.0 }
 }
 
+/// The arithmetic of [`fast_exp`] on a type of vectors.
+macro_rules! on_vectors {
+    ($simd:ident, $x:ident, $floats:ty, $words:ty) => {{
+        const MAGIC: f32 = 12_582_912.0;
+        let zero = <$floats>::splat($simd, 0.0);
+        let inside = $x.simd_gt(<$floats>::splat($simd, -87.0));
+        let t = inside.select($x, zero) * std::f32::consts::LOG2_E;
+        let shifted = t + MAGIC;
+        let f = t - (shifted - MAGIC);
+        let mut p = <$floats>::splat($simd, COEFFICIENTS[5]);
+        for c in [4, 3, 2, 1, 0] {
+            p = p * f + COEFFICIENTS[c];
+        }
+        // The sum's low bits hold the rounded integer: shifted up they are the exponent.
+        let bits: $words = shifted.bitcast();
+        let scale: $floats = ((bits << 23) + 0x3f80_0000).bitcast();
+        inside.select(p * scale, zero)
+    }};
+}
+
 /// [`fast_exp`] on vectors, with the same bits.
 #[inline(always)]
 pub fn fast_exp_simd<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    const MAGIC: f32 = 12_582_912.0;
-    let zero = S::f32s::splat(simd, 0.0);
-    let inside = x.simd_gt(S::f32s::splat(simd, -87.0));
-    let t = inside.select(x, zero) * std::f32::consts::LOG2_E;
-    let shifted = t + MAGIC;
-    let f = t - (shifted - MAGIC);
-    let mut p = S::f32s::splat(simd, COEFFICIENTS[5]);
-    for c in [4, 3, 2, 1, 0] {
-        p = p * f + COEFFICIENTS[c];
-    }
-    // The sum's low bits hold the rounded integer: shifted up they are the exponent.
-    let bits: S::u32s = shifted.bitcast();
-    let scale: S::f32s = ((bits << 23) + 0x3f80_0000).bitcast();
-    inside.select(p * scale, zero)
+    on_vectors!(simd, x, S::f32s, S::u32s)
+}
+
+/// [`fast_exp`] on sixteen values, with the same bits.
+#[inline(always)]
+pub fn fast_exp_x16<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
+    on_vectors!(simd, x, f32x16<S>, u32x16<S>)
 }
 
 /// `2^f` for `f` in -0.5 … 0.5.
@@ -81,6 +95,13 @@ mod tests {
                 let v = fast_exp_simd(simd, S::f32s::from_fn(simd, x));
                 for k in 0..lanes {
                     assert_eq!(v.as_slice()[k].to_bits(), fast_exp(x(k)).to_bits());
+                }
+            }
+            for i in 0..4000 {
+                let x = |k: usize| -0.0231 * (i + k) as f32;
+                let v = fast_exp_x16(simd, f32x16::from_fn(simd, x)).to_array();
+                for k in 0..16 {
+                    assert_eq!(v[k].to_bits(), fast_exp(x(k)).to_bits());
                 }
             }
             let odd = fast_exp_simd(simd, S::f32s::splat(simd, f32::NAN));

@@ -25,6 +25,7 @@ pub mod reversible;
 pub mod shrink;
 pub(crate) mod stream;
 pub mod svgf;
+pub(crate) mod sweep;
 pub mod taa;
 pub mod texture;
 pub mod upward;

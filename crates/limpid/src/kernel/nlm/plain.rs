@@ -6,9 +6,11 @@
 //! blocks nor on SIMD lanes: groups of four rows start at multiples of four, and a row of weights is finished before it is
 //! used.
 
-use crate::kernel::fast_exp::fast_exp;
+use super::rows::add;
+use crate::kernel::fast_exp::{fast_exp, fast_exp_x16};
+use crate::kernel::sweep::{LANES, Piece, sweep, window};
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
 use std::ops::Range;
 
 /// Pixels in a row of a block.
@@ -36,7 +38,7 @@ pub(super) struct Weights {
 impl Weights {
     /// Length of a row of distances.
     fn row(&self) -> usize {
-        WIDTH + self.radius + 2 * self.patch
+        (WIDTH + self.radius).next_multiple_of(LANES) + 2 * self.patch
     }
 }
 
@@ -54,30 +56,31 @@ pub(super) fn run(job: &mut Job<'_>, weights: Weights) {
 }
 
 #[inline(always)]
-fn blocks<S: Simd, const C: usize>(_simd: S, job: &mut Job<'_>, weights: Weights) {
+fn blocks<S: Simd, const C: usize>(simd: S, job: &mut Job<'_>, weights: Weights) {
     let width = job.reads[0].size().width;
     for y in job.rows.clone().step_by(HEIGHT) {
         for x in (0..width).step_by(WIDTH) {
             let columns = x..(x + WIDTH).min(width);
             let rows = y..(y + HEIGHT).min(job.rows.end);
-            block::<C>(job, weights, columns, rows);
+            block::<S, C>(simd, job, weights, (columns, rows));
         }
     }
 }
 
 #[inline(always)]
-fn block<const C: usize>(
+fn block<S: Simd, const C: usize>(
+    simd: S,
     job: &mut Job<'_>,
     weights: Weights,
-    columns: Range<usize>,
-    rows: Range<usize>,
+    (columns, rows): (Range<usize>, Range<usize>),
 ) {
     let src = &job.reads[0];
     let (sums, rest) = job.scratch.split_at_mut((C + 1) * BLOCK);
     let (ring, rest) = rest.split_at_mut((2 * weights.patch + GROUP) * weights.row());
     let (group, rest) = rest.split_at_mut(GROUP * weights.row());
     let (line, rest) = rest.split_at_mut(weights.row());
-    let mut work = Work::<C> {
+    let mut work = Work::<S, C> {
+        simd,
         src,
         weights,
         columns: columns.clone(),
@@ -111,7 +114,8 @@ fn block<const C: usize>(
 }
 
 /// A block at work.
-struct Work<'a, 'b, const C: usize> {
+struct Work<'a, 'b, S, const C: usize> {
+    simd: S,
     src: &'a View<'b>,
     weights: Weights,
     columns: Range<usize>,
@@ -124,7 +128,7 @@ struct Work<'a, 'b, const C: usize> {
     counts: &'a mut [f32],
 }
 
-impl<const C: usize> Work<'_, '_, C> {
+impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
     /// The centre weighs 1.
     #[inline(always)]
     fn center(&mut self) {
@@ -167,10 +171,12 @@ impl<const C: usize> Work<'_, '_, C> {
                 self.distances(next, &span, &valid, (dx, dy));
                 next += 1;
             }
-            self.down(first, span.len() + 2 * f);
+            // Whole vectors: what stands beyond the row's end is summed too, and not used.
+            let whole = span.len().next_multiple_of(LANES);
+            self.down(first, whole + 2 * f);
             for y in first.max(rows.start)..(first + GROUP).min(rows.end) {
                 let scale = self.weights.scale / (C * count(y, &(0..height - dy))) as f32;
-                self.along(y - first, span.len(), scale);
+                self.along(y - first, whole, scale);
                 self.use_twice(y, &span, (dx, dy));
             }
         }
@@ -203,14 +209,21 @@ impl<const C: usize> Work<'_, '_, C> {
         let n = row.len();
         let a: [&[f32]; C] = std::array::from_fn(|c| &self.src.row(c, y)[start..start + n]);
         let b: [&[f32]; C] = std::array::from_fn(|c| &self.src.row(c, y + dy)[other..other + n]);
-        for x in 0..n {
-            let mut sum = 0.0;
-            for c in 0..C {
-                let d = a[c][x] - b[c][x];
-                sum += d * d;
-            }
-            row[x] = sum;
-        }
+        sweep(
+            self.simd,
+            (a, b, []),
+            [[row]],
+            #[inline(always)]
+            |(a, b, []): Piece<S, C, C, 0>| {
+                let d = a[0] - b[0];
+                let mut sum = d * d;
+                for c in 1..C {
+                    let d = a[c] - b[c];
+                    sum += d * d;
+                }
+                [[sum]]
+            },
+        );
     }
 
     /// Sums over the rows of a patch, for the four rows from `first` on.
@@ -230,25 +243,37 @@ impl<const C: usize> Work<'_, '_, C> {
             for (k, out) in [o0, o1, o2, o3].into_iter().enumerate() {
                 out.copy_from_slice(row(k));
                 for i in 1..=2 * f {
-                    for (o, v) in out.iter_mut().zip(row(k + i)) {
-                        *o += v;
-                    }
+                    add(out, row(k + i));
                 }
             }
+            return;
+        }
+        if f == 3 {
+            let rows: [&[f32]; 10] = std::array::from_fn(row);
+            sweep(
+                self.simd,
+                (rows, [], []),
+                [[o0, o1, o2, o3]],
+                #[inline(always)]
+                |(v, [], []): Piece<S, 10, 0, 0>| [window(&v)],
+            );
             return;
         }
         // Rows 3 … 2f are common to all four; three rows before and three after are shared by some.
         let before: [&[f32]; 3] = std::array::from_fn(row);
         let after: [&[f32]; 3] = std::array::from_fn(|i| row(2 * f + 1 + i));
-        if f == 3 {
-            let common: [&[f32]; 4] = std::array::from_fn(|i| row(3 + i));
-            four_rows([o0, o1, o2, o3], before, after, |x| {
-                (common[0][x] + common[1][x]) + (common[2][x] + common[3][x])
-            });
-        } else {
-            four_rows([o0, o1, o2, o3], before, after, |x| {
-                (3..=2 * f).map(|i| row(i)[x]).sum()
-            });
+        o3.copy_from_slice(row(3));
+        for i in 4..=2 * f {
+            add(o3, row(i));
+        }
+        for x in 0..n {
+            let c = o3[x];
+            let b1 = before[1][x] + before[2][x];
+            let a1 = after[0][x] + after[1][x];
+            o0[x] = (before[0][x] + b1) + c;
+            o1[x] = (b1 + c) + after[0][x];
+            o2[x] = (before[2][x] + c) + a1;
+            o3[x] = c + (a1 + after[2][x]);
         }
     }
 
@@ -261,18 +286,24 @@ impl<const C: usize> Work<'_, '_, C> {
         let counts = &self.counts[..n];
         if f == 3 {
             let taps: [&[f32]; 7] = std::array::from_fn(|i| &row[i..i + n]);
-            for x in 0..n {
-                let sum = ((taps[0][x] + taps[1][x]) + (taps[2][x] + taps[3][x]))
-                    + ((taps[4][x] + taps[5][x]) + taps[6][x]);
-                line[x] = fast_exp((bias - sum * (counts[x] * scale)).min(0.0));
-            }
+            let simd = self.simd;
+            sweep(
+                simd,
+                (taps, [counts], []),
+                [[line]],
+                #[inline(always)]
+                |(t, [count], []): Piece<S, 7, 1, 0>| {
+                    let sum = ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + t[6]);
+                    let exponent = sum * (count * scale);
+                    let zero = f32x16::splat(simd, 0.0);
+                    [[fast_exp_x16(simd, (zero + bias - exponent).min(zero))]]
+                },
+            );
             return;
         }
         line.copy_from_slice(&row[..n]);
         for i in 1..=2 * f {
-            for (l, v) in line.iter_mut().zip(&row[i..i + n]) {
-                *l += v;
-            }
+            add(line, &row[i..i + n]);
         }
         for (l, c) in line.iter_mut().zip(counts) {
             *l = fast_exp((bias - *l * (c * scale)).min(0.0));
@@ -327,25 +358,5 @@ impl<const C: usize> Work<'_, '_, C> {
         for (s, w) in sums.iter_mut().zip(line) {
             *s += w;
         }
-    }
-}
-
-/// Four rows of sums: those common to all, and three rows before and after.
-#[inline(always)]
-fn four_rows(
-    out: [&mut [f32]; 4],
-    before: [&[f32]; 3],
-    after: [&[f32]; 3],
-    common: impl Fn(usize) -> f32,
-) {
-    let [o0, o1, o2, o3] = out;
-    for x in 0..o0.len() {
-        let c = common(x);
-        let b1 = before[1][x] + before[2][x];
-        let a1 = after[0][x] + after[1][x];
-        o0[x] = (before[0][x] + b1) + c;
-        o1[x] = (b1 + c) + after[0][x];
-        o2[x] = (before[2][x] + c) + a1;
-        o3[x] = c + (a1 + after[2][x]);
     }
 }

@@ -5,9 +5,9 @@
 //! last bit depends on the SIMD level.
 
 use super::clip;
-use super::sweep::{LANES, store};
 use crate::kernel::Job;
 use crate::kernel::fast_exp::COEFFICIENTS;
+use crate::kernel::sweep::{LANES, store};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 /// So far from any colour that its weight, `2^-125`, leaves nothing of it, and its square is finite.

@@ -2,7 +2,7 @@
 
 use super::clip;
 use super::strip::{Axes, Place, Quad};
-use super::sweep::{Piece, mix, mix_many, sweep, window};
+use crate::kernel::sweep::{Piece, mix, mix_many, sweep, window};
 use fearless_simd::Simd;
 
 /// A filter of rank one: symmetric taps down and along.

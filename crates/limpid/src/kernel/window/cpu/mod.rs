@@ -6,7 +6,6 @@
 mod bilateral;
 mod linear;
 mod strip;
-mod sweep;
 mod variance;
 
 use super::Filter;

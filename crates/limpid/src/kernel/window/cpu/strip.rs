@@ -4,7 +4,7 @@
 //! cache once for each. Column sums of a strip of columns are used up along the rows before the next strip begins.
 //! Quads of rows start at multiples of four wherever a band does, so that sums are always made in the same order.
 
-use super::sweep::LANES;
+use crate::kernel::sweep::LANES;
 use crate::kernel::{Job, stream};
 use fearless_simd::Simd;
 use std::ops::Range;

@@ -8,8 +8,8 @@
 use super::clip;
 use super::linear::shift;
 use super::strip::{Axes, Place, Quad};
-use super::sweep::{Piece, sweep, window};
 use crate::Size;
+use crate::kernel::sweep::{Piece, sweep, window};
 use crate::kernel::{Job, View};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 

@@ -1,16 +1,16 @@
 //! Sixteen columns at a time.
 //!
 //! Explicit vectors, because loops over many rows are not vectorised by the compiler: it would have to test that no two
-//! of them overlap. The last, partial piece of a row is copied out and goes through the same arithmetic.
+//! of them overlap. The last piece of a row overlaps with the one before it.
 
 use fearless_simd::{Simd, SimdBase, f32x16};
 use std::ops::Range;
 
 /// Columns in a piece.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// The values of up to three groups of rows at sixteen columns.
-pub(super) type Piece<S, const A: usize, const B: usize, const C: usize> =
+pub(crate) type Piece<S, const A: usize, const B: usize, const C: usize> =
     ([f32x16<S>; A], [f32x16<S>; B], [f32x16<S>; C]);
 
 /// Rows as whole pieces.
@@ -25,15 +25,18 @@ fn pieces<const N: usize>(rows: [&[f32]; N], whole: usize) -> Pieces<'_, N> {
     )
 }
 
-/// What follows the whole pieces, filled up with ones.
+/// The end of each row, filled up with ones where it is short.
 #[inline(always)]
 fn last<const N: usize>(rows: [&[f32]; N], span: Range<usize>) -> [[f32; LANES]; N] {
     rows.map(
         #[inline(always)]
-        |row| {
-            let mut last = [1.0; LANES];
-            last[..span.len()].copy_from_slice(&row[span.clone()]);
-            last
+        |row| match <[f32; LANES]>::try_from(&row[span.clone()]) {
+            Ok(last) => last,
+            Err(_) => {
+                let mut last = [1.0; LANES];
+                last[..span.len()].copy_from_slice(&row[span.clone()]);
+                last
+            }
         },
     )
 }
@@ -63,7 +66,7 @@ fn piece<S: Simd>(simd: S, row: &[f32]) -> f32x16<S> {
 
 /// Writes a piece, or what fits of it.
 #[inline(always)]
-pub(super) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
+pub(crate) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
     match <&mut [f32; LANES]>::try_from(&mut *to) {
         Ok(to) => made.store_array(to),
         Err(_) => {
@@ -79,7 +82,7 @@ type Rows<'a, const A: usize, const B: usize, const C: usize> =
 
 /// `out[k][m][x] = f(a[..][x], b[..][x], c[..][x])[k][m]`.
 #[inline(always)]
-pub(super) fn sweep<
+pub(crate) fn sweep<
     S: Simd,
     const A: usize,
     const B: usize,
@@ -115,18 +118,24 @@ pub(super) fn sweep<
             }
         }
     }
-    if !rest.is_empty() {
-        let (a, b, c) = (
-            last(a, rest.clone()),
-            last(b, rest.clone()),
-            last(c, rest.clone()),
-        );
-        let (a, b, c) = (one(&a), one(&b), one(&c));
-        let made = f((load(simd, &a, 0), load(simd, &b, 0), load(simd, &c, 0)));
-        for k in 0..K {
-            for m in 0..M {
-                store(made[k][m], &mut out[k][m][rest.clone()]);
-            }
+    if rest.is_empty() {
+        return;
+    }
+    // The last whole piece of a row overlaps with the one before; what both make is the same.
+    let from = n.saturating_sub(LANES)..n;
+    let (a, b, c) = (
+        last(a, from.clone()),
+        last(b, from.clone()),
+        last(c, from.clone()),
+    );
+    let made = f((
+        load(simd, &one(&a), 0),
+        load(simd, &one(&b), 0),
+        load(simd, &one(&c), 0),
+    ));
+    for k in 0..K {
+        for m in 0..M {
+            store(made[k][m], &mut out[k][m][from.clone()]);
         }
     }
 }
@@ -139,7 +148,7 @@ fn one<const N: usize>(rows: &[[f32; LANES]; N]) -> Pieces<'_, N> {
 
 /// `k_0 v[c] + Σ k_i (v[c-i] + v[c+i])`, for `half` of symmetric taps.
 #[inline(always)]
-pub(super) fn mix<S: Simd>(v: &[f32x16<S>], centre: usize, half: &[f32]) -> f32x16<S> {
+pub(crate) fn mix<S: Simd>(v: &[f32x16<S>], centre: usize, half: &[f32]) -> f32x16<S> {
     let mut sum = v[centre] * half[0];
     for i in 1..half.len() {
         sum += (v[centre - i] + v[centre + i]) * half[i];
@@ -149,7 +158,7 @@ pub(super) fn mix<S: Simd>(v: &[f32x16<S>], centre: usize, half: &[f32]) -> f32x
 
 /// The sums of `v[q..q + R - 3]` for four `q`, with as few additions as they can share.
 #[inline(always)]
-pub(super) fn window<S: Simd, const R: usize>(v: &[f32x16<S>; R]) -> [f32x16<S>; 4] {
+pub(crate) fn window<S: Simd, const R: usize>(v: &[f32x16<S>; R]) -> [f32x16<S>; 4] {
     let length = R - 3;
     if length == 1 {
         return [v[0], v[1], v[2], v[3]];
@@ -183,7 +192,7 @@ pub(super) fn window<S: Simd, const R: usize>(v: &[f32x16<S>; R]) -> [f32x16<S>;
 
 /// `dst[x] = Σ taps[i] rows[i][x]` with any number of rows, for symmetric taps.
 #[inline(always)]
-pub(super) fn mix_many<'a, S: Simd>(
+pub(crate) fn mix_many<'a, S: Simd>(
     simd: S,
     row: &impl Fn(usize) -> &'a [f32],
     taps: &[f32],
