@@ -278,11 +278,11 @@ impl Kernel for WindowAxis {
         }
     }
 
-    fn scratch(&self, _: Size) -> usize {
+    fn scratch(&self, size: Size) -> usize {
         if self.along == Along::Linear {
             0
         } else {
-            cpu::axis_scratch(self.radius)
+            cpu::axis_scratch(self.radius, size.width)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Filters of rank one and two: sums down columns, then along rows.
 
 use super::clip;
-use super::strip::{Axes, Place, Quad};
+use super::quads::{Axes, Quad};
 use crate::kernel::sweep::{Piece, mix, mix_many, sweep, window};
 use fearless_simd::Simd;
 
@@ -67,8 +67,12 @@ impl Axes<1, 1> for RankOne {
         }
     }
 
+    fn stays_down(&self) -> bool {
+        self.taps[1].len() == 1
+    }
+
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, [sums]: [&[f32]; 1], place: &Place, [made]: [&mut [f32]; 1]) {
+    fn along<S: Simd>(&self, simd: S, [sums]: [&[f32]; 1], _y: usize, [made]: [&mut [f32]; 1]) {
         let (taps, row) = (&self.taps[1][..], shift(sums, made.len()));
         match taps.len() {
             1 => along::<S, 1>(simd, row, taps, made),
@@ -77,16 +81,17 @@ impl Axes<1, 1> for RankOne {
             7 => along::<S, 7>(simd, row, taps, made),
             _ => mix_many(simd, &row, taps, made),
         }
-        let factor = self.rows[place.y];
+    }
+
+    fn finish(&self, y: usize, [made]: [&mut [f32]; 1]) {
+        let factor = self.rows[y];
         if factor != 1.0 {
             for v in &mut *made {
                 *v *= factor;
             }
         }
         for (x, factor) in &self.ends {
-            if place.columns.contains(x) {
-                made[x - place.columns.start] *= factor;
-            }
+            made[*x] *= factor;
         }
     }
 }
@@ -196,9 +201,9 @@ impl Axes<2, 1> for Tent2 {
     }
 
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, [t, u]: [&[f32]; 2], place: &Place, [made]: [&mut [f32]; 1]) {
+    fn along<S: Simd>(&self, simd: S, [t, u]: [&[f32]; 2], y: usize, [made]: [&mut [f32]; 1]) {
         let n = made.len();
-        let share = 1.0 / self.weights(self.whole(), place.y);
+        let share = 1.0 / self.weights(self.whole(), y);
         match self.radius {
             1 => tent_along::<S, 3>(simd, [t, u], [self.slope, share], made),
             2 => tent_along::<S, 5>(simd, [t, u], [self.slope, share], made),
@@ -213,13 +218,10 @@ impl Axes<2, 1> for Tent2 {
                 }
             }
         }
-        for x in place
-            .columns
-            .clone()
-            .filter(|x| near_end(*x, self.width, self.radius))
-        {
-            let weights = self.weights(counts(x, self.width, self.radius), place.y);
-            made[x - place.columns.start] *= self.weights(self.whole(), place.y) / weights;
+        let right = self.width.saturating_sub(self.radius).max(self.radius);
+        for x in (0..self.radius.min(self.width)).chain(right..self.width) {
+            let weights = self.weights(counts(x, self.width, self.radius), y);
+            made[x] *= self.weights(self.whole(), y) / weights;
         }
     }
 }

@@ -5,14 +5,14 @@
 
 mod bilateral;
 mod linear;
-mod strip;
+mod quads;
 mod variance;
 
 use super::Filter;
 use crate::kernel::{Job, View};
 use fearless_simd::dispatch;
+use quads::quads;
 use std::ops::Range;
-use strip::strips;
 
 /// One axis after the other, in one pass over memory; the bilateral filter, which has no axes, by vectors.
 pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
@@ -30,10 +30,10 @@ pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
                 width: size.width,
                 height: size.height,
             };
-            dispatch!(level, simd => strips(simd, job, &tent));
+            dispatch!(level, simd => quads(simd, job, &tent));
         }
         Filter::Variance => match variance::Small::new(radius, size) {
-            Some(small) => dispatch!(level, simd => strips(simd, job, &small)),
+            Some(small) => dispatch!(level, simd => quads(simd, job, &small)),
             None => dispatch!(level, simd => variance::large(simd, job, radius)),
         },
         Filter::Bilateral { space, range } => {
@@ -45,15 +45,15 @@ pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
 fn rank_one(job: &mut Job<'_>, down: &[f32], along: &[f32]) {
     let (level, size) = (job.level, job.reads[0].size());
     let filter = linear::RankOne::new(down, along, size.width, size.height);
-    dispatch!(level, simd => strips(simd, job, &filter));
+    dispatch!(level, simd => quads(simd, job, &filter));
 }
 
 /// Words of scratch memory for [`separable`].
 pub(super) fn scratch(filter: Filter, radius: usize, width: usize) -> usize {
     match filter {
-        Filter::Gaussian { .. } | Filter::Tent { .. } => strip::scratch(radius, 1, 1),
-        Filter::Tent2 { .. } => strip::scratch(radius, 2, 1),
-        Filter::Variance => strip::scratch(radius, 2, 2).max(variance::scratch(radius, width)),
+        Filter::Gaussian { .. } | Filter::Tent { .. } => quads::scratch(radius, 1, width),
+        Filter::Tent2 { .. } => quads::scratch(radius, 2, width),
+        Filter::Variance => quads::scratch(radius, 2, width).max(variance::scratch(radius, width)),
         Filter::Bilateral { .. } => bilateral::scratch(radius, width),
     }
 }
@@ -68,8 +68,8 @@ pub(super) fn axis(job: &mut Job<'_>, taps: &[f32], vertical: bool) {
 }
 
 /// Words of scratch memory for [`axis`].
-pub(super) fn axis_scratch(radius: usize) -> usize {
-    strip::scratch(radius, 1, 1)
+pub(super) fn axis_scratch(radius: usize, width: usize) -> usize {
+    quads::scratch(radius, 1, width)
 }
 
 /// The part of the window around `at` that lies in `0..n`.
