@@ -20,6 +20,7 @@ pub mod lines;
 pub mod nlm;
 pub mod pack;
 pub mod prefilter;
+pub mod poisson;
 pub mod rdfc;
 pub mod reversible;
 pub mod shrink;
