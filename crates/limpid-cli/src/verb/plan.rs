@@ -36,11 +36,7 @@ pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
         Use::Reconstruct => &["dx", "dy"],
     };
     let default: Vec<Layer> = default.iter().filter_map(|l| l.parse().ok()).collect();
-    let layers = if layers.is_empty() {
-        &default
-    } else {
-        layers
-    };
+    let layers = if layers.is_empty() { &default } else { layers };
     for layer in layers {
         let channels = layer.kind.channels().iter().max().copied().unwrap_or(1);
         shape = shape.with(layer.clone(), channels);

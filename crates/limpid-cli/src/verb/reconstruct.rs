@@ -7,6 +7,7 @@ use crate::say::OrUsage;
 use anyhow::Result;
 use limpid::Sequence;
 use limpid::method::{Use, find};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Reconstruct gradient-domain renders: a base image and its differences become one image
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     /// Take a layer from a name in the file: dx=GradX
     #[arg(long, value_name = "LAYER=NAME")]
     layer: Vec<String>,
+    /// Print the residual after each step of each solve, as a share of the right-hand side
+    #[arg(long)]
+    residuals: bool,
     #[command(flatten)]
     how: How,
 }
@@ -40,6 +44,30 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
         files::run(from, &to, &args.layer, &mut sequence)?;
+        if args.residuals {
+            print(sequence.looks())?;
+        }
+    }
+    Ok(())
+}
+
+/// One column per solve, one line per step.
+fn print(looks: &[Vec<f32>]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "step")?;
+    for k in 1..=looks.len() {
+        write!(out, " {:>9}", format!("solve {k}"))?;
+    }
+    writeln!(out)?;
+    for step in 0..looks.iter().map(Vec::len).max().unwrap_or(0) {
+        let mut line = format!("{:>4}", step + 1);
+        for solve in looks {
+            line += &match solve.get(step) {
+                Some(v) => format!(" {:>9.1e}", v.sqrt()),
+                None => " ".repeat(10),
+            };
+        }
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }

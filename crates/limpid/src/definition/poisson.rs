@@ -50,7 +50,9 @@ impl Problem<'_> {
     /// The solution that is least wrong in absolute values (per pixel: in the length of its colour).
     pub fn l1(&self) -> Image {
         let rounds = self.l1_rounds();
-        rounds.last().map_or_else(|| self.base.clone(), |x| self.image(x))
+        rounds
+            .last()
+            .map_or_else(|| self.base.clone(), |x| self.image(x))
     }
 
     /// The solution after each round of reweighting.
@@ -166,9 +168,12 @@ impl Problem<'_> {
     fn image(&self, x: &[f64]) -> Image {
         let count = self.base.size().pixels();
         let width = self.base.width();
-        Image::from_fn(width, self.base.height(), self.base.channels(), |u, v, c| {
-            x[c * count + v * width + u] as f32
-        })
+        Image::from_fn(
+            width,
+            self.base.height(),
+            self.base.channels(),
+            |u, v, c| x[c * count + v * width + u] as f32,
+        )
     }
 }
 

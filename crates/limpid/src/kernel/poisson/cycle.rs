@@ -3,7 +3,7 @@
 //! The step before needs no pass of its own: from zero it is `ω D⁻¹ r`, made again wherever it is looked at. So a level has
 //! two passes, [`Down`] and [`Up`].
 
-use super::{OMEGA, PRODUCT, product, shader};
+use super::{OMEGA, PRODUCT, SHARE, product, shader};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::{Result, Size};
 use fearless_simd::{Simd, dispatch};
@@ -37,8 +37,8 @@ impl Kernel for Coarsen {
             }
         };
         // Bonds that leave the square at x, y to the right and down.
-        let right = |x: usize, y: usize| value(1, x + 1, y) + value(1, x + 1, y + 1);
-        let down = |x: usize, y: usize| value(2, x, y + 1) + value(2, x + 1, y + 1);
+        let right = |x: usize, y: usize| SHARE * (value(1, x + 1, y) + value(1, x + 1, y + 1));
+        let down = |x: usize, y: usize| SHARE * (value(2, x, y + 1) + value(2, x + 1, y + 1));
         for row in job.rows.clone() {
             let [bound, rights, downs, inverse] = job.writes[0].rows_n::<4>(row);
             for column in 0..bound.len() {
@@ -49,23 +49,26 @@ impl Kernel for Coarsen {
                 downs[column] = down(x, y);
                 let left = if x > 0 { right(x - 2, y) } else { 0.0 };
                 let up = if y > 0 { down(x, y - 2) } else { 0.0 };
-                inverse[column] = 1.0 / (bound[column] + rights[column] + downs[column] + left + up);
+                inverse[column] =
+                    1.0 / (bound[column] + rights[column] + downs[column] + left + up);
             }
         }
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let functions = "fn value(plane: u32, x: u32, y: u32) -> f32 {
-    if x >= p.width || y >= p.height { return 0.0; }
+        let functions = format!(
+            "fn value(plane: u32, x: u32, y: u32) -> f32 {{
+    if x >= p.width || y >= p.height {{ return 0.0; }}
     return read0[plane * p.pixels + y * p.width + x];
-}
-fn right(x: u32, y: u32) -> f32 {
-    return value(1u, x + 1u, y) + value(1u, x + 1u, y + 1u);
-}
-fn down(x: u32, y: u32) -> f32 {
-    return value(2u, x, y + 1u) + value(2u, x + 1u, y + 1u);
-}
-";
+}}
+fn right(x: u32, y: u32) -> f32 {{
+    return {SHARE} * (value(1u, x + 1u, y) + value(1u, x + 1u, y + 1u));
+}}
+fn down(x: u32, y: u32) -> f32 {{
+    return {SHARE} * (value(2u, x, y + 1u) + value(2u, x + 1u, y + 1u));
+}}
+"
+        );
         let body = "    if x >= p.coarse_width || y >= p.coarse_height { return; }
     let i = y * p.coarse_width + x;
     let u = 2u * x;
@@ -79,7 +82,7 @@ fn down(x: u32, y: u32) -> f32 {
     write0[i + 2u * p.coarse_pixels] = down(u, v);
     write0[i + 3u * p.coarse_pixels] = 1.0 / sum;
 ";
-        Ok(shader(site, site.reads[0].size, functions, body))
+        Ok(shader(site, site.reads[0].size, &functions, body))
     }
 }
 

@@ -4,8 +4,8 @@
 //! row is a workgroup, and nothing comes back to the host.
 
 use super::{PRODUCT, dispatch as shader_text, product, shader};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use fearless_simd::{Simd, dispatch};
 
 /// Lanes of a workgroup that sums.
@@ -208,7 +208,9 @@ impl Kernel for Scalar {
 
     fn cpu(&self, job: &mut Job<'_>) {
         let rows = 0..job.reads[0].size().height;
-        let sum = rows.map(|y| f64::from(job.reads[0].row(0, y)[0])).sum::<f64>() as f32;
+        let sum = rows
+            .map(|y| f64::from(job.reads[0].row(0, y)[0]))
+            .sum::<f64>() as f32;
         let other = match self {
             Self::Alpha | Self::Share => job.reads[1].row(0, 0)[0],
             Self::Beta => job.writes[1].row(0, 0)[0],

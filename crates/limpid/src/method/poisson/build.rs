@@ -12,6 +12,8 @@ use crate::{Error, Kind, Layer, Result, Shape, Size};
 
 /// Most steps of one solve: far more than any converging one needs.
 const MOST_STEPS: usize = 200;
+/// The same without a preconditioner.
+const MOST_PLAIN_STEPS: usize = 5000;
 /// Steps between two looks at the residual.
 const LOOK_EVERY: usize = 2;
 
@@ -41,7 +43,8 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
         plan.pass(Cosine { alpha }, [b], [out]);
         return Ok(plan);
     }
-    let mut solver = Solver::new(&mut plan, channels, poisson.tolerance);
+    let plain = schedule.as_str() == "plain";
+    let mut solver = Solver::new(&mut plan, channels, poisson.tolerance, plain);
     solver.start(base);
     let rounds = match poisson.norm {
         Norm::L1 => ROUNDS,
@@ -75,6 +78,8 @@ struct Solver<'a> {
     plan: &'a mut Plan,
     channels: usize,
     tolerance: f32,
+    /// Whether there is no preconditioner, and so no other level.
+    plain: bool,
     /// Grid, residual and correction of each level, the finest first.
     levels: Vec<[SlotId; 3]>,
     x: SlotId,
@@ -91,28 +96,31 @@ struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    fn new(plan: &'a mut Plan, channels: usize, tolerance: f32) -> Self {
+    fn new(plan: &'a mut Plan, channels: usize, tolerance: f32, plain: bool) -> Self {
         let finest = plan.size;
         let mut slot = |name: &str, size: Size, planes: usize| {
             plan.slot(Slot::new(name, Role::Transient, size, planes))
         };
         let one = Size::new(1, 1);
         let mut level = |size: Size| {
-            [
-                slot("grid", size, 4),
-                slot("residual", size, channels),
-                slot("correction", size, channels),
-            ]
+            let (grid, r) = (slot("grid", size, 4), slot("residual", size, channels));
+            let z = if plain {
+                r
+            } else {
+                slot("correction", size, channels)
+            };
+            [grid, r, z]
         };
         let mut size = finest;
         let mut levels = vec![level(size)];
-        while size.pixels() > 1 {
+        while size.pixels() > 1 && !plain {
             size = coarse(size);
             levels.push(level(size));
         }
         Self {
             channels,
             tolerance,
+            plain,
             levels,
             x: slot("estimate", finest, channels),
             b: slot("right side", finest, channels),
@@ -152,6 +160,9 @@ impl<'a> Solver<'a> {
     /// One V-cycle: from the residual to the correction.
     fn cycle(&self) -> Vec<plan::Step> {
         let mut steps = Vec::new();
+        if self.plain {
+            return steps;
+        }
         for pair in self.levels.windows(2) {
             let [grid, residual, _] = pair[0];
             steps.push(plan::Step::pass(Down, [grid, residual], [pair[1][1]]));
@@ -201,7 +212,11 @@ impl<'a> Solver<'a> {
         ]);
         self.plan.steps.push(plan::Step::Repeat {
             steps,
-            most: MOST_STEPS,
+            most: if self.plain {
+                MOST_PLAIN_STEPS
+            } else {
+                MOST_STEPS
+            },
             until: Some(Until {
                 slot: self.left,
                 at_most: self.tolerance * self.tolerance,
