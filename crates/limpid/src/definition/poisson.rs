@@ -42,9 +42,8 @@ struct Row<'a> {
 impl Problem<'_> {
     /// The solution that is least wrong in squares.
     pub fn l2(&self) -> Image {
-        let count = self.base.size().pixels();
-        let ones = Weights(std::array::from_fn(|_| vec![1.0; count]));
-        self.image(&self.solve(&ones))
+        let ones = self.ones();
+        self.image(&self.solve(&ones, &|_, _| ()))
     }
 
     /// The solution that is least wrong in absolute values (per pixel: in the length of its colour).
@@ -57,19 +56,31 @@ impl Problem<'_> {
 
     /// The solution after each round of reweighting.
     pub fn l1_rounds(&self) -> Vec<Vec<f64>> {
-        let count = self.base.size().pixels();
-        let mut weights = Weights(std::array::from_fn(|_| vec![1.0; count]));
+        let mut weights = self.ones();
         let mut reg = REG_INIT;
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let x = self.solve(&weights);
-            for row in self.rows() {
-                weights.0[row.kind][row.at] = 1.0 / (self.error(&row, &x) + reg);
-            }
+            let x = self.solve(&weights, &|_, _| ());
+            weights = self.weigh(&x, reg);
             reg *= REG_ITER;
             rounds.push(x);
         }
         rounds
+    }
+
+    /// Weights of one.
+    pub fn ones(&self) -> Weights {
+        let count = self.base.size().pixels();
+        Weights(std::array::from_fn(|_| vec![1.0; count]))
+    }
+
+    /// The weights that make squared errors absolute ones near `x`.
+    pub fn weigh(&self, x: &[f64], reg: f64) -> Weights {
+        let mut weights = self.ones();
+        for row in self.rows() {
+            weights.0[row.kind][row.at] = 1.0 / (self.error(&row, x) + reg);
+        }
+        weights
     }
 
     /// `Σ |A x - b|`, what [`Self::l1`] makes small.
@@ -113,8 +124,9 @@ impl Problem<'_> {
         rows
     }
 
-    /// `(Aᵀ W² A)⁻¹ Aᵀ W² b` by conjugate gradients, until nothing is left to do in double precision.
-    fn solve(&self, weights: &Weights) -> Vec<f64> {
+    /// `(Aᵀ W² A + M)⁻¹ Aᵀ W² b` by conjugate gradients, until nothing is left to do in double precision. `more` adds `M x` to
+    /// its second argument.
+    pub fn solve(&self, weights: &Weights, more: &dyn Fn(&[f64], &mut [f64])) -> Vec<f64> {
         let rows = self.rows();
         let (count, channels) = (self.base.size().pixels(), self.base.channels());
         let n = count * channels;
@@ -129,6 +141,7 @@ impl Problem<'_> {
                     }
                 }
             }
+            more(x, &mut out);
             out
         };
         let mut r = vec![0.0; n];
@@ -165,7 +178,7 @@ impl Problem<'_> {
     }
 
     /// Numbers as an image.
-    fn image(&self, x: &[f64]) -> Image {
+    pub fn image(&self, x: &[f64]) -> Image {
         let count = self.base.size().pixels();
         let width = self.base.width();
         Image::from_fn(
