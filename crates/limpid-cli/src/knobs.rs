@@ -1,6 +1,7 @@
 //! The options of a method as options of a verb.
 
 use crate::say::OrUsage;
+use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use limpid::method::{self, METHODS, Method, Use};
 
@@ -24,29 +25,20 @@ impl Given {
     }
 }
 
-/// Finds the method in the raw command line: `denoise --method M`, `filter NAME`, `plan PATH`, `bench PATH`.
+/// Finds the method in the raw command line: `denoise --method M`, `reconstruct --method M`, `filter NAME`, `plan PATH`, `bench PATH`.
 pub(crate) fn named(args: &[String]) -> anyhow::Result<Option<Named>> {
     let Some(verb) = args.get(1) else {
         return Ok(None);
     };
     let rest = &args[2..];
     let entry = match verb.as_str() {
-        "denoise" => {
-            let long = |a: &String| a.strip_prefix("--method=").map(str::to_owned);
-            let pair = |p: &[String]| (p[0] == "--method").then(|| p[1].clone());
-            match rest
-                .windows(2)
-                .find_map(pair)
-                .or_else(|| rest.iter().find_map(long))
-            {
-                Some(name) => {
-                    method::find(Use::Denoise, &name).or_usage()?;
-                    METHODS
-                        .iter()
-                        .find(|e| e.used == Use::Denoise && e.name == name)
-                }
-                None => None,
-            }
+        "denoise" => match asked(rest) {
+            Some(name) => Some(listed(Use::Denoise, &name)?),
+            None => None,
+        },
+        "reconstruct" => {
+            let name = asked(rest).unwrap_or_else(|| RECONSTRUCTION.to_owned());
+            Some(listed(Use::Reconstruct, &name)?)
         }
         "filter" => METHODS
             .iter()
@@ -58,6 +50,25 @@ pub(crate) fn named(args: &[String]) -> anyhow::Result<Option<Named>> {
         verb: verb.clone(),
         method: (e.make)(),
     }))
+}
+
+/// How images are reconstructed when no method is named.
+pub(crate) const RECONSTRUCTION: &str = "poisson";
+
+/// What follows `--method`.
+fn asked(args: &[String]) -> Option<String> {
+    let long = |a: &String| a.strip_prefix("--method=").map(str::to_owned);
+    let pair = |p: &[String]| (p[0] == "--method").then(|| p[1].clone());
+    let apart = args.windows(2).find_map(pair);
+    apart.or_else(|| args.iter().find_map(long))
+}
+
+/// The method of this name.
+fn listed(used: Use, name: &str) -> anyhow::Result<&'static method::Entry> {
+    method::find(used, name).or_usage()?;
+    let mut known = METHODS.iter();
+    let entry = known.find(|e| e.used == used && e.name == name);
+    entry.with_context(|| format!("{name} is not listed"))
 }
 
 /// Adds the method's options to the verb, apart from those whose name the verb uses itself.

@@ -33,6 +33,7 @@ enum Verb {
     Dwt(verb::dwt::Args),
     /// Transform wavelet coefficients back to images
     Idwt(verb::dwt::Args),
+    Reconstruct(verb::reconstruct::Args),
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
     Render(verb::render::Args),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Filter(args) => verb::filter::run(&args, &knobs),
         Verb::Dwt(args) => verb::dwt::run(&args, verb::dwt::Way::There),
         Verb::Idwt(args) => verb::dwt::run(&args, verb::dwt::Way::Back),
+        Verb::Reconstruct(args) => verb::reconstruct::run(&args, &knobs),
         Verb::Plan(args) => verb::plan::run(&args, &knobs),
         Verb::Bench(args) => verb::bench::run(&args, &knobs),
         Verb::Render(args) => verb::render::run(&args),

@@ -10,6 +10,8 @@ use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Watch};
 use crate::method::{self, Knob, Method, Schedule};
 use crate::plan::Plan;
+#[cfg(feature = "gpu")]
+use crate::plan::Step;
 use crate::{Device, Error, Fit, Frame, Result, Shape, Size, tune};
 
 /// What to do, and how.
@@ -104,6 +106,7 @@ pub struct Sequence {
     kept: Option<(Shape, Denoiser)>,
     /// The fastest schedule, and what it was measured for.
     fastest: Option<((Shape, Vec<Knob>), String)>,
+    looks: Vec<Vec<f32>>,
 }
 
 impl Sequence {
@@ -114,6 +117,7 @@ impl Sequence {
             options: options.clone(),
             kept: None,
             fastest: None,
+            looks: Vec::new(),
         }
     }
 
@@ -144,11 +148,17 @@ impl Sequence {
             }
         };
         let out = denoiser.run_watched(frame, watch)?;
+        self.looks = denoiser.looks().to_vec();
         let history = |s: &crate::plan::Slot| s.role == crate::plan::Role::History;
         if denoiser.plan().slots.iter().any(history) {
             self.kept = Some((shape, denoiser));
         }
         Ok(out)
+    }
+
+    /// See [`Denoiser::looks`], of the last frame.
+    pub fn looks(&self) -> &[Vec<f32>] {
+        &self.looks
     }
 }
 
@@ -257,6 +267,11 @@ impl Denoiser {
                 runner.read_times()?;
             }
         }
+        #[cfg(feature = "gpu")]
+        let repeats = {
+            let repeated = |s: &Step| matches!(s, Step::Repeat { .. });
+            self.plan().steps.iter().any(repeated)
+        };
         let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             match &mut self.runner {
@@ -266,9 +281,16 @@ impl Denoiser {
                 }
                 #[cfg(feature = "gpu")]
                 Runner::Gpu(runner) => {
+                    let begin = Instant::now();
                     runner.compute(&watch)?;
                     runner.read_times()?;
-                    times.push(runner.times().to_vec());
+                    // Timestamps of repeated passes hold the last round only: there the clock of the wall counts.
+                    if repeats {
+                        let (name, time) = ("all passes".to_owned(), begin.elapsed());
+                        times.push(vec![PassTime { name, time }]);
+                    } else {
+                        times.push(runner.times().to_vec());
+                    }
                 }
             }
         }
@@ -309,6 +331,18 @@ impl Denoiser {
             Runner::Cpu(runner) => runner.times(),
             #[cfg(feature = "gpu")]
             Runner::Gpu(runner) => runner.times(),
+        }
+    }
+}
+
+impl Denoiser {
+    /// What each repetition of the plan looked at in the last run: of iterative solvers, the squared residual as a share of
+    /// the right-hand side after every step (on a GPU after every few).
+    pub fn looks(&self) -> &[Vec<f32>] {
+        match &self.runner {
+            Runner::Cpu(runner) => runner.looks(),
+            #[cfg(feature = "gpu")]
+            Runner::Gpu(runner) => runner.looks(),
         }
     }
 }

@@ -62,6 +62,7 @@ conformance! {
     tent2 = "filter:tent2",
     variance = "filter:variance",
     nlm = "nlm",
+    poisson = "reconstruct:poisson",
     rdfc = "rdfc",
 }
 

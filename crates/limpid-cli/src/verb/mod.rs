@@ -8,4 +8,5 @@ pub(crate) mod dwt;
 pub(crate) mod filter;
 pub(crate) mod info;
 pub(crate) mod plan;
+pub(crate) mod reconstruct;
 pub(crate) mod render;

@@ -30,13 +30,13 @@ pub(crate) struct Args {
 /// The layers a frame has when none were named.
 pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
     let mut shape = Shape::color(size, 3);
-    let default = ["color.variance", "albedo", "normal", "depth"];
-    let default: Vec<Layer> = default.iter().filter_map(|l| l.parse().ok()).collect();
-    let layers = match (layers.is_empty(), used) {
-        (false, _) => layers,
-        (true, Use::Filter) => &[],
-        (true, Use::Denoise) => &default,
+    let default: &[&str] = match used {
+        Use::Denoise => &["color.variance", "albedo", "normal", "depth"],
+        Use::Filter => &[],
+        Use::Reconstruct => &["dx", "dy"],
     };
+    let default: Vec<Layer> = default.iter().filter_map(|l| l.parse().ok()).collect();
+    let layers = if layers.is_empty() { &default } else { layers };
     for layer in layers {
         let channels = layer.kind.channels().iter().max().copied().unwrap_or(1);
         shape = shape.with(layer.clone(), channels);

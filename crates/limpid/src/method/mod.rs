@@ -13,6 +13,7 @@ pub mod atrous;
 pub mod ddid;
 pub mod eaw;
 pub mod nlm;
+pub mod poisson;
 pub mod rdfc;
 pub mod svgf;
 pub mod taa;
@@ -26,6 +27,7 @@ pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
+pub use poisson::Poisson;
 pub use rdfc::Rdfc;
 pub use schedule::Schedule;
 pub use shrink::{Shrink, Threshold};
@@ -94,6 +96,8 @@ pub enum Use {
     Denoise,
     /// A single filter: `limpid filter NAME`.
     Filter,
+    /// Makes one image of several: `limpid reconstruct --method NAME`.
+    Reconstruct,
 }
 
 /// A method in the list.
@@ -110,11 +114,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Its name among all methods: `atrous`, `filter:gaussian`.
+    /// Its name among all methods: `atrous`, `filter:gaussian`, `reconstruct:poisson`.
     pub fn path(&self) -> String {
         match self.used {
             Use::Denoise => self.name.to_owned(),
             Use::Filter => format!("filter:{}", self.name),
+            Use::Reconstruct => format!("reconstruct:{}", self.name),
         }
     }
 }
@@ -155,6 +160,7 @@ pub const METHODS: &[Entry] = &[
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,
+    poisson::ENTRY,
 ];
 
 /// A method with default options, by use and name.
@@ -171,6 +177,7 @@ pub fn find(used: Use, name: &str) -> Result<Box<dyn Method>> {
     let what = match used {
         Use::Denoise => "method",
         Use::Filter => "filter",
+        Use::Reconstruct => "reconstruction",
     };
     known()
         .find(|e| e.name == name)

@@ -20,6 +20,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("svgf", 1e-3),
     // The box that history is clipped to is made of such roots.
     ("taa", 1e-4),
+    // Each round weighs by the errors that the solve before has left.
+    ("reconstruct:poisson", 2e-4),
     // Variances and slopes are differences of nearly equal numbers, and distances are divided by them.
     ("rdfc", 2e-3),
 ];

@@ -23,6 +23,7 @@ pub struct CpuRunner {
     /// One piece of scratch memory per thread.
     scratch: Vec<Mutex<Vec<f32>>>,
     times: Vec<PassTime>,
+    looks: Vec<Vec<f32>>,
 }
 
 impl CpuRunner {
@@ -54,6 +55,7 @@ impl CpuRunner {
                 .collect(),
             plan,
             times,
+            looks: Vec::new(),
         })
     }
 
@@ -65,6 +67,11 @@ impl CpuRunner {
     /// Time of each pass in the last run.
     pub fn times(&self) -> &[PassTime] {
         &self.times
+    }
+
+    /// What each repetition of the last run looked at, round by round.
+    pub fn looks(&self) -> &[Vec<f32>] {
+        &self.looks
     }
 
     /// Forgets history: the next run is a first one.
@@ -82,6 +89,7 @@ impl CpuRunner {
         for time in &mut self.times {
             time.time = Default::default();
         }
+        self.looks.clear();
         let steps = std::mem::take(&mut self.plan.steps);
         let result = self.steps(&steps, input, output, watch, &mut 0);
         self.plan.steps = steps;
@@ -113,21 +121,22 @@ impl CpuRunner {
                 }
                 Step::Repeat { steps, most, until } => {
                     let first = *number;
+                    let mut looks = Vec::new();
                     for round in 0..*most {
                         *number = first;
                         let share = |r: usize| r as f32 / *most as f32;
                         let part = part.part(share(round), share(round + 1));
                         self.steps(steps, input, output, &part, number)?;
-                        if let Some(u) = until
-                            && (round + 1) % u.every.max(1) == 0
-                            && self
-                                .read(u.slot, input, output)
-                                .first()
-                                .is_some_and(|v| *v <= u.at_most)
-                        {
-                            break;
+                        // A look costs nothing here, so `every` does not matter.
+                        if let Some(u) = until {
+                            let seen = self.read(u.slot, input, output).first();
+                            looks.extend(seen);
+                            if seen.is_some_and(|v| *v <= u.at_most) {
+                                break;
+                            }
                         }
                     }
+                    self.looks.push(looks);
                 }
             }
             part.done(1.0);

@@ -19,6 +19,7 @@ pub struct GpuRunner {
     /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
     timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
     times: Vec<PassTime>,
+    looks: Vec<Vec<f32>>,
 }
 
 impl GpuRunner {
@@ -62,6 +63,7 @@ impl GpuRunner {
             staging,
             timer,
             times,
+            looks: Vec::new(),
         })
     }
 
@@ -73,6 +75,11 @@ impl GpuRunner {
     /// Time of each pass on the device in the last run, where the device can tell; of repeated passes the last round.
     pub fn times(&self) -> &[PassTime] {
         &self.times
+    }
+
+    /// What each repetition of the last run looked at, after every few rounds.
+    pub fn looks(&self) -> &[Vec<f32>] {
+        &self.looks
     }
 
     /// Forgets history: the next run is a first one.
@@ -117,6 +124,7 @@ impl GpuRunner {
     /// Runs all passes on what is already on the device, without waiting for the end.
     pub fn compute(&mut self, watch: &Watch) -> Result<()> {
         let mut encoder = self.encoder();
+        let mut all = Vec::new();
         for node in &self.recorder.nodes {
             watch.go_on()?;
             match node {
@@ -124,6 +132,7 @@ impl GpuRunner {
                 Node::Repeat { nodes, most, until } => {
                     let every = until.as_ref().map_or(*most, |u| u.every.max(1));
                     let mut done = 0;
+                    let mut looks = Vec::new();
                     while done < *most {
                         watch.go_on()?;
                         let rounds = every.min(most - done);
@@ -134,14 +143,18 @@ impl GpuRunner {
                         if let Some(u) = until {
                             let full = std::mem::replace(&mut encoder, self.encoder());
                             self.gpu.queue().submit([full.finish()]);
-                            if self.first_value(u.slot)? <= u.at_most {
+                            let seen = self.first_value(u.slot)?;
+                            looks.push(seen);
+                            if seen <= u.at_most {
                                 break;
                             }
                         }
                     }
+                    all.push(looks);
                 }
             }
         }
+        self.looks = all;
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.times.len() as u32, resolved, 0);
         }

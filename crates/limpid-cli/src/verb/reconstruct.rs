@@ -1,0 +1,73 @@
+//! `limpid reconstruct`: one image from a base image and its differences.
+
+use crate::files;
+use crate::knobs::{Given, RECONSTRUCTION};
+use crate::run::How;
+use crate::say::OrUsage;
+use anyhow::Result;
+use limpid::Sequence;
+use limpid::method::{Use, find};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Reconstruct gradient-domain renders: a base image and its differences become one image
+///
+/// Needs the layers color, dx and dy, as `limpid render --gradients` writes them: `dx(x, y) = I(x+1, y) - I(x, y)`.
+/// `limpid reconstruct --method NAME --help` shows the options of a method.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Renders with differences
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// File to write; a folder for several inputs
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Method; `limpid info` lists them
+    #[arg(long, value_name = "METHOD", default_value = RECONSTRUCTION)]
+    method: String,
+    /// Take a layer from a name in the file: dx=GradX
+    #[arg(long, value_name = "LAYER=NAME")]
+    layer: Vec<String>,
+    /// Print the residual after each step of each solve, as a share of the right-hand side
+    #[arg(long)]
+    residuals: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    let method = find(Use::Reconstruct, &args.method).or_usage()?;
+    let options = args.how.options(method, knobs)?;
+    let device = args.how.open()?;
+    args.how.check(&options, &device)?;
+    let mut sequence = Sequence::new(&device, &options);
+    for from in &args.inputs {
+        let to = files::target(from, &args.output, args.inputs.len() > 1)?;
+        files::run(from, &to, &args.layer, &mut sequence)?;
+        if args.residuals {
+            print(sequence.looks())?;
+        }
+    }
+    Ok(())
+}
+
+/// One column per solve, one line per step.
+fn print(looks: &[Vec<f32>]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "step")?;
+    for k in 1..=looks.len() {
+        write!(out, " {:>9}", format!("solve {k}"))?;
+    }
+    writeln!(out)?;
+    for step in 0..looks.iter().map(Vec::len).max().unwrap_or(0) {
+        let mut line = format!("{:>4}", step + 1);
+        for solve in looks {
+            line += &match solve.get(step) {
+                Some(v) => format!(" {:>9.1e}", v.sqrt()),
+                None => " ".repeat(10),
+            };
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

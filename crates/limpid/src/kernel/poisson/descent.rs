@@ -1,0 +1,351 @@
+//! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`).
+//!
+//! Sums over the image are taken row by row, then over the rows, so that they do not depend on threads or bands. On a GPU a
+//! row is a workgroup, and nothing comes back to the host.
+
+use super::{PRODUCT, dispatch as shader_text, product, shader};
+use crate::Result;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use fearless_simd::{Simd, dispatch};
+
+/// Lanes of a workgroup that sums.
+const LANES: u32 = 256;
+
+/// WGSL: the sum of `part` over all lanes of a workgroup, for lane 0.
+fn gathered() -> String {
+    format!(
+        "var<workgroup> parts: array<f32, {LANES}>;
+fn gathered(part: f32, lane: u32) -> f32 {{
+    parts[lane] = part;
+    for (var half = {LANES}u / 2u; half > 0u; half /= 2u) {{
+        workgroupBarrier();
+        if lane < half {{ parts[lane] += parts[lane + half]; }}
+    }}
+    return parts[0];
+}}
+"
+    )
+}
+
+/// `A x`, or `b - A x`. Reads the grid, `x` and perhaps `b`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Apply {
+    /// Whether the product is taken from a third slot.
+    pub residual: bool,
+}
+
+impl Kernel for Apply {
+    fn name(&self) -> &'static str {
+        "apply"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(2 + usize::from(self.residual), 1, 1)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => apply(simd, job));
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let functions = format!(
+            "fn value(x: u32, y: u32, c: u32) -> f32 {{
+    return read1[c * p.pixels + y * p.width + x];
+}}
+{PRODUCT}"
+        );
+        let made = if self.residual {
+            "read2[at] - product(x, y, c)"
+        } else {
+            "product(x, y, c)"
+        };
+        let body = format!(
+            "    if x >= p.width || y >= p.height {{ return; }}
+    for (var c = 0u; c < p.planes; c++) {{
+        let at = c * p.pixels + y * p.width + x;
+        write0[at] = {made};
+    }}
+"
+        );
+        Ok(shader(site, site.writes[0].size, &functions, &body))
+    }
+}
+
+#[inline(always)]
+fn apply<S: Simd>(_simd: S, job: &mut Job<'_>) {
+    let (grid, image) = (&job.reads[0], &job.reads[1]);
+    let height = grid.size().height;
+    for c in 0..image.planes() {
+        for y in job.rows.clone() {
+            let above = (y > 0).then(|| image.row(c, y - 1));
+            let below = (y + 1 < height).then(|| image.row(c, y + 1));
+            let out = job.writes[0].row(c, y);
+            product(grid, y, above, image.row(c, y), below, out);
+            if let Some(b) = job.reads.get(2) {
+                for (o, b) in out.iter_mut().zip(b.row(c, y)) {
+                    *o = b - *o;
+                }
+            }
+        }
+    }
+}
+
+/// For each row, the sum of `a · b` over its pixels and channels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dot;
+
+impl Kernel for Dot {
+    fn name(&self) -> &'static str {
+        "dot"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::gather(2, 1, None)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => dot(simd, job));
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let size = site.reads[0].size;
+        let text = format!(
+            "{}@compute @workgroup_size({LANES})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
+    let y = group.x + group.y * {ROWS}u;
+    var part = 0.0;
+    if y < p.height {{
+        for (var c = 0u; c < {}u; c++) {{
+            for (var x = lane; x < p.width; x += {LANES}u) {{
+                let at = c * p.pixels + y * p.width + x;
+                part += read0[at] * read1[at];
+            }}
+        }}
+    }}
+    let sum = gathered(part, lane);
+    if lane == 0u && y < p.height {{ write0[y] = sum; }}
+}}
+",
+            gathered(),
+            site.reads[0].planes
+        );
+        let rows = size.height as u32;
+        let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
+        Ok(shader_text(site, size, &text, groups))
+    }
+}
+
+/// Most workgroups along x.
+const ROWS: u32 = 32_768;
+
+/// Sums that are taken side by side, so that they fit vectors.
+const SIDE_BY_SIDE: usize = 16;
+
+#[inline(always)]
+fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
+    let (a, b) = (&job.reads[0], &job.reads[1]);
+    for y in job.rows.clone() {
+        let mut sums = [0.0f32; SIDE_BY_SIDE];
+        for c in 0..a.planes() {
+            let (a, b) = (a.row(c, y), b.row(c, y));
+            let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
+            let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
+            for (a, b) in a.iter().zip(b) {
+                for i in 0..SIDE_BY_SIDE {
+                    sums[i] += a[i] * b[i];
+                }
+            }
+            for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+                sums[i] += a * b;
+            }
+        }
+        job.writes[0].row(0, y)[0] = sums.iter().sum();
+    }
+}
+
+/// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar {
+    /// Writes 0 and the sum: `β` and `r·z` before the first step.
+    Start,
+    /// `r·z` over the sum: `α`. Reads `r·z` too.
+    Alpha,
+    /// The sum over the `r·z` of before: `β`, and the sum itself in its place.
+    Beta,
+    /// The sum.
+    Norm,
+    /// The sum over another number, which is read too.
+    Share,
+}
+
+impl Scalar {
+    fn made(self, sum: f32, other: f32) -> f32 {
+        let (over, under) = match self {
+            Self::Start => (0.0, 1.0),
+            Self::Alpha => (other, sum),
+            Self::Beta | Self::Share => (sum, other),
+            Self::Norm => (sum, 1.0),
+        };
+        if under > 0.0 { over / under } else { 0.0 }
+    }
+}
+
+impl Kernel for Scalar {
+    fn name(&self) -> &'static str {
+        "scalar"
+    }
+
+    fn contract(&self) -> Contract {
+        match self {
+            Self::Start => Contract::gather(1, 2, None),
+            Self::Beta => Contract::gather(1, 2, None).updating(),
+            Self::Alpha | Self::Share => Contract::gather(2, 1, None),
+            Self::Norm => Contract::gather(1, 1, None),
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let rows = 0..job.reads[0].size().height;
+        let sum = rows
+            .map(|y| f64::from(job.reads[0].row(0, y)[0]))
+            .sum::<f64>() as f32;
+        let other = match self {
+            Self::Alpha | Self::Share => job.reads[1].row(0, 0)[0],
+            Self::Beta => job.writes[1].row(0, 0)[0],
+            Self::Start | Self::Norm => 0.0,
+        };
+        job.writes[0].row(0, 0)[0] = self.made(sum, other);
+        if let Some(last) = job.writes.get_mut(1) {
+            last.row(0, 0)[0] = sum;
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let (over, under) = match self {
+            Self::Start => ("0.0", "1.0"),
+            Self::Alpha => ("read1[0]", "sum"),
+            Self::Beta => ("sum", "write1[0]"),
+            Self::Norm => ("sum", "1.0"),
+            Self::Share => ("sum", "read1[0]"),
+        };
+        let keep = match self {
+            Self::Start | Self::Beta => "write1[0] = sum;",
+            _ => "",
+        };
+        let text = format!(
+            "{}@compute @workgroup_size({LANES})
+fn main(@builtin(local_invocation_index) lane: u32) {{
+    var part = 0.0;
+    for (var y = lane; y < p.height; y += {LANES}u) {{
+        part += read0[y];
+    }}
+    let sum = gathered(part, lane);
+    if lane == 0u {{
+        let under = {under};
+        write0[0] = select(0.0, {over} / under, under > 0.0);
+        {keep}
+    }}
+}}
+",
+            gathered()
+        );
+        Ok(shader_text(site, site.reads[0].size, &text, [1, 1, 1]))
+    }
+}
+
+/// `x += α p` and `r -= α A p`, in place. Reads `α`, `p` and `A p`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step;
+
+impl Kernel for Step {
+    fn name(&self) -> &'static str {
+        "step"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::gather(3, 2, None).updating()
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let alpha = job.reads[0].row(0, 0)[0];
+        for (k, share) in [alpha, -alpha].into_iter().enumerate() {
+            for c in 0..job.reads[1].planes() {
+                for y in job.rows.clone() {
+                    let out = job.writes[k].row(c, y);
+                    for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
+                        *o += share * d;
+                    }
+                }
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let body = "    if x >= p.width || y >= p.height { return; }
+    for (var c = 0u; c < p.planes; c++) {
+        let at = c * p.pixels + y * p.width + x;
+        write0[at] += read0[0] * read1[at];
+        write1[at] -= read0[0] * read2[at];
+    }
+";
+        Ok(shader(site, site.writes[0].size, "", body))
+    }
+}
+
+/// `p = z + β p`, in place; `p = z` at first. Reads `z` and `β`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Direction {
+    /// Whether there is no direction yet.
+    pub first: bool,
+}
+
+impl Kernel for Direction {
+    fn name(&self) -> &'static str {
+        "direction"
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::gather(2, 1, None);
+        if self.first {
+            contract
+        } else {
+            contract.updating()
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let beta = job.reads[1].row(0, 0)[0];
+        for c in 0..job.reads[0].planes() {
+            for y in job.rows.clone() {
+                let z = job.reads[0].row(c, y);
+                let out = job.writes[0].row(c, y);
+                if self.first {
+                    out.copy_from_slice(z);
+                    continue;
+                }
+                for (o, z) in out.iter_mut().zip(z) {
+                    *o = z + beta * *o;
+                }
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let made = if self.first {
+            "read0[at] + 0.0 * read1[0]"
+        } else {
+            "read0[at] + read1[0] * write0[at]"
+        };
+        let body = format!(
+            "    if x >= p.width || y >= p.height {{ return; }}
+    for (var c = 0u; c < p.planes; c++) {{
+        let at = c * p.pixels + y * p.width + x;
+        write0[at] = {made};
+    }}
+"
+        );
+        Ok(shader(site, site.writes[0].size, "", &body))
+    }
+}

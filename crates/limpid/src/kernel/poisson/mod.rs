@@ -1,0 +1,142 @@
+//! Screened Poisson systems: what a base image and its noisy differences say, solved by conjugate gradients with a
+//! multigrid preconditioner, or by cosine transforms where all weights are one.
+//!
+//! A *grid* is a slot of four planes that holds the symmetric matrix `A` of a level: how strongly a pixel is bound to the
+//! base image, to its right neighbour and to the one below (0 where there is none), and one over the diagonal of `A`.
+//! Coarser levels join 2×2 pixels, and the sums of their bonds, so that any size works. A value is constant within such a
+//! square on its way down: the preconditioner is symmetric, as conjugate gradients need.
+
+mod cosine;
+mod cycle;
+mod descent;
+mod system;
+
+pub use cosine::Cosine;
+pub use cycle::{Coarsen, Down, Up, coarse};
+pub use descent::{Apply, Direction, Dot, Scalar, Step};
+pub use system::{RightSide, Weigh};
+
+use super::{Dispatch, Site, View, WgslStruct, tiles};
+use crate::Size;
+use crate::params;
+
+/// Share of the Jacobi step that is taken.
+const OMEGA: f32 = 0.8;
+
+/// Share of a bond that goes to the next coarser level. 1 would be the matrix between squares of constant value, which is too
+/// stiff for what is smooth, by 2 at each level; 0.5 is right for that, but too soft beside strong and weak bonds. At this value
+/// both need about the same number of steps (10 to 18 to a residual of 1e-6, where 1 needs 12 to 28).
+const SHARE: f32 = 0.75;
+
+params! {
+    /// Sizes of a level and of the next coarser one.
+    struct Params {
+        width: u32,
+        height: u32,
+        pixels: u32,
+        planes: u32,
+        coarse_width: u32,
+        coarse_height: u32,
+        coarse_pixels: u32,
+    }
+}
+
+/// Side of a workgroup.
+const SIDE: u32 = 16;
+
+/// A shader with one thread per pixel of the first written slot: `body` sees `x` and `y`. `level` is the finer level that
+/// is looked at; slots are named `read0 …` and `write0 …`.
+fn shader(site: &Site<'_>, level: Size, functions: &str, body: &str) -> Dispatch {
+    let size = site.writes[0].size;
+    let groups = tiles(size, SIDE, SIDE);
+    let source = format!(
+        "{functions}@compute @workgroup_size({})\n\
+         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
+             let x = group.x * {SIDE}u + lane % {SIDE}u;\n    \
+             let y = group.y * {SIDE}u + lane / {SIDE}u;\n{body}}}\n",
+        SIDE * SIDE
+    );
+    dispatch(site, level, &source, groups)
+}
+
+/// A shader with its parameters and slots in front.
+fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispatch {
+    let next = coarse(level);
+    let params = Params {
+        width: level.width as u32,
+        height: level.height as u32,
+        pixels: level.pixels() as u32,
+        planes: site.writes[0].planes as u32,
+        coarse_width: next.width as u32,
+        coarse_height: next.height as u32,
+        coarse_pixels: next.pixels() as u32,
+    };
+    let mut source = Params::WGSL.to_owned();
+    let names = (0..site.reads.len())
+        .map(|i| (format!("read{i}"), "read"))
+        .chain((0..site.writes.len()).map(|i| (format!("write{i}"), "read_write")));
+    for (binding, (name, access)) in names.enumerate() {
+        source += &format!(
+            "@group(0) @binding({}) var<storage, {access}> {name}: array<f32>;\n",
+            binding + 1
+        );
+    }
+    Dispatch::compute(source + text, &params, groups)
+}
+
+/// WGSL: the product of the matrix in `read0` with the image that `value` gives, at a pixel.
+const PRODUCT: &str = "fn product(x: u32, y: u32, c: u32) -> f32 {
+    let i = y * p.width + x;
+    let here = value(x, y, c);
+    var sum = read0[i] * here;
+    if x + 1u < p.width {
+        sum += read0[p.pixels + i] * (here - value(x + 1u, y, c));
+    }
+    if x > 0u {
+        sum += read0[p.pixels + i - 1u] * (here - value(x - 1u, y, c));
+    }
+    if y + 1u < p.height {
+        sum += read0[2u * p.pixels + i] * (here - value(x, y + 1u, c));
+    }
+    if y > 0u {
+        sum += read0[2u * p.pixels + i - p.width] * (here - value(x, y - 1u, c));
+    }
+    return sum;
+}
+";
+
+/// A row of the product of the matrix with an image, of which the rows above and below are given where there are any.
+#[inline(always)]
+fn product(
+    grid: &View<'_>,
+    y: usize,
+    above: Option<&[f32]>,
+    here: &[f32],
+    below: Option<&[f32]>,
+    out: &mut [f32],
+) {
+    let n = out.len();
+    let (bound, right) = (&grid.row(0, y)[..n], &grid.row(1, y)[..n]);
+    let here = &here[..n];
+    for x in 0..n {
+        out[x] = bound[x] * here[x];
+    }
+    for x in 0..n - 1 {
+        out[x] += right[x] * (here[x] - here[x + 1]);
+    }
+    for x in 1..n {
+        out[x] += right[x - 1] * (here[x] - here[x - 1]);
+    }
+    if let Some(below) = below {
+        let (down, below) = (&grid.row(2, y)[..n], &below[..n]);
+        for x in 0..n {
+            out[x] += down[x] * (here[x] - below[x]);
+        }
+    }
+    if let Some(above) = above {
+        let (down, above) = (&grid.row(2, y - 1)[..n], &above[..n]);
+        for x in 0..n {
+            out[x] += down[x] * (here[x] - above[x]);
+        }
+    }
+}

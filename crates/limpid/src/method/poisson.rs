@@ -1,0 +1,101 @@
+//! Screened Poisson reconstruction of gradient-domain renders.
+//!
+//! The definition is [`crate::definition::poisson`]. The schedule `multigrid` solves by preconditioned conjugate gradients
+//! until the residual is small; `dct` solves the fit of least squares at once; `plain` is conjugate gradients without a
+//! preconditioner, as the thesis has them, to measure the others against.
+
+mod build;
+
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::poisson::Problem;
+use crate::plan::Plan;
+use crate::{Error, Frame, Kind, Result, Shape};
+
+/// Poisson reconstruction in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "poisson",
+    used: Use::Reconstruct,
+    about: "Base image and differences by a screened Poisson fit",
+    make: || Box::new(Poisson::default()),
+};
+
+crate::choice! {
+    /// Which errors are made small.
+    pub enum Norm {
+        /// Absolute errors: outliers of the differences do not spread.
+        L1 = "l1",
+        /// Squared errors: unbiased.
+        L2 = "l2",
+    }
+}
+
+crate::options! {
+    /// Poisson reconstruction with its options.
+    pub struct Poisson {
+        /// Which errors are made small: l1 keeps outliers from spreading, l2 is unbiased.
+        pub norm: Norm = Norm::L1,
+        /// How much the base image counts: more keeps its noise, less lets colours drift.
+        pub alpha: f32 = 0.2,
+        /// Share of the residual at which a solve is done.
+        pub tolerance: f32 = 1e-6,
+    }
+}
+
+impl Poisson {
+    fn check(&self) -> Result<()> {
+        for (name, value) in [("alpha", self.alpha), ("tolerance", self.tolerance)] {
+            if value.is_nan() || value <= 0.0 || value.is_infinite() {
+                return Err(Error::input(format!(
+                    "--{name} {value}: expected a number above 0"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Method for Poisson {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        match (on, self.norm) {
+            (Backend::Cpu, Norm::L2) => ["dct", "multigrid", "plain"].map(Schedule::new).to_vec(),
+            _ => ["multigrid", "plain"].map(Schedule::new).to_vec(),
+        }
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        self.check()?;
+        build::plan(self, shape, schedule)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        self.check()?;
+        let problem = Problem {
+            base: frame.color()?,
+            dx: frame.require(Kind::Dx)?,
+            dy: frame.require(Kind::Dy)?,
+            alpha: f64::from(self.alpha),
+        };
+        Frame::new(match self.norm {
+            Norm::L1 => problem.l1(),
+            Norm::L2 => problem.l2(),
+        })
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |norm| {
+            Box::new(Self {
+                norm,
+                ..self.clone()
+            }) as Box<dyn Method>
+        };
+        vec![with(Norm::L1), with(Norm::L2)]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,188 @@
+//! Poisson reconstruction beyond the shared tests: exact data, a direct solve, the objective, threads.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use faer::linalg::solvers::Solve;
+use faer::sparse::{SparseColMat, Triplet};
+use faer::{Mat, Side};
+use limpid::definition::poisson::Problem;
+use limpid::method::poisson::Norm;
+use limpid::method::{Backend, Method, Poisson};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Size};
+
+/// Squares of two brightnesses and a ramp.
+fn picture(size: Size) -> Image {
+    Image::from_fn(size.width, size.height, 3, |x, y, c| {
+        let square = f32::from(u8::from((x / 5 + y / 4) % 2 == 0));
+        0.2 + 0.7 * square + 0.01 * x as f32 + 0.1 * c as f32
+    })
+}
+
+/// The picture's differences, and a base image that is off by something at every pixel.
+fn frame(size: Size, noise: f32) -> Frame {
+    let clean = picture(size);
+    let (w, h) = (size.width, size.height);
+    let mut state = 1u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let mut frame = Frame::new(clean.map(|v| v + noise * random())).unwrap();
+    let step = |dx: usize, dy: usize| {
+        Image::from_fn(w, h, 3, |x, y, c| {
+            // What stands in the last column and row has no meaning.
+            if x + dx < w && y + dy < h {
+                clean.get(x + dx, y + dy, c) - clean.get(x, y, c)
+            } else {
+                17.0
+            }
+        })
+    };
+    let mut noisy = |image: Image| image.map(|v| v + 0.1 * noise * random());
+    frame.insert(Kind::Dx, noisy(step(1, 0))).unwrap();
+    frame.insert(Kind::Dy, noisy(step(0, 1))).unwrap();
+    frame
+}
+
+fn run(device: &Device, frame: &Frame, norm: Norm, schedule: &str) -> Image {
+    let mut options = Options::new(Poisson {
+        norm,
+        ..Poisson::default()
+    });
+    options.schedule = Some(schedule.to_owned());
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &options).unwrap();
+    denoiser.run(frame).unwrap().color().unwrap().clone()
+}
+
+fn worst(a: &Image, b: &Image) -> f32 {
+    let pairs = a.data().iter().zip(b.data());
+    pairs.fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+fn ways(device: &Device) -> Vec<(Norm, String)> {
+    let mut ways = Vec::new();
+    for norm in [Norm::L1, Norm::L2] {
+        let method = Poisson {
+            norm,
+            ..Poisson::default()
+        };
+        for schedule in method.schedules(device.backend()) {
+            ways.push((norm, schedule.to_string()));
+        }
+    }
+    ways
+}
+
+#[test]
+fn exact_differences_give_the_picture_back() {
+    let size = Size::new(61, 47);
+    let frame = frame(size, 0.0);
+    for device in Device::all_for_tests().unwrap() {
+        for (norm, schedule) in ways(&device) {
+            let off = worst(&run(&device, &frame, norm, &schedule), &picture(size));
+            assert!(off < 1e-5, "{norm:?} {schedule} {}: {off}", device.name());
+        }
+    }
+}
+
+#[test]
+fn least_squares_agree_with_a_direct_solve() {
+    let size = Size::new(53, 38);
+    let frame = frame(size, 0.5);
+    let expected = direct(&frame, 0.2);
+    let largest = worst(&expected, &Image::new(size.width, size.height, 3));
+    for device in Device::all_for_tests().unwrap() {
+        for (norm, schedule) in ways(&device) {
+            if norm == Norm::L2 {
+                let off = worst(&run(&device, &frame, norm, &schedule), &expected) / largest;
+                assert!(off < 1e-5, "{schedule} {}: {off}", device.name());
+            }
+        }
+    }
+}
+
+/// The normal equations by a sparse Cholesky factorisation.
+fn direct(frame: &Frame, alpha: f64) -> Image {
+    let (base, dx, dy) = (
+        frame.color().unwrap(),
+        frame.get(Kind::Dx).unwrap(),
+        frame.get(Kind::Dy).unwrap(),
+    );
+    let (w, h) = (base.width(), base.height());
+    let mut matrix = Vec::new();
+    let mut right = Mat::<f64>::zeros(w * h, 3);
+    for i in 0..w * h {
+        let (x, y) = (i % w, i / w);
+        matrix.push(Triplet::new(i, i, alpha * alpha));
+        for c in 0..3 {
+            right[(i, c)] += alpha * alpha * f64::from(base.get(x, y, c));
+        }
+        let neighbours = [(x + 1 < w, i + 1, dx), (y + 1 < h, i + w, dy)];
+        for (_, j, step) in neighbours.into_iter().filter(|n| n.0) {
+            for (p, q) in [(i, j), (j, i)] {
+                matrix.push(Triplet::new(p, p, 1.0));
+                matrix.push(Triplet::new(p, q, -1.0));
+            }
+            for c in 0..3 {
+                right[(i, c)] -= f64::from(step.get(x, y, c));
+                right[(j, c)] += f64::from(step.get(x, y, c));
+            }
+        }
+    }
+    let matrix = SparseColMat::<usize, f64>::try_new_from_triplets(w * h, w * h, &matrix).unwrap();
+    let solution = matrix.sp_cholesky(Side::Lower).unwrap().solve(&right);
+    Image::from_fn(w, h, 3, |x, y, c| solution[(y * w + x, c)] as f32)
+}
+
+#[test]
+fn the_sum_of_absolute_errors_falls_every_round() {
+    let frame = frame(Size::new(17, 13), 0.6);
+    let problem = Problem {
+        base: frame.color().unwrap(),
+        dx: frame.get(Kind::Dx).unwrap(),
+        dy: frame.get(Kind::Dy).unwrap(),
+        alpha: 0.2,
+    };
+    let rounds = problem.l1_rounds();
+    assert_eq!(rounds.len(), 7);
+    let sums: Vec<f64> = rounds.iter().map(|x| problem.objective(x)).collect();
+    for pair in sums.windows(2) {
+        assert!(pair[1] < pair[0], "{sums:?}");
+    }
+}
+
+#[test]
+fn solves_end_by_their_residual_in_a_few_tens_of_steps() {
+    let frame = frame(Size::new(129, 97), 0.5);
+    for device in Device::all_for_tests().unwrap() {
+        for norm in [Norm::L1, Norm::L2] {
+            let mut options = Options::new(Poisson {
+                norm,
+                ..Poisson::default()
+            });
+            options.schedule = Some("multigrid".to_owned());
+            let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
+            denoiser.run(&frame).unwrap();
+            let rounds = if norm == Norm::L1 { 7 } else { 1 };
+            assert_eq!(denoiser.looks().len(), rounds);
+            for looks in denoiser.looks() {
+                // The residual in squares; a GPU looks after every second step.
+                assert!(looks.last().is_some_and(|v| *v <= 1e-12), "{looks:?}");
+                assert!(looks.len() <= 20, "{} steps", looks.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let frame = frame(Size::new(70, 53), 0.5);
+    let devices = Device::all_for_tests().unwrap();
+    let cpus = devices.iter().filter(|d| d.backend() == Backend::Cpu);
+    let made: Vec<Image> = cpus
+        .map(|device| run(device, &frame, Norm::L1, "multigrid"))
+        .collect();
+    for other in &made[1..] {
+        assert_eq!(&made[0], other);
+    }
+}
