@@ -184,7 +184,8 @@ impl<'a> Render<'a> {
         Ok(frame)
     }
 
-    /// Numbers of the objects in the middle of each pixel; a mean of numbers would mean nothing.
+    /// Numbers of the objects that the first sample of each pixel meets, so that with one sample they belong to its colour; a
+    /// mean of numbers would mean nothing.
     fn ids(&self) -> Image {
         let size = self.options.size;
         let mut image = Image::new(size.width, size.height, 1);
@@ -194,8 +195,8 @@ impl<'a> Render<'a> {
             .enumerate()
             .for_each(|(y, row)| {
                 for (x, id) in row.iter_mut().enumerate() {
-                    let middle = Vec2::new(x as f32 + 0.5, y as f32 + 0.5);
-                    let ray = self.tracer.now.ray(middle, Vec2::splat(0.5));
+                    let (film, _) = start(&self.options, (x, y), 0);
+                    let ray = self.tracer.now.ray(film.pixel, film.lens);
                     *id = self
                         .tracer
                         .scene

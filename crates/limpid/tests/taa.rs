@@ -48,6 +48,7 @@ fn every_schedule_follows_the_definition_over_time() {
                 gamma: 0.75,
                 blend: 0.4,
                 radius: 2,
+                highlights: 3.0,
             },
         ] {
             let mut expected: Vec<Image> = Vec::new();
@@ -56,6 +57,7 @@ fn every_schedule_follows_the_definition_over_time() {
                     radius: method.radius,
                     gamma: method.gamma,
                     blend: method.blend,
+                    highlights: method.highlights,
                 };
                 let motion = frame.get(Kind::Motion);
                 let made = taa(frame.color().unwrap(), motion, expected.last(), step);

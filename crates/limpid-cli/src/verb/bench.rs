@@ -14,7 +14,7 @@ use anyhow::Result;
 use limpid::exec::PassTime;
 use limpid::method::entry;
 use limpid::plan::Role;
-use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Shape, Size};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Shape, Size};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -196,7 +196,7 @@ fn measure(
     })
 }
 
-/// A frame of noise with the layers that the plan reads.
+/// A frame with the layers that the plan reads: light that is noise, on surfaces that stand still, eight pixels to a texel.
 fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     let mut state = 1u32;
@@ -204,9 +204,19 @@ fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
         if let Role::Input(layer) = &slot.role
             && shape.has(layer.clone())
         {
-            let image = Image::from_fn(size.width, size.height, slot.planes, |_, _, _| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                0.1 + (state >> 8) as f32 / (1 << 24) as f32
+            let image = Image::from_fn(size.width, size.height, slot.planes, |x, y, c| {
+                let surface = (x / 200 + y / 120) % 3;
+                match (&layer.kind, layer.part) {
+                    (Kind::Motion, Part::Mean) => 0.0,
+                    (Kind::Id, Part::Mean) => surface as f32,
+                    (Kind::Normal, Part::Mean) => f32::from(u8::from(c == surface)),
+                    (Kind::Depth, Part::Mean) => 3.0 + surface as f32 + 0.001 * x as f32,
+                    (Kind::Albedo, Part::Mean) => 0.2 + 0.1 * ((x / 8 + y / 8) % 7) as f32,
+                    _ => {
+                        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        0.1 + (state >> 8) as f32 / (1 << 24) as f32
+                    }
+                }
             });
             frame.insert(layer.clone(), image)?;
         }

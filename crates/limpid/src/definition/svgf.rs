@@ -6,10 +6,14 @@
 //!
 //! At level `i`, with taps `2^i` pixels apart, `w = h · w_z · w_n · w_l` (Eq. 3 to 5): `w_z = exp(-|Δz| / (σ_z |∇z·Δp| + ε))`,
 //! `w_n = max(0, n_p·n_q)^σ_n`, `w_l = exp(-|Δl| / (σ_l √g + ε))`. `g` is the variance, blurred by a 3×3 Gaussian whose taps
-//! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. Beyond the paper: another
-//! object weighs nothing, or lamps would shine through the surface that they are set in.
+//! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. The result is blended with
+//! the last one by temporal anti-aliasing ([`super::taa`]).
+//!
+//! Beyond the paper: another object weighs nothing, or lamps would shine through the surface that they are set in; the variance
+//! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has calmed the noise.
 
 use super::atrous::stored;
+use super::taa::Step;
 use crate::{Image, LUMINANCE};
 
 /// The settings.
@@ -51,6 +55,8 @@ pub struct History {
     pub moments: Image,
     /// The features.
     pub features: Features,
+    /// The result, which the next one is blended with.
+    pub shown: Option<Image>,
 }
 
 /// The B3 spline.
@@ -58,7 +64,7 @@ pub const TAPS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
 /// Weights of the 3×3 Gaussian along one axis.
 pub const GAUSS: [f32; 3] = [0.25, 0.5, 0.25];
 /// ε of depth, as a share of the depth: what rounding and sampling inside a pixel may do.
-pub const DEPTH_LEAST: f32 = 0.002;
+pub const DEPTH_LEAST: f32 = 0.02;
 /// ε of luminance.
 pub const LUMINANCE_LEAST: f32 = 1e-6;
 /// History of this share of the depth further away is another surface, unless the surface is steep.
@@ -73,6 +79,18 @@ pub const YOUNG: f32 = 4.0;
 pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
+/// How the result is blended with the last one.
+pub const RESOLVE: Step = Step {
+    radius: 1,
+    gamma: 1.0,
+    blend: 0.3,
+    highlights: 3.0,
+};
+
+/// The most frames that a blend with this least share of the new one counts as: `(Σ w)² / Σ w²` of its weights.
+pub fn deepest(alpha: f32) -> f32 {
+    (2.0 - alpha) / alpha
+}
 
 /// The features from their layers. Without normals or depth they come from positions: the normal of the surface through
 /// neighbouring positions, and the distance from the origin.
@@ -202,6 +220,7 @@ pub fn svgf(
         color: first,
         moments,
         features: features.clone(),
+        shown: None,
     };
     (c, left)
 }
@@ -311,14 +330,15 @@ fn surface(f: &Features, s: &Settings, p: [usize; 2], q: [usize; 2]) -> f64 {
     cosine.max(0.0).powf(f64::from(s.normal)) * (-(z - other).abs() / allowed).exp()
 }
 
-/// Variance of luminance: over time, or for young histories over the pixels around, raised.
+/// Variance of the blend's luminance: over time, or for young histories over the pixels around, raised.
 fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image {
     let (w, h) = (color.width(), color.height());
     Image::from_fn(w, h, 1, |x, y, _| {
         let at = |x: usize, y: usize, k: usize| f64::from(moments.get(x, y, k));
         let frames = at(x, y, 2);
         if frames >= f64::from(YOUNG) {
-            return (at(x, y, 1) - at(x, y, 0).powi(2)).max(0.0) as f32;
+            let spread = (at(x, y, 1) - at(x, y, 0).powi(2)).max(0.0);
+            return (spread / frames.min(f64::from(deepest(s.alpha)))) as f32;
         }
         let (mut sums, mut weights) = ([0.0; 2], 0.0);
         for qy in y.saturating_sub(WINDOW)..(y + WINDOW + 1).min(h) {

@@ -12,6 +12,8 @@ pub struct Step {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
+    /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`, or a lamp would outshine all around it.
+    pub highlights: f32,
 }
 
 /// `(r, g, b)` to luma and two colour differences.
@@ -27,6 +29,21 @@ pub fn to_ycocg([r, g, b]: [f64; 3]) -> [f64; 3] {
 pub fn from_ycocg([y, co, cg]: [f64; 3]) -> [f64; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
+
+/// A colour as it is blended; of one channel, its own luma.
+fn compressed(c: [f64; 3], highlights: f32) -> [f64; 3] {
+    let scale = 1.0 + f64::from(highlights) * c[0].max(0.0);
+    c.map(|v| v / scale)
+}
+
+/// The inverse of [`compressed`].
+fn expanded(c: [f64; 3], highlights: f32) -> [f64; 3] {
+    let scale = 1.0 - f64::from(highlights) * c[0].max(0.0);
+    c.map(|v| v / scale.max(f64::from(LEAST_SCALE)))
+}
+
+/// Luma is expanded to no more than one over this.
+pub const LEAST_SCALE: f32 = 1e-6;
 
 fn pixel(image: &Image, x: usize, y: usize) -> [f64; 3] {
     std::array::from_fn(|c| {
@@ -44,21 +61,28 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
         return color.clone();
     };
     let (w, h, channels) = (color.width(), color.height(), color.channels());
-    let convert = |c: [f64; 3]| if channels == 3 { to_ycocg(c) } else { c };
-    let back = |c: [f64; 3]| if channels == 3 { from_ycocg(c) } else { c };
-    let converted = Image::from_fn(w, h, channels, |x, y, c| {
-        convert(pixel(color, x, y))[c] as f32
-    });
+    let convert =
+        |c: [f64; 3]| compressed(if channels == 3 { to_ycocg(c) } else { c }, step.highlights);
+    let back = |c: [f64; 3]| {
+        let c = expanded(c, step.highlights);
+        if channels == 3 { from_ycocg(c) } else { c }
+    };
+    let whole = |image: &Image| {
+        Image::from_fn(w, h, channels, |x, y, c| {
+            convert(pixel(image, x, y))[c] as f32
+        })
+    };
+    let (converted, history) = (whole(color), whole(history));
     let (mean, deviation) = variance(&converted, step.radius);
     let mut out = color.clone();
     for y in 0..h {
         for x in 0..w {
             let moved = |c: usize| motion.map_or(0.0, |m| f64::from(m.get(x, y, c)));
-            let Some(old) = bilinear(history, x as f64 + moved(0), y as f64 + moved(1)) else {
+            let Some(old) = bilinear(&history, x as f64 + moved(0), y as f64 + moved(1)) else {
                 continue;
             };
             let (mu, sigma) = (pixel(&mean, x, y), pixel(&deviation, x, y));
-            let away: [f64; 3] = std::array::from_fn(|c| convert(old)[c] - mu[c]);
+            let away: [f64; 3] = std::array::from_fn(|c| old[c] - mu[c]);
             // How many times too long the way from the mean is, to end inside the box.
             let ratio = (0..channels)
                 .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(1e-8))

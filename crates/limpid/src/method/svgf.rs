@@ -7,10 +7,12 @@ use super::atrous::Storage;
 use super::atrous::walk::Way;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::atrous::modulate;
-use crate::definition::svgf::{Features, History, Settings, TAPS, features, svgf};
+use crate::definition::svgf::{Features, History, RESOLVE, Settings, TAPS, features, svgf};
+use crate::definition::taa::taa;
 use crate::kernel::atrous::{Atrous as Level, FEATURES, Guided, Mode, Stops, Walk};
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{From, Gather, MOMENTS, Spread, Temporal};
+use crate::kernel::taa::{Keep, Resolve};
 use crate::plan::{Element, Layout, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
@@ -29,7 +31,7 @@ crate::options! {
     /// motion each frame is filtered by itself.
     pub struct Svgf {
         /// Least share of a new frame in the result: less is calmer, and slower to follow changes of light.
-        pub alpha: f32 = 0.2,
+        pub alpha: f32 = 0.1,
         /// Number of levels, 1 to 10: each doubles the reach.
         pub levels: usize = 5,
         /// Differences of luminance above this many deviations of the noise stop the filter.
@@ -37,9 +39,11 @@ crate::options! {
         /// Differences of depth stop the filter where they are above this many times what the slope explains.
         pub sigma_depth: f32 = 1.0,
         /// The cosine between normals counts to this power, a power of two.
-        pub sigma_normal: usize = 128,
+        pub sigma_normal: usize = 64,
         /// Do not divide by albedo before and multiply after.
         pub no_demodulate: bool = false,
+        /// Do not blend the result with the last one, by `taa` with bright colours compressed.
+        pub no_taa: bool = false,
         /// How colour and variance are stored between passes on a GPU.
         pub storage: Storage = Storage::F32,
     }
@@ -135,9 +139,14 @@ impl Svgf {
             frame.size(),
         );
         let motion = frame.get(Kind::Motion);
-        let (mut made, left) = svgf(&light, &features, motion, history, &setup.settings);
+        let (mut made, mut left) = svgf(&light, &features, motion, history, &setup.settings);
         if let Some(albedo) = albedo {
             made = modulate(&made, albedo, false);
+        }
+        if motion.is_some() && !self.no_taa {
+            let last = history.and_then(|h| h.shown.as_ref());
+            made = taa(&made, motion, last, RESOLVE);
+            left.shown = Some(made.clone());
         }
         Ok((Frame::new(made)?, left))
     }
@@ -237,10 +246,11 @@ impl Method for Svgf {
             colors: setup.colors,
             depth: setup.settings.depth,
             squarings: setup.squarings,
+            alpha: self.alpha,
             history: setup.motion,
             half: setup.settings.half,
         };
-        let mut first = None;
+        let (mut first, mut moves) = (None, None);
         if setup.motion {
             let to = way.phases.filter(|_| self.levels > 1).map(Phases::split);
             let old = slots.payload(
@@ -252,6 +262,7 @@ impl Method for Svgf {
             let old_moments = slots.moments("last moments", Role::History);
             let old_features = slots.features("last features", Role::History, Layout::Rows);
             let motion = slots.plan.input(Kind::Motion, 2);
+            moves = Some(motion);
             let (blended, moments) = (
                 slots.light("blended"),
                 slots.moments("moments", Role::Transient),
@@ -300,7 +311,14 @@ impl Method for Svgf {
             variance: false,
         };
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
-        slots.plan.pass(Unpack { spot }, reads, [output]);
+        match moves.filter(|_| !self.no_taa) {
+            None => slots.plan.pass(Unpack { spot }, reads, [output]),
+            Some(motion) => {
+                let clean = slots.plan.transient("clean", setup.colors);
+                slots.plan.pass(Unpack { spot }, reads, [clean]);
+                resolve(&mut slots.plan, [clean, motion, output], setup.colors);
+            }
+        }
         Ok(slots.plan)
     }
 
@@ -325,6 +343,7 @@ impl Method for Svgf {
             },
             Self {
                 levels: 2,
+                no_taa: true,
                 storage: Storage::F16,
                 ..Self::default()
             },
@@ -377,6 +396,20 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
             }
         }
     }
+}
+
+/// Blends the result with the last one.
+fn resolve(plan: &mut Plan, [clean, motion, output]: [SlotId; 3], colors: usize) {
+    let last = plan.history("last result", colors + 1);
+    let kernel = Resolve {
+        gamma: RESOLVE.gamma,
+        blend: RESOLVE.blend,
+        highlights: RESOLVE.highlights,
+        window: Some(RESOLVE.radius),
+        motion: true,
+    };
+    plan.pass(kernel, [clean, last, motion], [output]);
+    plan.pass(Keep, [output], [last]);
 }
 
 /// Light and features of the frame.

@@ -31,6 +31,9 @@ crate::options! {
         pub blend: f32 = 0.1,
         /// Pixels to each side of the window that mean and deviation are taken from.
         pub radius: usize = 1,
+        /// How strongly bright colours are compressed while frames are blended: 0 not at all; 1 to 3 for linear light with lamps
+        /// in view, whose edges would spread otherwise.
+        pub highlights: f32 = 0.0,
     }
 }
 
@@ -68,6 +71,9 @@ impl Taa {
         if !(0.0..=1.0).contains(&self.blend) {
             return wrong("blend", self.blend, "0 … 1");
         }
+        if !(0.0..=1e3).contains(&self.highlights) {
+            return wrong("highlights", self.highlights, "0 … 1000");
+        }
         if self.radius > 64 {
             return wrong("radius", self.radius as f32, "at most 64");
         }
@@ -75,6 +81,7 @@ impl Taa {
             radius: self.radius,
             gamma: self.gamma,
             blend: self.blend,
+            highlights: self.highlights,
         })
     }
 
@@ -86,7 +93,8 @@ impl Taa {
             plan.transient("mean", planes),
             plan.transient("deviation", planes),
         ];
-        plan.pass(ToYCoCg, [color], [converted]);
+        let highlights = self.highlights;
+        plan.pass(ToYCoCg { highlights }, [color], [converted]);
         let window = |walk| Window {
             filter: Filter::Variance,
             radius: self.radius,
@@ -152,6 +160,7 @@ impl Method for Taa {
         let resolve = Resolve {
             gamma: step.gamma,
             blend: step.blend,
+            highlights: step.highlights,
             window: fused.then_some(step.radius),
             motion,
         };

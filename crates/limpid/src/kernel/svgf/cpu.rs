@@ -3,7 +3,8 @@
 use super::{FEATURES, From, Gather, MOMENTS, Spread, Temporal};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, object,
+    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
+    object,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::fast_exp::fast_exp;
@@ -239,7 +240,7 @@ pub(super) fn spread(kernel: &Spread, job: &mut Job<'_>) {
         for x in 0..size.width {
             let (own, frames) = moments(kernel, &job.reads, x, y);
             let variance = if frames >= YOUNG {
-                own[1] - own[0] * own[0]
+                (own[1] - own[0] * own[0]) / frames.min(deepest(kernel.alpha))
             } else {
                 window(kernel, &job.reads, x, y) * (YOUNG / frames)
             };

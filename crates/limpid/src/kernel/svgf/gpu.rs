@@ -3,7 +3,7 @@
 use super::{From, Gather, Spread, Temporal};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG,
+    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -284,7 +284,7 @@ pub(super) fn spread(kernel: &Spread, site: &Site<'_>) -> Dispatch {
     let power = 1u32 << kernel.squarings;
     let body = format!(
         "    let own = moments_at(i);
-    var variance = own.y - own.x * own.x;
+    var variance = (own.y - own.x * own.x) / min(own.z, {deepest:?});
     if own.z < {YOUNG:?} {{
         let a = unpacked(features[i]);
         var sums = vec2(0.0);
@@ -309,6 +309,7 @@ pub(super) fn spread(kernel: &Spread, site: &Site<'_>) -> Dispatch {
     let made = vec4(light[i].xyz, max(variance, 0.0));
     {value}
 {keep}",
+        deepest = deepest(kernel.alpha),
         depth = kernel.depth
     );
     each(site, names, &declarations, &body)

@@ -121,6 +121,8 @@ pub struct Spread {
     pub depth: f32,
     /// The cosine of normals is squared this many times.
     pub squarings: u32,
+    /// Least share of a new frame.
+    pub alpha: f32,
     /// Whether there are moments over time; else every frame is a first one.
     pub history: bool,
     /// Whether results are rounded to half precision.

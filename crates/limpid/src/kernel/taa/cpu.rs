@@ -1,6 +1,7 @@
 //! The CPU bodies.
 
 use super::Resolve;
+use crate::definition::taa::LEAST_SCALE;
 use crate::kernel::{Job, View};
 
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
@@ -15,21 +16,38 @@ fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
 
-pub(super) fn convert(job: &mut Job<'_>) {
+/// A colour as it is blended: luma and differences, bright ones compressed.
+#[inline(always)]
+fn blendable(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
+    let c = if three { to_ycocg(c) } else { c };
+    let scale = 1.0 / (1.0 + highlights * c[0].max(0.0));
+    c.map(|v| v * scale)
+}
+
+/// The inverse of [`blendable`].
+#[inline(always)]
+fn restored(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
+    let scale = 1.0 / (1.0 - highlights * c[0].max(0.0)).max(LEAST_SCALE);
+    let c = c.map(|v| v * scale);
+    if three { from_ycocg(c) } else { c }
+}
+
+pub(super) fn convert(highlights: f32, job: &mut Job<'_>) {
     let src = job.reads[0].clone();
     for y in job.rows.clone() {
         if src.planes() != 3 {
             for plane in 0..src.planes() {
-                job.writes[0]
-                    .row(plane, y)
-                    .copy_from_slice(src.row(plane, y));
+                let to = job.writes[0].row(plane, y);
+                for (t, v) in to.iter_mut().zip(src.row(plane, y)) {
+                    *t = blendable([*v, 0.0, 0.0], false, highlights)[0];
+                }
             }
             continue;
         }
         let [r, g, b] = [0, 1, 2].map(|p| src.row(p, y));
         let out = job.writes[0].rows_n::<3>(y);
         for x in 0..r.len() {
-            let c = to_ycocg([r[x], g[x], b[x]]);
+            let c = blendable([r[x], g[x], b[x]], true, highlights);
             for (plane, v) in c.into_iter().enumerate() {
                 out[plane][x] = v;
             }
@@ -40,8 +58,14 @@ pub(super) fn convert(job: &mut Job<'_>) {
 /// A pixel of up to three planes.
 #[inline(always)]
 fn pixel(view: &View<'_>, x: usize, y: usize) -> [f32; 3] {
+    pixel_of(view, view.planes(), x, y)
+}
+
+/// The first planes of a pixel.
+#[inline(always)]
+fn pixel_of(view: &View<'_>, planes: usize, x: usize, y: usize) -> [f32; 3] {
     std::array::from_fn(|p| {
-        if p < view.planes().min(3) {
+        if p < planes.min(3) {
             view.row(p, y)[x]
         } else {
             0.0
@@ -56,27 +80,27 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
         .then(|| job.reads[job.reads.len() - 1].clone());
     let planes = color.planes().min(3);
     let three = planes == 3;
-    let convert = |c| if three { to_ycocg(c) } else { c };
-    let back = |c| if three { from_ycocg(c) } else { c };
+    let convert = |c| blendable(c, three, kernel.highlights);
+    let back = |c| restored(c, three, kernel.highlights);
     for y in job.rows.clone() {
         for x in 0..color.size().width {
             let raw = pixel(&color, x, y);
             let moved = motion
                 .as_ref()
                 .map_or([0.0; 2], |m| [m.row(0, y)[x], m.row(1, y)[x]]);
-            let made = match bilinear(&history, planes, x as f32 + moved[0], y as f32 + moved[1]) {
+            let made = match bilinear(
+                &history,
+                planes,
+                [x as f32 + moved[0], y as f32 + moved[1]],
+                convert,
+            ) {
                 None => raw,
                 Some(old) => {
                     let (mean, deviation) = match kernel.window {
                         Some(radius) => statistics(&color, radius, (x, y), convert),
                         None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
                     };
-                    back(blended(
-                        kernel,
-                        convert(old),
-                        convert(raw),
-                        (mean, deviation),
-                    ))
+                    back(blended(kernel, old, convert(raw), (mean, deviation)))
                 }
             };
             for (plane, v) in made.into_iter().enumerate().take(planes) {
@@ -137,7 +161,12 @@ fn statistics(
 
 /// The four pixels around a place that lie inside and have a history; none where nothing is left.
 #[inline(always)]
-fn bilinear(history: &View<'_>, planes: usize, x: f32, y: f32) -> Option<[f32; 3]> {
+fn bilinear(
+    history: &View<'_>,
+    planes: usize,
+    [x, y]: [f32; 2],
+    convert: impl Fn([f32; 3]) -> [f32; 3],
+) -> Option<[f32; 3]> {
     let size = history.size();
     // Far away is as good as just outside, and fits an integer.
     let (x, y) = (
@@ -152,7 +181,7 @@ fn bilinear(history: &View<'_>, planes: usize, x: f32, y: f32) -> Option<[f32; 3
         }
         let (i, j) = (qx as usize, qy as usize);
         let weight = (1.0 - (x - qx).abs()) * (1.0 - (y - qy).abs()) * history.row(planes, j)[i];
-        let p = pixel(history, i, j);
+        let p = convert(pixel_of(history, planes, i, j));
         for c in 0..planes {
             sum[c] += weight * p[c];
         }

@@ -1,12 +1,13 @@
 //! The GPU bodies.
 
 use super::Resolve;
+use crate::definition::taa::LEAST_SCALE;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 
 params! {
     /// Parameters of all shaders.
-    struct Params { width: u32, height: u32, gamma: f32, blend: f32, radius: i32 }
+    struct Params { width: u32, height: u32, gamma: f32, blend: f32, radius: i32, highlights: f32 }
 }
 
 const MAIN: &str = "@compute @workgroup_size(256)\n\
@@ -14,14 +15,15 @@ const MAIN: &str = "@compute @workgroup_size(256)\n\
     let x = i32(group.x * 32u + lane % 32u);\n    let y = i32(group.y * 8u + lane / 32u);\n    \
     if x >= i32(p.width) || y >= i32(p.height) { return; }\n    let at = y * i32(p.width) + x;\n";
 
-fn dispatch(site: &Site<'_>, source: String, gamma: f32, blend: f32, radius: usize) -> Dispatch {
+fn dispatch(site: &Site<'_>, source: String, kernel: &Resolve) -> Dispatch {
     let size = site.writes[0].size;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
-        gamma,
-        blend,
-        radius: radius as i32,
+        gamma: kernel.gamma,
+        blend: kernel.blend,
+        radius: kernel.window.unwrap_or(0) as i32,
+        highlights: kernel.highlights,
     };
     Dispatch::compute(source, &params, tiles(size, 32, 8))
 }
@@ -49,15 +51,27 @@ fn bindings(reads: &[&str], planes: usize) -> String {
     )
 }
 
-/// Declares `convert` and `back`.
-fn colors(planes: usize) -> &'static str {
-    if planes == 3 {
-        "fn convert(c: vec3<f32>) -> vec3<f32> {\n    \
-         return vec3<f32>(0.25 * c.r + 0.5 * c.g + 0.25 * c.b, 0.5 * c.r - 0.5 * c.b, -0.25 * c.r + 0.5 * c.g - 0.25 * c.b);\n}\n\
-         fn back(c: vec3<f32>) -> vec3<f32> { return vec3<f32>(c.x + c.y - c.z, c.x + c.z, c.x - c.y - c.z); }\n"
+/// Declares `convert` and `back`: to luma and differences, bright colours compressed, and back.
+fn colors(planes: usize) -> String {
+    let (to, from) = if planes == 3 {
+        (
+            "vec3<f32>(0.25 * c.r + 0.5 * c.g + 0.25 * c.b, 0.5 * c.r - 0.5 * c.b, -0.25 * c.r + 0.5 * c.g - 0.25 * c.b)",
+            "vec3<f32>(v.x + v.y - v.z, v.x + v.z, v.x - v.y - v.z)",
+        )
     } else {
-        "fn convert(c: vec3<f32>) -> vec3<f32> { return c; }\nfn back(c: vec3<f32>) -> vec3<f32> { return c; }\n"
-    }
+        ("c", "v")
+    };
+    format!(
+        "fn convert(c: vec3<f32>) -> vec3<f32> {{
+    let v = {to};
+    return v / (1.0 + p.highlights * max(v.x, 0.0));
+}}
+fn back(c: vec3<f32>) -> vec3<f32> {{
+    let v = c / max(1.0 - p.highlights * max(c.x, 0.0), {LEAST_SCALE:?});
+    return {from};
+}}
+"
+    )
 }
 
 fn store(planes: usize) -> String {
@@ -66,7 +80,16 @@ fn store(planes: usize) -> String {
         .collect()
 }
 
-pub(super) fn convert(site: &Site<'_>) -> Dispatch {
+/// What kernels without a window have for parameters.
+const PLAIN: Resolve = Resolve {
+    gamma: 0.0,
+    blend: 0.0,
+    highlights: 0.0,
+    window: None,
+    motion: false,
+};
+
+pub(super) fn convert(highlights: f32, site: &Site<'_>) -> Dispatch {
     let planes = site.reads[0].planes;
     let source = format!(
         "{}{}{MAIN}    let made = convert(color_at(at));\n{}}}\n",
@@ -74,7 +97,11 @@ pub(super) fn convert(site: &Site<'_>) -> Dispatch {
         colors(planes),
         store(planes)
     );
-    dispatch(site, source, 0.0, 0.0, 0)
+    let kernel = Resolve {
+        highlights,
+        ..PLAIN
+    };
+    dispatch(site, source, &kernel)
 }
 
 pub(super) fn keep(site: &Site<'_>) -> Dispatch {
@@ -84,7 +111,7 @@ pub(super) fn keep(site: &Site<'_>) -> Dispatch {
         bindings(&["color"], planes),
         store(planes)
     );
-    dispatch(site, source, 0.0, 0.0, 0)
+    dispatch(site, source, &PLAIN)
 }
 
 /// Mean and deviation of the window, made here.
@@ -119,14 +146,14 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
          if x < 0.0 || y < 0.0 || x >= f32(p.width) || y >= f32(p.height) {{ return vec4<f32>(0.0); }}\n    \
          let at = i32(y) * i32(p.width) + i32(x);\n    \
          let w = (1.0 - abs(place.x - x)) * (1.0 - abs(place.y - y)) * history[at + {planes} * i32(p.width * p.height)];\n    \
-         return w * vec4<f32>(history_at(at), 1.0);\n}}\n\
+         return w * vec4<f32>(convert(history_at(at)), 1.0);\n}}\n\
          {MAIN}    let raw = color_at(at);\n    \
          let far = vec2<f32>(f32(p.width), f32(p.height)) + 1.0;\n    \
          let place = clamp(vec2<f32>(f32(x), f32(y)) + {moved}, vec2<f32>(-2.0), far);\n    \
          let b = floor(place);\n    \
          let h = old(b.x, b.y, place) + old(b.x + 1.0, b.y, place) + old(b.x, b.y + 1.0, place) + old(b.x + 1.0, b.y + 1.0, place);\n    \
          var made = raw;\n    if h.a > 1e-3 {{\n{statistics}    \
-         let away = convert(h.rgb / h.a) - mean;\n    \
+         let away = h.rgb / h.a - mean;\n    \
          let over = abs(away) / max(p.gamma * deviation, vec3<f32>(1e-8));\n    \
          let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));\n    \
          made = back(clipped + p.blend * (convert(raw) - clipped));\n    }}\n{}}}\n",
@@ -134,11 +161,5 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
         colors(planes),
         store(planes),
     );
-    dispatch(
-        site,
-        source,
-        kernel.gamma,
-        kernel.blend,
-        kernel.window.unwrap_or(0),
-    )
+    dispatch(site, source, kernel)
 }

@@ -6,9 +6,12 @@ mod gpu;
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
 
-/// Red, green, blue to YCoCg; images of one plane stay what they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToYCoCg;
+/// Red, green, blue to YCoCg, images of one plane as they are; then divided by one plus the luma's share of highlights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToYCoCg {
+    /// How strongly bright colours are compressed.
+    pub highlights: f32,
+}
 
 impl Kernel for ToYCoCg {
     fn name(&self) -> &'static str {
@@ -20,11 +23,11 @@ impl Kernel for ToYCoCg {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::convert(job);
+        cpu::convert(self.highlights, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::convert(site))
+        Ok(gpu::convert(self.highlights, site))
     }
 }
 
@@ -38,6 +41,8 @@ pub struct Resolve {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
+    /// How strongly bright colours are compressed while they are blended.
+    pub highlights: f32,
     /// The radius of the window, when it makes mean and deviation itself.
     pub window: Option<usize>,
     /// Whether motion is given.
