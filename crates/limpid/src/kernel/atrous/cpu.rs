@@ -1,11 +1,11 @@
 //! The CPU body: SIMD across pixels, all taps of a few pixels at a time.
 //!
-//! Each block first makes the weights of its taps, then sums the planes with them. Sums run over the taps in order,
-//! multiply then add, so that every SIMD level and every layout gives the same bits.
+//! Each block first makes the weights of its taps, then sums the planes with them. Sums run over the taps in order, so that
+//! every layout gives the same bits. Multiply and add are one operation where the machine has it: that is a fifth of the time.
 
 use super::{Atrous, Walk};
 use crate::definition::atrous::LEAST;
-use crate::kernel::fast_exp::fast_exp_simd;
+use crate::kernel::fast_exp::fast_exp2_simd;
 use crate::kernel::{Job, View};
 use crate::plan::Phases;
 use fearless_simd::{dispatch, prelude::*};
@@ -21,7 +21,7 @@ const MOST_LANES: usize = 16;
 
 /// One row of work: the rows of its taps, and the columns that a tap may reach.
 struct Row<'a> {
-    /// For each row of taps inside the image: its `h`, and its rows of the planes that weigh, then of the payload.
+    /// For each row of taps inside the image: `log2` of its `h`, and its rows of the planes that weigh, then of the payload.
     lines: Vec<(f32, Vec<&'a [f32]>)>,
     /// The same rows of the pixel itself.
     centre: Vec<&'a [f32]>,
@@ -29,11 +29,15 @@ struct Row<'a> {
     span: Range<usize>,
     /// Whether rows of taps hold samples.
     kernel: &'a Atrous,
+    /// `log2` of the kernel along one axis.
+    logs: &'a [f32],
     /// Distance of taps in x, in pixels of the slot.
     step: usize,
     /// Planes of the payload.
     payload: usize,
-    /// How strongly the planes that weigh do so: one over σ², negative.
+    /// Planes of colour that weigh; they have one scale, and come first.
+    colors: usize,
+    /// How strongly the planes that weigh do so: one over σ², negative, for base 2.
     scales: Vec<f32>,
 }
 
@@ -50,6 +54,7 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     let size = job.reads[0].size();
     let moves = Moves::new(kernel, size.width);
     let payload = job.writes[0].planes();
+    let logs: Vec<f32> = kernel.taps.iter().map(|h| h.log2()).collect();
     let (out, weights) = job.scratch.split_at_mut(payload * size.width);
     for y in job.rows.clone() {
         let from = kernel.source_row(size.height, y);
@@ -58,9 +63,11 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
             centre: planes(kernel, &job.reads, from),
             span: 0..0,
             kernel,
+            logs: &logs,
             step: kernel.spacing(),
             payload: job.reads[0].planes(),
-            scales: kernel.scales(&job.reads),
+            colors: kernel.colors_that_weigh(),
+            scales: kernel.scales(),
         };
         for span in &moves.spans {
             row.span = span.clone();
@@ -141,7 +148,7 @@ fn lines<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<(f32, Vec<&'a
         // An unsampled row takes no part; it stays in the list so that taps keep their numbers.
         let sampled = q.unsigned_abs().is_multiple_of(kernel.grid);
         if q >= span.start as isize && q < span.end as isize && sampled {
-            all.push((*h, planes(kernel, reads, q as usize)));
+            all.push((h.log2(), planes(kernel, reads, q as usize)));
         }
     }
     all
@@ -152,6 +159,17 @@ fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32]
     let lanes = S::f32s::LEN;
     let reach = row.kernel.radius() * row.step;
     let plain = row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
+    // Loops are written out for the usual numbers of colours and features that weigh, and of planes that are filtered.
+    let features = row.scales.len() - row.colors;
+    let written = match (row.colors, features, row.payload, row.kernel.squared) {
+        _ if !plain => 0,
+        (1, 0, 1, None) => 1,
+        (3, 0, 3, None) => 2,
+        (3, 4, 3, None) => 3,
+        (3, 4, 4, Some(3)) => 4,
+        (3, 7, 3, None) => 5,
+        _ => 0,
+    };
     let mut x = row.span.start;
     while x < row.span.end {
         // The last block overlaps the one before it, where there is one.
@@ -160,23 +178,46 @@ fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32]
         } else {
             x
         };
-        let inside = at >= row.span.start + reach && at + lanes + reach <= row.span.end;
-        // Loops are written out for the usual numbers of planes that weigh, and that are filtered.
-        match (plain && inside, row.scales.len(), row.payload) {
-            (true, 1, 1) => inner::<S, 1, 1>(simd, row, at, out, width),
-            (true, 3, 3) => inner::<S, 3, 3>(simd, row, at, out, width),
-            (true, 7, 3) => inner::<S, 7, 3>(simd, row, at, out, width),
-            (true, 7, 4) => inner::<S, 7, 4>(simd, row, at, out, width),
-            (true, 10, 3) => inner::<S, 10, 3>(simd, row, at, out, width),
-            _ => block(simd, row, at, weights, out, width),
+        let inside = |count: usize| {
+            at >= row.span.start + reach && at + count * lanes + reach <= row.span.end
+        };
+        // Two blocks at a time where there are two: one has to wait for itself.
+        let count = 1 + usize::from(inside(2));
+        match (inside(1), written, count) {
+            (true, 1, 2) => inner::<S, 1, 0, 1, 2, NONE>(simd, row, at, out, width),
+            (true, 2, 2) => inner::<S, 3, 0, 3, 2, NONE>(simd, row, at, out, width),
+            (true, 3, 2) => inner::<S, 3, 4, 3, 2, NONE>(simd, row, at, out, width),
+            (true, 4, 2) => inner::<S, 3, 4, 4, 2, 3>(simd, row, at, out, width),
+            (true, 5, 2) => inner::<S, 3, 7, 3, 2, NONE>(simd, row, at, out, width),
+            (true, 1, _) => inner::<S, 1, 0, 1, 1, NONE>(simd, row, at, out, width),
+            (true, 2, _) => inner::<S, 3, 0, 3, 1, NONE>(simd, row, at, out, width),
+            (true, 3, _) => inner::<S, 3, 4, 3, 1, NONE>(simd, row, at, out, width),
+            (true, 4, _) => inner::<S, 3, 4, 4, 1, 3>(simd, row, at, out, width),
+            (true, 5, _) => inner::<S, 3, 7, 3, 1, NONE>(simd, row, at, out, width),
+            _ => {
+                block(simd, row, at, weights, out, width);
+                x = at + lanes;
+                continue;
+            }
         }
-        x = at + lanes;
+        x = at + count * lanes;
     }
 }
 
-/// A block whose taps all lie inside: what [`block`] does, with everything in registers. `D` planes weigh, `P` are filtered.
+/// No plane goes with squared weights.
+const NONE: usize = usize::MAX;
+
+/// `N` blocks whose taps all lie inside: what [`block`] does, with everything in registers. `C` colours, the first of the `P`
+/// planes that are filtered, and `F` features weigh; plane `Q` goes with squared weights.
 #[inline(always)]
-fn inner<S: Simd, const D: usize, const P: usize>(
+fn inner<
+    S: Simd,
+    const C: usize,
+    const F: usize,
+    const P: usize,
+    const N: usize,
+    const Q: usize,
+>(
     simd: S,
     row: &Row<'_>,
     x: usize,
@@ -185,38 +226,65 @@ fn inner<S: Simd, const D: usize, const P: usize>(
 ) {
     let lanes = S::f32s::LEN;
     let zero = S::f32s::splat(simd, 0.0);
-    let taps = &row.kernel.taps[..];
     let first = x - row.kernel.radius() * row.step;
-    let mut centre = [zero; D];
-    let mut scales = [zero; D];
-    for d in 0..D {
-        centre[d] = S::f32s::from_slice(simd, &row.centre[d][x..x + lanes]);
-        scales[d] = S::f32s::splat(simd, row.scales[d]);
+    let mut color = [[zero; N]; C];
+    let mut feature = [[zero; N]; F];
+    let mut scales = [0.0; F];
+    for c in 0..C {
+        for n in 0..N {
+            color[c][n] = S::f32s::from_slice(simd, &row.centre[c][x + n * lanes..][..lanes]);
+        }
     }
-    let squared = row.kernel.squared.unwrap_or(P);
-    let mut sum = zero;
-    let mut sums = [zero; P];
+    for f in 0..F {
+        for n in 0..N {
+            let at = x + n * lanes;
+            feature[f][n] = S::f32s::from_slice(simd, &row.centre[C + f][at..][..lanes]);
+        }
+        scales[f] = row.scales[C + f];
+    }
+    let scale = S::f32s::splat(simd, row.scales[0]);
+    let mut sum = [zero; N];
+    let mut sums = [[zero; N]; P];
     for (hy, line) in &row.lines {
-        let line = &line[..D + P];
-        let mut at = first;
-        for hx in taps {
-            let mut e = zero;
-            for d in 0..D {
-                let delta = S::f32s::from_slice(simd, &line[d][at..at + lanes]) - centre[d];
-                e += delta * delta * scales[d];
+        let line = &line[..C + F + P];
+        let mut from = first;
+        for hx in row.logs {
+            let mut e = [zero; N];
+            let mut values = [[zero; N]; P];
+            for n in 0..N {
+                let at = from + n * lanes;
+                for p in 0..P {
+                    values[p][n] = S::f32s::from_slice(simd, &line[C + F + p][at..at + lanes]);
+                }
+                let mut squares = zero;
+                for c in 0..C {
+                    let delta = values[c][n] - color[c][n];
+                    squares = delta.mul_add(delta, squares);
+                }
+                e[n] = squares.mul_add(scale, S::f32s::splat(simd, hy + hx));
+                for f in 0..F {
+                    let value = S::f32s::from_slice(simd, &line[C + f][at..at + lanes]);
+                    let delta = value - feature[f][n];
+                    e[n] = (delta * scales[f]).mul_add(delta, e[n]);
+                }
             }
-            let w = fast_exp_simd(simd, e) * (hy * hx);
-            sum += w;
-            for p in 0..P {
-                let w = if p == squared { w * w } else { w };
-                sums[p] += S::f32s::from_slice(simd, &line[D + p][at..at + lanes]) * w;
+            for n in 0..N {
+                let w = fast_exp2_simd(simd, e[n]);
+                sum[n] += w;
+                for p in 0..P {
+                    let w = if p == Q { w * w } else { w };
+                    sums[p][n] = values[p][n].mul_add(w, sums[p][n]);
+                }
             }
-            at += row.step;
+            from += row.step;
         }
     }
     for p in 0..P {
-        let norm = if p == squared { sum * sum } else { sum };
-        (sums[p] / norm).store_slice(&mut out[p * width + x..][..lanes]);
+        for n in 0..N {
+            let norm = if p == Q { sum[n] * sum[n] } else { sum[n] };
+            let to = &mut out[p * width + x + n * lanes..][..lanes];
+            (sums[p][n] / norm).store_slice(to);
+        }
     }
 }
 
@@ -242,7 +310,7 @@ fn gather(row: &[f32], at: isize, span: &Range<usize>, values: &mut [f32]) {
     }
 }
 
-/// Where taps of a block lie: their number in x, first column, `h`, and whether all, or only some, lanes are inside.
+/// Where taps of a block lie: first column, `log2 h`, and whether all, or only some, lanes are inside.
 #[inline(always)]
 fn columns<'r>(
     row: &'r Row<'_>,
@@ -251,15 +319,11 @@ fn columns<'r>(
 ) -> impl Iterator<Item = (isize, f32, bool)> + 'r {
     let r = row.kernel.radius() as isize;
     let (start, end) = (row.span.start as isize, row.span.end as isize);
-    row.kernel
-        .taps
-        .iter()
-        .zip(-r..=r)
-        .filter_map(move |(h, d)| {
-            let at = x as isize + d * row.step as isize;
-            let whole = at >= start && at + lanes as isize <= end;
-            (at + lanes as isize > start && at < end).then_some((at, *h, whole))
-        })
+    row.logs.iter().zip(-r..=r).filter_map(move |(h, d)| {
+        let at = x as isize + d * row.step as isize;
+        let whole = at >= start && at + lanes as isize <= end;
+        (at + lanes as isize > start && at < end).then_some((at, *h, whole))
+    })
 }
 
 #[inline(always)]
@@ -283,15 +347,23 @@ fn block<S: Simd>(
     let mut count = 0;
     for (hy, line) in &row.lines {
         for (at, hx, whole) in columns(row, x, lanes) {
-            let mut e = zero;
-            for ((row_d, centre), scale) in line[..dims].iter().zip(&centre).zip(&row.scales) {
-                let delta = fetch(simd, row_d, at, whole, &row.span) - *centre;
-                e += delta * delta * *scale;
+            let mut squares = zero;
+            for c in 0..row.colors {
+                let delta = fetch(simd, line[c], at, whole, &row.span) - centre[c];
+                squares = delta.mul_add(delta, squares);
+            }
+            let mut e = S::f32s::splat(simd, hy + hx);
+            if row.colors > 0 {
+                e = squares.mul_add(S::f32s::splat(simd, row.scales[0]), e);
+            }
+            for f in row.colors..dims {
+                let delta = fetch(simd, line[f], at, whole, &row.span) - centre[f];
+                e = (delta * row.scales[f]).mul_add(delta, e);
             }
             let mut w = if dims > 0 {
-                fast_exp_simd(simd, e) * (hy * hx)
+                fast_exp2_simd(simd, e)
             } else {
-                S::f32s::splat(simd, hy * hx)
+                S::f32s::splat(simd, (hy + hx).exp2())
             };
             if row.kernel.mode == super::Mode::Shared {
                 w *= fetch(simd, line[dims + row.payload], at, whole, &row.span);
@@ -320,7 +392,7 @@ fn block<S: Simd>(
                 if squared {
                     w *= w;
                 }
-                acc += fetch(simd, line[dims + plane], at, whole, &row.span) * w;
+                acc = fetch(simd, line[dims + plane], at, whole, &row.span).mul_add(w, acc);
                 tap += 1;
             }
         }
@@ -363,8 +435,9 @@ fn nearest(row: &Row<'_>, x: usize, out: &mut [f32], width: usize) {
         for (hy, line) in &row.lines {
             for (at, hx, _) in columns(row, x, 1) {
                 if at.unsigned_abs().is_multiple_of(row.kernel.grid) {
-                    sum += hy * hx * line[dims + plane][at as usize];
-                    weights += hy * hx;
+                    let h = (hy + hx).exp2();
+                    sum += h * line[dims + plane][at as usize];
+                    weights += h;
                 }
             }
         }

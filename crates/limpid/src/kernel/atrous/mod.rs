@@ -20,7 +20,7 @@ pub(crate) use guided::light_weights;
 pub use guided::{FEATURES, Guided};
 pub use shape::{Shape, bank_pattern};
 
-use super::{Contract, Dispatch, Job, Kernel, Scope, Site, View};
+use super::{Contract, Dispatch, Job, Kernel, Scope, Site};
 use crate::plan::Phases;
 use crate::{Result, Size};
 use std::ops::Range;
@@ -116,12 +116,12 @@ impl Atrous {
         self.stops.color.map_or(0, |_| self.colors)
     }
 
-    /// `-s²` of all planes that weigh.
-    fn scales(&self, _reads: &[View<'_>]) -> Vec<f32> {
+    /// `-s²` of all planes that weigh, times `log2 e`.
+    fn scales(&self) -> Vec<f32> {
         let colors = std::iter::repeat_n(self.stops.color.unwrap_or(0.0), self.colors_that_weigh());
         colors
             .chain(self.stops.features.iter().copied())
-            .map(|s| -s * s)
+            .map(|s| -s * s * std::f32::consts::LOG2_E)
             .collect()
     }
 

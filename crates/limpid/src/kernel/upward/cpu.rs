@@ -5,10 +5,11 @@ use crate::kernel::{Job, View, ViewMut};
 use fearless_simd::{Simd, dispatch};
 
 const SIDE: usize = 2 * RADIUS + 1;
+const _: () = assert!(SIDE == 13, "windows are summed as 8 + 4 + 1 columns");
 
-/// For each channel a ring of rows of sums, and a row of details, of sums, of squares and of shares.
+/// For each channel a ring of rows of sums, and a row of details, of sums, of squares and of shares; three for sums of few.
 pub(super) fn scratch(colors: usize, width: usize) -> usize {
-    (SIDE * colors + colors + 3) * width
+    (SIDE * colors + colors + 6) * width
 }
 
 pub(super) fn run(kernel: &Shrink, job: &mut Job<'_>) {
@@ -25,7 +26,8 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
     let (squares, rest) = rest.split_at_mut(width);
     let (sums, rest) = rest.split_at_mut(width);
     // One over the columns of each pixel's window.
-    let shares = &mut rest[..width];
+    let (shares, rest) = rest.split_at_mut(width);
+    let steps = &mut rest[..3 * width];
     for (x, share) in shares.iter_mut().enumerate() {
         let columns = (x + RADIUS + 1).min(width) - x.saturating_sub(RADIUS);
         *share = 1.0 / columns as f32;
@@ -41,6 +43,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
                 }
                 along(
                     squares,
+                    steps,
                     &mut ring[(next % SIDE * colors + k) * width..][..width],
                 );
             }
@@ -49,9 +52,19 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
         turned(kernel, &job.reads, y, details);
         for k in 0..colors {
             sums.fill(0.0);
-            for j in window.clone() {
-                let row = &ring[(j % SIDE * colors + k) * width..][..width];
-                for (s, v) in sums.iter_mut().zip(row) {
+            let row = |j: usize| &ring[(j % SIDE * colors + k) * width..][..width];
+            let mut from = window.start;
+            // Four rows at a time: the sums are read and written less often.
+            while from + 4 <= window.end {
+                let [a, b, c, d] = [row(from), row(from + 1), row(from + 2), row(from + 3)];
+                let sums = &mut sums[..width];
+                for x in 0..width {
+                    sums[x] += (a[x] + b[x]) + (c[x] + d[x]);
+                }
+                from += 4;
+            }
+            for j in from..window.end {
+                for (s, v) in sums.iter_mut().zip(row(j)) {
                     *s += v;
                 }
             }
@@ -68,7 +81,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
 
 /// Sums over the window along a row.
 #[inline(always)]
-fn along(squares: &[f32], out: &mut [f32]) {
+fn along(squares: &[f32], steps: &mut [f32], out: &mut [f32]) {
     let width = out.len();
     let inside = RADIUS.min(width)..width.saturating_sub(RADIUS).max(RADIUS.min(width));
     for x in (0..inside.start).chain(inside.end..width) {
@@ -76,17 +89,30 @@ fn along(squares: &[f32], out: &mut [f32]) {
         out[x] = squares[window].iter().sum();
     }
     let count = inside.len();
-    let shifted: [&[f32]; SIDE] = std::array::from_fn(|i| {
-        // Where nothing is inside, there may be fewer than `SIDE` columns.
-        let from = i.min(width - count);
-        &squares[from..from + count]
-    });
-    for (x, o) in out[inside].iter_mut().enumerate() {
-        let mut sum = 0.0;
-        for row in &shifted {
-            sum += row[x];
+    // Sums over 2, 4 and 8 columns; one over all is made of the last two and the columns left. Slices of one length, or the
+    // loops would check each index.
+    let (twos, rest) = steps.split_at_mut(width);
+    let (fours, eights) = rest.split_at_mut(width);
+    pairs(squares, 1, twos);
+    pairs(twos, 2, fours);
+    pairs(fours, 4, eights);
+    if count > 0 {
+        let (eights, fours) = (&eights[..count], &fours[8..8 + count]);
+        let (last, out) = (&squares[12..12 + count], &mut out[inside]);
+        for x in 0..count {
+            out[x] = eights[x] + fours[x] + last[x];
         }
-        *o = sum;
+    }
+}
+
+/// The sum of each value and the one `step` after it; the last ones are left.
+#[inline(always)]
+fn pairs(from: &[f32], step: usize, to: &mut [f32]) {
+    let count = from.len().saturating_sub(step);
+    let (a, b) = (&from[..count], &from[from.len() - count..]);
+    let to = &mut to[..count];
+    for x in 0..count {
+        to[x] = a[x] + b[x];
     }
 }
 
@@ -120,20 +146,27 @@ fn turned(kernel: &Shrink, reads: &[View<'_>], y: usize, out: &mut [f32]) {
 fn back(kernel: &Shrink, reads: &[View<'_>], write: &mut ViewMut<'_>, y: usize, details: &[f32]) {
     let width = reads[0].size().width;
     for c in 0..kernel.colors {
-        let coarse = reads[1].row(c, y);
+        let coarse = &reads[1].row(c, y)[..width];
         let sum = &mut write.row(c, y)[..width];
-        for x in 0..width {
-            let mut kept = 0.0;
-            if kernel.colors == 1 {
-                kept = details[x];
-            } else {
-                for k in 0..3 {
-                    kept += OPPONENT[k][c] * details[k * width + x];
-                }
+        if kernel.first {
+            sum.fill(0.0);
+        }
+        if kernel.colors == 1 {
+            let kept = &details[..width];
+            for x in 0..width {
+                sum[x] += kernel.gain * kept[x];
             }
-            let before = if kernel.first { 0.0 } else { sum[x] };
-            let end = if kernel.last { coarse[x] } else { 0.0 };
-            sum[x] = before + kernel.gain * kept + end;
+        } else {
+            let [l, a, b]: [&[f32]; 3] = std::array::from_fn(|k| &details[k * width..][..width]);
+            let turn = [0, 1, 2].map(|k| OPPONENT[k][c] * kernel.gain);
+            for x in 0..width {
+                sum[x] += turn[0] * l[x] + turn[1] * a[x] + turn[2] * b[x];
+            }
+        }
+        if kernel.last {
+            for x in 0..width {
+                sum[x] += coarse[x];
+            }
         }
     }
 }
