@@ -265,6 +265,7 @@ impl Denoiser {
             while begin.elapsed() < Duration::from_millis(500) {
                 runner.compute(&watch)?;
                 runner.read_times()?;
+                runner.wait()?;
             }
         }
         #[cfg(feature = "gpu")]
@@ -284,7 +285,8 @@ impl Denoiser {
                     let begin = Instant::now();
                     runner.compute(&watch)?;
                     runner.read_times()?;
-                    // Timestamps of repeated passes hold the last round only: there the clock of the wall counts.
+                    runner.wait()?;
+                    // Repeated passes have no timestamps: there the clock of the wall counts.
                     if repeats {
                         let (name, time) = ("all passes".to_owned(), begin.elapsed());
                         times.push(vec![PassTime { name, time }]);

@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Layers of the frame, with commas between them
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
+    /// Measure on a file instead of noise: what iterative methods take depends on the picture
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "layers", "grey"])]
+    file: Option<PathBuf>,
     /// Measure a grey image without other layers
     #[arg(long, conflicts_with = "layers")]
     grey: bool,
@@ -103,15 +106,31 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
         (_, false) => {}
     }
-    let size = args.size.unwrap_or(Size::new(3840, 2160));
     let entry = entry(&args.method).or_usage()?;
-    let options = args.how.options((entry.make)(), knobs)?;
+    let mut options = args.how.options((entry.make)(), knobs)?;
+    let read = limpid::io::ReadOptions::default();
+    let given = match &args.file {
+        Some(path) => Some(
+            limpid::io::read(path, &read)?
+                .frame
+                .mend()?
+                .frame
+                .into_owned(),
+        ),
+        None => None,
+    };
+    if let Some(frame) = &given {
+        options.method.prepare(frame)?;
+    }
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
-    let shape = match args.grey {
-        true => Shape::color(size, 1),
-        false => shape(size, &args.layers, entry.used),
+    let size = args.size.unwrap_or(Size::new(3840, 2160));
+    let shape = match (&given, args.grey) {
+        (Some(frame), _) => frame.shape(),
+        (None, true) => Shape::color(size, 1),
+        (None, false) => shape(size, &args.layers, entry.used),
     };
+    let size = shape.size;
     let mut report = Report {
         device: device.name(),
         method: args.method.clone(),
@@ -131,7 +150,8 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             schedule: Some(schedule.to_string()),
             ..options.clone()
         };
-        match measure(&device, &shape, &options, args.runs, report.copy_gbps) {
+        let subject = (&shape, given.as_ref());
+        match measure(&device, subject, &options, args.runs, report.copy_gbps) {
             Ok(row) => report.rows.push(row),
             Err(error) => eprintln!("limpid: {schedule}: {error:#}"),
         }
@@ -156,13 +176,16 @@ fn copy_gbps(device: &Device, size: Size, runs: usize) -> Result<f64> {
 
 fn measure(
     device: &Device,
-    shape: &Shape,
+    (shape, given): (&Shape, Option<&Frame>),
     options: &Options,
     runs: usize,
     copy_gbps: f64,
 ) -> Result<Row> {
     let mut denoiser = Denoiser::new(device, shape, options)?;
-    let frame = noise(denoiser.plan().size, shape, &denoiser)?;
+    let frame = match given {
+        Some(frame) => frame.clone(),
+        None => noise(denoiser.plan().size, shape, &denoiser)?,
+    };
     let runs = denoiser.measure(&frame, runs.max(1))?;
     let sum = |times: &Vec<PassTime>| times.iter().map(|p| p.time).sum::<Duration>().as_secs_f64();
     let mut totals: Vec<f64> = runs.iter().map(sum).collect();

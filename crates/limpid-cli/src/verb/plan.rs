@@ -33,7 +33,20 @@ pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
     let default: &[&str] = match used {
         Use::Denoise => &["color.variance", "albedo", "normal", "depth"],
         Use::Filter => &[],
-        Use::Reconstruct => &["dx", "dy"],
+        Use::Reconstruct => &[
+            "dx",
+            "dy",
+            "color.a",
+            "color.b",
+            "dx.a",
+            "dx.b",
+            "dy.a",
+            "dy.b",
+            "albedo",
+            "normal",
+            "position",
+            "visibility",
+        ],
     };
     let default: Vec<Layer> = default.iter().filter_map(|l| l.parse().ok()).collect();
     let layers = if layers.is_empty() { &default } else { layers };

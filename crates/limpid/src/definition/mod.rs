@@ -7,6 +7,7 @@ pub mod eaw;
 pub mod lifted;
 pub mod nlm;
 pub mod noise;
+pub mod patch;
 pub mod poisson;
 pub mod rdfc;
 pub mod shrink;

@@ -43,7 +43,7 @@ impl Problem<'_> {
     /// The solution that is least wrong in squares.
     pub fn l2(&self) -> Image {
         let ones = self.ones();
-        self.image(&self.solve(&ones, &|_, _| ()))
+        self.image(&self.solve(&ones, &[]))
     }
 
     /// The solution that is least wrong in absolute values (per pixel: in the length of its colour).
@@ -60,7 +60,7 @@ impl Problem<'_> {
         let mut reg = REG_INIT;
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let x = self.solve(&weights, &|_, _| ());
+            let x = self.solve(&weights, &[]);
             weights = self.weigh(&x, reg);
             reg *= REG_ITER;
             rounds.push(x);
@@ -124,9 +124,9 @@ impl Problem<'_> {
         rows
     }
 
-    /// `(Aᵀ W² A + M)⁻¹ Aᵀ W² b` by conjugate gradients, until nothing is left to do in double precision. `more` adds `M x` to
-    /// its second argument.
-    pub fn solve(&self, weights: &Weights, more: &dyn Fn(&[f64], &mut [f64])) -> Vec<f64> {
+    /// `(Aᵀ W² A + M)⁻¹ Aᵀ W² b` by conjugate gradients over the diagonal, far beyond what single precision shows. `M` is given by
+    /// its rows, which are the same for all channels; there may be none.
+    pub fn solve(&self, weights: &Weights, more: &[Vec<(usize, f64)>]) -> Vec<f64> {
         let rows = self.rows();
         let (count, channels) = (self.base.size().pixels(), self.base.channels());
         let n = count * channels;
@@ -141,38 +141,52 @@ impl Problem<'_> {
                     }
                 }
             }
-            more(x, &mut out);
+            for (i, row) in more.iter().enumerate() {
+                for c in 0..channels {
+                    out[c * count + i] +=
+                        row.iter().map(|(j, m)| m * x[c * count + j]).sum::<f64>();
+                }
+            }
             out
         };
         let mut r = vec![0.0; n];
+        let mut diagonal = vec![0.0; n];
         for row in &rows {
             let weight = weights.0[row.kind][row.at];
             for c in 0..channels {
                 for (i, f) in &row.factors {
                     r[c * count + i] += weight * f * row.right_side(c, count);
+                    diagonal[c * count + i] += weight * f * f;
                 }
             }
         }
+        for (i, row) in more.iter().enumerate() {
+            let own: f64 = row.iter().filter(|(j, _)| *j == i).map(|(_, m)| m).sum();
+            (0..channels).for_each(|c| diagonal[c * count + i] += own);
+        }
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let scaled =
+            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
         let mut x = vec![0.0; n];
-        let mut p = r.clone();
-        let mut rr = dot(&r, &r);
-        let enough = 1e-24 * rr;
+        let mut p = scaled(&r);
+        let mut rz = dot(&r, &p);
+        let enough = 1e-20 * rz;
         for _ in 0..20 * n {
-            if rr <= enough {
+            if rz <= enough {
                 break;
             }
             let q = matrix(&p);
-            let alpha = rr / dot(&p, &q);
+            let alpha = rz / dot(&p, &q);
             for i in 0..n {
                 x[i] += alpha * p[i];
                 r[i] -= alpha * q[i];
             }
-            let next = dot(&r, &r);
+            let z = scaled(&r);
+            let next = dot(&r, &z);
             for i in 0..n {
-                p[i] = r[i] + next / rr * p[i];
+                p[i] = z[i] + next / rz * p[i];
             }
-            rr = next;
+            rz = next;
         }
         x
     }

@@ -19,6 +19,7 @@ pub mod lift;
 pub mod lines;
 pub mod nlm;
 pub mod pack;
+pub mod patch;
 pub mod poisson;
 pub mod prefilter;
 pub mod rdfc;

@@ -13,6 +13,7 @@ pub mod atrous;
 pub mod ddid;
 pub mod eaw;
 pub mod nlm;
+pub mod patch;
 pub mod poisson;
 pub mod rdfc;
 pub mod svgf;
@@ -27,6 +28,7 @@ pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;
+pub use patch::Patch;
 pub use poisson::Poisson;
 pub use rdfc::Rdfc;
 pub use schedule::Schedule;
@@ -161,6 +163,7 @@ pub const METHODS: &[Entry] = &[
     ddid::ENTRY,
     rdfc::ENTRY,
     poisson::ENTRY,
+    patch::ENTRY,
 ];
 
 /// A method with default options, by use and name.

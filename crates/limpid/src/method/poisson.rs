@@ -4,7 +4,7 @@
 //! until the residual is small; `dct` solves the fit of least squares at once; `plain` is conjugate gradients without a
 //! preconditioner, as the thesis has them, to measure the others against.
 
-mod build;
+pub(super) mod build;
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::poisson::Problem;

@@ -76,13 +76,19 @@ pub(crate) fn frame(size: Size) -> Frame {
         Part::Mean,
         Image::from_fn(w, h, 1, |x, y, _| surface(x, y)),
     );
-    let step = |dx: usize, dy: usize| {
+    // Differences with noise of their own, so that no picture fits them.
+    let mut step = |dx: usize, dy: usize| {
         Image::from_fn(w, h, 3, |x, y, c| {
-            color.get((x + dx).min(w - 1), (y + dy).min(h - 1), c) - color.get(x, y, c)
+            let next = clean.get((x + dx).min(w - 1), (y + dy).min(h - 1), c);
+            next - clean.get(x, y, c) + 0.1 * random.next()
         })
     };
-    add(Kind::Dx, Part::Mean, step(1, 0));
-    add(Kind::Dy, Part::Mean, step(0, 1));
+    for (kind, dx, dy) in [(Kind::Dx, 1, 0), (Kind::Dy, 0, 1)] {
+        let (a, b) = (step(dx, dy), step(dx, dy));
+        add(kind.clone(), Part::Mean, mean(&a, &b));
+        add(kind.clone(), Part::HalfA, a);
+        add(kind, Part::HalfB, b);
+    }
     frame
 }
 

@@ -22,6 +22,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("taa", 1e-4),
     // Each round weighs by the errors that the solve before has left.
     ("reconstruct:poisson", 2e-4),
+    // So does each round here, with weights that are exponentials of quotients of such results, and bases of 16 bits.
+    ("reconstruct:patch", 2e-3),
     // Variances and slopes are differences of nearly equal numbers, and distances are divided by them.
     ("rdfc", 2e-3),
 ];
@@ -53,6 +55,17 @@ pub(crate) fn jumps(method: &str) -> f32 {
         // Opposite weights are combined up to a limit, and the candidate with the least risk is taken: at a few pixels the
         // last digit decides, and the maps are smoothed over their neighbours.
         "rdfc" => 0.08,
+        // The candidate with the least error is taken, and singular vectors of nearly equal length change places.
+        "reconstruct:patch" => 0.02,
         _ => 0.0,
+    }
+}
+
+/// Most pixels that a definition is asked for.
+pub(crate) fn largest(method: &str) -> usize {
+    match method {
+        // Twelve solves of 75 rows per pixel in double precision: larger images take minutes.
+        "reconstruct:patch" => 1000,
+        _ => usize::MAX,
     }
 }

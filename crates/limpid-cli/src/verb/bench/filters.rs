@@ -109,7 +109,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
                     let mut options = Options::of(method.boxed());
                     options.schedule = Some(schedule.to_string());
                     let shape = Shape::color(size, 3);
-                    match measure(&device, &shape, &options, args.runs, report.copy_gbps) {
+                    match measure(
+                        &device,
+                        (&shape, None),
+                        &options,
+                        args.runs,
+                        report.copy_gbps,
+                    ) {
                         Ok(row) => {
                             let between = |name: &str| name.ends_with("-texture");
                             let own = row.passes.iter().filter(|p| !between(&p.name));

@@ -206,6 +206,34 @@ impl Recorder {
         }
     }
 
+    /// Records passes in order; those that compute share one pass of the encoder as far as they follow each other, which costs a
+    /// driver less than one for each.
+    pub(super) fn record_joined(
+        &self,
+        list: &[&Ready],
+        encoder: &mut wgpu::CommandEncoder,
+        bindings: &Bindings,
+    ) {
+        let computes = |ready: &Ready| matches!(ready.pipeline.kind, Kind::Compute(_));
+        for run in list.chunk_by(|a, b| computes(a) && computes(b)) {
+            let [first, ..] = run else { continue };
+            if !computes(first) {
+                self.record_pass(first, encoder, bindings, None);
+                continue;
+            }
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            for ready in run {
+                if let (Kind::Compute(pipeline), Stage::Compute { groups: [x, y, z] }) =
+                    (&ready.pipeline.kind, ready.stage)
+                {
+                    pass.set_pipeline(pipeline);
+                    pass.set_bind_group(0, &bindings.groups[ready.number], &[]);
+                    pass.dispatch_workgroups(x, y, z);
+                }
+            }
+        }
+    }
+
     /// Records one pass, with timestamps at its begin and end when a query set is given.
     pub(super) fn record_pass(
         &self,

@@ -4,7 +4,7 @@ use super::Gpu;
 use super::record::{Bindings, Node, Ready, Recorder};
 use super::resource::{self, Resource};
 use crate::exec::{PassTime, Watch};
-use crate::plan::{Plan, Role, SlotId};
+use crate::plan::{Plan, Role, SlotId, Step};
 use crate::{DeviceFault, Error, Frame, Result};
 use std::time::Duration;
 
@@ -45,8 +45,10 @@ impl GpuRunner {
                 .filter(|s| matches!(s.role, Role::Output(_)));
             let bytes: usize = outputs.map(|s| s.bytes()).sum();
             let staging = read_buffer(gpu, bytes.max(16 * passes.max(1)));
-            let timer =
-                (gpu.timestamps() && passes > 0 && passes < 2048).then(|| timer(gpu, passes));
+            // Of repeated passes the last round alone would be seen.
+            let repeats = plan.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
+            let timed = gpu.timestamps() && passes > 0 && passes < 2048 && !repeats;
+            let timer = timed.then(|| timer(gpu, passes));
             Ok((outside, staging, timer))
         })?;
         let bindings = recorder.bind(|id| outside[id.0].clone().map(Resource::Buffer))?;
@@ -72,7 +74,7 @@ impl GpuRunner {
         self.recorder.plan()
     }
 
-    /// Time of each pass on the device in the last run, where the device can tell; of repeated passes the last round.
+    /// Time of each pass on the device in the last run, where the device can tell; 0 where passes are repeated.
     pub fn times(&self) -> &[PassTime] {
         &self.times
     }
@@ -125,10 +127,13 @@ impl GpuRunner {
     pub fn compute(&mut self, watch: &Watch) -> Result<()> {
         let mut encoder = self.encoder();
         let mut all = Vec::new();
+        // Passes that are not recorded yet; a timer wants them one by one.
+        let mut list: Vec<&Ready> = Vec::new();
         for node in &self.recorder.nodes {
             watch.go_on()?;
             match node {
-                Node::Pass(ready) => self.record(ready, &mut encoder),
+                Node::Pass(ready) if self.timer.is_some() => self.record(ready, &mut encoder),
+                Node::Pass(ready) => list.push(ready),
                 Node::Repeat { nodes, most, until } => {
                     let every = until.as_ref().map_or(*most, |u| u.every.max(1));
                     let mut done = 0;
@@ -137,10 +142,13 @@ impl GpuRunner {
                         watch.go_on()?;
                         let rounds = every.min(most - done);
                         for _ in 0..rounds {
-                            self.record_all(nodes, &mut encoder);
+                            rounds_of(nodes, &mut list);
                         }
                         done += rounds;
                         if let Some(u) = until {
+                            self.recorder
+                                .record_joined(&list, &mut encoder, &self.bindings);
+                            list.clear();
                             let full = std::mem::replace(&mut encoder, self.encoder());
                             self.gpu.queue().submit([full.finish()]);
                             let seen = self.first_value(u.slot)?;
@@ -154,6 +162,8 @@ impl GpuRunner {
                 }
             }
         }
+        self.recorder
+            .record_joined(&list, &mut encoder, &self.bindings);
         self.looks = all;
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.times.len() as u32, resolved, 0);
@@ -221,6 +231,11 @@ impl GpuRunner {
         })
     }
 
+    /// Waits until the device has done what was sent to it.
+    pub fn wait(&self) -> Result<()> {
+        self.gpu.wait()
+    }
+
     fn encoder(&self) -> wgpu::CommandEncoder {
         self.gpu
             .device()
@@ -231,18 +246,6 @@ impl GpuRunner {
         let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
         self.recorder
             .record_pass(ready, encoder, &self.bindings, queries);
-    }
-
-    fn record_all(&self, nodes: &[Node], encoder: &mut wgpu::CommandEncoder) {
-        for node in nodes {
-            match node {
-                Node::Pass(ready) => self.record(ready, encoder),
-                Node::Repeat { .. } => {
-                    let inner = std::slice::from_ref(node);
-                    self.recorder.record_nodes(inner, encoder, &self.bindings);
-                }
-            }
-        }
     }
 
     fn first_value(&self, id: SlotId) -> Result<f32> {
@@ -264,6 +267,20 @@ impl GpuRunner {
             Ok(())
         })?;
         Ok(value)
+    }
+}
+
+/// Passes of steps, inner repetitions as often as they may be done.
+fn rounds_of<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
+    for node in nodes {
+        match node {
+            Node::Pass(ready) => into.push(ready),
+            Node::Repeat { nodes, most, .. } => {
+                for _ in 0..*most {
+                    rounds_of(nodes, into);
+                }
+            }
+        }
     }
 }
 

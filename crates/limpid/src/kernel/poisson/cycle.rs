@@ -3,6 +3,7 @@
 //! The step before needs no pass of its own: from zero it is `ω D⁻¹ r`, made again wherever it is looked at. So a level has
 //! two passes, [`Down`] and [`Up`].
 
+use super::descent::{per_row, products};
 use super::{OMEGA, PRODUCT, SHARE, product, shader};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::{Result, Size};
@@ -181,6 +182,8 @@ fn restrict<S: Simd>(_simd: S, job: &mut Job<'_>) {
 pub struct Up {
     /// Whether this is the coarsest level.
     pub coarsest: bool,
+    /// Whether the products of residual and correction are summed, row by row, in a second slot: what the finest level is for.
+    pub sums: bool,
 }
 
 impl Kernel for Up {
@@ -189,14 +192,20 @@ impl Kernel for Up {
     }
 
     fn contract(&self) -> Contract {
-        Contract::gather(if self.coarsest { 2 } else { 3 }, 1, None)
+        let writes = 1 + usize::from(self.sums);
+        Contract::gather(if self.coarsest { 2 } else { 3 }, writes, None)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
         if self.coarsest {
+            let mut sum = 0.0;
             for c in 0..job.writes[0].planes() {
-                let inverse = job.reads[0].row(3, 0)[0];
-                job.writes[0].row(c, 0)[0] = inverse * job.reads[1].row(c, 0)[0];
+                let (inverse, r) = (job.reads[0].row(3, 0)[0], job.reads[1].row(c, 0)[0]);
+                job.writes[0].row(c, 0)[0] = inverse * r;
+                sum += inverse * r * r;
+            }
+            if let Some(sums) = job.writes.get_mut(1) {
+                sums.row(0, 0)[0] = sum;
             }
             return;
         }
@@ -207,12 +216,21 @@ impl Kernel for Up {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.writes[0].size;
         if self.coarsest {
-            let body = "    if x > 0u || y > 0u { return; }
-    for (var c = 0u; c < p.planes; c++) {
+            let sum = if self.sums {
+                "    write1[0] = sum;\n"
+            } else {
+                ""
+            };
+            let body = format!(
+                "    if x > 0u || y > 0u {{ return; }}
+    var sum = 0.0;
+    for (var c = 0u; c < p.planes; c++) {{
         write0[c] = read0[3] * read1[c];
-    }
-";
-            return Ok(shader(site, size, "", body));
+        sum += write0[c] * read1[c];
+    }}
+{sum}"
+            );
+            return Ok(shader(site, size, "", &body));
         }
         let functions = format!(
             "fn value(x: u32, y: u32, c: u32) -> f32 {{
@@ -222,6 +240,18 @@ impl Kernel for Up {
 }}
 {PRODUCT}"
         );
+        if self.sums {
+            let each = format!(
+                "            for (var c = 0u; c < p.planes; c++) {{
+                let r = read1[c * p.pixels + i];
+                let made = value(x, y, c) + {OMEGA} * read0[3u * p.pixels + i] * (r - product(x, y, c));
+                write0[c * p.pixels + i] = made;
+                part += r * made;
+            }}
+"
+            );
+            return Ok(per_row(site, &functions, &each, "write1"));
+        }
         let body = format!(
             "    if x >= p.width || y >= p.height {{ return; }}
     let i = y * p.width + x;
@@ -270,6 +300,12 @@ fn prolong<S: Simd>(_simd: S, job: &mut Job<'_>) {
             for x in 0..width {
                 out[x] = here[x] + OMEGA * inverse[x] * (r[x] - out[x]);
             }
+            let [made, sums] = &mut job.writes[..] else {
+                continue;
+            };
+            let sum = products(r, made.row(c, y));
+            let before = if c == 0 { 0.0 } else { sums.row(0, y)[0] };
+            sums.row(0, y)[0] = before + sum;
         }
     }
 }

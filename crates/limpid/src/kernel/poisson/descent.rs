@@ -27,7 +27,32 @@ fn gathered(part: f32, lane: u32) -> f32 {{
     )
 }
 
-/// `A x`, or `b - A x`. Reads the grid, `x` and perhaps `b`.
+/// A shader with one workgroup per row: `each` is done for every `x` and may add to `part`, whose sum over the row goes to the slot
+/// `to`.
+pub(super) fn per_row(site: &Site<'_>, functions: &str, each: &str, to: &str) -> Dispatch {
+    let size = site.writes[0].size;
+    let text = format!(
+        "{}{functions}@compute @workgroup_size({LANES})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
+    let y = group.x + group.y * {ROWS}u;
+    var part = 0.0;
+    if y < p.height {{
+        for (var x = lane; x < p.width; x += {LANES}u) {{
+            let i = y * p.width + x;
+{each}        }}
+    }}
+    let sum = gathered(part, lane);
+    if lane == 0u && y < p.height {{ {to}[y] = sum; }}
+}}
+",
+        gathered()
+    );
+    let rows = size.height as u32;
+    let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
+    shader_text(site, size, &text, groups)
+}
+
+/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the grid, `x` and perhaps `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Apply {
     /// Whether the product is taken from a third slot.
@@ -40,7 +65,11 @@ impl Kernel for Apply {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(2 + usize::from(self.residual), 1, 1)
+        if self.residual {
+            Contract::gather(3, 1, None)
+        } else {
+            Contract::gather(2, 2, None)
+        }
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -55,20 +84,23 @@ impl Kernel for Apply {
 }}
 {PRODUCT}"
         );
-        let made = if self.residual {
-            "read2[at] - product(x, y, c)"
-        } else {
-            "product(x, y, c)"
-        };
-        let body = format!(
-            "    if x >= p.width || y >= p.height {{ return; }}
-    for (var c = 0u; c < p.planes; c++) {{
+        if self.residual {
+            let body = "    if x >= p.width || y >= p.height { return; }
+    for (var c = 0u; c < p.planes; c++) {
         let at = c * p.pixels + y * p.width + x;
-        write0[at] = {made};
-    }}
-"
-        );
-        Ok(shader(site, site.writes[0].size, &functions, &body))
+        write0[at] = read2[at] - product(x, y, c);
+    }
+";
+            return Ok(shader(site, site.writes[0].size, &functions, body));
+        }
+        let each = "            for (var c = 0u; c < p.planes; c++) {
+                let at = c * p.pixels + i;
+                let made = product(x, y, c);
+                write0[at] = made;
+                part += made * read1[at];
+            }
+";
+        Ok(per_row(site, &functions, each, "write1"))
     }
 }
 
@@ -76,17 +108,24 @@ impl Kernel for Apply {
 fn apply<S: Simd>(_simd: S, job: &mut Job<'_>) {
     let (grid, image) = (&job.reads[0], &job.reads[1]);
     let height = grid.size().height;
-    for c in 0..image.planes() {
-        for y in job.rows.clone() {
+    for y in job.rows.clone() {
+        let mut sum = 0.0;
+        for c in 0..image.planes() {
             let above = (y > 0).then(|| image.row(c, y - 1));
             let below = (y + 1 < height).then(|| image.row(c, y + 1));
             let out = job.writes[0].row(c, y);
             product(grid, y, above, image.row(c, y), below, out);
-            if let Some(b) = job.reads.get(2) {
-                for (o, b) in out.iter_mut().zip(b.row(c, y)) {
-                    *o = b - *o;
+            match job.reads.get(2) {
+                Some(b) => {
+                    for (o, b) in out.iter_mut().zip(b.row(c, y)) {
+                        *o = b - *o;
+                    }
                 }
+                None => sum += products(out, image.row(c, y)),
             }
+        }
+        if let Some(sums) = job.writes.get_mut(1) {
+            sums.row(0, y)[0] = sum;
         }
     }
 }
@@ -147,22 +186,29 @@ const SIDE_BY_SIDE: usize = 16;
 fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
     let (a, b) = (&job.reads[0], &job.reads[1]);
     for y in job.rows.clone() {
-        let mut sums = [0.0f32; SIDE_BY_SIDE];
+        let mut sum = 0.0;
         for c in 0..a.planes() {
-            let (a, b) = (a.row(c, y), b.row(c, y));
-            let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
-            let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
-            for (a, b) in a.iter().zip(b) {
-                for i in 0..SIDE_BY_SIDE {
-                    sums[i] += a[i] * b[i];
-                }
-            }
-            for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-                sums[i] += a * b;
-            }
+            sum += products(a.row(c, y), b.row(c, y));
         }
-        job.writes[0].row(0, y)[0] = sums.iter().sum();
+        job.writes[0].row(0, y)[0] = sum;
     }
+}
+
+/// The sum of the products of two rows.
+#[inline(always)]
+pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0f32; SIDE_BY_SIDE];
+    let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
+    let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..SIDE_BY_SIDE {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+        sums[i] += a * b;
+    }
+    sums.iter().sum()
 }
 
 /// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
@@ -255,7 +301,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {{
     }
 }
 
-/// `x += α p` and `r -= α A p`, in place. Reads `α`, `p` and `A p`.
+/// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step;
 
@@ -265,32 +311,43 @@ impl Kernel for Step {
     }
 
     fn contract(&self) -> Contract {
-        Contract::gather(3, 2, None).updating()
+        Contract::gather(3, 3, None).updating()
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let alpha = job.reads[0].row(0, 0)[0];
-        for (k, share) in [alpha, -alpha].into_iter().enumerate() {
-            for c in 0..job.reads[1].planes() {
-                for y in job.rows.clone() {
-                    let out = job.writes[k].row(c, y);
-                    for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
-                        *o += share * d;
-                    }
-                }
-            }
-        }
+        let level = job.level;
+        dispatch!(level, simd => step(simd, job));
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let body = "    if x >= p.width || y >= p.height { return; }
-    for (var c = 0u; c < p.planes; c++) {
-        let at = c * p.pixels + y * p.width + x;
-        write0[at] += read0[0] * read1[at];
-        write1[at] -= read0[0] * read2[at];
-    }
+        let each = "            for (var c = 0u; c < p.planes; c++) {
+                let at = c * p.pixels + i;
+                write0[at] += read0[0] * read1[at];
+                let r = write1[at] - read0[0] * read2[at];
+                write1[at] = r;
+                part += r * r;
+            }
 ";
-        Ok(shader(site, site.writes[0].size, "", body))
+        Ok(per_row(site, "", each, "write2"))
+    }
+}
+
+#[inline(always)]
+fn step<S: Simd>(_simd: S, job: &mut Job<'_>) {
+    let alpha = job.reads[0].row(0, 0)[0];
+    for y in job.rows.clone() {
+        let mut sum = 0.0;
+        for c in 0..job.reads[1].planes() {
+            for (k, share) in [alpha, -alpha].into_iter().enumerate() {
+                let out = job.writes[k].row(c, y);
+                for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
+                    *o += share * d;
+                }
+            }
+            let r = job.writes[1].row(c, y);
+            sum += products(r, r);
+        }
+        job.writes[2].row(0, y)[0] = sum;
     }
 }
 

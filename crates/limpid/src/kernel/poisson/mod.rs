@@ -38,6 +38,8 @@ params! {
         coarse_width: u32,
         coarse_height: u32,
         coarse_pixels: u32,
+        alpha: f32,
+        reg: f32,
     }
 }
 
@@ -47,6 +49,16 @@ const SIDE: u32 = 16;
 /// A shader with one thread per pixel of the first written slot: `body` sees `x` and `y`. `level` is the finer level that
 /// is looked at; slots are named `read0 …` and `write0 …`.
 fn shader(site: &Site<'_>, level: Size, functions: &str, body: &str) -> Dispatch {
+    weighed(site, level, (functions, body), [0.0; 2])
+}
+
+/// The same with `alpha` and `reg`, which are parameters so that rounds share a pipeline.
+fn weighed(
+    site: &Site<'_>,
+    level: Size,
+    (functions, body): (&str, &str),
+    numbers: [f32; 2],
+) -> Dispatch {
     let size = site.writes[0].size;
     let groups = tiles(size, SIDE, SIDE);
     let source = format!(
@@ -56,11 +68,21 @@ fn shader(site: &Site<'_>, level: Size, functions: &str, body: &str) -> Dispatch
              let y = group.y * {SIDE}u + lane / {SIDE}u;\n{body}}}\n",
         SIDE * SIDE
     );
-    dispatch(site, level, &source, groups)
+    numbered(site, level, &source, groups, numbers)
 }
 
 /// A shader with its parameters and slots in front.
 fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispatch {
+    numbered(site, level, text, groups, [0.0; 2])
+}
+
+fn numbered(
+    site: &Site<'_>,
+    level: Size,
+    text: &str,
+    groups: [u32; 3],
+    [alpha, reg]: [f32; 2],
+) -> Dispatch {
     let next = coarse(level);
     let params = Params {
         width: level.width as u32,
@@ -70,6 +92,8 @@ fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispa
         coarse_width: next.width as u32,
         coarse_height: next.height as u32,
         coarse_pixels: next.pixels() as u32,
+        alpha,
+        reg,
     };
     let mut source = Params::WGSL.to_owned();
     let names = (0..site.reads.len())

@@ -1,6 +1,6 @@
 //! The matrix and the right-hand side (Vicini 2015, Eq. 5.1 to 5.3, and the reweighting of `SOLVEL1`).
 
-use super::shader;
+use super::{shader, weighed};
 use crate::Result;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 
@@ -69,9 +69,8 @@ impl Kernel for Weigh {
         let channels = site.reads[0].planes;
         let weight = match self.reg {
             None => "1.0".to_owned(),
-            Some(reg) => format!("1.0 / (sqrt(squares) + {reg:e}f)"),
+            Some(_) => "1.0 / (sqrt(squares) + p.reg)".to_owned(),
         };
-        let alpha = self.alpha;
         let edge = |name: &str, read: usize, step: &str| {
             format!(
                 "fn {name}(i: u32) -> f32 {{
@@ -92,13 +91,12 @@ impl Kernel for Weigh {
                 "fn base(i: u32) -> f32 {{
     var squares = 0.0;
     for (var c = 0u; c < {channels}u; c++) {{
-        let e = {alpha:e}f * (read0[c * p.pixels + i] - read1[c * p.pixels + i]);
+        let e = p.alpha * (read0[c * p.pixels + i] - read1[c * p.pixels + i]);
         squares += e * e;
     }}
-    return {:e}f * ({weight});
+    return p.alpha * p.alpha * ({weight});
 }}
-",
-                alpha * alpha
+"
             );
         let body = "    if x >= p.width || y >= p.height { return; }
     let i = y * p.width + x;
@@ -112,7 +110,9 @@ impl Kernel for Weigh {
     write0[i + 2u * p.pixels] = bonds[2];
     write0[i + 3u * p.pixels] = 1.0 / (bonds[0] + bonds[1] + bonds[2] + bonds[3] + bonds[4]);
 ";
-        Ok(shader(site, site.writes[0].size, &functions, body))
+        let numbers = [self.alpha, self.reg.unwrap_or(0.0)];
+        let size = site.writes[0].size;
+        Ok(weighed(site, size, (&functions, body), numbers))
     }
 }
 

@@ -33,39 +33,91 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
     let base = plan.input(color.clone(), channels);
     let dx = plan.input(Kind::Dx, channels);
     let dy = plan.input(Kind::Dy, channels);
-    let alpha = poisson.alpha;
-    if schedule.as_str() == "dct" {
-        let grid = plan.transient("grid", 4);
-        let b = plan.transient("right side", channels);
-        let out = plan.output(color, channels);
-        plan.pass(Weigh { alpha, reg: None }, [base, base, dx, dy], [grid]);
-        plan.pass(RightSide, [grid, base, dx, dy], [b]);
-        plan.pass(Cosine { alpha }, [b], [out]);
-        return Ok(plan);
-    }
-    let plain = schedule.as_str() == "plain";
-    let mut solver = Solver::new(&mut plan, channels, poisson.tolerance, plain);
-    solver.start(base);
-    let rounds = match poisson.norm {
-        Norm::L1 => ROUNDS,
-        Norm::L2 => 1,
+    let fit = Fit {
+        norm: poisson.norm,
+        alpha: poisson.alpha,
+        tolerance: poisson.tolerance,
+        way: match schedule.as_str() {
+            "dct" => Way::Cosine,
+            "plain" => Way::Plain,
+            _ => Way::Multigrid,
+        },
     };
-    for round in 0..rounds {
-        let reg = (round > 0).then(|| (REG_INIT * REG_ITER.powi(round as i32 - 1)) as f32);
-        let x = solver.x;
-        solver.weigh(Weigh { alpha, reg }, [x, base, dx, dy]);
-        solver.coarsen();
-        solver.right_side([base, dx, dy]);
-        solver.solve();
-    }
-    let x = solver.x;
+    let x = fit.add(&mut plan, [base, dx, dy], channels);
     let out = plan.output(color, channels);
     let takes = vec![(0, channels)];
     plan.pass(Join { takes }, [x], [out]);
     Ok(plan)
 }
 
-fn channels(shape: &Shape, layer: &Layer) -> Result<usize> {
+/// How a system is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::method) enum Way {
+    Cosine,
+    Multigrid,
+    Plain,
+}
+
+/// A Poisson fit as part of a plan.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::method) struct Fit {
+    pub(in crate::method) norm: Norm,
+    pub(in crate::method) alpha: f32,
+    pub(in crate::method) tolerance: f32,
+    /// Least absolute errors have no solution by cosines; there multigrid takes their place.
+    pub(in crate::method) way: Way,
+}
+
+impl Fit {
+    /// Adds the fit of a base image and its differences, and says where the result is.
+    pub(in crate::method) fn add(
+        self,
+        plan: &mut Plan,
+        from: [SlotId; 3],
+        channels: usize,
+    ) -> SlotId {
+        let [base, dx, dy] = from;
+        let alpha = self.alpha;
+        if self.way == Way::Cosine && self.norm == Norm::L2 {
+            let grid = plan.transient("grid", 4);
+            let b = plan.transient("right side", channels);
+            let out = plan.transient("fit", channels);
+            plan.pass(Weigh { alpha, reg: None }, [base, base, dx, dy], [grid]);
+            plan.pass(RightSide, [grid, base, dx, dy], [b]);
+            plan.pass(Cosine { alpha }, [b], [out]);
+            return out;
+        }
+        let plain = self.way == Way::Plain;
+        let mut solver = Solver::new(plan, channels, self.tolerance, plain);
+        solver.start(base);
+        let rounds = match self.norm {
+            Norm::L1 => ROUNDS,
+            Norm::L2 => 1,
+        };
+        for round in 0..rounds {
+            let x = solver.x;
+            solver.weigh(
+                Weigh {
+                    alpha,
+                    reg: reg(round),
+                },
+                [x, base, dx, dy],
+            );
+            solver.coarsen();
+            solver.right_side([base, dx, dy]);
+            solver.solve();
+        }
+        solver.x
+    }
+}
+
+/// `reg` of a round: none at first, where all weights are one.
+pub(in crate::method) fn reg(round: usize) -> Option<f32> {
+    let before = round.checked_sub(1)?;
+    Some((REG_INIT * REG_ITER.powi(before as i32)) as f32)
+}
+
+pub(in crate::method) fn channels(shape: &Shape, layer: &Layer) -> Result<usize> {
     shape.channels(layer).ok_or_else(|| {
         Error::input(format!(
             "layer {layer} is missing; a reconstruction needs color, dx and dy, as `limpid render --gradients` writes them"
@@ -86,8 +138,8 @@ struct Solver<'a> {
     b: SlotId,
     p: SlotId,
     ap: SlotId,
-    /// Sums of rows; then single numbers.
-    sums: SlotId,
+    /// Sums of rows: `p·Ap`, `r·r` and `r·z`; then single numbers.
+    sums: [SlotId; 3],
     alpha: SlotId,
     beta: SlotId,
     rz: SlotId,
@@ -126,7 +178,7 @@ impl<'a> Solver<'a> {
             b: slot("right side", finest, channels),
             p: slot("direction", finest, channels),
             ap: slot("product", finest, channels),
-            sums: slot("sums of rows", Size::new(1, finest.height), 1),
+            sums: ["p Ap", "r r", "r z"].map(|name| slot(name, Size::new(1, finest.height), 1)),
             alpha: slot("alpha", one, 1),
             beta: slot("beta", one, 1),
             rz: slot("r z", one, 1),
@@ -160,8 +212,10 @@ impl<'a> Solver<'a> {
     /// One V-cycle: from the residual to the correction.
     fn cycle(&self) -> Vec<plan::Step> {
         let mut steps = Vec::new();
+        let [_, _, scaled] = self.sums;
         if self.plain {
-            return steps;
+            let [_, r, z] = self.levels[0];
+            return vec![plan::Step::pass(Dot, [r, z], [scaled])];
         }
         for pair in self.levels.windows(2) {
             let [grid, residual, _] = pair[0];
@@ -174,7 +228,12 @@ impl<'a> Solver<'a> {
             if !coarsest {
                 reads.push(self.levels[i + 1][2]);
             }
-            steps.push(plan::Step::pass(Up { coarsest }, reads, [*correction]));
+            let sums = i == 0;
+            let mut writes = vec![*correction];
+            if sums {
+                writes.push(scaled);
+            }
+            steps.push(plan::Step::pass(Up { coarsest, sums }, reads, writes));
         }
         steps
     }
@@ -182,32 +241,30 @@ impl<'a> Solver<'a> {
     /// Improves the estimate until the residual is small.
     fn solve(&mut self) {
         let [grid, r, z] = self.levels[0];
+        let [pap, rr, scaled] = self.sums;
         let first = [
-            plan::Step::pass(Dot, [self.b, self.b], [self.sums]),
-            plan::Step::pass(Scalar::Norm, [self.sums], [self.bb]),
+            plan::Step::pass(Dot, [self.b, self.b], [rr]),
+            plan::Step::pass(Scalar::Norm, [rr], [self.bb]),
             plan::Step::pass(Apply { residual: true }, [grid, self.x, self.b], [r]),
         ];
         self.plan.steps.extend(first);
         let cycle = self.cycle();
         self.plan.steps.extend(cycle);
         let begin = [
-            plan::Step::pass(Dot, [r, z], [self.sums]),
-            plan::Step::pass(Scalar::Start, [self.sums], [self.beta, self.rz]),
+            plan::Step::pass(Scalar::Start, [scaled], [self.beta, self.rz]),
             plan::Step::pass(Direction { first: true }, [z, self.beta], [self.p]),
         ];
         self.plan.steps.extend(begin);
+        let product = Apply { residual: false };
         let mut steps = vec![
-            plan::Step::pass(Apply { residual: false }, [grid, self.p], [self.ap]),
-            plan::Step::pass(Dot, [self.p, self.ap], [self.sums]),
-            plan::Step::pass(Scalar::Alpha, [self.sums, self.rz], [self.alpha]),
-            plan::Step::pass(Step, [self.alpha, self.p, self.ap], [self.x, r]),
-            plan::Step::pass(Dot, [r, r], [self.sums]),
-            plan::Step::pass(Scalar::Share, [self.sums, self.bb], [self.left]),
+            plan::Step::pass(product, [grid, self.p], [self.ap, pap]),
+            plan::Step::pass(Scalar::Alpha, [pap, self.rz], [self.alpha]),
+            plan::Step::pass(Step, [self.alpha, self.p, self.ap], [self.x, r, rr]),
+            plan::Step::pass(Scalar::Share, [rr, self.bb], [self.left]),
         ];
         steps.extend(self.cycle());
         steps.extend([
-            plan::Step::pass(Dot, [r, z], [self.sums]),
-            plan::Step::pass(Scalar::Beta, [self.sums], [self.beta, self.rz]),
+            plan::Step::pass(Scalar::Beta, [scaled], [self.beta, self.rz]),
             plan::Step::pass(Direction { first: false }, [z, self.beta], [self.p]),
         ]);
         self.plan.steps.push(plan::Step::Repeat {

@@ -1,0 +1,334 @@
+//! The subspace of each patch: the constant and its features, by a truncated singular value decomposition
+//! (Vicini 2015, Eq. 5.7).
+
+use super::jacobi;
+use super::{
+    BASIS_PLANES, LANES, Lanes, ZERO, follows, get, load, offset, pack, per_pixel, weight_function,
+    weight_plane,
+};
+use crate::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::{Result, Size};
+use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+
+/// `B_p` of every pixel. Reads the weights and, where there are any, the features.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Basis {
+    /// Planes of features.
+    pub features: usize,
+}
+
+impl Basis {
+    /// Most vectors besides the constant: the smallest goes, unless it is the only one.
+    fn kept(self) -> usize {
+        self.features.saturating_sub(1).clamp(1, MOST - 1)
+    }
+}
+
+impl Kernel for Basis {
+    fn name(&self) -> &'static str {
+        "basis"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(1 + usize::from(self.features > 0), 1, RADIUS)
+    }
+
+    fn work(&self) -> f32 {
+        20.0
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => all(simd, *self, job));
+    }
+
+    fn scratch(&self, _size: Size) -> usize {
+        let m = self.features;
+        LANES * (PATCH * (m + 1) + 2 * m * m + MOST * m)
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let m = self.features;
+        let mut functions = weight_function("read0");
+        let r = RADIUS as isize;
+        let side = 2 * r + 1;
+        let mut body = format!(
+            "    var count = 0.0;
+    for (var a = 0; a < {PATCH}; a++) {{
+        let near = weight(i32(x), i32(y), a % {side} - {r}, a / {side} - {r}) > 0.0;
+        member[a] = select(0.0, 1.0, near);
+        count += member[a];
+    }}
+    let even = 1.0 / sqrt(count);
+"
+        );
+        functions += &format!("var<private> member: array<f32, {PATCH}>;\n");
+        if m == 0 {
+            body += &format!(
+                "    for (var a = 0u; a < {PATCH}u; a++) {{
+        write0[(4u * a) * p.pixels + i] = pack2x16snorm(vec2(even * member[a], 0.0));
+        for (var k = 1u; k < {}u; k++) {{ write0[(4u * a + k) * p.pixels + i] = 0u; }}
+    }}
+",
+                MOST / 2
+            );
+            return Ok(per_pixel(site, &functions, &body));
+        }
+        functions += &format!(
+            "var<private> columns: array<f32, {}>;
+var<private> turned: array<f32, {}>;
+{}",
+            m * PATCH,
+            MOST * m,
+            jacobi::wgsl(m)
+        );
+        let kept = self.kept();
+        body += &format!(
+            "    for (var j = 0u; j < {m}u; j++) {{
+        let base = j * p.pixels;
+        let here = read1[base + i];
+        var sum = 0.0;
+        for (var a = 0; a < {PATCH}; a++) {{
+            var v = 0.0;
+            if member[a] > 0.0 {{
+                v = read1[base + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})] - here;
+            }}
+            columns[j * {PATCH}u + u32(a)] = v;
+            sum += v;
+        }}
+        let mean = sum / count;
+        var squares = 0.0;
+        for (var a = 0u; a < {PATCH}u; a++) {{
+            let v = (columns[j * {PATCH}u + a] - mean) * member[a];
+            columns[j * {PATCH}u + a] = v;
+            squares += v * v;
+        }}
+        var scale = 0.0;
+        if squares > {:e} * count {{ scale = 1.0 / sqrt(squares); }}
+        for (var a = 0u; a < {PATCH}u; a++) {{ columns[j * {PATCH}u + a] *= scale; }}
+    }}
+    for (var j = 0u; j < {m}u; j++) {{
+        for (var k = 0u; k < {m}u; k++) {{
+            var sum = 0.0;
+            for (var a = 0u; a < {PATCH}u; a++) {{ sum += columns[j * {PATCH}u + a] * columns[k * {PATCH}u + a]; }}
+            gram[j * {m}u + k] = sum;
+        }}
+    }}
+    diagonalise();
+    var largest = 0.0;
+    for (var k = 0u; k < {m}u; k++) {{ largest = max(largest, gram[k * {m}u + k]); }}
+    for (var k = 0u; k < {}u; k++) {{ turned[k] = 0.0; }}
+    for (var k = 0u; k < {m}u; k++) {{
+        let value = gram[k * {m}u + k];
+        var rank = 0u;
+        for (var l = 0u; l < {m}u; l++) {{
+            let other = gram[l * {m}u + l];
+            if other > value || (other == value && l < k) {{ rank++; }}
+        }}
+        if rank < {kept}u && value > {:e} * largest {{
+            for (var j = 0u; j < {m}u; j++) {{ turned[(rank + 1u) * {m}u + j] = vectors[j * {m}u + k] / sqrt(value); }}
+        }}
+    }}
+    for (var a = 0u; a < {PATCH}u; a++) {{
+        var b: array<f32, {MOST}>;
+        b[0] = even * member[a];
+        for (var k = 1u; k < {MOST}u; k++) {{
+            var sum = 0.0;
+            for (var j = 0u; j < {m}u; j++) {{ sum += columns[j * {PATCH}u + a] * turned[k * {m}u + j]; }}
+            b[k] = sum;
+        }}
+        for (var k = 0u; k < {}u; k++) {{
+            write0[(4u * a + k) * p.pixels + i] = pack2x16snorm(vec2(b[2u * k], b[2u * k + 1u]));
+        }}
+    }}
+",
+            LEAST_DEVIATION * LEAST_DEVIATION,
+            MOST * m,
+            CUT * CUT,
+            MOST / 2
+        );
+        Ok(per_pixel(site, &functions, &body))
+    }
+}
+
+/// Weights of sixteen pixels to the pixel `a` of their patches.
+#[inline(always)]
+pub(super) fn weight(weights: &View<'_>, a: usize, x: usize, y: usize) -> Lanes {
+    let (dx, dy) = offset(a);
+    let Size { width, height } = weights.size();
+    if (dx, dy) == (0, 0) {
+        let mut one = ZERO;
+        for v in one.iter_mut().take(width - x) {
+            *v = 1.0;
+        }
+        return one;
+    }
+    if follows((dx, dy)) {
+        return load(weights.row(weight_plane((dx, dy)), y), x as isize);
+    }
+    match y.checked_add_signed(dy).filter(|y| *y < height) {
+        Some(y) => load(weights.row(weight_plane((-dx, -dy)), y), x as isize + dx),
+        None => ZERO,
+    }
+}
+
+#[inline(always)]
+fn all<S: Simd>(simd: S, kernel: Basis, job: &mut Job<'_>) {
+    let m = kernel.features;
+    let Size { width, height } = job.reads[0].size();
+    let (scratch, _) = job.scratch.as_chunks_mut::<LANES>();
+    let (member, scratch) = scratch.split_at_mut(PATCH);
+    let (columns, scratch) = scratch.split_at_mut(PATCH * m);
+    let (gram, scratch) = scratch.split_at_mut(m * m);
+    let (vectors, scratch) = scratch.split_at_mut(m * m);
+    let turned = &mut scratch[..MOST * m];
+    for y in job.rows.clone() {
+        for x in (0..width).step_by(LANES) {
+            let mut count = ZERO;
+            for (a, member) in member.iter_mut().enumerate() {
+                let w = weight(&job.reads[0], a, x, y);
+                for l in 0..LANES {
+                    member[l] = if w[l] > 0.0 { 1.0 } else { 0.0 };
+                    count[l] += member[l];
+                }
+            }
+            let mut even = ZERO;
+            for l in 0..LANES {
+                even[l] = if count[l] > 0.0 {
+                    1.0 / count[l].sqrt()
+                } else {
+                    0.0
+                };
+            }
+            for j in 0..m {
+                let rows = |dy: isize| {
+                    let y = y.checked_add_signed(dy).filter(|y| *y < height)?;
+                    Some(job.reads[1].row(j, y))
+                };
+                column(&rows, x, member, &count, &mut columns[j * PATCH..][..PATCH]);
+            }
+            for j in 0..m {
+                for k in j..m {
+                    let mut sum = f32x16::splat(simd, 0.0);
+                    let pairs = columns[j * PATCH..][..PATCH].iter();
+                    for (u, v) in pairs.zip(&columns[k * PATCH..][..PATCH]) {
+                        sum += get(simd, u) * get(simd, v);
+                    }
+                    sum.store_array(&mut gram[j * m + k]);
+                    sum.store_array(&mut gram[k * m + j]);
+                }
+            }
+            jacobi::diagonalise(simd, gram, vectors, m);
+            truncate(simd, (gram, vectors), turned, m, kernel.kept());
+            for a in 0..PATCH {
+                let mut b = [ZERO; MOST];
+                for l in 0..LANES {
+                    b[0][l] = even[l] * member[a][l];
+                }
+                for (k, b) in b.iter_mut().enumerate().skip(1) {
+                    let mut sum = f32x16::splat(simd, 0.0);
+                    for j in 0..m {
+                        sum += get(simd, &columns[j * PATCH + a]) * get(simd, &turned[k * m + j]);
+                    }
+                    sum.store_array(b);
+                }
+                for k in 0..MOST / 2 {
+                    let row = job.writes[0].row(a * MOST / 2 + k, y);
+                    let room = (width - x).min(LANES);
+                    for (l, o) in row[x..x + room].iter_mut().enumerate() {
+                        *o = pack(b[2 * k][l], b[2 * k + 1][l]);
+                    }
+                }
+            }
+        }
+    }
+    debug_assert_eq!(job.writes[0].planes(), BASIS_PLANES);
+}
+
+/// A feature in sixteen patches, without its mean and scaled to length one.
+#[inline(always)]
+fn column<'a>(
+    rows: &dyn Fn(isize) -> Option<&'a [f32]>,
+    x: usize,
+    member: &[Lanes],
+    count: &Lanes,
+    out: &mut [Lanes],
+) {
+    let here = rows(0).map_or(ZERO, |row| load(row, x as isize));
+    let mut mean = ZERO;
+    for (a, out) in out.iter_mut().enumerate() {
+        let (dx, dy) = offset(a);
+        let values = rows(dy).map_or(ZERO, |row| load(row, x as isize + dx));
+        for l in 0..LANES {
+            let v = values[l] - here[l];
+            out[l] = if member[a][l] > 0.0 { v } else { 0.0 };
+            mean[l] += out[l];
+        }
+    }
+    for l in 0..LANES {
+        mean[l] /= count[l].max(1.0);
+    }
+    let mut scale = ZERO;
+    for (out, member) in out.iter_mut().zip(member) {
+        for l in 0..LANES {
+            out[l] = (out[l] - mean[l]) * member[l];
+            scale[l] += out[l] * out[l];
+        }
+    }
+    let least = (LEAST_DEVIATION * LEAST_DEVIATION) as f32;
+    for l in 0..LANES {
+        let long = scale[l] > least * count[l];
+        scale[l] = if long { 1.0 / scale[l].sqrt() } else { 0.0 };
+    }
+    for out in out {
+        for l in 0..LANES {
+            out[l] *= scale[l];
+        }
+    }
+}
+
+/// The eigenvectors with the largest values, each over its root, by rank from row 1 on.
+#[inline(always)]
+fn truncate<S: Simd>(
+    simd: S,
+    (gram, vectors): (&[Lanes], &[Lanes]),
+    turned: &mut [Lanes],
+    m: usize,
+    kept: usize,
+) {
+    turned.fill(ZERO);
+    let mut largest = ZERO;
+    for k in 0..m {
+        for l in 0..LANES {
+            largest[l] = largest[l].max(gram[k * m + k][l]);
+        }
+    }
+    for k in 0..m {
+        let value = &gram[k * m + k];
+        let mut rank = [0u32; LANES];
+        for j in 0..m {
+            let other = &gram[j * m + j];
+            for l in 0..LANES {
+                rank[l] += u32::from(other[l] > value[l] || (other[l] == value[l] && j < k));
+            }
+        }
+        let mut inverse = ZERO;
+        for l in 0..LANES {
+            let high = value[l] > (CUT * CUT) as f32 * largest[l];
+            inverse[l] = if high { 1.0 / value[l].sqrt() } else { 0.0 };
+        }
+        for r in 0..kept {
+            let mut share = ZERO;
+            for l in 0..LANES {
+                share[l] = if rank[l] == r as u32 { inverse[l] } else { 0.0 };
+            }
+            let share = get(simd, &share);
+            for j in 0..m {
+                let before = get(simd, &turned[(r + 1) * m + j]);
+                let sum = before + share * get(simd, &vectors[j * m + k]);
+                sum.store_array(&mut turned[(r + 1) * m + j]);
+            }
+        }
+    }
+}

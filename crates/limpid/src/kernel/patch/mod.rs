@@ -1,0 +1,284 @@
+//! Constraints that keep a reconstruction locally near its features (Vicini 2015, section 5.3).
+//!
+//! Words: a *patch* is the 5×5 pixels around one; `a` and `b` number its pixels row by row. Slots:
+//!
+//! - *weights*: `w(p, q)` for the twelve pixels `q` of a patch that follow `p`, one plane each; they are symmetric.
+//! - *basis*: `B_p`, up to eight columns, as pairs of 16-bit fractions in `u32`: four planes for each pixel of the patch.
+//! - *omega*: squared weights of the 25 rows of each patch, with what reweighting made of them; and *cross*, the upper half
+//!   of `Bᵀ Ω B`.
+//! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal, forty following neighbours, and one over
+//!   the diagonal. So a product reads 164 bytes per pixel, where the constraints themselves are 600.
+//!
+//! CPU bodies take sixteen pixels side by side, whatever the vector width, so that all of them give the same bits.
+
+mod assemble;
+mod basis;
+mod descent;
+mod jacobi;
+mod omega;
+mod point;
+mod weights;
+
+pub use assemble::Assemble;
+pub use basis::Basis;
+pub use descent::{Advance, Multiply, Turn};
+pub use omega::Omega;
+pub use point::{CrossError, Differences, Least, Points};
+pub use weights::Weights;
+
+use super::{Dispatch, Site, WgslStruct, tiles};
+use crate::definition::patch::{MOST, PATCH, RADIUS};
+use crate::params;
+use fearless_simd::{Simd, SimdBase, f32x16};
+
+/// Planes of a slot of weights.
+pub const WEIGHT_PLANES: usize = PATCH / 2;
+/// Planes of a slot of bases.
+pub const BASIS_PLANES: usize = PATCH * MOST / 2;
+/// Planes of a slot of cross products.
+pub const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
+/// Following neighbours of a pixel in the matrix.
+const NEIGHBOURS: usize = 40;
+/// Planes of a slot of matrices.
+pub const MATRIX_PLANES: usize = NEIGHBOURS + 2;
+/// The plane of a matrix with one over its diagonal.
+pub const INVERSE: usize = NEIGHBOURS + 1;
+
+/// How far a row of the matrix reaches.
+const REACH: isize = 2 * RADIUS as isize;
+const SIDE: usize = 2 * RADIUS + 1;
+
+/// Offset of a patch's pixel from its middle.
+const fn offset(a: usize) -> (isize, isize) {
+    let r = RADIUS as isize;
+    ((a % SIDE) as isize - r, (a / SIDE) as isize - r)
+}
+
+/// Whether an offset comes after its opposite, row by row.
+const fn follows((dx, dy): (isize, isize)) -> bool {
+    dy > 0 || (dy == 0 && dx > 0)
+}
+
+/// The plane of weights for an offset that follows.
+const fn weight_plane((dx, dy): (isize, isize)) -> usize {
+    let r = RADIUS as isize;
+    if dy == 0 {
+        (dx - 1) as usize
+    } else {
+        (r + (dy - 1) * SIDE as isize + dx + r) as usize
+    }
+}
+
+/// The plane of the matrix for an offset that follows, or none.
+const fn matrix_plane((dx, dy): (isize, isize)) -> usize {
+    if dy == 0 {
+        dx as usize
+    } else {
+        (REACH + 1 + (dy - 1) * (2 * REACH + 1) + dx + REACH) as usize
+    }
+}
+
+/// Offsets that follow, of the matrix, in the order of their planes.
+const OFFSETS: [(isize, isize); NEIGHBOURS] = {
+    let mut all = [(0, 0); NEIGHBOURS];
+    let mut dy = 0;
+    while dy <= REACH {
+        let mut dx = -REACH;
+        while dx <= REACH {
+            if follows((dx, dy)) {
+                all[matrix_plane((dx, dy)) - 1] = (dx, dy);
+            }
+            dx += 1;
+        }
+        dy += 1;
+    }
+    all
+};
+
+/// Where `Bᵀ Ω B` stands in its upper half.
+const fn cross_plane(k: usize, l: usize) -> usize {
+    let (k, l) = if k < l { (k, l) } else { (l, k) };
+    k * MOST - k * (k + 1) / 2 + l
+}
+
+/// Pixels that a CPU body takes side by side.
+const LANES: usize = 16;
+type Lanes = [f32; LANES];
+const ZERO: Lanes = [0.0; LANES];
+
+/// Values of a row from `x` on; 0 beyond its ends.
+#[inline(always)]
+fn load(row: &[f32], x: isize) -> Lanes {
+    if let Ok(at) = usize::try_from(x)
+        && let Some(full) = row.get(at..).and_then(|r| r.first_chunk::<LANES>())
+    {
+        return *full;
+    }
+    let mut out = ZERO;
+    for (l, o) in out.iter_mut().enumerate() {
+        if let Some(v) = row.get((x + l as isize) as usize) {
+            *o = *v;
+        }
+    }
+    out
+}
+
+/// Sixteen numbers as a vector.
+#[inline(always)]
+fn get<S: Simd>(simd: S, lanes: &Lanes) -> f32x16<S> {
+    f32x16::load_array_ref(simd, lanes)
+}
+
+/// [`load`] as a vector.
+#[inline(always)]
+fn load_vector<S: Simd>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
+    if let Ok(at) = usize::try_from(x)
+        && let Some(full) = row.get(at..).and_then(|r| r.first_chunk::<LANES>())
+    {
+        return get(simd, full);
+    }
+    get(simd, &load(row, x))
+}
+
+/// Writes as many values as the row has room for.
+#[inline(always)]
+fn store(row: &mut [f32], x: usize, values: &Lanes) {
+    let room = (row.len() - x).min(LANES);
+    row[x..x + room].copy_from_slice(&values[..room]);
+}
+
+/// Largest value of a fraction of 16 bits.
+const SCALE: f32 = 32767.0;
+
+/// Two numbers of -1 … 1 in a word, as WGSL's `pack2x16snorm` has them.
+#[inline(always)]
+fn pack(low: f32, high: f32) -> f32 {
+    let part = |v: f32| ((v * SCALE + 0.5).floor() as i32 & 0xffff) as u32;
+    f32::from_bits(part(low) | part(high) << 16)
+}
+
+/// The numbers of such words.
+#[inline(always)]
+fn unpack(words: &Lanes) -> (Lanes, Lanes) {
+    let (mut low, mut high) = (ZERO, ZERO);
+    for l in 0..LANES {
+        let bits = words[l].to_bits() as i32;
+        low[l] = (bits << 16 >> 16) as f32 * (1.0 / SCALE);
+        high[l] = (bits >> 16) as f32 * (1.0 / SCALE);
+    }
+    (low, high)
+}
+
+params! {
+    /// Size of the image, and numbers of the kernel.
+    struct Params { width: u32, height: u32, pixels: u32, planes: u32, k0: f32, k1: f32 }
+}
+
+/// Side of a workgroup.
+const GROUP: u32 = 8;
+
+/// Parameters and slots in front of a shader's text. Slots are named `read0 …` and `write0 …`. Numbers that differ from pass to pass
+/// are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
+fn head(site: &Site<'_>, [k0, k1]: [f32; 2]) -> (Params, String) {
+    let slot = site.writes[0];
+    let params = Params {
+        width: slot.size.width as u32,
+        height: slot.size.height as u32,
+        pixels: slot.size.pixels() as u32,
+        planes: slot.planes as u32,
+        k0,
+        k1,
+    };
+    let mut source = Params::WGSL.to_owned();
+    let reads = site.reads.iter().enumerate();
+    let writes = site.writes.iter().enumerate();
+    let names = reads
+        .map(|(i, slot)| (format!("read{i}"), "read", slot))
+        .chain(writes.map(|(i, slot)| (format!("write{i}"), "read_write", slot)));
+    for (binding, (name, access, slot)) in names.enumerate() {
+        source += &format!(
+            "@group(0) @binding({}) var<storage, {access}> {name}: array<{}>;\n",
+            binding + 1,
+            slot.element.wgsl()
+        );
+    }
+    (params, source)
+}
+
+/// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`.
+fn per_pixel(site: &Site<'_>, functions: &str, body: &str) -> Dispatch {
+    with_numbers(site, [0.0; 2], functions, body)
+}
+
+/// The same with numbers.
+fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str) -> Dispatch {
+    let (params, head) = head(site, numbers);
+    let source = format!(
+        "{head}{functions}@compute @workgroup_size({})\n\
+         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
+             let x = group.x * {GROUP}u + lane % {GROUP}u;\n    \
+             let y = group.y * {GROUP}u + lane / {GROUP}u;\n    \
+             if x >= p.width || y >= p.height {{ return; }}\n    \
+             let i = y * p.width + x;\n{body}}}\n",
+        GROUP * GROUP
+    );
+    Dispatch::compute(source, &params, tiles(site.writes[0].size, GROUP, GROUP))
+}
+
+/// WGSL that several shaders share: `moved` says whether a pixel at an offset is inside; `weight` is `w(p, q)` from the slot
+/// of weights `W`, 0 outside.
+fn weight_function(slot: &str) -> String {
+    let r = RADIUS as isize;
+    format!(
+        "fn inside(x: i32, y: i32) -> bool {{
+    return x >= 0 && y >= 0 && x < i32(p.width) && y < i32(p.height);
+}}
+fn weight(x: i32, y: i32, dx: i32, dy: i32) -> f32 {{
+    if !inside(x + dx, y + dy) {{ return 0.0; }}
+    if dx == 0 && dy == 0 {{ return 1.0; }}
+    var at = vec2(x, y);
+    var d = vec2(dx, dy);
+    if dy < 0 || (dy == 0 && dx < 0) {{
+        at += d;
+        d = -d;
+    }}
+    let plane = select({r} + (d.y - 1) * {SIDE} + d.x + {r}, d.x - 1, d.y == 0);
+    return {slot}[u32(plane) * p.pixels + u32(at.y) * p.width + u32(at.x)];
+}}
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_are_numbered_without_gaps() {
+        let mut weights = Vec::new();
+        for a in 0..PATCH {
+            if follows(offset(a)) {
+                weights.push(weight_plane(offset(a)));
+            }
+        }
+        assert_eq!(weights, (0..WEIGHT_PLANES).collect::<Vec<_>>());
+        let matrix = OFFSETS.map(matrix_plane);
+        assert_eq!(matrix, std::array::from_fn(|i| i + 1));
+        assert!(OFFSETS.is_sorted_by_key(|(dx, dy)| (*dy, *dx)));
+        let mut cross = Vec::new();
+        for k in 0..MOST {
+            for l in k..MOST {
+                cross.push(cross_plane(k, l));
+            }
+        }
+        assert_eq!(cross, (0..CROSS_PLANES).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn fractions_come_back() {
+        for v in [-1.0, -0.3, 0.0, 1e-4, 0.7, 1.0] {
+            let (low, high) = unpack(&[pack(v, -v); LANES]);
+            assert!((low[3] - v).abs() < 2e-5 && (high[3] + v).abs() < 2e-5);
+        }
+    }
+}

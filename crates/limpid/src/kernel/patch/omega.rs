@@ -1,0 +1,218 @@
+//! Weights of the rows of all patches, and what they make of the bases.
+
+use super::basis::weight;
+use super::{
+    BASIS_PLANES, CROSS_PLANES, LANES, Lanes, ZERO, cross_plane, get, load, offset, store, unpack,
+    weight_function, with_numbers,
+};
+use crate::definition::patch::{MOST, PATCH, RADIUS};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::{Result, Size};
+use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+
+/// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; of that only its size matters as long as nothing is reweighted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Omega {
+    /// `β`.
+    pub beta: f32,
+    /// Squared weights over `|e| + reg`, for a fit of least absolute errors.
+    pub reg: Option<f32>,
+}
+
+impl Kernel for Omega {
+    fn name(&self) -> &'static str {
+        "omega"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(3, 2, RADIUS)
+    }
+
+    fn work(&self) -> f32 {
+        5.0
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => all(simd, self, job));
+    }
+
+    fn scratch(&self, _size: Size) -> usize {
+        LANES * PATCH * (MOST + 3)
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let channels = site.reads[2].planes;
+        let r = RADIUS as isize;
+        let side = 2 * r + 1;
+        let functions = weight_function("read1")
+            + &format!("var<private> squares: array<f32, {PATCH}>;\n")
+            + basis_function();
+        let mut body = format!(
+            "    var near: array<f32, {PATCH}>;
+    for (var a = 0; a < {PATCH}; a++) {{
+        near[a] = p.k0 * weight(i32(x), i32(y), a % {side} - {r}, a / {side} - {r});
+        squares[a] = 0.0;
+    }}
+"
+        );
+        let under = match self.reg {
+            None => "1.0".to_owned(),
+            Some(_) => {
+                body += &format!(
+                    "    for (var c = 0u; c < {channels}u; c++) {{
+        var low = vec4(0.0);
+        var high = vec4(0.0);
+        for (var a = 0; a < {PATCH}; a++) {{
+            if near[a] > 0.0 {{
+                let v = read2[c * p.pixels + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})];
+                let b = basis(u32(a), i);
+                low += v * b[0];
+                high += v * b[1];
+            }}
+        }}
+        for (var a = 0; a < {PATCH}; a++) {{
+            if near[a] > 0.0 {{
+                let v = read2[c * p.pixels + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})];
+                let b = basis(u32(a), i);
+                let e = near[a] * (dot(low, b[0]) + dot(high, b[1]) - v);
+                squares[a] += e * e;
+            }}
+        }}
+    }}
+"
+                );
+                "(sqrt(squares[a]) + p.k1)".to_owned()
+            }
+        };
+        body += &format!(
+            "    var cross: array<f32, {CROSS_PLANES}>;
+    for (var a = 0u; a < {PATCH}u; a++) {{
+        let omega = near[a] * near[a] / {under};
+        write0[a * p.pixels + i] = omega;
+        let pair = basis(a, i);
+        var b = array<f32, {MOST}>(pair[0].x, pair[0].y, pair[0].z, pair[0].w, pair[1].x, pair[1].y, pair[1].z, pair[1].w);
+        var at = 0u;
+        for (var k = 0u; k < {MOST}u; k++) {{
+            for (var l = k; l < {MOST}u; l++) {{
+                cross[at] += omega * b[k] * b[l];
+                at++;
+            }}
+        }}
+    }}
+    for (var k = 0u; k < {CROSS_PLANES}u; k++) {{ write1[k * p.pixels + i] = cross[k]; }}
+"
+        );
+        let numbers = [self.beta, self.reg.unwrap_or(0.0)];
+        Ok(with_numbers(site, numbers, &functions, &body))
+    }
+}
+
+/// WGSL: the eight numbers of a basis, in the slot `read0`, at a pixel of a patch.
+pub(super) const fn basis_function() -> &'static str {
+    "fn basis(a: u32, i: u32) -> array<vec4<f32>, 2> {
+    let at = 4u * a * p.pixels + i;
+    let low = vec4(unpack2x16snorm(read0[at]), unpack2x16snorm(read0[at + p.pixels]));
+    let high = vec4(unpack2x16snorm(read0[at + 2u * p.pixels]), unpack2x16snorm(read0[at + 3u * p.pixels]));
+    return array<vec4<f32>, 2>(low, high);
+}
+"
+}
+
+/// The bases of sixteen patches, eight numbers for each pixel.
+#[inline(always)]
+pub(super) fn bases(slot: &View<'_>, x: usize, y: usize, out: &mut [Lanes]) {
+    for plane in 0..BASIS_PLANES {
+        let (low, high) = unpack(&load(slot.row(plane, y), x as isize));
+        out[2 * plane] = low;
+        out[2 * plane + 1] = high;
+    }
+}
+
+#[inline(always)]
+fn all<S: Simd>(simd: S, kernel: &Omega, job: &mut Job<'_>) {
+    let Size { width, height } = job.reads[0].size();
+    let (scratch, _) = job.scratch.as_chunks_mut::<LANES>();
+    let (basis, scratch) = scratch.split_at_mut(PATCH * MOST);
+    let (omega, scratch) = scratch.split_at_mut(PATCH);
+    let (near, scratch) = scratch.split_at_mut(PATCH);
+    let patch = &mut scratch[..PATCH];
+    let image = &job.reads[2];
+    for y in job.rows.clone() {
+        for x in (0..width).step_by(LANES) {
+            bases(&job.reads[0], x, y, basis);
+            for a in 0..PATCH {
+                near[a] = weight(&job.reads[1], a, x, y);
+                for v in &mut near[a] {
+                    *v *= kernel.beta;
+                }
+                omega[a] = ZERO;
+            }
+            if let Some(reg) = kernel.reg {
+                for c in 0..image.planes() {
+                    for a in 0..PATCH {
+                        let (dx, dy) = offset(a);
+                        patch[a] = match y.checked_add_signed(dy).filter(|y| *y < height) {
+                            Some(y) => load(image.row(c, y), x as isize + dx),
+                            None => ZERO,
+                        };
+                        for l in 0..LANES {
+                            patch[a][l] = if near[a][l] > 0.0 { patch[a][l] } else { 0.0 };
+                        }
+                    }
+                    add_errors(simd, (basis, near), patch, omega);
+                }
+                for a in 0..PATCH {
+                    for l in 0..LANES {
+                        omega[a][l] = near[a][l] * near[a][l] / (omega[a][l].sqrt() + reg);
+                    }
+                }
+            } else {
+                for a in 0..PATCH {
+                    for l in 0..LANES {
+                        omega[a][l] = near[a][l] * near[a][l];
+                    }
+                }
+            }
+            for (a, omega) in omega.iter().enumerate() {
+                store(job.writes[0].row(a, y), x, omega);
+            }
+            for k in 0..MOST {
+                for j in k..MOST {
+                    let mut sum = f32x16::splat(simd, 0.0);
+                    for (omega, b) in omega.iter().zip(basis.chunks_exact(MOST)) {
+                        sum += get(simd, omega) * get(simd, &b[k]) * get(simd, &b[j]);
+                    }
+                    let row = job.writes[1].row(cross_plane(k, j), y);
+                    store(row, x, &sum.to_array());
+                }
+            }
+        }
+    }
+}
+
+/// Adds the squared errors of one channel.
+#[inline(always)]
+fn add_errors<S: Simd>(
+    simd: S,
+    (basis, near): (&[Lanes], &[Lanes]),
+    patch: &[Lanes],
+    squares: &mut [Lanes],
+) {
+    let mut along = [f32x16::splat(simd, 0.0); MOST];
+    for (b, v) in basis.chunks_exact(MOST).zip(patch) {
+        let v = get(simd, v);
+        for k in 0..MOST {
+            along[k] += get(simd, &b[k]) * v;
+        }
+    }
+    let rows = basis.chunks_exact(MOST).zip(patch).zip(near);
+    for (((b, v), near), squares) in rows.zip(squares) {
+        let mut e = f32x16::splat(simd, 0.0);
+        for k in 0..MOST {
+            e += get(simd, &b[k]) * along[k];
+        }
+        let e = get(simd, near) * (e - get(simd, v));
+        (get(simd, squares) + e * e).store_array(squares);
+    }
+}

@@ -1,0 +1,395 @@
+//! The passes of a patch reconstruction.
+
+use super::{Layers, Patch, extra_layers, features, half_layers, has_halves, selection_layer};
+use crate::definition::patch::{
+    CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
+};
+use crate::kernel::patch::{
+    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, CrossError, Differences, Least,
+    MATRIX_PLANES, Multiply, Omega, Points, Turn, WEIGHT_PLANES, Weights,
+};
+use crate::kernel::poisson::{Dot, RightSide, Scalar, Weigh};
+use crate::kernel::rdfc::{Blend, Contrast, ImageVariance, Join, Point};
+use crate::kernel::window::{Along, Filter, WindowAxis};
+use crate::method::Schedule;
+use crate::method::poisson::Norm;
+use crate::method::poisson::build::{Fit, Way, channels, reg};
+use crate::plan::{Element, Plan, Role, Slot, SlotId, Step, Until};
+use crate::{Error, Layer, Part, Result, Shape, Size};
+
+/// Most steps of one solve.
+const MOST_STEPS: usize = 1000;
+/// Steps between two looks at the residual.
+const LOOK_EVERY: usize = 8;
+/// Residual of the plain fits, which cost little.
+const FIT_TOLERANCE: f32 = 1e-6;
+
+pub(super) fn plan(patch: &Patch, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+    let channels = channels(shape, &Layer::COLOR)?;
+    for layer in half_layers(Part::Mean) {
+        let own = self::channels(shape, &layer)?;
+        if own != channels {
+            return Err(Error::input(format!(
+                "layer {layer} has {own} channels and color {channels}; they must agree"
+            )));
+        }
+    }
+    let mut build = Build {
+        plan: Plan::new(format!("patch {schedule}"), shape.size),
+        patch,
+        shape,
+        channels,
+        way: match schedule.as_str() {
+            "dct" => Way::Cosine,
+            _ => Way::Multigrid,
+        },
+    };
+    build.run();
+    Ok(build.plan)
+}
+
+struct Build<'a> {
+    plan: Plan,
+    patch: &'a Patch,
+    shape: &'a Shape,
+    channels: usize,
+    way: Way,
+}
+
+/// Features, their variance and their spread, in three slots.
+struct Guides {
+    slots: [SlotId; 3],
+    planes: usize,
+}
+
+/// The slots of a solve, used for all candidates.
+struct Solver {
+    weights: SlotId,
+    basis: SlotId,
+    omega: SlotId,
+    cross: SlotId,
+    matrix: SlotId,
+    grid: SlotId,
+    b: SlotId,
+    x: SlotId,
+    half: SlotId,
+    r: SlotId,
+    p: SlotId,
+    ap: SlotId,
+    /// Sums of rows: `p·Ap`, `r·r` and `r·z`; then single numbers.
+    sums: [SlotId; 3],
+    alpha: SlotId,
+    beta: SlotId,
+    rz: SlotId,
+    bb: SlotId,
+    left: SlotId,
+}
+
+impl Build<'_> {
+    fn run(&mut self) {
+        let n = self.channels;
+        let all = self.samples(Part::Mean);
+        let halves = has_halves(|l| self.shape.has(l))
+            .then(|| [self.samples(Part::HalfA), self.samples(Part::HalfB)]);
+        let guide = self.fit(Norm::L1, GUIDE_ALPHA, all);
+        let variance = match halves {
+            Some(halves) => {
+                let [a, b] = halves.map(|h| self.fit(Norm::L1, GUIDE_ALPHA, h));
+                let difference = self.plan.transient("half difference", n);
+                let raw = self.plan.transient("two-buffer variance", n);
+                let out = self.plan.transient("variance", n);
+                self.plan.pass(Point::HalfDifference, [a, b], [difference]);
+                self.plan
+                    .pass(Point::Square { first: 0 }, [difference], [raw]);
+                let blurred = self.window(raw, n, Filter::Gaussian { sigma: 1.0 }, 2);
+                self.plan.pass(Points::Larger, [raw, blurred], [out]);
+                out
+            }
+            None => {
+                let raw = self.plan.transient("least differences", n);
+                self.plan.pass(ImageVariance, [guide], [raw]);
+                self.mean(raw, n, 3)
+            }
+        };
+        let unbiased = halves.map(|h| h.map(|h| self.fit(Norm::L2, GUIDE_ALPHA, h)));
+        let guides = self.guides();
+        let solver = self.solver();
+        let mut made = Vec::new();
+        let mut errors = Vec::new();
+        for candidate in CANDIDATES {
+            self.constrain(&solver, candidate, (guide, variance), &guides);
+            self.reweighted(&solver, candidate, all);
+            let out = self.second_pass(all[0], solver.x);
+            made.push(out);
+            if let (Some([a, _]), Some([first, second])) = (halves, unbiased) {
+                self.copy(solver.x, solver.half);
+                self.plan
+                    .pass(RightSide, [solver.grid, a[0], a[1], a[2]], [solver.b]);
+                self.solve(&solver, solver.half);
+                let half = self.second_pass(a[0], solver.half);
+                let raw = self.plan.transient("squared error", 1);
+                self.plan
+                    .pass(CrossError, [out, half, first, second], [raw]);
+                errors.push(self.mean(raw, 1, ERROR_RADIUS));
+            }
+        }
+        self.finish(&made, &errors);
+    }
+
+    /// Selection and outputs.
+    fn finish(&mut self, made: &[SlotId], errors: &[SlotId]) {
+        let n = self.channels;
+        let maps = self.plan.transient("selection", 3);
+        let joined = self.plan.transient("errors", 3);
+        if let [a, b, c] = errors {
+            let takes = vec![(0, 1); 3];
+            self.plan.pass(Join { takes }, [*a, *b, *c], [joined]);
+        } else {
+            // Equal errors: the first one is taken.
+            let takes = vec![(0, 1); 3];
+            let same = self.plan.transient("no errors", n);
+            self.plan.pass(Point::Zero, [made[0]], [same]);
+            self.plan.pass(Join { takes }, [same, same, same], [joined]);
+        }
+        self.plan.pass(Least, [joined], [maps]);
+        let out = self.plan.output(Layer::COLOR, n);
+        self.plan
+            .pass(Blend, [maps, made[0], made[1], made[2]], [out]);
+        if self.patch.layers == Layers::All {
+            for (layer, slot) in extra_layers("candidate").into_iter().zip(made) {
+                self.write(layer, *slot, n);
+            }
+            for (layer, slot) in extra_layers("error").into_iter().zip(errors) {
+                self.write(layer, *slot, 1);
+            }
+            self.write(selection_layer(), maps, 3);
+        }
+    }
+
+    fn samples(&mut self, part: Part) -> [SlotId; 3] {
+        half_layers(part).map(|layer| self.plan.input(layer, self.channels))
+    }
+
+    fn fit(&mut self, norm: Norm, alpha: f64, from: [SlotId; 3]) -> SlotId {
+        let fit = Fit {
+            norm,
+            alpha: alpha as f32,
+            tolerance: FIT_TOLERANCE,
+            way: self.way,
+        };
+        fit.add(&mut self.plan, from, self.channels)
+    }
+
+    /// Joins all features, scaled to a range of one.
+    fn guides(&mut self) -> Guides {
+        let (mut means, mut variances) = (Vec::new(), Vec::new());
+        let (mut takes, mut factors) = (Vec::new(), Vec::new());
+        for kind in features(|k| self.shape.has(k)) {
+            let planes = self.shape.channels(&kind.clone().into()).unwrap_or(1);
+            let mean = self.plan.input(kind.clone(), planes);
+            let noise = Layer::new(kind.clone(), Part::Variance);
+            variances.push(if self.shape.has(noise.clone()) {
+                self.plan.input(noise, planes)
+            } else {
+                let zero = self.plan.transient("no variance", planes);
+                self.plan.pass(Point::Zero, [mean], [zero]);
+                zero
+            });
+            means.push(mean);
+            takes.push((0, planes));
+            factors.extend(vec![self.patch.scale(&kind); planes]);
+        }
+        let planes = factors.len();
+        if planes == 0 {
+            return Guides {
+                slots: [SlotId(0); 3],
+                planes,
+            };
+        }
+        let squares = factors.iter().map(|f| f * f).collect();
+        let mut joined = |from: Vec<SlotId>, factors: Vec<f32>| {
+            let raw = self.plan.transient("raw features", planes);
+            let out = self.plan.transient("features", planes);
+            let takes = takes.clone();
+            self.plan.pass(Join { takes }, from, [raw]);
+            self.plan.pass(Points::Scaled(factors), [raw], [out]);
+            out
+        };
+        let mean = joined(means, factors);
+        let variance = joined(variances, squares);
+        let spread = self.plan.transient("spread of features", planes);
+        self.plan.pass(Contrast, [mean, variance], [spread]);
+        Guides {
+            slots: [mean, variance, spread],
+            planes,
+        }
+    }
+
+    fn solver(&mut self) -> Solver {
+        let n = self.channels;
+        let (one, rows) = (Size::new(1, 1), Size::new(1, self.plan.size.height));
+        let bases = Slot::new("basis", Role::Transient, self.plan.size, BASIS_PLANES);
+        let basis = self.plan.slot(bases.element(Element::U32));
+        let small = |plan: &mut Plan, name: &str, size: Size| {
+            plan.slot(Slot::new(name, Role::Transient, size, 1))
+        };
+        let plan = &mut self.plan;
+        Solver {
+            weights: plan.transient("weights", WEIGHT_PLANES),
+            basis,
+            omega: plan.transient("omega", PATCH),
+            cross: plan.transient("cross", CROSS_PLANES),
+            matrix: plan.transient("matrix", MATRIX_PLANES),
+            grid: plan.transient("grid", 4),
+            b: plan.transient("right side", n),
+            x: plan.transient("estimate", n),
+            half: plan.transient("half estimate", n),
+            r: plan.transient("residual", n),
+            p: plan.transient("direction", n),
+            ap: plan.transient("product", n),
+            sums: ["p Ap", "r r", "r z"].map(|name| small(plan, name, rows)),
+            alpha: small(plan, "alpha", one),
+            beta: small(plan, "beta", one),
+            rz: small(plan, "r z", one),
+            bb: small(plan, "b b", one),
+            left: small(plan, "residual left", one),
+        }
+    }
+
+    /// Weights and bases of a candidate.
+    fn constrain(
+        &mut self,
+        solver: &Solver,
+        candidate: Candidate,
+        (guide, variance): (SlotId, SlotId),
+        guides: &Guides,
+    ) {
+        let features = guides.planes;
+        let kernel = Weights {
+            color: candidate.color as f32,
+            feature: candidate.feature as f32,
+            features,
+        };
+        let (mut reads, mut base) = (vec![guide, variance], vec![solver.weights]);
+        if features > 0 {
+            reads.extend(guides.slots);
+            base.push(guides.slots[0]);
+        }
+        self.plan.pass(kernel, reads, [solver.weights]);
+        self.plan.pass(Basis { features }, base, [solver.basis]);
+    }
+
+    /// Solves with least absolute errors, by reweighting.
+    fn reweighted(&mut self, solver: &Solver, candidate: Candidate, all: [SlotId; 3]) {
+        let [base, dx, dy] = all;
+        let Solver {
+            x,
+            grid,
+            basis,
+            weights,
+            omega,
+            cross,
+            matrix,
+            ..
+        } = *solver;
+        self.copy(base, x);
+        for round in 0..self.patch.rounds {
+            let (alpha, reg) = (self.patch.alpha, reg(round));
+            let beta = candidate.beta as f32;
+            let plan = &mut self.plan;
+            plan.pass(Weigh { alpha, reg }, [x, base, dx, dy], [grid]);
+            plan.pass(Omega { beta, reg }, [basis, weights, x], [omega, cross]);
+            plan.pass(Assemble, [basis, omega, cross, grid], [matrix]);
+            plan.pass(RightSide, [grid, base, dx, dy], [solver.b]);
+            self.solve(solver, x);
+        }
+    }
+
+    /// Improves an estimate until the residual is small.
+    fn solve(&mut self, solver: &Solver, x: SlotId) {
+        let Solver {
+            matrix,
+            b,
+            r,
+            p,
+            ap,
+            alpha,
+            beta,
+            rz,
+            bb,
+            left,
+            ..
+        } = *solver;
+        let [pap, rr, scaled] = solver.sums;
+        let plan = &mut self.plan;
+        plan.pass(Dot, [b, b], [rr]);
+        plan.pass(Scalar::Norm, [rr], [bb]);
+        plan.pass(Multiply { residual: true }, [matrix, x, b], [r]);
+        plan.pass(Turn { first: true }, [matrix, r], [p]);
+        plan.pass(Dot, [r, p], [scaled]);
+        plan.pass(Scalar::Start, [scaled], [beta, rz]);
+        let steps = vec![
+            Step::pass(Multiply { residual: false }, [matrix, p], [ap, pap]),
+            Step::pass(Scalar::Alpha, [pap, rz], [alpha]),
+            Step::pass(Advance, [alpha, p, ap, matrix], [x, r, rr, scaled]),
+            Step::pass(Scalar::Share, [rr, bb], [left]),
+            Step::pass(Scalar::Beta, [scaled], [beta, rz]),
+            Step::pass(Turn { first: false }, [matrix, r, beta], [p]),
+        ];
+        plan.steps.push(Step::Repeat {
+            steps,
+            most: MOST_STEPS,
+            until: Some(Until {
+                slot: left,
+                at_most: self.patch.tolerance * self.patch.tolerance,
+                every: LOOK_EVERY,
+            }),
+        });
+    }
+
+    /// The differences of an estimate with the brightness of the base image.
+    fn second_pass(&mut self, base: SlotId, x: SlotId) -> SlotId {
+        let n = self.channels;
+        let (dx, dy) = (
+            self.plan.transient("dx of estimate", n),
+            self.plan.transient("dy of estimate", n),
+        );
+        self.plan.pass(Differences, [x], [dx, dy]);
+        self.fit(Norm::L2, SECOND_ALPHA, [base, dx, dy])
+    }
+
+    /// The mean over a square.
+    fn mean(&mut self, slot: SlotId, planes: usize, radius: usize) -> SlotId {
+        let flat = Filter::Tent {
+            peak: 1.0,
+            slope: 0.0,
+        };
+        self.window(slot, planes, flat, radius)
+    }
+
+    /// A filter of rank one: rows, then columns.
+    fn window(&mut self, slot: SlotId, planes: usize, filter: Filter, radius: usize) -> SlotId {
+        let axis = |vertical| WindowAxis {
+            filter,
+            radius,
+            vertical,
+            along: Along::Plain,
+        };
+        let rows = self.plan.transient("rows", planes);
+        let out = self.plan.transient("mean", planes);
+        self.plan.pass(axis(false), [slot], [rows]);
+        self.plan.pass(axis(true), [rows], [out]);
+        out
+    }
+
+    fn copy(&mut self, from: SlotId, to: SlotId) {
+        let takes = vec![(0, self.channels)];
+        self.plan.pass(Join { takes }, [from], [to]);
+    }
+
+    fn write(&mut self, layer: Layer, slot: SlotId, planes: usize) {
+        let out = self.plan.output(layer, planes);
+        let takes = vec![(0, planes)];
+        self.plan.pass(Join { takes }, [slot], [out]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Patch reconstruction beyond the shared tests: what the projector keeps, wide rows, and that results do not depend on threads.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid::definition::patch::{CUT, MOST, PATCH, basis};
+use limpid::method::{Backend, Method, Patch, patch};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
+
+/// Numbers of -1 … 1.
+struct Random(u32);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+/// A ramp and an edge in light, over a texture, with noise in all that is sampled.
+fn frame(size: Size) -> Frame {
+    let Size {
+        width: w,
+        height: h,
+    } = size;
+    let mut random = Random(7);
+    let albedo = Image::from_fn(w, h, 3, |x, y, c| {
+        0.3 + 0.1 * ((x / 3 + y / 2 + c) % 5) as f32
+    });
+    let clean = Image::from_fn(w, h, 3, |x, y, c| {
+        albedo.get(x, y, c) * (0.5 + f32::from(u8::from(x > w / 2)) + 0.01 * y as f32)
+    });
+    let position = Image::from_fn(w, h, 3, |x, y, c| [x as f32, y as f32, 1.0][c]);
+    let mut frame = Frame::new(clean.clone()).unwrap();
+    let step = |image: &Image, dx: usize, dy: usize| {
+        Image::from_fn(w, h, 3, |x, y, c| {
+            image.get((x + dx).min(w - 1), (y + dy).min(h - 1), c) - image.get(x, y, c)
+        })
+    };
+    for (kind, image, noise) in [
+        (Kind::Color, clean.clone(), 0.3),
+        (Kind::Dx, step(&clean, 1, 0), 0.03),
+        (Kind::Dy, step(&clean, 0, 1), 0.03),
+    ] {
+        let mut shaken = || image.map(|v| v + noise * random.next());
+        let (a, b) = (shaken(), shaken());
+        let mean = Image::from_fn(w, h, 3, |x, y, c| 0.5 * (a.get(x, y, c) + b.get(x, y, c)));
+        for (part, image) in [(Part::Mean, mean), (Part::HalfA, a), (Part::HalfB, b)] {
+            frame.insert(Layer::new(kind.clone(), part), image).unwrap();
+        }
+    }
+    frame.insert(Kind::Albedo, albedo).unwrap();
+    frame.insert(Kind::Position, position).unwrap();
+    frame
+}
+
+fn run(device: &Device, frame: &Frame, settings: &Patch) -> Frame {
+    let mut method = settings.boxed();
+    method.prepare(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
+    denoiser.run(frame).unwrap()
+}
+
+/// `B Bᵀ v`.
+fn project(basis: &[[f64; PATCH]], v: &[f64; PATCH]) -> [f64; PATCH] {
+    let mut out = [0.0; PATCH];
+    for b in basis {
+        let along: f64 = b.iter().zip(v).map(|(b, v)| b * v).sum();
+        for (o, b) in out.iter_mut().zip(b) {
+            *o += along * b;
+        }
+    }
+    out
+}
+
+fn apart(a: &[f64; PATCH], b: &[f64; PATCH]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).powi(2))
+        .sum::<f64>()
+        .sqrt()
+}
+
+#[test]
+fn the_projector_is_idempotent_and_keeps_feature_patches() {
+    let mut random = Random(3);
+    for trial in 0..50 {
+        // A few independent features, and more that are made of them, as in renders: nothing is lost by truncation.
+        let mut columns: Vec<[f64; PATCH]> = (0..1 + trial % 5)
+            .map(|_| std::array::from_fn(|_| f64::from(random.next())))
+            .collect();
+        let mix = [0.3, -0.7, 1.1, 0.2, 0.5];
+        columns.push(std::array::from_fn(|a| {
+            let terms = columns.iter().zip(mix).map(|(c, m)| m * c[a]);
+            0.4 + terms.sum::<f64>()
+        }));
+        let inside: [bool; PATCH] = std::array::from_fn(|a| a == PATCH / 2 || random.next() > -0.6);
+        let basis = basis(&columns, &inside);
+        assert!(basis.len() <= MOST);
+        let masked = |v: &[f64; PATCH]| -> [f64; PATCH] {
+            std::array::from_fn(|a| if inside[a] { v[a] } else { 0.0 })
+        };
+        for column in columns.iter().chain([&[1.0; PATCH]]) {
+            let kept = project(&basis, &masked(column));
+            let length = apart(&masked(column), &[0.0; PATCH]);
+            assert!(
+                apart(&kept, &masked(column)) < 1e-9 * length,
+                "trial {trial}"
+            );
+        }
+        let noise: [f64; PATCH] = std::array::from_fn(|_| f64::from(random.next()));
+        let once = project(&basis, &noise);
+        assert!(apart(&project(&basis, &once), &once) < 1e-12);
+        // Pixels outside have no part in it.
+        assert!((0..PATCH).all(|a| inside[a] || once[a] == 0.0));
+    }
+}
+
+#[test]
+fn truncation_leaves_the_smallest_singular_vector_out() {
+    let ramp: [f64; PATCH] = std::array::from_fn(|a| (a % 5) as f64);
+    let edge: [f64; PATCH] = std::array::from_fn(|a| f64::from(u8::from(a / 5 > 2)));
+    // Nearly the same as the ramp: what is left of it beside the ramp is small.
+    let nearly: [f64; PATCH] = std::array::from_fn(|a| ramp[a] + 0.02 * ((a * 7) % 3) as f64);
+    let basis = basis(&[ramp, edge, nearly], &[true; PATCH]);
+    assert_eq!(basis.len(), 3, "constant, ramp and edge");
+    assert!(CUT < 1.0);
+    assert!(apart(&project(&basis, &edge), &edge) < 0.1);
+    assert!(apart(&project(&basis, &ramp), &ramp) < 0.1);
+    assert!(apart(&project(&basis, &ramp), &ramp) > 1e-6);
+}
+
+#[test]
+fn less_noise_is_left_than_by_a_poisson_fit() {
+    let size = Size::new(40, 32);
+    let frame = frame(size);
+    let albedo = frame.get(Kind::Albedo).unwrap();
+    let clean = Image::from_fn(40, 32, 3, |x, y, c| {
+        albedo.get(x, y, c) * (0.5 + f32::from(u8::from(x > 20)) + 0.01 * y as f32)
+    });
+    let error = |image: &Image| {
+        let pairs = image.data().iter().zip(clean.data());
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f32>()
+    };
+    let device = Device::open("cpu").unwrap();
+    let patch = run(&device, &frame, &Patch::default());
+    let method = limpid::method::Poisson::default();
+    let mut fit = Denoiser::new(&device, &frame.shape(), &Options::new(method)).unwrap();
+    let fit = fit.run(&frame).unwrap();
+    let (patch, fit) = (error(patch.color().unwrap()), error(fit.color().unwrap()));
+    assert!(patch < 0.95 * fit, "{patch} and {fit}");
+}
+
+#[test]
+fn results_do_not_depend_on_threads_and_rows_may_be_wide() {
+    // Wider than a workgroup, and not a multiple of sixteen.
+    let frame = frame(Size::new(275, 3));
+    let settings = Patch {
+        rounds: 1,
+        layers: patch::Layers::All,
+        ..Patch::default()
+    };
+    let made: Vec<(Device, Frame)> = Device::all_for_tests()
+        .unwrap()
+        .into_iter()
+        .map(|device| {
+            let out = run(&device, &frame, &settings);
+            (device, out)
+        })
+        .collect();
+    let candidates = [1, 2, 3].map(|k| Layer::from(Kind::Light(format!("candidate-{k}").into())));
+    for (device, out) in &made[1..] {
+        for layer in candidates.clone() {
+            let (a, b) = (made[0].1.require(layer.clone()), out.require(layer.clone()));
+            let (a, b) = (a.unwrap(), b.unwrap());
+            if device.backend() == Backend::Cpu {
+                assert_eq!(a, b, "{layer} on {}", device.name());
+            } else {
+                let pairs = a.data().iter().zip(b.data());
+                let worst = pairs.fold(0.0f32, |m, (a, b)| m.max((a - b).abs()));
+                assert!(worst < 2e-3, "{layer} on {}: {worst}", device.name());
+            }
+        }
+    }
+}
