@@ -36,11 +36,11 @@ pub struct Step {
 /// assert_eq!(radii, [4, 4, 4, 4, 6, 10, 16, 26]);
 /// ```
 pub fn steps_2015(sigma: f64) -> Vec<Step> {
-    steps_of(sigma, 8, 4)
+    steps_of(sigma, 8)
 }
 
-/// The same in another number of steps, which the paper's formulas allow for, with windows of at least `least` to each side.
-pub fn steps_of(sigma: f64, count: u32, least: usize) -> Vec<Step> {
+/// The same in another number of steps, which the paper's formulas allow for.
+pub fn steps_of(sigma: f64, count: u32) -> Vec<Step> {
     const SPACE: f64 = 13.0;
     const LN_ALPHA: f64 = 15.0;
     let total = f64::from(count);
@@ -49,7 +49,7 @@ pub fn steps_of(sigma: f64, count: u32, least: usize) -> Vec<Step> {
         let ahead = f64::from(n - 1) / total;
         let space = 2.0 * SPACE.powi(2) * (-LN_ALPHA * ahead / 2.0).exp();
         Step {
-            radius: ((2.0 * (space / 2.0).sqrt()).round() as usize).max(least),
+            radius: ((2.0 * (space / 2.0).sqrt()).round() as usize).max(4),
             space,
             range: range * sigma * sigma * (LN_ALPHA * ahead).exp() * f64::from(n),
             shrink: shrink * sigma * sigma * f64::from(n),

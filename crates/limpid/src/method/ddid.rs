@@ -33,9 +33,9 @@ crate::choice! {
 crate::choice! {
     /// Time against quality.
     pub enum Quality {
-        /// Windows at most 17 pixels wide, and six steps instead of eight.
+        /// Windows at most 21 pixels wide, and six steps instead of eight.
         Fast = "fast",
-        /// Windows at most 21 pixels wide.
+        /// Windows at most 33 pixels wide.
         Balanced = "balanced",
         /// As published.
         Best = "best",
@@ -108,20 +108,22 @@ impl Ddid {
         if sigma < 1e-12 {
             return Ok(Vec::new());
         }
+        // A smaller window leaves out the pixels that weigh least, and the first steps only make guides.
+        let (radii, most): (&[usize], usize) = match self.quality {
+            Quality::Fast => (&[1, 1, 3, 5, 8, 10], 8),
+            Quality::Balanced => (&[1, 1, 2, 3, 5, 8, 12, 16], 12),
+            Quality::Best => (&[], usize::MAX),
+        };
         let mut steps = match (self.variant, self.quality) {
             (Variant::Of2013, _) => steps_2013(sigma),
-            (Variant::Of2015, Quality::Fast) => steps_of(sigma, 6, 3),
-            (Variant::Of2015, _) => steps_2015(sigma),
+            (Variant::Of2015, Quality::Best) => steps_2015(sigma),
+            (Variant::Of2015, _) => steps_of(sigma, radii.len() as u32),
         };
-        // A smaller window leaves out the pixels that weigh least; the last step gains most from a large one.
-        let (last, others) = match self.quality {
-            Quality::Fast => (8, 7),
-            Quality::Balanced => (10, 10),
-            Quality::Best => (usize::MAX, usize::MAX),
-        };
-        let count = steps.len();
         for (i, step) in steps.iter_mut().enumerate() {
-            step.radius = step.radius.min(if i + 1 == count { last } else { others });
+            step.radius = match self.variant {
+                Variant::Of2013 => step.radius.min(most),
+                Variant::Of2015 => radii.get(i).copied().unwrap_or(step.radius),
+            };
         }
         Ok(steps)
     }

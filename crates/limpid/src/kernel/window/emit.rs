@@ -179,6 +179,38 @@ impl Emit {
         text
     }
 
+    /// The sums of `rows` pixels below each other, for the bilateral filter: a texel is read once for all of them. Leaves
+    /// them in `a0`, `a1`, …
+    pub(super) fn column(&self, texel: &str, rows: i64) -> String {
+        let r = self.radius;
+        let place = |v: i64| Index {
+            text: v.to_string(),
+            value: Some(v),
+        };
+        let mut text: String = (0..rows)
+            .map(|k| format!("let c{k} = {texel}(x, y + {k});\nvar a{k} = c{k};\n"))
+            .collect();
+        for row in -r..rows + r {
+            for i in -r..=r {
+                let own = i == 0 && (0..rows).contains(&row);
+                let read = if own {
+                    format!("c{row}")
+                } else {
+                    format!("{texel}(x + {i}, y + {row})")
+                };
+                let sums: String = (0..rows)
+                    .filter(|k| (row - k).abs() <= r && (i, row) != (0, *k))
+                    .map(|k| {
+                        let (a, c) = (format!("a{k}"), format!("c{k}"));
+                        self.add(&a, &place(i), &place(row - k), &c)
+                    })
+                    .collect();
+                text += &format!("{{ let t = {read};\n{sums}}}\n");
+            }
+        }
+        text
+    }
+
     /// From the sums in `a` to the results `first` and, if there are two, `second`.
     pub(super) fn finish(&self) -> &'static str {
         match self.filter {

@@ -95,18 +95,22 @@ fn store(filter: Filter, planes: usize) -> String {
 const HEAD: &str = "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n";
 const OUTSIDE: &str = "if px >= i32(p.width) || py >= i32(p.height) { return; }\n";
 
-fn compute(site: &Site<'_>, source: String, wide: u32) -> Dispatch {
+/// A shader whose workgroups make `wide` × `high` pixels.
+fn compute(site: &Site<'_>, source: String, [wide, high]: [u32; 2]) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes as u32);
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         planes,
     };
-    Dispatch::compute(source, &params, tiles(size, wide, 256 / wide))
+    Dispatch::compute(source, &params, tiles(size, wide, high))
 }
 
 /// All taps from buffers; pixels away from the border need no tests.
 pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
+    if let Some(rows) = column_rows(filter, radius) {
+        return column(filter, radius, rows, site);
+    }
     let (emit, planes) = (Emit::new(filter, radius), site.reads[0].planes);
     let store = format!("{}{}", emit.finish(), store(filter, planes));
     let source = format!(
@@ -120,7 +124,44 @@ pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch
         emit.all("inner"),
         emit.all("texel"),
     );
-    compute(site, source, 32)
+    compute(site, source, [32, 8])
+}
+
+/// Pixels below each other that one invocation of the bilateral filter makes: each tap is read for all of them, which
+/// halves the reads of 3×3. Wider windows would need more registers than there are.
+fn column_rows(filter: Filter, radius: usize) -> Option<i64> {
+    match (filter, radius) {
+        (Filter::Bilateral { .. }, 1) => Some(8),
+        (Filter::Bilateral { .. }, 2 | 3) => Some(4),
+        _ => None,
+    }
+}
+
+/// The same with several pixels for each invocation.
+fn column(filter: Filter, radius: usize, rows: i64, site: &Site<'_>) -> Dispatch {
+    let (emit, planes) = (Emit::new(filter, radius), site.reads[0].planes);
+    let store: String = (0..rows)
+        .map(|k| {
+            format!(
+                "if py + {k} < i32(p.height) {{\nlet a = a{k};\nlet py = y + {k};\n{}{}}}\n",
+                emit.finish(),
+                store(filter, planes)
+            )
+        })
+        .collect();
+    let source = format!(
+        "{}{}@compute @workgroup_size(256)\n{HEAD}\
+         let px = i32(group.x * 32u + lane % 32u);\nlet py = i32(group.y * 8u + lane / 32u) * {rows};\n{OUTSIDE}\
+         let x = px;\nlet y = py;\n\
+         if x >= {radius} && y >= {radius} && x + {radius} < i32(p.width) && y + {} < i32(p.height) {{\n\
+         {}{store}}} else {{\n{}{store}}}\n}}\n",
+        buffers(filter, planes),
+        emit.functions(),
+        rows - 1 + radius as i64,
+        emit.column("inner", rows),
+        emit.column("texel", rows),
+    );
+    compute(site, source, [32, 8 * rows as u32])
 }
 
 /// All taps from a tile of texels in workgroup memory.
@@ -150,7 +191,7 @@ pub(super) fn tile(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dis
         emit.finish(),
         store(filter, planes),
     );
-    Ok(compute(site, source, 16))
+    Ok(compute(site, source, [16, 16]))
 }
 
 /// Quads of lanes share their sums, from buffers.
@@ -184,7 +225,7 @@ pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
         emit.finish(),
         store(filter, planes),
     );
-    compute(site, source, 32)
+    compute(site, source, [32, 8])
 }
 
 /// Declares `total(at, n)`: the sum of the factors that fall inside, for a pixel at `at` of `n`.
@@ -225,7 +266,7 @@ pub(super) fn axis(axis: &WindowAxis, site: &Site<'_>) -> Dispatch {
         total(&emit),
         full(axis),
     );
-    let mut dispatch = compute(site, source, 32);
+    let mut dispatch = compute(site, source, [32, 8]);
     planes_in_z(&mut dispatch, site);
     dispatch
 }
@@ -304,7 +345,7 @@ pub(super) fn axis_tile(axis: &WindowAxis, site: &Site<'_>) -> Result<Dispatch> 
         total(&emit),
         full(axis),
     );
-    let mut dispatch = compute(site, source, 32);
+    let mut dispatch = compute(site, source, [32, 8]);
     let size = site.reads[0].size;
     dispatch.stage = crate::kernel::Stage::Compute {
         groups: if axis.vertical {

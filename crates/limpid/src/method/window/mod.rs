@@ -113,7 +113,7 @@ impl Ready {
             (Filter::Gaussian { .. } | Filter::Tent { .. }, 4..=TILE_COLUMNS) => "tile",
             (Filter::Gaussian { .. } | Filter::Tent { .. }, _) => "two-pass",
             (Filter::Variance, 3..) if tile => "tile",
-            (Filter::Bilateral { .. }, 0 | 1) => "direct",
+            (Filter::Bilateral { .. }, 0..=2) => "direct",
             (Filter::Bilateral { .. }, _) if tile => "tile",
             _ => "quad-compute",
         }
