@@ -368,6 +368,7 @@ impl Setup {
                 luminance: self.settings.luminance,
                 depth: self.settings.depth,
                 squarings: self.squarings,
+                objects: self.gather.id,
             }),
             planes: self.colors + 1,
             colors: self.colors,

@@ -12,16 +12,24 @@ pub struct Shape {
     pub height: u32,
     /// Rows that one thread makes: taps in a column are read once for all of them.
     pub rows: u32,
+    /// Tiles below each other that a workgroup makes one after the other, reading ahead.
+    pub steps: u32,
 }
 
 impl Shape {
-    /// A tile of `width` × `height` pixels, `rows` of them per thread.
+    /// One tile of `width` × `height` pixels, `rows` of them per thread.
     pub const fn new(width: u32, height: u32, rows: u32) -> Self {
         Self {
             width,
             height,
             rows,
+            steps: 1,
         }
+    }
+
+    /// The shape with that many tiles one after the other.
+    pub const fn steps(self, steps: u32) -> Self {
+        Self { steps, ..self }
     }
 
     /// Threads of a workgroup.
@@ -56,9 +64,9 @@ impl Shape {
 
 /// Shapes, the fastest first.
 const PREFERRED: [Shape; 5] = [
-    Shape::new(32, 16, 2),
-    Shape::new(16, 16, 2),
-    Shape::new(16, 8, 1),
+    Shape::new(32, 16, 2).steps(4),
+    Shape::new(16, 16, 2).steps(4),
+    Shape::new(16, 8, 1).steps(2),
     Shape::new(8, 8, 1),
     Shape::new(8, 4, 1),
 ];
@@ -66,12 +74,15 @@ const PREFERRED: [Shape; 5] = [
 impl std::str::FromStr for Shape {
     type Err = ();
 
-    /// Parses `32x16x2`.
+    /// Parses `32x16x2` and `32x16x2x4`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
         match numbers[..] {
             [width, height, rows] if rows > 0 && height % rows == 0 => {
                 Ok(Self::new(width, height, rows))
+            }
+            [width, height, rows, steps @ 1..=64] if rows > 0 && height % rows == 0 => {
+                Ok(Self::new(width, height, rows).steps(steps))
             }
             _ => Err(()),
         }
@@ -80,7 +91,11 @@ impl std::str::FromStr for Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}x{}", self.width, self.height, self.rows)
+        write!(f, "{}x{}x{}", self.width, self.height, self.rows)?;
+        match self.steps {
+            1 => Ok(()),
+            steps => write!(f, "x{steps}"),
+        }
     }
 }
 
