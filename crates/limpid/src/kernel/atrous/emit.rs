@@ -85,7 +85,11 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
     let (radius, bytes) = (text.kernel.radius() as u32, text.bytes_per_pixel());
     wanted
         .filter(|shape| shape.fits(&site.target, radius, bytes))
-        .or_else(|| Shape::best(&site.target, radius, bytes))
+        .or_else(|| {
+            let guided = text.kernel.guided.is_some();
+            let pixels = site.reads[0].size.pixels();
+            Shape::best(&site.target, radius, bytes, pixels, guided)
+        })
         .ok_or_else(|| {
             Error::unsupported(format!(
                 "a tile with radius {radius} and {bytes} bytes per pixel does not fit the workgroup memory of {} bytes; \

@@ -43,10 +43,23 @@ impl Shape {
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
-    /// The best shape that fits a device.
-    pub fn best(target: &Target, radius: u32, bytes_per_pixel: u32) -> Option<Self> {
+    /// The best shape that fits a device for an image of so many pixels. `guided` weights need more registers, and so smaller
+    /// workgroups.
+    pub fn best(
+        target: &Target,
+        radius: u32,
+        bytes_per_pixel: u32,
+        pixels: usize,
+        guided: bool,
+    ) -> Option<Self> {
         let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
-        PREFERRED.into_iter().find(fits)
+        let shape = PREFERRED[usize::from(guided)..]
+            .iter()
+            .copied()
+            .find(fits)?;
+        let tiles = pixels / (shape.width * shape.height) as usize;
+        let steps = (tiles / ENOUGH).clamp(1, shape.steps as usize);
+        Some(shape.steps(steps as u32))
     }
 
     /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
@@ -62,11 +75,15 @@ impl Shape {
     }
 }
 
-/// Shapes, the fastest first.
-const PREFERRED: [Shape; 5] = [
-    Shape::new(32, 16, 2).steps(4),
+/// Workgroups that keep a large GPU at work: more steps than leave as many would leave parts of it idle at the end.
+const ENOUGH: usize = 2048;
+
+/// Shapes, the fastest first; the first is too large for guided weights.
+const PREFERRED: [Shape; 6] = [
+    Shape::new(32, 16, 2).steps(6),
+    Shape::new(32, 8, 2).steps(8),
     Shape::new(16, 16, 2).steps(4),
-    Shape::new(16, 8, 1).steps(2),
+    Shape::new(16, 8, 1).steps(4),
     Shape::new(8, 8, 1),
     Shape::new(8, 4, 1),
 ];
