@@ -168,3 +168,38 @@ fn the_plain_transform_reconstructs() {
         assert!((a - b).abs() < 1e-5, "{a} is not {b}");
     }
 }
+
+/// Light in a corner of a surface: pixels there have few alike to give to, and all of those take from them.
+#[test]
+fn energy_is_kept_better_when_asked_for() {
+    let (width, height) = (40, 30);
+    let bright = |x: usize, y: usize| x < 3 && y < 3;
+    let color = Image::from_fn(
+        width,
+        height,
+        1,
+        |x, y, _| {
+            if bright(x, y) { 9.0 } else { 0.2 }
+        },
+    );
+    let mut frame = Frame::new(color).unwrap();
+    let normal = Image::from_fn(width, height, 3, |x, _, c| {
+        f32::from(u8::from(c == usize::from(x > 11)))
+    });
+    frame.insert(Kind::Normal, normal).unwrap();
+    let sum = |frame: &Frame| frame.color().unwrap().data().iter().sum::<f32>();
+    for device in Device::all_for_tests().unwrap() {
+        let lost = |energy: bool| {
+            let method = Atrous {
+                levels: 3,
+                sigma_normal: Some(0.3),
+                no_firefly_guard: true,
+                energy,
+                ..Atrous::default()
+            };
+            (sum(&run(&frame, &method, &device)) / sum(&frame) - 1.0).abs()
+        };
+        let (plain, kept) = (lost(false), lost(true));
+        assert!(kept < 0.7 * plain, "{}: {kept} {plain}", device.name());
+    }
+}

@@ -217,11 +217,12 @@ impl Method for Svgf {
             ],
             // The fastest on an H200 first (docs/svgf.md).
             Backend::Gpu => &[
+                "permuted:ascending:exact:tile",
+                "permuted:ascending:exact:tile:32x8x2x8",
+                "permuted:local:exact:tile",
                 "dilated",
                 "permuted:local:exact:global",
                 "permuted:ascending:exact:global",
-                "permuted:ascending:exact:tile",
-                "permuted:local:exact:tile",
             ],
         };
         names.iter().map(|n| Schedule::new(n).on(on)).collect()
@@ -368,6 +369,7 @@ impl Setup {
                 luminance: self.settings.luminance,
                 depth: self.settings.depth,
                 squarings: self.squarings,
+                objects: self.gather.id,
             }),
             planes: self.colors + 1,
             colors: self.colors,

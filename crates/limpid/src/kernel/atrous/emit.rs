@@ -85,7 +85,11 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
     let (radius, bytes) = (text.kernel.radius() as u32, text.bytes_per_pixel());
     wanted
         .filter(|shape| shape.fits(&site.target, radius, bytes))
-        .or_else(|| Shape::best(&site.target, radius, bytes))
+        .or_else(|| {
+            let guided = text.kernel.guided.is_some();
+            let pixels = site.reads[0].size.pixels();
+            Shape::best(&site.target, radius, bytes, pixels, guided)
+        })
         .ok_or_else(|| {
             Error::unsupported(format!(
                 "a tile with radius {radius} and {bytes} bytes per pixel does not fit the workgroup memory of {} bytes; \
@@ -104,7 +108,7 @@ pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u
     let tiles = |n: usize, side: u32| (n as u32).div_ceil(parts).div_ceil(side);
     let (x, y) = (
         tiles(size.width, shape.width),
-        tiles(size.height, shape.height),
+        tiles(size.height, shape.height * shape.steps),
     );
     ([x * parts, y * parts, 1], [x, y])
 }
@@ -147,7 +151,17 @@ fn chain(s: &mut String, d: &str, lanes: usize) {
 impl Text<'_> {
     /// Bytes that a pixel takes in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
-        16 * (1 + self.tiled() as u32) + 4 * u32::from(self.kernel.guided.is_some())
+        16 * (1 + self.tiled() as u32) + 4 * u32::from(self.objects())
+    }
+
+    /// Whether objects weigh.
+    pub(super) fn objects(&self) -> bool {
+        self.kernel.guided.is_some_and(|g| g.objects)
+    }
+
+    /// An element of the payload.
+    pub(super) fn element(&self) -> &'static str {
+        if self.half { "vec2<u32>" } else { "vec4<f32>" }
     }
 
     /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only, and
@@ -197,7 +211,7 @@ impl Text<'_> {
     }
 
     fn bindings(&self, s: &mut String) {
-        let element = if self.half { "vec2<u32>" } else { "vec4<f32>" };
+        let element = self.element();
         let feature = if self.packed {
             "vec4<u32>"
         } else {
@@ -250,13 +264,17 @@ impl Text<'_> {
             s.push_str("    l: f32,\n    stop: f32,\n");
         }
         s.push_str("}\n");
-        let load = if self.half {
-            "fn load(i: u32) -> vec4<f32> {\n    let v = src[i];\n    \
-             return vec4(unpack2x16float(v.x), unpack2x16float(v.y));\n}\n"
+        let unstored = if self.half {
+            "vec4(unpack2x16float(v.x), unpack2x16float(v.y))"
         } else {
-            "fn load(i: u32) -> vec4<f32> {\n    return src[i];\n}\n"
+            "v"
         };
-        s.push_str(load);
+        let _ = writeln!(
+            s,
+            "fn unstored(v: {}) -> vec4<f32> {{\n    return {unstored};\n}}
+fn load(i: u32) -> vec4<f32> {{\n    return unstored(src[i]);\n}}",
+            self.element()
+        );
         if self.vectors > 0 {
             self.features(s);
         }
@@ -283,8 +301,9 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
     let z = unpack2x16snorm(f.v0.y).x;
     a.f0 = vec4(xy, z, bitcast<f32>(f.v0.w));
     let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
-    a.f1 = vec4(gradient * f32(1u << p.level), f32(f.v0.z >> 16u), 0.0);
+    a.f1 = vec4(gradient, f32(f.v0.z >> 16u), 0.0);
     a.l = light(c);
+    slope(&a);
     return a;
 }
 ",

@@ -23,6 +23,8 @@ pub struct Guided {
     pub depth: f32,
     /// The cosine of normals is squared this many times.
     pub squarings: u32,
+    /// Whether there are numbers of objects.
+    pub objects: bool,
 }
 
 /// Planes of features: normal, depth, gradient, object.
@@ -37,26 +39,49 @@ pub(crate) fn light_weights(colors: usize) -> [f32; 3] {
     }
 }
 
-/// WGSL: what the tap `b`, `d` taps away, weighs for `a`, as an exponent of 2; the stop of a pixel by the variance around.
+/// WGSL: what the tap `b`, `d` taps away, weighs for `a`, as an exponent of 2; the stop of a pixel by the variance around; and
+/// what of a pixel is needed of the centre only.
 pub(super) fn wgsl(guided: &Guided, colors: usize) -> String {
     let [r, g, b] = light_weights(colors);
     let power = 1u32 << guided.squarings;
+    let objects = if guided.objects {
+        "
+    // Another object; 0 is a pixel that shows several.
+    e = select(e, -1e4, a.f1.z != b.f1.z && a.f1.z * b.f1.z > 0.0);"
+    } else {
+        ""
+    };
     format!(
         "const LOG2_E: f32 = 1.4426950408889634;
 fn light(c: vec4<f32>) -> f32 {{
     return dot(c.xyz, vec3({r:?}, {g:?}, {b:?}));
 }}
+// The allowed change of depth: what the slope leads to, per tap in x and in y, and what is always allowed; for base 2.
+fn slope(a: ptr<function, Pixel>) {{
+    let scale = {depth:?} / LOG2_E * f32(1u << p.level);
+    (*a).f1 = vec4(
+        (*a).f1.xy * scale,
+        (*a).f1.z,
+        ({DEPTH_LEAST:?} * abs((*a).f0.w) + 1e-6) / LOG2_E,
+    );
+}}
 fn exponent(a: Pixel, b: Pixel, h: f32, d: vec2<f32>) -> f32 {{
-    let allowed = {depth:?} * abs(dot(a.f1.xy, d)) + {DEPTH_LEAST:?} * abs(a.f0.w) + 1e-6;
+    let allowed = abs(fma(a.f1.x, d.x, a.f1.y * d.y)) + a.f1.w;
     let cosine = max(dot(a.f0.xyz, b.f0.xyz), 1e-10);
-    // Another object; 0 is a pixel that shows several.
-    if a.f1.z != b.f1.z && a.f1.z * b.f1.z > 0.0 {{
-        return -1e4;
-    }}
-    return h + {power}.0 * log2(cosine) - LOG2_E * abs(a.f0.w - b.f0.w) / allowed - a.stop * abs(a.l - b.l);
+    var e = fma({power}.0, log2(cosine), h);
+    e = fma(-abs(a.f0.w - b.f0.w), 1.0 / allowed, e);
+    e = fma(-a.stop, abs(a.l - b.l), e);{objects}
+    return e;
 }}
 fn stop_of(variance: f32) -> f32 {{
     return LOG2_E / ({luminance:?} * sqrt(variance) + {LUMINANCE_LEAST:?});
+}}
+fn complete(a: ptr<function, Pixel>, here: u32) {{
+    let f = features[here];
+    let gradient = vec2(unpack2x16float(f.y).y, unpack2x16float(f.z).x);
+    (*a).f1 = vec4(gradient, f32(f.z >> 16u), 0.0);
+    (*a).l = light((*a).c);
+    slope(a);
 }}
 ",
         depth = guided.depth,

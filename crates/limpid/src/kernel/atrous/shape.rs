@@ -12,16 +12,24 @@ pub struct Shape {
     pub height: u32,
     /// Rows that one thread makes: taps in a column are read once for all of them.
     pub rows: u32,
+    /// Tiles below each other that a workgroup makes one after the other, reading ahead.
+    pub steps: u32,
 }
 
 impl Shape {
-    /// A tile of `width` × `height` pixels, `rows` of them per thread.
+    /// One tile of `width` × `height` pixels, `rows` of them per thread.
     pub const fn new(width: u32, height: u32, rows: u32) -> Self {
         Self {
             width,
             height,
             rows,
+            steps: 1,
         }
+    }
+
+    /// The shape with that many tiles one after the other.
+    pub const fn steps(self, steps: u32) -> Self {
+        Self { steps, ..self }
     }
 
     /// Threads of a workgroup.
@@ -35,10 +43,23 @@ impl Shape {
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
-    /// The best shape that fits a device.
-    pub fn best(target: &Target, radius: u32, bytes_per_pixel: u32) -> Option<Self> {
+    /// The best shape that fits a device for an image of so many pixels. `guided` weights need more registers, and so smaller
+    /// workgroups.
+    pub fn best(
+        target: &Target,
+        radius: u32,
+        bytes_per_pixel: u32,
+        pixels: usize,
+        guided: bool,
+    ) -> Option<Self> {
         let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
-        PREFERRED.into_iter().find(fits)
+        let shape = PREFERRED[usize::from(guided)..]
+            .iter()
+            .copied()
+            .find(fits)?;
+        let tiles = pixels / (shape.width * shape.height) as usize;
+        let steps = (tiles / ENOUGH).clamp(1, shape.steps as usize);
+        Some(shape.steps(steps as u32))
     }
 
     /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
@@ -54,11 +75,15 @@ impl Shape {
     }
 }
 
-/// Shapes, the fastest first.
-const PREFERRED: [Shape; 5] = [
-    Shape::new(32, 16, 2),
-    Shape::new(16, 16, 2),
-    Shape::new(16, 8, 1),
+/// Workgroups that keep a large GPU at work: more steps than leave as many would leave parts of it idle at the end.
+const ENOUGH: usize = 2048;
+
+/// Shapes, the fastest first; the first is too large for guided weights.
+const PREFERRED: [Shape; 6] = [
+    Shape::new(32, 16, 2).steps(6),
+    Shape::new(32, 8, 2).steps(8),
+    Shape::new(16, 16, 2).steps(4),
+    Shape::new(16, 8, 1).steps(4),
     Shape::new(8, 8, 1),
     Shape::new(8, 4, 1),
 ];
@@ -66,12 +91,15 @@ const PREFERRED: [Shape; 5] = [
 impl std::str::FromStr for Shape {
     type Err = ();
 
-    /// Parses `32x16x2`.
+    /// Parses `32x16x2` and `32x16x2x4`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
         match numbers[..] {
             [width, height, rows] if rows > 0 && height % rows == 0 => {
                 Ok(Self::new(width, height, rows))
+            }
+            [width, height, rows, steps @ 1..=64] if rows > 0 && height % rows == 0 => {
+                Ok(Self::new(width, height, rows).steps(steps))
             }
             _ => Err(()),
         }
@@ -80,7 +108,11 @@ impl std::str::FromStr for Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}x{}", self.width, self.height, self.rows)
+        write!(f, "{}x{}x{}", self.width, self.height, self.rows)?;
+        match self.steps {
+            1 => Ok(()),
+            steps => write!(f, "x{steps}"),
+        }
     }
 }
 

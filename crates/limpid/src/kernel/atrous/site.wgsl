@@ -66,3 +66,30 @@ fn place_of(part: Part, at: vec2<u32>) -> u32 {
     }
     return moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);
 }
+
+// Where the two halves start that a sub-image is split into, along each axis: once for a workgroup.
+struct Places {
+    x: vec2<u32>,
+    y: vec2<u32>,
+}
+
+fn places_of(part: Part) -> Places {
+    if MIRROR || RESTORE || STAYS {
+        return Places(vec2(0u), vec2(0u));
+    }
+    let odd = part.first + (1u << p.level);
+    return Places(
+        vec2(phase_start(p.width, part.first.x, p.level + 1u), phase_start(p.width, odd.x, p.level + 1u)),
+        vec2(phase_start(p.height, part.first.y, p.level + 1u), phase_start(p.height, odd.y, p.level + 1u)),
+    );
+}
+
+// `place_of` for one split.
+fn place_in(part: Part, places: Places, at: vec2<u32>) -> u32 {
+    if MIRROR || RESTORE || STAYS {
+        return place_of(part, at);
+    }
+    let x = select(places.x.x, places.x.y, (at.x & 1u) == 1u) + (at.x >> 1u);
+    let y = select(places.y.x, places.y.y, (at.y & 1u) == 1u) + (at.y >> 1u);
+    return y * p.width + x;
+}

@@ -1,5 +1,8 @@
 //! The text of the tile shader: a workgroup reads its pixels and their halo once into its memory, features unpacked and
 //! scaled, and each thread makes a few pixels below each other, so that taps are read once for all of them.
+//!
+//! A workgroup makes several tiles below each other. While it works on one, the pixels of the next are on their way from global
+//! memory into registers: without that a card waits for memory, then for arithmetic, in turn.
 
 use super::Shape;
 use super::emit::Text;
@@ -14,28 +17,19 @@ pub(super) fn body(text: &Text<'_>, shape: Shape) -> String {
     let (span_x, span_y) = (shape.width as usize + 2 * r, shape.height as usize + 2 * r);
     let (block_x, block_y) = shape.blocks(r as u32, 16);
     let (width, height, rows) = (shape.width, shape.height, shape.rows);
+    let span = (span_x * span_y) as u32;
     let _ = writeln!(
         s,
-        "const SPAN_X: u32 = {span_x};
-const ENDS: u32 = 2u * u32(R) * SPAN_X;
-const HALO: u32 = {};
-var<workgroup> tile_c: array<vec4<f32>, {}>;",
-        span_x * span_y - (width * height) as usize,
-        span_x * span_y
+        "const SPAN_X: u32 = {span_x};\nvar<workgroup> tile_c: array<vec4<f32>, {span}>;"
     );
     for v in 0..text.tiled() {
-        let _ = writeln!(
-            s,
-            "var<workgroup> tile_f{v}: array<vec4<f32>, {}>;",
-            span_x * span_y
-        );
+        let _ = writeln!(s, "var<workgroup> tile_f{v}: array<vec4<f32>, {span}>;");
     }
-    let guided = text.kernel.guided.is_some();
-    if guided {
-        let _ = writeln!(s, "var<workgroup> tile_o: array<f32, {}>;", span_x * span_y);
+    if text.objects() {
+        let _ = writeln!(s, "var<workgroup> tile_o: array<f32, {span}>;");
     }
     s.push_str("fn put(i: u32, a: Pixel) {\n    tile_c[i] = a.c;\n");
-    if guided {
+    if text.objects() {
         s.push_str("    tile_o[i] = a.f1.z;\n");
     }
     for v in 0..text.tiled() {
@@ -45,21 +39,11 @@ var<workgroup> tile_c: array<vec4<f32>, {}>;",
     let _ = writeln!(
         s,
         "}}
-// The rows above and below the tile, then the columns beside it.
-fn halo(i: u32) -> vec2<u32> {{
-    let r = u32(R);
-    if i < ENDS {{
-        let y = i / SPAN_X;
-        return vec2(i % SPAN_X, y + select(0u, {height}u, y >= r));
-    }}
-    let k = i - ENDS;
-    let x = k % (2u * r);
-    return vec2(x + select(0u, {width}u, x >= r), r + k / (2u * r));
-}}
 @compute @workgroup_size({threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
     let part = part_of(group);
-    let origin = part.tile * vec2({width}u, {height}u);
+    let places = places_of(part);
+    var origin = part.tile * vec2({width}u, {tall}u);
     if any(origin >= part.len) {{
         return;
     }}
@@ -69,69 +53,128 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let inner = lane % {size}u;
     let x = block % {across}u * {block_x}u + inner % {block_x}u;
     let y = (block / {across}u * {block_y}u + inner / {block_x}u) * {rows}u;
-    let at = origin + vec2(x, y);
     let base = y * SPAN_X + x;",
+        tall = height * shape.steps,
         size = block_x * block_y,
         across = width / block_x,
     );
-    for k in 0..rows {
-        own(text, k, &mut s);
+    let loads = span.div_ceil(threads);
+    for k in 0..loads {
+        // The last threads of the last round read the last pixel again.
+        let i = format!("min(lane + {}u, {}u)", k * threads, span - 1);
+        let _ = writeln!(
+            s,
+            "    let i{k} = {i};\n    let l{k} = vec2(i{k} % SPAN_X, i{k} / SPAN_X);\n    var c{k}: {};",
+            text.element()
+        );
+        if text.vectors > 0 {
+            let _ = writeln!(s, "    var f{k}: Features;");
+        }
     }
+    let load: String = (0..loads).map(|k| load(text, k)).collect();
     let _ = writeln!(
         s,
-        "    for (var i = lane; i < HALO; i += {threads}u) {{
-        let local = halo(i);
-        let q = vec2<i32>(origin + local) - R;
-        let safe = clamp(q, vec2(0), last);
-        var a = fetch(index_of(part, vec2<u32>(safe)));
-        if any(safe != q) {{
-            {}
-        }}
-        put(local.y * SPAN_X + local.x, a);
-    }}
-    workgroupBarrier();
-    if any(at >= part.len) {{
-        return;
-    }}",
-        outside(text, "a"),
+        "{load}    let steps = min({}u, (part.len.y - origin.y + {}u) / {height}u);
+    for (var step = 0u; step < steps; step++) {{",
+        shape.steps,
+        height - 1
     );
+    for k in 0..loads {
+        store(text, shape, k, &mut s);
+    }
+    let next = if shape.steps > 1 {
+        format!("    if step + 1u < steps {{\n{load}    }}\n")
+    } else {
+        String::new()
+    };
+    let _ = writeln!(
+        s,
+        "    workgroupBarrier();
+    let at = origin + vec2(x, y);
+    origin.y += {height}u;
+{next}    if all(at < part.len) {{"
+    );
+    for k in 0..rows {
+        let _ = writeln!(
+            s,
+            "    var p{k} = centre(base + (u32(R) + {k}u) * SPAN_X + u32(R));"
+        );
+        if text.kernel.guided.is_some() {
+            let _ = writeln!(
+                s,
+                "    complete(&p{k}, index_of(part, min(at + vec2(0u, {k}u), part.len - 1u)));"
+            );
+        }
+    }
     taps(text, shape, &mut s);
     for k in 0..rows {
         let _ = writeln!(
             s,
-            "    if at.y + {k}u < part.len.y {{\n        finish(to{k}, here{k}, s{k}, s{k});\n    }}"
+            "    if at.y + {k}u < part.len.y {{
+        let here = index_of(part, at + vec2(0u, {k}u));
+        finish(place_in(part, places, at + vec2(0u, {k}u)), here, s{k}, s{k});
+    }}"
         );
     }
-    s.push_str("}\n");
+    s.push_str("    }\n    workgroupBarrier();\n    }\n}\n");
+    centre(text, &mut s);
     s
 }
 
-/// A pixel that the thread makes: into the tile, its features to where they go.
-fn own(text: &Text<'_>, k: u32, s: &mut String) {
-    let (read, given) = match text.vectors {
-        0 => ("", ""),
-        _ => ("    let f{k} = features_at(here{k});\n", ", f{k}"),
+/// Reads one of the pixels that a thread brings to the tile, of the nearest place inside.
+fn load(text: &Text<'_>, k: u32) -> String {
+    let features = match text.vectors {
+        0 => String::new(),
+        _ => format!("        f{k} = features_at(nearest);\n"),
+    };
+    format!(
+        "    {{
+        let nearest = index_of(part, vec2<u32>(clamp(vec2<i32>(origin + l{k}) - R, vec2(0), last)));
+        c{k} = src[nearest];
+{features}    }}
+"
+    )
+}
+
+/// Puts it into the tile; features of the tile's own pixels go to where they are read next.
+fn store(text: &Text<'_>, shape: Shape, k: u32, s: &mut String) {
+    let given = match text.vectors {
+        0 => String::new(),
+        _ => format!(", f{k}"),
     };
     let carry = if text.carries {
-        "        carry(f{k}, to{k});\n"
-    } else {
-        ""
-    };
-    let outside = outside(text, "p{k}");
-    let text = format!(
-        "    let at{{k}} = at + vec2(0u, {{k}}u);
-    let here{{k}} = index_of(part, min(at{{k}}, part.len - 1u));
-{read}    var p{{k}} = pixel_of(load(here{{k}}){given});
-    var to{{k}} = 0u;
-    if all(at{{k}} < part.len) {{
-        to{{k}} = place_of(part, at{{k}});
-{carry}    }} else {{
-        {outside}
-    }}
-    put(base + (u32(R) + {{k}}u) * SPAN_X + u32(R), p{{k}});
+        let (right, bottom) = (shape.width, shape.height);
+        format!(
+            "        if all(l{k} >= vec2(u32(R))) && all(l{k} < vec2({right}u, {bottom}u) + u32(R)) && inside {{
+            carry(f{k}, place_in(part, places, vec2<u32>(q)));
+        }}
 "
+        )
+    } else {
+        String::new()
+    };
+    let outside = outside(text, "a");
+    let _ = writeln!(
+        s,
+        "    {{
+        let q = vec2<i32>(origin + l{k}) - R;
+        let inside = all(q >= vec2(0)) && all(q <= last);
+        var a = pixel_of(unstored(c{k}){given});
+        if !inside {{
+            {outside}
+        }}
+        put(i{k}, a);
+{carry}    }}"
     );
-    s.push_str(&text.replace("{k}", &k.to_string()));
+}
+
+/// A pixel from the tile.
+fn centre(text: &Text<'_>, s: &mut String) {
+    s.push_str("fn centre(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = tile_c[i];\n");
+    for v in 0..text.tiled() {
+        let _ = writeln!(s, "    a.f{v} = tile_f{v}[i];");
+    }
+    s.push_str("    return a;\n}\n");
 }
 
 /// How a pixel outside the sub-image is marked.
@@ -158,9 +201,14 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
             let _ = write!(p, ", tile_f{v}[{at}]");
         }
         if text.kernel.guided.is_some() {
+            let object = if text.objects() {
+                format!("tile_o[{at}]")
+            } else {
+                "0.0".into()
+            };
             let _ = write!(
                 p,
-                ", vec4(0.0, 0.0, tile_o[{at}], 0.0), light(tile_c[{at}]), 0.0"
+                ", vec4(0.0, 0.0, {object}, 0.0), light(tile_c[{at}]), 0.0"
             );
         }
         p + ")"
