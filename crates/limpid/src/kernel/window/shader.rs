@@ -131,8 +131,7 @@ pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch
 /// halves the reads of 3×3. Wider windows would need more registers than there are.
 fn column_rows(filter: Filter, radius: usize) -> Option<i64> {
     match (filter, radius) {
-        (Filter::Bilateral { .. }, 1) => Some(8),
-        (Filter::Bilateral { .. }, 2 | 3) => Some(4),
+        (Filter::Bilateral { .. }, 1..=3) => Some(4),
         _ => None,
     }
 }
