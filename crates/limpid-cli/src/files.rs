@@ -13,6 +13,17 @@ pub(crate) fn run(
     layers: &[String],
     sequence: &mut Sequence,
 ) -> Result<()> {
+    run_and(from, to, layers, sequence, |_, result| Ok(result))
+}
+
+/// The same, with something done to the result before it is written; that sees what was read.
+pub(crate) fn run_and(
+    from: &Path,
+    to: &Path,
+    layers: &[String],
+    sequence: &mut Sequence,
+    last: impl FnOnce(&Frame, Frame) -> Result<Frame>,
+) -> Result<()> {
     let mut read = ReadOptions::default();
     for layer in layers {
         read = read.layer(layer).or_usage()?;
@@ -28,6 +39,7 @@ pub(crate) fn run(
         .run(&picture.frame, &watch)
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
+    let result = last(&picture.frame, result)?;
     for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {
         log::warn!("{}: {note}", to.display());
     }

@@ -1,10 +1,13 @@
 //! `limpid reconstruct`: one image from a base image and its differences.
 
+mod caches;
+
 use crate::files;
 use crate::knobs::{Given, RECONSTRUCTION};
 use crate::run::How;
 use crate::say::OrUsage;
 use anyhow::Result;
+use caches::Caches;
 use limpid::Sequence;
 use limpid::method::{Use, find};
 use std::io::Write;
@@ -32,18 +35,23 @@ pub(crate) struct Args {
     #[arg(long)]
     residuals: bool,
     #[command(flatten)]
+    known: Caches,
+    #[command(flatten)]
     how: How,
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let method = find(Use::Reconstruct, &args.method).or_usage()?;
-    let options = args.how.options(method, knobs)?;
+    let mut options = args.how.options(method, knobs)?;
+    let all = args.known.prepare(&args.method, &mut options)?;
     let device = args.how.open()?;
     args.how.check(&options, &device)?;
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        files::run(from, &to, &args.layer, &mut sequence)?;
+        files::run_and(from, &to, &args.layer, &mut sequence, |input, made| {
+            args.known.choose(input, made, all)
+        })?;
         if args.residuals {
             print(sequence.looks())?;
         }

@@ -60,12 +60,3 @@ pub(crate) fn jumps(method: &str) -> f32 {
         _ => 0.0,
     }
 }
-
-/// Most pixels that a definition is asked for.
-pub(crate) fn largest(method: &str) -> usize {
-    match method {
-        // Twelve solves of 75 rows per pixel in double precision: larger images take minutes.
-        "reconstruct:patch" => 1000,
-        _ => usize::MAX,
-    }
-}

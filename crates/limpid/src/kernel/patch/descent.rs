@@ -2,10 +2,10 @@
 //!
 //! Sums over the image are taken row by row, as [`crate::kernel::poisson`] has them, by the pass that makes what is summed.
 
-use super::{INVERSE, LANES, NEIGHBOURS, OFFSETS, REACH, head, load_vector, store};
+use super::{INVERSE, LANES, OFFSETS, get, head};
 use crate::Result;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use fearless_simd::{Simd, SimdBase, dispatch};
 
 /// Lanes of a workgroup, which takes a row.
 const GROUP: u32 = 256;
@@ -119,65 +119,41 @@ const SIDE_BY_SIDE: usize = 16;
 
 #[inline(always)]
 fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
-    let mut first = 0;
-    // Channels share what is read of the matrix.
-    while first + 3 <= job.reads[1].planes() {
-        channels::<S, 3>(simd, job, first);
-        first += 3;
-    }
-    while first < job.reads[1].planes() {
-        channels::<S, 1>(simd, job, first);
-        first += 1;
-    }
-}
-
-/// The product for `N` channels.
-#[inline(always)]
-fn channels<S: Simd, const N: usize>(simd: S, job: &mut Job<'_>, first: usize) {
     let (matrix, image) = (&job.reads[0], &job.reads[1]);
     let (width, height) = (image.size().width, image.size().height);
-    let far = REACH as usize;
     for y in job.rows.clone() {
-        // Rows of the matrix at this row and at those above, and rows of the image around it; outside they are empty.
-        let mut own: [&[f32]; NEIGHBOURS] = [&[]; NEIGHBOURS];
-        let mut back = own;
-        for (k, (_, dy)) in OFFSETS.iter().enumerate() {
-            own[k] = matrix.row(k + 1, y);
-            if let Some(above) = y.checked_add_signed(-dy) {
-                back[k] = matrix.row(k + 1, above);
-            }
+        for c in 0..image.planes() {
+            let out = job.writes[0].row(c, y);
+            out.fill(0.0);
+            add(simd, out, matrix.row(0, y), image.row(c, y));
         }
-        let mut rows: [[&[f32]; 2 * REACH as usize + 1]; N] = [[&[]; 2 * REACH as usize + 1]; N];
-        for (c, rows) in rows.iter_mut().enumerate() {
-            for (k, row) in rows.iter_mut().enumerate() {
-                if (far..height + far).contains(&(y + k)) {
-                    *row = image.row(first + c, y + k - far);
+        for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
+            let down = dy as usize;
+            // Pixels with a neighbour to this side: `from` on, and the neighbours: `to` on.
+            let (from, to) = ((-dx).max(0) as usize, dx.max(0) as usize);
+            let len = width.saturating_sub(from + to);
+            if len == 0 {
+                continue;
+            }
+            if y + down < height {
+                let m = &matrix.row(k + 1, y)[from..][..len];
+                for c in 0..image.planes() {
+                    let there = &image.row(c, y + down)[to..][..len];
+                    let out = &mut job.writes[0].row(c, y)[from..][..len];
+                    add(simd, out, m, there);
                 }
             }
-        }
-        for x in (0..width).step_by(LANES) {
-            let at = x as isize;
-            let mut sums = [f32x16::splat(simd, 0.0); N];
-            let m = load_vector(simd, matrix.row(0, y), at);
-            for c in 0..N {
-                sums[c] = m * load_vector(simd, rows[c][far], at);
-            }
-            for (k, (dx, dy)) in OFFSETS.iter().enumerate() {
-                let m = load_vector(simd, own[k], at);
-                for c in 0..N {
-                    sums[c] += m * load_vector(simd, rows[c][far + *dy as usize], at + dx);
+            if y >= down {
+                let m = &matrix.row(k + 1, y - down)[from..][..len];
+                for c in 0..image.planes() {
+                    let there = &image.row(c, y - down)[from..][..len];
+                    let out = &mut job.writes[0].row(c, y)[to..][..len];
+                    add(simd, out, m, there);
                 }
-                let m = load_vector(simd, back[k], at - dx);
-                for c in 0..N {
-                    sums[c] += m * load_vector(simd, rows[c][far - *dy as usize], at - dx);
-                }
-            }
-            for (c, sum) in sums.iter().enumerate() {
-                store(job.writes[0].row(first + c, y), x, &sum.to_array());
             }
         }
         let mut sums = [0.0f32; SIDE_BY_SIDE];
-        for c in first..first + N {
+        for c in 0..image.planes() {
             let out = job.writes[0].row(c, y);
             match job.reads.get(2) {
                 Some(b) => {
@@ -189,9 +165,25 @@ fn channels<S: Simd, const N: usize>(simd: S, job: &mut Job<'_>, first: usize) {
             }
         }
         if let Some(to) = job.writes.get_mut(1) {
-            let before = if first == 0 { 0.0 } else { to.row(0, y)[0] };
-            to.row(0, y)[0] = before + sums.iter().sum::<f32>();
+            to.row(0, y)[0] = sums.iter().sum::<f32>();
         }
+    }
+}
+
+/// `out += m · there`. Sixteen at a time by hand: rows are short, and what the compiler would leave over is long.
+#[inline(always)]
+fn add<S: Simd>(simd: S, out: &mut [f32], m: &[f32], there: &[f32]) {
+    let (out, out_rest) = out.as_chunks_mut::<LANES>();
+    let (m, m_rest) = m.as_chunks::<LANES>();
+    let (there, there_rest) = there.as_chunks::<LANES>();
+    let n = out.len();
+    let (m, there) = (&m[..n], &there[..n]);
+    for i in 0..n {
+        let sum = get(simd, &out[i]) + get(simd, &m[i]) * get(simd, &there[i]);
+        sum.store_array(&mut out[i]);
+    }
+    for ((o, m), t) in out_rest.iter_mut().zip(m_rest).zip(there_rest) {
+        *o += m * t;
     }
 }
 

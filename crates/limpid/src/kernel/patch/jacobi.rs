@@ -1,7 +1,7 @@
 //! Eigenvectors of small symmetric matrices by Jacobi's rotations, for sixteen matrices side by side.
 
 use super::{LANES, Lanes, ZERO, get};
-use fearless_simd::{Simd, SimdBase, f32x16};
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat, f32x16};
 
 /// Times that each pair is turned: 10×10 matrices of single precision are diagonal after five or six.
 pub(super) const SWEEPS: usize = 7;
@@ -20,8 +20,8 @@ pub(super) fn diagonalise<S: Simd>(simd: S, a: &mut [Lanes], v: &mut [Lanes], n:
     for _ in 0..SWEEPS {
         for p in 0..n {
             for q in p + 1..n {
-                let (c, s) = rotation(&a[p * n + p], &a[q * n + q], &a[p * n + q]);
-                let turned = (get(simd, &c), get(simd, &s));
+                let ends = (get(simd, &a[p * n + p]), get(simd, &a[q * n + q]));
+                let turned = rotation(simd, ends, get(simd, &a[p * n + q]));
                 for k in 0..n {
                     turn(simd, a, (k * n + p, k * n + q), turned);
                 }
@@ -38,17 +38,19 @@ pub(super) fn diagonalise<S: Simd>(simd: S, a: &mut [Lanes], v: &mut [Lanes], n:
 
 /// Cosine and sine of the turn that makes an entry 0.
 #[inline(always)]
-fn rotation(pp: &Lanes, qq: &Lanes, pq: &Lanes) -> (Lanes, Lanes) {
-    let (mut c, mut s) = (ZERO, ZERO);
-    for l in 0..LANES {
-        let small = pq[l].abs() < SMALL;
-        let theta = (qq[l] - pp[l]) / (2.0 * if small { 1.0 } else { pq[l] });
-        let t = 1.0 / (theta.abs() + (theta * theta + 1.0).sqrt());
-        let t = if small { 0.0 } else { t.copysign(theta) };
-        c[l] = 1.0 / (t * t + 1.0).sqrt();
-        s[l] = t * c[l];
-    }
-    (c, s)
+fn rotation<S: Simd>(
+    simd: S,
+    (pp, qq): (f32x16<S>, f32x16<S>),
+    pq: f32x16<S>,
+) -> (f32x16<S>, f32x16<S>) {
+    let one = f32x16::splat(simd, 1.0);
+    let zero = f32x16::splat(simd, 0.0);
+    let small = pq.abs().simd_lt(f32x16::splat(simd, SMALL));
+    let theta = (qq - pp) / (small.select(one, pq) * 2.0);
+    let t = one / (theta.abs() + (theta * theta + one).sqrt());
+    let t = small.select(zero, t.copysign(theta));
+    let c = one / (t * t + one).sqrt();
+    (c, t * c)
 }
 
 #[inline(always)]
