@@ -218,7 +218,6 @@ impl Method for Svgf {
             // The fastest on an H200 first (docs/svgf.md).
             Backend::Gpu => &[
                 "permuted:ascending:exact:tile",
-                "permuted:ascending:exact:tile:32x8x2x8",
                 "permuted:local:exact:tile",
                 "dilated",
                 "permuted:local:exact:global",
