@@ -49,6 +49,27 @@ pub struct Site<'a> {
     pub writes: Vec<&'a Slot>,
 }
 
+impl Site<'_> {
+    /// WGSL: the slots as `read0`, `read1`, … and `write0`, …, at the bindings that follow the parameters.
+    pub fn slots(&self) -> String {
+        let reads = self.reads.iter().map(|slot| ("read", "read", slot));
+        let writes = self.writes.iter().map(|slot| ("write", "read_write", slot));
+        let count = self.reads.len();
+        reads
+            .chain(writes)
+            .enumerate()
+            .map(|(i, (name, access, slot))| {
+                let number = if i < count { i } else { i - count };
+                format!(
+                    "@group(0) @binding({}) var<storage, {access}> {name}{number}: array<{}>;\n",
+                    i + 1,
+                    slot.element.wgsl()
+                )
+            })
+            .collect()
+    }
+}
+
 /// How a shader runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {

@@ -4,6 +4,7 @@
 
 use super::{INVERSE, LANES, OFFSETS, get, head};
 use crate::Result;
+use crate::kernel::poisson::{SIDE_BY_SIDE, add_products};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use fearless_simd::{Simd, SimdBase, dispatch};
 
@@ -114,9 +115,6 @@ impl Kernel for Multiply {
     }
 }
 
-/// Sums that are taken side by side, so that they fit vectors.
-const SIDE_BY_SIDE: usize = 16;
-
 #[inline(always)]
 fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
     let (matrix, image) = (&job.reads[0], &job.reads[1]);
@@ -184,20 +182,6 @@ fn add<S: Simd>(simd: S, out: &mut [f32], m: &[f32], there: &[f32]) {
     }
     for ((o, m), t) in out_rest.iter_mut().zip(m_rest).zip(there_rest) {
         *o += m * t;
-    }
-}
-
-#[inline(always)]
-fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
-    let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
-    let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..SIDE_BY_SIDE {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-        sums[i] += a * b;
     }
 }
 

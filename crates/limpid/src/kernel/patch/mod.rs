@@ -189,20 +189,7 @@ fn head(site: &Site<'_>, [k0, k1]: [f32; 2]) -> (Params, String) {
         k0,
         k1,
     };
-    let mut source = Params::WGSL.to_owned();
-    let reads = site.reads.iter().enumerate();
-    let writes = site.writes.iter().enumerate();
-    let names = reads
-        .map(|(i, slot)| (format!("read{i}"), "read", slot))
-        .chain(writes.map(|(i, slot)| (format!("write{i}"), "read_write", slot)));
-    for (binding, (name, access, slot)) in names.enumerate() {
-        source += &format!(
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<{}>;\n",
-            binding + 1,
-            slot.element.wgsl()
-        );
-    }
-    (params, source)
+    (params, format!("{}{}", Params::WGSL, site.slots()))
 }
 
 /// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`.

@@ -180,7 +180,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 const ROWS: u32 = 32_768;
 
 /// Sums that are taken side by side, so that they fit vectors.
-const SIDE_BY_SIDE: usize = 16;
+pub(crate) const SIDE_BY_SIDE: usize = 16;
 
 #[inline(always)]
 fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
@@ -198,6 +198,13 @@ fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
 #[inline(always)]
 pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0f32; SIDE_BY_SIDE];
+    add_products(&mut sums, a, b);
+    sums.iter().sum()
+}
+
+/// Adds the products of two rows to sums that are taken side by side.
+#[inline(always)]
+pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
     let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
     let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
     for (a, b) in a.iter().zip(b) {
@@ -208,7 +215,6 @@ pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
     for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
         sums[i] += a * b;
     }
-    sums.iter().sum()
 }
 
 /// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.

@@ -14,6 +14,7 @@ mod system;
 pub use cosine::Cosine;
 pub use cycle::{Coarsen, Down, Up, coarse};
 pub use descent::{Apply, Direction, Dot, Scalar, Step};
+pub(super) use descent::{SIDE_BY_SIDE, add_products};
 pub use system::{RightSide, Weigh};
 
 use super::{Dispatch, Site, View, WgslStruct, tiles};
@@ -95,17 +96,8 @@ fn numbered(
         alpha,
         reg,
     };
-    let mut source = Params::WGSL.to_owned();
-    let names = (0..site.reads.len())
-        .map(|i| (format!("read{i}"), "read"))
-        .chain((0..site.writes.len()).map(|i| (format!("write{i}"), "read_write")));
-    for (binding, (name, access)) in names.enumerate() {
-        source += &format!(
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<f32>;\n",
-            binding + 1
-        );
-    }
-    Dispatch::compute(source + text, &params, groups)
+    let source = format!("{}{}{text}", Params::WGSL, site.slots());
+    Dispatch::compute(source, &params, groups)
 }
 
 /// WGSL: the product of the matrix in `read0` with the image that `value` gives, at a pixel.

@@ -31,17 +31,7 @@ fn per_pixel(site: &Site<'_>, functions: &str, body: &str) -> Dispatch {
         pixels: slot.size.pixels() as u32,
         planes: slot.planes as u32,
     };
-    let mut source = Params::WGSL.to_owned();
-    let names = (0..site.reads.len())
-        .map(|i| (format!("read{i}"), "read"))
-        .chain((0..site.writes.len()).map(|i| (format!("write{i}"), "read_write")));
-    for (binding, (name, access)) in names.enumerate() {
-        source += &format!(
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<f32>;\n",
-            binding + 1
-        );
-    }
-    source += functions;
+    let mut source = format!("{}{}{functions}", Params::WGSL, site.slots());
     source += &format!(
         "@compute @workgroup_size({})\n\
          fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \

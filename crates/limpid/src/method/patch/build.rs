@@ -10,10 +10,11 @@ use crate::kernel::patch::{
 };
 use crate::kernel::poisson::{Dot, RightSide, Scalar, Weigh};
 use crate::kernel::rdfc::{Blend, Contrast, ImageVariance, Join, Point};
-use crate::kernel::window::{Along, Filter, WindowAxis};
+use crate::kernel::window::Filter;
 use crate::method::Schedule;
 use crate::method::poisson::Norm;
 use crate::method::poisson::build::{Fit, Way, channels, reg};
+use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Element, Plan, Role, Slot, SlotId, Step, Until};
 use crate::{Error, Layer, Part, Result, Shape, Size};
 
@@ -101,14 +102,14 @@ impl Build<'_> {
                 self.plan.pass(Point::HalfDifference, [a, b], [difference]);
                 self.plan
                     .pass(Point::Square { first: 0 }, [difference], [raw]);
-                let blurred = self.window(raw, n, Filter::Gaussian { sigma: 1.0 }, 2);
+                let blurred = two_passes(&mut self.plan, raw, Filter::Gaussian { sigma: 1.0 }, 2);
                 self.plan.pass(Points::Larger, [raw, blurred], [out]);
                 out
             }
             None => {
                 let raw = self.plan.transient("least differences", n);
                 self.plan.pass(ImageVariance, [guide], [raw]);
-                self.mean(raw, n, 3)
+                box_mean(&mut self.plan, raw, 3)
             }
         };
         let unbiased = halves.map(|h| h.map(|h| self.fit(Norm::L2, GUIDE_ALPHA, h)));
@@ -130,7 +131,7 @@ impl Build<'_> {
                 let raw = self.plan.transient("squared error", 1);
                 self.plan
                     .pass(CrossError, [out, half, first, second], [raw]);
-                errors.push(self.mean(raw, 1, ERROR_RADIUS));
+                errors.push(box_mean(&mut self.plan, raw, ERROR_RADIUS));
             }
         }
         self.finish(&made, &errors);
@@ -356,30 +357,6 @@ impl Build<'_> {
         );
         self.plan.pass(Differences, [x], [dx, dy]);
         self.fit(Norm::L2, SECOND_ALPHA, [base, dx, dy])
-    }
-
-    /// The mean over a square.
-    fn mean(&mut self, slot: SlotId, planes: usize, radius: usize) -> SlotId {
-        let flat = Filter::Tent {
-            peak: 1.0,
-            slope: 0.0,
-        };
-        self.window(slot, planes, flat, radius)
-    }
-
-    /// A filter of rank one: rows, then columns.
-    fn window(&mut self, slot: SlotId, planes: usize, filter: Filter, radius: usize) -> SlotId {
-        let axis = |vertical| WindowAxis {
-            filter,
-            radius,
-            vertical,
-            along: Along::Plain,
-        };
-        let rows = self.plan.transient("rows", planes);
-        let out = self.plan.transient("mean", planes);
-        self.plan.pass(axis(false), [slot], [rows]);
-        self.plan.pass(axis(true), [rows], [out]);
-        out
     }
 
     fn copy(&mut self, from: SlotId, to: SlotId) {

@@ -3,8 +3,9 @@
 use super::{FEATURES, Layers, Rdfc, extras, part, risk_layers, selection_layer};
 use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
 use crate::kernel::rdfc::{Blend, Contrast, ImageVariance, Join, Point, Select};
-use crate::kernel::window::{Along, Filter, WindowAxis};
+use crate::kernel::window::Filter;
 use crate::method::Schedule;
+use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Plan, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
 
@@ -52,7 +53,7 @@ impl Build<'_> {
             None => {
                 let raw = self.plan.transient("least differences", n);
                 self.plan.pass(ImageVariance, [color.mean], [raw]);
-                self.box_mean(raw, n, 3)
+                box_mean(&mut self.plan, raw, 3)
             }
         };
         let guides = self.features()?;
@@ -217,12 +218,15 @@ impl Build<'_> {
                 self.plan.pass(Point::Square { first: 0 }, [d], [two]);
                 Some(match samples {
                     Some(s) => {
-                        let (a, b) = (self.box_mean(two, planes, 10), self.box_mean(s, planes, 10));
+                        let (a, b) = (
+                            box_mean(&mut self.plan, two, 10),
+                            box_mean(&mut self.plan, s, 10),
+                        );
                         let out = self.plan.transient("scaled variance", planes);
                         self.plan.pass(Point::Scale, [s, a, b], [out]);
                         out
                     }
-                    None => self.box_mean(two, planes, 3),
+                    None => box_mean(&mut self.plan, two, 3),
                 })
             }
             (None, samples) => samples,
@@ -375,32 +379,7 @@ impl Build<'_> {
         let squares = self.plan.transient("squares", n);
         self.plan
             .pass(Point::Square { first: n }, [slot], [squares]);
-        self.window(squares, n, Filter::Gaussian { sigma: 0.5 }, 2)
-    }
-
-    /// The mean over a square.
-    fn box_mean(&mut self, slot: SlotId, planes: usize, radius: usize) -> SlotId {
-        // A tent without slope.
-        let flat = Filter::Tent {
-            peak: 1.0,
-            slope: 0.0,
-        };
-        self.window(slot, planes, flat, radius)
-    }
-
-    /// A filter of rank one: rows, then columns.
-    fn window(&mut self, slot: SlotId, planes: usize, filter: Filter, radius: usize) -> SlotId {
-        let axis = |vertical| WindowAxis {
-            filter,
-            radius,
-            vertical,
-            along: Along::Plain,
-        };
-        let rows = self.plan.transient("rows", planes);
-        let out = self.plan.transient("mean", planes);
-        self.plan.pass(axis(false), [slot], [rows]);
-        self.plan.pass(axis(true), [rows], [out]);
-        out
+        two_passes(&mut self.plan, squares, Filter::Gaussian { sigma: 0.5 }, 2)
     }
 
     /// Up to six slots in one; more by and by.

@@ -51,6 +51,19 @@ struct Ready {
     radius: usize,
 }
 
+/// A filter of rank one as part of a larger plan: rows, then columns.
+pub(super) fn two_passes(plan: &mut Plan, slot: SlotId, filter: Filter, radius: usize) -> SlotId {
+    let out = plan.transient("filtered", plan.at(slot).planes);
+    Ready { filter, radius }.axes(plan, Along::Plain, slot, out);
+    out
+}
+
+/// The mean over a square, as part of a larger plan: a tent without slope.
+pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
+    let (peak, slope) = (1.0, 0.0);
+    two_passes(plan, slot, Filter::Tent { peak, slope }, radius)
+}
+
 /// The radius within what is allowed.
 fn checked_radius(radius: usize) -> Result<usize> {
     if radius > 1024 {
