@@ -40,6 +40,8 @@ pub(crate) fn run_and(
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
     let result = last(&picture.frame, result)?;
+    // Large frames: what was read is not needed beside the bytes to be written.
+    drop(picture.frame);
     for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {
         log::warn!("{}: {note}", to.display());
     }

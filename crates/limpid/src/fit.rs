@@ -3,7 +3,7 @@
 use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
 use crate::method::{self, Backend, Schedule};
-use crate::plan::Plan;
+use crate::plan::{Home, Plan};
 use crate::{Error, Options, Result, Shape, Size};
 
 /// Bytes of transient slots from which on the CPU runs in tiles.
@@ -30,8 +30,9 @@ impl Room {
         match self {
             Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
             Self::Gpu(target) => plan.slots.iter().all(|s| {
+                let side = s.size.width.max(s.size.height);
                 s.bytes() as u64 <= target.binding_bytes
-                    && s.size.width.max(s.size.height) <= target.texture_side as usize
+                    && (s.home == Home::Buffer || side <= target.texture_side as usize)
             }),
         }
     }

@@ -43,6 +43,7 @@ pub mod y4m;
 use crate::{Error, Frame, Kind, Layer, Result};
 use picture::{Body, Kept};
 use raster::Raster;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
     let path = path.as_ref();
     let bytes = load(path)?;
     let (format, note) = sniff(&bytes, path)?;
-    let mut picture = guard(path, || read_bytes(&bytes, format, path, options))?;
+    let mut picture = guard(path, || read_bytes(bytes, format, path, options))?;
     picture.notes.splice(0..0, note);
     Ok(picture)
 }
@@ -124,8 +125,8 @@ fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Reads a file's bytes as one format. `path` is for messages only. Made for fuzzing; programs use [`read`].
 #[doc(hidden)]
-pub fn read_bytes(
-    bytes: &[u8],
+pub fn read_bytes<'a>(
+    bytes: impl Into<Cow<'a, [u8]>>,
     format: Format,
     path: &Path,
     options: &ReadOptions,
@@ -137,8 +138,10 @@ pub fn read_bytes(
         )));
     }
     let limit = options.limit;
+    let file = bytes.into();
+    let bytes = file.as_ref();
     let (raster, kept, notes) = match format {
-        Format::Exr => return read_exr(bytes, path, options),
+        Format::Exr => return read_exr(file, path, options),
         Format::Png => {
             let (raster, kept, notes) = png::read(bytes, path, limit)?;
             (raster, Kept::Png(kept), notes)
@@ -177,19 +180,21 @@ fn tell(path: &Path, notes: Vec<String>) -> Vec<String> {
     notes.into_iter().map(about).collect()
 }
 
-fn read_exr(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Picture> {
+fn read_exr(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Picture> {
     let about = |e: Error| match e {
         Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
         other => other,
     };
     // The layers are found before the pixels are read, so that a wrong wish is told at once.
-    let (meta, _) = exr::read::headers(bytes, path)?;
+    let (meta, _) = exr::read::headers(&file, path)?;
     let found = exr::assign::assign(&meta.headers, options).map_err(about)?;
     let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);
     if options.need_color && !has_color {
         return Err(no_color(&found, path));
     }
-    let mut source = exr::read::source(bytes, path, options.limit)?;
+    let mut source = exr::read::source(&file, path, options.limit)?;
+    // A large file and its frame should not be in memory together.
+    drop(file);
     let first = found.layers.iter().find(|m| m.layer == Layer::COLOR);
     let size = first
         .or(found.layers.first())

@@ -110,7 +110,7 @@ impl Ddid {
         }
         // A smaller window leaves out the pixels that weigh least, and the first steps only make guides.
         let (radii, most): (&[usize], usize) = match self.quality {
-            Quality::Fast => (&[1, 1, 3, 4, 7, 9], 8),
+            Quality::Fast => (&[1, 1, 1, 4, 7, 9], 8),
             Quality::Balanced => (&[1, 1, 2, 3, 5, 8, 12, 16], 12),
             Quality::Best => (&[], usize::MAX),
         };

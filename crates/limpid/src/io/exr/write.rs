@@ -254,6 +254,7 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
                 Ok(chunk)
             })
             .collect::<::exr::error::Result<_>>()?;
+        file.reserve_exact(chunks.iter().map(Vec::len).sum());
         for chunk in chunks {
             let offset = (file.len() as u64).to_le_bytes();
             file[table..table + 8].copy_from_slice(&offset);

@@ -7,7 +7,7 @@
 use super::omega::{bases, basis_function};
 use super::{
     CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, SIDE, cross_plane, get, load, load_vector,
-    matrix_plane, offset, per_pixel,
+    matrix_function, matrix_plane, matrix_row, offset, per_pixel,
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
@@ -42,8 +42,9 @@ impl Kernel for Assemble {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let functions = format!(
-            "{}var<private> sums: array<f32, {}>;\n",
+            "{}{}var<private> sums: array<f32, {}>;\n",
             basis_function(),
+            matrix_function(),
             NEIGHBOURS + 1
         );
         let (r, half) = (RADIUS, MOST / 2);
@@ -91,8 +92,8 @@ impl Kernel for Assemble {
     sums[0] += 1.0 / read3[3u * p.pixels + i];
     sums[1] -= read3[p.pixels + i];
     sums[{}] -= read3[2u * p.pixels + i];
-    for (var k = 0u; k < {}u; k++) {{ write0[k * p.pixels + i] = sums[k]; }}
-    write0[{INVERSE}u * p.pixels + i] = 1.0 / sums[0];
+    for (var k = 0u; k < {}u; k++) {{ write0[matrix(k, x, y)] = sums[k]; }}
+    write0[matrix({INVERSE}u, x, y)] = 1.0 / sums[0];
 ",
             NEIGHBOURS + 1,
             CROSS_PLANES,
@@ -113,17 +114,15 @@ fn all<S: Simd>(simd: S, job: &mut Job<'_>) {
     let omega = &mut scratch[..PATCH];
     let grid = &job.reads[3];
     for y in job.rows.clone() {
-        for plane in 0..=NEIGHBOURS {
-            job.writes[0].row(plane, y).fill(0.0);
-        }
+        job.writes[0].row(0, y).fill(0.0);
         let bonds = [(matrix_plane((1, 0)), 1), (matrix_plane((0, 1)), 2)];
         for (plane, bond) in bonds {
-            let row = job.writes[0].row(plane, y);
+            let row = &mut job.writes[0].row(0, y)[matrix_row(width, plane)];
             for (o, bond) in row.iter_mut().zip(grid.row(bond, y)) {
                 *o -= bond;
             }
         }
-        let middle = job.writes[0].row(0, y);
+        let middle = &mut job.writes[0].row(0, y)[matrix_row(width, 0)];
         for (o, inverse) in middle.iter_mut().zip(grid.row(3, y)) {
             *o += 1.0 / inverse;
         }
@@ -173,18 +172,17 @@ fn all<S: Simd>(simd: S, job: &mut Job<'_>) {
                     }
                     sum -= (own + get(simd, omega)) * both;
                     let plane = matrix_plane((bx - ax, by - ay));
-                    add(simd, job.writes[0].row(plane, to), at, sum);
+                    let row = &mut job.writes[0].row(0, to)[matrix_row(width, plane)];
+                    add(simd, row, at, sum);
                 }
             }
         }
     }
     for y in rows {
-        for x in (0..width).step_by(LANES) {
-            let middle = load(job.writes[0].row(0, y), x as isize);
-            let row = job.writes[0].row(INVERSE, y);
-            for (o, m) in row[x..].iter_mut().zip(middle) {
-                *o = 1.0 / m;
-            }
+        let (middle, others) = job.writes[0].row(0, y).split_at_mut(width);
+        let at = matrix_row(width, INVERSE).start - width;
+        for (o, m) in others[at..].iter_mut().zip(middle) {
+            *o = 1.0 / *m;
         }
     }
 }

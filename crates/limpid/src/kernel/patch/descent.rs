@@ -2,11 +2,15 @@
 //!
 //! Sums over the image are taken row by row, as [`crate::kernel::poisson`] has them, by the pass that makes what is summed.
 
-use super::{INVERSE, LANES, OFFSETS, get, head};
+use super::{
+    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_function, matrix_row,
+    store,
+};
 use crate::Result;
 use crate::kernel::poisson::{SIDE_BY_SIDE, add_products};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use fearless_simd::{Simd, SimdBase, dispatch};
+use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use std::array;
 
 /// Lanes of a workgroup, which takes a row.
 const GROUP: u32 = 256;
@@ -15,8 +19,9 @@ const ROWS: u32 = 32_768;
 
 /// A shader with one workgroup per row: `each` is done for every `x`, at place `i`; it may add to the two numbers of `part`,
 /// whose sums over the row `last` sees as `sum`.
-fn per_row(site: &Site<'_>, functions: &str, each: &str, last: &str) -> Dispatch {
-    let (params, head) = head(site, [0.0; 2]);
+fn per_row(site: &Site<'_>, each: &str, last: &str) -> Dispatch {
+    let (params, head) = head(site, site.writes[0].size, [0.0; 2]);
+    let functions = matrix_function();
     let text = format!(
         "{head}{functions}var<workgroup> parts: array<vec2<f32>, {GROUP}>;
 @compute @workgroup_size({GROUP})
@@ -75,18 +80,19 @@ impl Kernel for Multiply {
             "            let h = i32(x);
             let v = i32(y);
             var s: array<f32, {channels}>;
-            let m = read0[i];
+            let m = read0[matrix(0u, x, y)];
             for (var c = 0u; c < {channels}u; c++) {{ s[c] = m * read1[c * p.pixels + i]; }}
 "
         );
         for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
             let plane = k + 1;
-            for (dx, dy, back) in [(dx, dy, false), (-dx, -dy, true)] {
-                let stored = if back { "j" } else { "i" };
+            for (dx, dy, stored) in [(dx, dy, "x, y"), (-dx, -dy, "u, w")] {
                 each += &format!(
                     "            if h + {dx} >= 0 && h + {dx} < i32(p.width) && v + {dy} >= 0 && v + {dy} < i32(p.height) {{
-                let j = u32(i32(i) + {dy} * i32(p.width) + {dx});
-                let m = read0[{plane}u * p.pixels + {stored}];
+                let u = u32(h + {dx});
+                let w = u32(v + {dy});
+                let j = w * p.width + u;
+                let m = read0[matrix({plane}u, {stored})];
                 for (var c = 0u; c < {channels}u; c++) {{ s[c] += m * read1[c * p.pixels + j]; }}
             }}
 "
@@ -111,47 +117,62 @@ impl Kernel for Multiply {
         } else {
             "        write1[y] = sum.x;\n"
         };
-        Ok(per_row(site, "", &each, last))
+        Ok(per_row(site, &each, last))
     }
 }
 
 #[inline(always)]
 fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
+    match job.reads[1].planes() {
+        1 => multiply_planes::<S, 1>(simd, job),
+        _ => multiply_planes::<S, 3>(simd, job),
+    }
+}
+
+/// Rows that a row of a product needs: of the matrix for neighbours ahead and behind, and of the image from `REACH` above to `REACH`
+/// below. Rows beyond the image are empty.
+struct Rows<'a, const PLANES: usize> {
+    middle: &'a [f32],
+    ahead: [&'a [f32]; OFFSETS.len()],
+    behind: [&'a [f32]; OFFSETS.len()],
+    image: [[&'a [f32]; PLANES]; 2 * REACH as usize + 1],
+}
+
+#[inline(always)]
+fn multiply_planes<S: Simd, const PLANES: usize>(simd: S, job: &mut Job<'_>) {
     let (matrix, image) = (&job.reads[0], &job.reads[1]);
-    let (width, height) = (image.size().width, image.size().height);
+    let size = image.size();
     for y in job.rows.clone() {
-        for c in 0..image.planes() {
-            let out = job.writes[0].row(c, y);
-            out.fill(0.0);
-            add(simd, out, matrix.row(0, y), image.row(c, y));
-        }
-        for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
-            let down = dy as usize;
-            // Pixels with a neighbour to this side: `from` on, and the neighbours: `to` on.
-            let (from, to) = ((-dx).max(0) as usize, dx.max(0) as usize);
-            let len = width.saturating_sub(from + to);
-            if len == 0 {
-                continue;
-            }
-            if y + down < height {
-                let m = &matrix.row(k + 1, y)[from..][..len];
-                for c in 0..image.planes() {
-                    let there = &image.row(c, y + down)[to..][..len];
-                    let out = &mut job.writes[0].row(c, y)[from..][..len];
-                    add(simd, out, m, there);
-                }
-            }
-            if y >= down {
-                let m = &matrix.row(k + 1, y - down)[from..][..len];
-                for c in 0..image.planes() {
-                    let there = &image.row(c, y - down)[from..][..len];
-                    let out = &mut job.writes[0].row(c, y)[to..][..len];
-                    add(simd, out, m, there);
+        let row = |k: usize, y: usize| &matrix.row(0, y)[matrix_row(size.width, k)];
+        let above = |dy: isize| y.checked_sub(dy as usize);
+        let near = |dy: usize| (y + dy).checked_sub(REACH as usize);
+        let rows = Rows {
+            middle: row(0, y),
+            ahead: array::from_fn(|k| row(k + 1, y)),
+            behind: array::from_fn(|k| above(OFFSETS[k].1).map_or(&[][..], |y| row(k + 1, y))),
+            image: array::from_fn(|dy| match near(dy).filter(|y| *y < size.height) {
+                Some(y) => array::from_fn(|c| image.row(c, y)),
+                None => [&[][..]; PLANES],
+            }),
+        };
+        let reach = REACH as usize;
+        let inside = y >= reach && y + reach < size.height;
+        for x in (0..size.width).step_by(2 * LANES) {
+            let made = if inside && x >= reach && x + 2 * LANES + reach <= size.width {
+                rows.product::<S, true>(simd, x as isize)
+            } else {
+                rows.product::<S, false>(simd, x as isize)
+            };
+            for (c, made) in made.iter().enumerate() {
+                let out = job.writes[0].row(c, y);
+                store(out, x, &made[0]);
+                if x + LANES < size.width {
+                    store(out, x + LANES, &made[1]);
                 }
             }
         }
         let mut sums = [0.0f32; SIDE_BY_SIDE];
-        for c in 0..image.planes() {
+        for c in 0..PLANES {
             let out = job.writes[0].row(c, y);
             match job.reads.get(2) {
                 Some(b) => {
@@ -168,20 +189,52 @@ fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// `out += m · there`. Sixteen at a time by hand: rows are short, and what the compiler would leave over is long.
-#[inline(always)]
-fn add<S: Simd>(simd: S, out: &mut [f32], m: &[f32], there: &[f32]) {
-    let (out, out_rest) = out.as_chunks_mut::<LANES>();
-    let (m, m_rest) = m.as_chunks::<LANES>();
-    let (there, there_rest) = there.as_chunks::<LANES>();
-    let n = out.len();
-    let (m, there) = (&m[..n], &there[..n]);
-    for i in 0..n {
-        let sum = get(simd, &out[i]) + get(simd, &m[i]) * get(simd, &there[i]);
-        sum.store_array(&mut out[i]);
+impl<const PLANES: usize> Rows<'_, PLANES> {
+    /// The product from `x` on, two vectors of each plane. Sums stay in registers over all neighbours, if all of them are inside.
+    #[inline(always)]
+    fn product<S: Simd, const INSIDE: bool>(&self, simd: S, x: isize) -> [[Lanes; 2]; PLANES] {
+        let mut sums = [[f32x16::splat(simd, 0.0); 2]; PLANES];
+        self.add::<S, INSIDE>(simd, &mut sums, (self.middle, x), (x, 0));
+        for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
+            self.add::<S, INSIDE>(simd, &mut sums, (self.ahead[k], x), (x + dx, dy));
+            self.add::<S, INSIDE>(simd, &mut sums, (self.behind[k], x - dx), (x - dx, -dy));
+        }
+        let mut out = [[ZERO; 2]; PLANES];
+        for c in 0..PLANES {
+            for i in 0..2 {
+                sums[c][i].store_array(&mut out[c][i]);
+            }
+        }
+        out
     }
-    for ((o, m), t) in out_rest.iter_mut().zip(m_rest).zip(there_rest) {
-        *o += m * t;
+
+    /// Adds numbers of a row of the matrix times the image's row `dy` further down, each from its own place on.
+    #[inline(always)]
+    fn add<S: Simd, const INSIDE: bool>(
+        &self,
+        simd: S,
+        sums: &mut [[f32x16<S>; 2]; PLANES],
+        (row, at): (&[f32], isize),
+        (x, dy): (isize, isize),
+    ) {
+        let image = &self.image[(REACH + dy) as usize];
+        for i in 0..2 {
+            let ahead = (i * LANES) as isize;
+            let m = take::<S, INSIDE>(simd, row, at + ahead);
+            for c in 0..PLANES {
+                sums[c][i] = sums[c][i] + m * take::<S, INSIDE>(simd, image[c], x + ahead);
+            }
+        }
+    }
+}
+
+/// [`load_vector`], or without the care for borders.
+#[inline(always)]
+fn take<S: Simd, const INSIDE: bool>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
+    if INSIDE {
+        f32x16::from_slice(simd, &row[x as usize..][..LANES])
+    } else {
+        load_vector(simd, row, x)
     }
 }
 
@@ -205,7 +258,7 @@ impl Kernel for Advance {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let each = format!(
-            "            let inverse = read3[{INVERSE}u * p.pixels + i];
+            "            let inverse = read3[matrix({INVERSE}u, x, y)];
             for (var c = 0u; c < p.planes; c++) {{
                 let at = c * p.pixels + i;
                 write0[at] += read0[0] * read1[at];
@@ -216,17 +269,18 @@ impl Kernel for Advance {
 "
         );
         let last = "        write2[y] = sum.x;\n        write3[y] = sum.y;\n";
-        Ok(per_row(site, "", &each, last))
+        Ok(per_row(site, &each, last))
     }
 }
 
 #[inline(always)]
 fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
     let alpha = job.reads[0].row(0, 0)[0];
+    let width = job.reads[1].size().width;
     for y in job.rows.clone() {
         let mut squares = [0.0f32; SIDE_BY_SIDE];
         let mut scaled = [0.0f32; SIDE_BY_SIDE];
-        let inverse = job.reads[3].row(INVERSE, y);
+        let inverse = &job.reads[3].row(0, y)[matrix_row(width, INVERSE)];
         for c in 0..job.reads[1].planes() {
             let (p, ap) = (job.reads[1].row(c, y), job.reads[2].row(c, y));
             for (x, p) in job.writes[0].row(c, y).iter_mut().zip(p) {
@@ -274,9 +328,11 @@ impl Kernel for Turn {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
+        let at = matrix_row(job.reads[1].size().width, INVERSE);
         for c in 0..job.reads[1].planes() {
             for y in job.rows.clone() {
-                let (inverse, r) = (job.reads[0].row(INVERSE, y), job.reads[1].row(c, y));
+                let inverse = &job.reads[0].row(0, y)[at.clone()];
+                let r = job.reads[1].row(c, y);
                 let out = job.writes[0].row(c, y);
                 let made = out.iter_mut().zip(inverse).zip(r);
                 match job.reads.get(2) {
@@ -299,10 +355,10 @@ impl Kernel for Turn {
         let each = format!(
             "            for (var c = 0u; c < p.planes; c++) {{
                 let at = c * p.pixels + i;
-                write0[at] = read0[{INVERSE}u * p.pixels + i] * read1[at]{before};
+                write0[at] = read0[matrix({INVERSE}u, x, y)] * read1[at]{before};
             }}
 "
         );
-        Ok(per_row(site, "", &each, ""))
+        Ok(per_row(site, &each, ""))
     }
 }

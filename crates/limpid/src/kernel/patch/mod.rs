@@ -7,7 +7,7 @@
 //! - *omega*: squared weights of the 25 rows of each patch, with what reweighting made of them; and *cross*, the upper half
 //!   of `Bᵀ Ω B`.
 //! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal, forty following neighbours, and one over
-//!   the diagonal. So a product reads 164 bytes per pixel, where the constraints themselves are 600.
+//!   the diagonal, side by side for each row of pixels. So a product reads 164 bytes per pixel, where the constraints themselves are 600.
 //!
 //! CPU bodies take sixteen pixels side by side, whatever the vector width, so that all of them give the same bits.
 
@@ -28,8 +28,9 @@ pub use weights::Weights;
 
 use super::{Dispatch, Site, WgslStruct, tiles};
 use crate::definition::patch::{MOST, PATCH, RADIUS};
-use crate::params;
+use crate::{Size, params};
 use fearless_simd::{Simd, SimdBase, f32x16};
+use std::ops::Range;
 
 /// Planes of a slot of weights.
 pub const WEIGHT_PLANES: usize = PATCH / 2;
@@ -39,10 +40,36 @@ pub const BASIS_PLANES: usize = PATCH * MOST / 2;
 pub const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
 /// Following neighbours of a pixel in the matrix.
 const NEIGHBOURS: usize = 40;
-/// Planes of a slot of matrices.
-pub const MATRIX_PLANES: usize = NEIGHBOURS + 2;
-/// The plane of a matrix with one over its diagonal.
-pub const INVERSE: usize = NEIGHBOURS + 1;
+/// Rows of numbers that a matrix has for a row of pixels.
+const MATRIX_ROWS: usize = NEIGHBOURS + 2;
+/// The one of them with one over the diagonal.
+const INVERSE: usize = NEIGHBOURS + 1;
+
+/// Numbers from one row of a matrix to the next. A little more than pixels, lest all rows of a power of two fall on the same
+/// places of a cache.
+const fn matrix_step(width: usize) -> usize {
+    width + 2 * LANES
+}
+
+/// Size of a slot of matrices: all that belongs to a row of pixels stands side by side, for memory is read in one go then.
+pub fn matrix_size(size: Size) -> Size {
+    Size::new(MATRIX_ROWS * matrix_step(size.width), size.height)
+}
+
+/// Where row `k` stands in a row of the slot.
+#[inline(always)]
+fn matrix_row(width: usize, k: usize) -> Range<usize> {
+    let at = k * matrix_step(width);
+    at..at + width
+}
+
+/// WGSL: the place of the matrix' row `k` at a pixel.
+fn matrix_function() -> String {
+    format!(
+        "fn matrix(k: u32, x: u32, y: u32) -> u32 {{ return (y * {MATRIX_ROWS}u + k) * (p.width + {}u) + x; }}\n",
+        2 * LANES
+    )
+}
 
 /// How far a row of the matrix reaches.
 const REACH: isize = 2 * RADIUS as isize;
@@ -114,6 +141,12 @@ fn load(row: &[f32], x: isize) -> Lanes {
     {
         return *full;
     }
+    load_border(row, x)
+}
+
+#[cold]
+#[inline(never)]
+fn load_border(row: &[f32], x: isize) -> Lanes {
     let mut out = ZERO;
     for (l, o) in out.iter_mut().enumerate() {
         if let Some(v) = row.get((x + l as isize) as usize) {
@@ -137,7 +170,7 @@ fn load_vector<S: Simd>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
     {
         return get(simd, full);
     }
-    get(simd, &load(row, x))
+    get(simd, &load_border(row, x))
 }
 
 /// Writes as many values as the row has room for.
@@ -179,13 +212,12 @@ const GROUP: u32 = 8;
 
 /// Parameters and slots in front of a shader's text. Slots are named `read0 …` and `write0 …`. Numbers that differ from pass to pass
 /// are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
-fn head(site: &Site<'_>, [k0, k1]: [f32; 2]) -> (Params, String) {
-    let slot = site.writes[0];
+fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, String) {
     let params = Params {
-        width: slot.size.width as u32,
-        height: slot.size.height as u32,
-        pixels: slot.size.pixels() as u32,
-        planes: slot.planes as u32,
+        width: size.width as u32,
+        height: size.height as u32,
+        pixels: size.pixels() as u32,
+        planes: site.writes[0].planes as u32,
         k0,
         k1,
     };
@@ -199,7 +231,9 @@ fn per_pixel(site: &Site<'_>, functions: &str, body: &str) -> Dispatch {
 
 /// The same with numbers.
 fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str) -> Dispatch {
-    let (params, head) = head(site, numbers);
+    // What is read has the size of the image; a matrix has not.
+    let size = site.reads[0].size;
+    let (params, head) = head(site, size, numbers);
     let source = format!(
         "{head}{functions}@compute @workgroup_size({})\n\
          fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
@@ -209,7 +243,7 @@ fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str)
              let i = y * p.width + x;\n{body}}}\n",
         GROUP * GROUP
     );
-    Dispatch::compute(source, &params, tiles(site.writes[0].size, GROUP, GROUP))
+    Dispatch::compute(source, &params, tiles(size, GROUP, GROUP))
 }
 
 /// WGSL that several shaders share: `moved` says whether a pixel at an offset is inside; `weight` is `w(p, q)` from the slot

@@ -37,7 +37,7 @@ crate::options! {
         /// How often each candidate is solved, with less weight for what was far off.
         pub rounds: usize = ROUNDS,
         /// Share of the residual at which a solve is done.
-        pub tolerance: f32 = 1e-4,
+        pub tolerance: f32 = 3e-4,
         /// Largest minus smallest position; measured when not given.
         pub position_range: Option<f32> = None,
         /// Largest minus smallest depth; measured when not given.
