@@ -129,6 +129,9 @@ fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
     }
 }
 
+/// Pixels of a piece.
+const WIDE: usize = 2 * LANES;
+
 /// Rows that a row of a product needs: of the matrix for neighbours ahead and behind, and of the image from `REACH` above to `REACH`
 /// below. Rows beyond the image are empty.
 struct Rows<'a, const PLANES: usize> {
@@ -155,22 +158,8 @@ fn multiply_planes<S: Simd, const PLANES: usize>(simd: S, job: &mut Job<'_>) {
                 None => [&[][..]; PLANES],
             }),
         };
-        let reach = REACH as usize;
-        let inside = y >= reach && y + reach < size.height;
-        for x in (0..size.width).step_by(2 * LANES) {
-            let made = if inside && x >= reach && x + 2 * LANES + reach <= size.width {
-                rows.product::<S, true>(simd, x as isize)
-            } else {
-                rows.product::<S, false>(simd, x as isize)
-            };
-            for (c, made) in made.iter().enumerate() {
-                let out = job.writes[0].row(c, y);
-                store(out, x, &made[0]);
-                if x + LANES < size.width {
-                    store(out, x + LANES, &made[1]);
-                }
-            }
-        }
+        let mut out = job.writes[0].rows_n::<PLANES>(y);
+        rows.multiply(simd, &mut out);
         let mut sums = [0.0f32; SIDE_BY_SIDE];
         for c in 0..PLANES {
             let out = job.writes[0].row(c, y);
@@ -190,6 +179,52 @@ fn multiply_planes<S: Simd, const PLANES: usize>(simd: S, job: &mut Job<'_>) {
 }
 
 impl<const PLANES: usize> Rows<'_, PLANES> {
+    /// The product of the row: pieces whose neighbours are all inside in vectors, the pixels at both ends one by one.
+    #[inline(always)]
+    fn multiply<S: Simd>(&self, simd: S, out: &mut [&mut [f32]; PLANES]) {
+        let (width, reach) = (self.middle.len(), REACH as usize);
+        let inside = self.image.iter().all(|row| !row[0].is_empty());
+        if !inside || width < WIDE + 2 * reach {
+            for x in (0..width).step_by(WIDE) {
+                self.put(self.product::<S, false>(simd, x as isize), out, x);
+            }
+            return;
+        }
+        let last = width - reach - WIDE;
+        for x in (reach..last + WIDE).step_by(WIDE) {
+            let x = x.min(last);
+            self.put(self.product::<S, true>(simd, x as isize), out, x);
+        }
+        for x in (0..reach).chain(width - reach..width) {
+            for (c, out) in out.iter_mut().enumerate() {
+                out[x] = self.pixel(c, x as isize);
+            }
+        }
+    }
+
+    /// Writes a piece, as far as there is room.
+    #[inline(always)]
+    fn put(&self, made: [[Lanes; 2]; PLANES], out: &mut [&mut [f32]; PLANES], x: usize) {
+        for (out, made) in out.iter_mut().zip(made) {
+            store(out, x, &made[0]);
+            if x + LANES < out.len() {
+                store(out, x + LANES, &made[1]);
+            }
+        }
+    }
+
+    /// The product at one pixel of a plane; the sum has the order of [`Self::product`].
+    fn pixel(&self, plane: usize, x: isize) -> f32 {
+        let at = |row: &[f32], x: isize| row.get(x as usize).copied().unwrap_or(0.0);
+        let image = |x: isize, dy: isize| at(self.image[(REACH + dy) as usize][plane], x);
+        let mut sum = at(self.middle, x) * image(x, 0);
+        for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
+            sum += at(self.ahead[k], x) * image(x + dx, dy);
+            sum += at(self.behind[k], x - dx) * image(x - dx, -dy);
+        }
+        sum
+    }
+
     /// The product from `x` on, two vectors of each plane. Sums stay in registers over all neighbours, if all of them are inside.
     #[inline(always)]
     fn product<S: Simd, const INSIDE: bool>(&self, simd: S, x: isize) -> [[Lanes; 2]; PLANES] {
