@@ -13,8 +13,9 @@ use crate::wavelet::{Lifting, Normalisation, Taps};
 use crate::{Error, Result, Size};
 use fearless_simd::{Level, dispatch};
 
-/// Low columns of a strip: state and lines of a strip stay in the first-level cache.
-const STRIP: usize = 1024;
+/// Low columns of a strip: its state stays in the second-level cache. Narrower ones would fit the first, but rows that end
+/// soon cost more than that gains.
+const STRIP: usize = 2048;
 
 /// A lifting whose steps all have two taps, in `f32`: what the fast path takes.
 #[derive(Debug, Clone, PartialEq)]

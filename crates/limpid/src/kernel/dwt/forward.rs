@@ -85,7 +85,10 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
         let next = [src.row(2 * t + 3), src.row(2 * t + 4)];
         let m = t + 1 - K as i64;
         let kept = m >= rows.start as i64;
-        let pair = (m.max(0) as usize - rows.start.min(m.max(0) as usize), (m as usize) < high_rows);
+        let pair = (
+            m.max(0) as usize - rows.start.min(m.max(0) as usize),
+            (m as usize) < high_rows,
+        );
         let (bands, below) = match kept {
             _ if apart => (cut(lines, columns.len()), [&[][..]; 4]),
             true => out.places(pair, &spans),

@@ -27,6 +27,8 @@ pub(super) struct General {
     high: f32,
     /// What the low-pass filter makes of a constant: the coefficient of a line of one sample.
     gain: f32,
+    /// The least row pairs, and the most words of a block.
+    pub(super) block: (usize, usize),
 }
 
 impl General {
@@ -42,22 +44,23 @@ impl General {
             low: (lifting.low_scale * low) as f32,
             high: (lifting.high_scale * high) as f32,
             gain: (gain * low) as f32,
+            block: (PAIRS, WORDS),
         }
     }
 
     /// Words of scratch for a level on this many threads.
     pub(super) fn scratch_words(&self, width: usize, threads: usize) -> usize {
-        let (pairs, columns) = self.block(width);
-        let around = 2 * self.reach();
+        let (pairs, columns) = self.kept(width);
+        let around = 2 * self.reach() + self.steps.len();
         threads.max(1) * 4 * (pairs + around) * (columns + around)
     }
 
     /// Row pairs and low columns that are kept of a block.
-    fn block(&self, width: usize) -> (usize, usize) {
+    fn kept(&self, width: usize) -> (usize, usize) {
         let around = 2 * self.reach();
-        let pairs = PAIRS.max(around);
-        let columns = (WORDS / (4 * (pairs + around))).saturating_sub(around);
-        (pairs, columns.max(64).min(halves(width).0))
+        let pairs = self.block.0.max(around);
+        let columns = (self.block.1 / (4 * (pairs + around))).saturating_sub(around);
+        (pairs, columns.max(16).min(halves(width).0))
     }
 
     /// Pairs that all steps together reach to either side.
@@ -94,7 +97,7 @@ impl General {
 
     /// Calls `body` for the row pairs and low columns of each block of a band of rows.
     fn blocks(&self, band: &Span, width: usize, mut body: impl FnMut(Span, Span)) {
-        let (pairs, columns) = self.block(width);
+        let (pairs, columns) = self.kept(width);
         let parts = |all: Span, by: usize| {
             let end = all.end;
             all.step_by(by).map(move |i| i..(i + by).min(end))
@@ -110,7 +113,9 @@ impl General {
     fn around(&self, kept: &Span, n: usize) -> Part {
         let reach = self.reach();
         let (low, high) = halves(n);
-        let start = kept.start.saturating_sub(reach);
+        // Mirrored at the end, the partner of a pair may be one farther away.
+        let before = reach + if kept.end == low { self.steps.len() } else { 0 };
+        let start = kept.start.saturating_sub(before);
         let end = (kept.end + reach).min(low);
         Part {
             start,
@@ -145,7 +150,8 @@ impl General {
                 };
                 let (work, width) = block.cut(work);
                 for (i, row) in work.chunks_exact_mut(width).enumerate() {
-                    let from = &src.row(block.down.natural(i))[2 * block.along.start..];
+                    let from = [i, i + 1]
+                        .map(|i| &src.row(block.down.natural(i))[2 * block.along.start..]);
                     let (even, odd) = row.split_at_mut(block.along.even);
                     split(level, from, even, odd);
                     lift_row(level, row, &block.along, &across);
@@ -242,16 +248,16 @@ impl General {
         let width = along.even + along.odd;
         for (i, row) in work.chunks_exact_mut(width).enumerate() {
             let low = i < down.even;
-            let (parts, limits) = if low {
-                (Some(bands.low((down.start + i) as i64)), [0.0, hl])
-            } else {
-                (bands.high((down.start + i - down.even) as i64), [lh, hh])
-            };
+            let limits = if low { [0.0, hl] } else { [lh, hh] };
+            let [now, next] = [i, i + 1].map(|i| match i < down.even {
+                true => bands.low((down.start + i) as i64),
+                false => (bands.high((down.start + i - down.even) as i64)).unwrap_or_default(),
+            });
             let scales = [true, false].map(|l| self.scale(down.n, low) * self.scale(along.n, l));
-            let (even, odd) = row.split_at_mut(along.even);
-            if let Some([left, right]) = parts {
-                load(level, &left[along.start..], even, 1.0 / scales[0], limits[0]);
-                load(level, &right[along.start.min(right.len())..], odd, 1.0 / scales[1], limits[1]);
+            let halves = row.split_at_mut(along.even);
+            for (half, to) in [halves.0, halves.1].into_iter().enumerate() {
+                let from = [now[half], next[half]].map(|r| &r[along.start.min(r.len())..]);
+                load(level, from, to, 1.0 / scales[half], limits[half]);
             }
         }
     }
@@ -287,7 +293,13 @@ fn lift_row(level: Level, row: &mut [f32], part: &Part, steps: &[Step]) {
                 add(level, &mut to[start..end], &terms[..taps.len()]);
             }
         }
-        for i in (0..start).chain(end..to.len()) {
+        // Where the image goes on beyond the block, nothing that is kept depends on the last values.
+        let (head, tail) = part.ends();
+        let (head, tail) = (
+            if head { start } else { 0 },
+            if tail { end } else { to.len() },
+        );
+        for i in (0..head).chain(tail..to.len()) {
             for (k, t) in taps {
                 if let Some(j) = part.source(i, *k, *predict) {
                     to[i] += t * from[j];
@@ -393,10 +405,19 @@ struct Part {
 impl Part {
     /// Where the value stands that a step reads `k` pairs beside value `i`; none where the block ends.
     fn source(&self, i: usize, k: i64, predict: bool) -> Option<usize> {
-        let (parity, count) = if predict { (0, self.even) } else { (1, self.odd) };
+        let (parity, count) = if predict {
+            (0, self.even)
+        } else {
+            (1, self.odd)
+        };
         let sample = 2 * ((self.start + i) as i64 + k) + parity;
         let at = (mirrored(sample, self.n) / 2).checked_sub(self.start)?;
         (at < count).then_some(at)
+    }
+
+    /// Whether it begins and ends where the line does.
+    fn ends(&self) -> (bool, bool) {
+        (self.start == 0, self.start + self.even == halves(self.n).0)
     }
 
     /// Where row `i` of even and odd rows stands in the image.

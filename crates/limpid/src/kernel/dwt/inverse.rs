@@ -28,7 +28,11 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let ahead = out.data[pixels.start..].as_ptr() as usize / 4 % lanes;
     let lines_agree = out.stride.is_multiple_of(lanes) && ahead.is_multiple_of(2);
     let apart = past_cache && !lines_agree;
-    let before = if past_cache && lines_agree { ahead / 2 } else { 0 };
+    let before = if past_cache && lines_agree {
+        ahead / 2
+    } else {
+        0
+    };
     let blocks = (columns.len() + before).div_ceil(lanes);
     let (state, lines) = scratch.split_at_mut(4 * K * blocks * lanes);
     state.fill(0.0);

@@ -101,14 +101,20 @@ impl<'a> Line<'a> {
         // Wholly beyond an end samples stand in reverse order, as long as they are not mirrored twice.
         let (sample, last) = (self.step * at + self.parity, self.width as i64 - 1);
         let sample = if at < 0 { -sample } else { 2 * last - sample };
-        let first = (sample / self.step) as usize + 1;
+        let first = sample / self.step + 1;
         let outside = at >= n as i64 || at + lanes as i64 <= 0;
-        if outside && (0..=last).contains(&sample) && (lanes..=n).contains(&first) {
+        if outside && (0..=last).contains(&sample) && (lanes as i64..=n as i64).contains(&first) {
+            let first = first as usize;
             return S::f32s::from_slice(simd, &self.row[first - lanes..first]).reverse();
         }
         let mut edge = [0.0; 16];
         // Plain numbers, no reference to this line: what holds it stays in registers.
-        let Self { row, step, parity, width } = *self;
+        let Self {
+            row,
+            step,
+            parity,
+            width,
+        } = *self;
         beyond(row, at, step, parity, width, &mut edge[..lanes]);
         S::f32s::from_slice(simd, &edge[..lanes])
     }
@@ -120,8 +126,8 @@ fn beyond(row: &[f32], at: i64, step: i64, parity: i64, width: usize, to: &mut [
     let (n, len) = (row.len() as i64, to.len() as i64);
     let (start, end) = (at.clamp(0, n), (at + len).clamp(0, n));
     if start < end {
-        to[(start - at) as usize..(end - at) as usize]
-            .copy_from_slice(&row[start as usize..end as usize]);
+        let to = &mut to[(start - at) as usize..(end - at) as usize];
+        few(&row[start as usize..end as usize], to);
     }
     let near = NEAR as i64;
     for i in (at.max(-near)..(at + len).min(0)).chain(at.max(n)..(at + len).min(n + near)) {
@@ -153,8 +159,21 @@ fn put_part(from: &[f32], to: &mut [f32], at: i64) {
     let n = to.len() as i64;
     let (start, end) = (at.clamp(0, n), (at + from.len() as i64).clamp(0, n));
     if start < end {
-        to[start as usize..end as usize]
-            .copy_from_slice(&from[(start - at) as usize..(end - at) as usize]);
+        let from = &from[(start - at) as usize..(end - at) as usize];
+        few(from, &mut to[start as usize..end as usize]);
+    }
+}
+
+/// Copies a few values, for which a call would take longer.
+#[inline(always)]
+fn few(from: &[f32], to: &mut [f32]) {
+    let (fours, rest) = to.as_chunks_mut::<4>();
+    let (from_fours, from_rest) = from.as_chunks::<4>();
+    for (a, b) in fours.iter_mut().zip(from_fours) {
+        *a = *b;
+    }
+    for (a, b) in rest.iter_mut().zip(from_rest) {
+        *a = *b;
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Plain loops by index, which the compiler turns into vectors of the level they are called for.
 
+use crate::kernel::stream;
 use fearless_simd::{Level, Simd, SimdBase, dispatch};
 
 /// A part of a row, and what it is multiplied with.
@@ -63,8 +64,17 @@ fn scaled<S: Simd>(_: S, row: &mut [f32], factor: f32, limit: f32) {
     }
 }
 
-/// A row moved towards zero by `limit`, then multiplied.
-pub(super) fn load(level: Level, from: &[f32], to: &mut [f32], factor: f32, limit: f32) {
+/// A row moved towards zero by `limit`, then multiplied. The `next` row will be read soon.
+pub(super) fn load(
+    level: Level,
+    [from, next]: [&[f32]; 2],
+    to: &mut [f32],
+    factor: f32,
+    limit: f32,
+) {
+    for at in (0..to.len()).step_by(16) {
+        stream::soon::<false>(next, at);
+    }
     dispatch!(level, simd => loaded(simd, from, to, factor, limit));
 }
 
@@ -77,16 +87,18 @@ fn loaded<S: Simd>(_: S, from: &[f32], to: &mut [f32], factor: f32, limit: f32) 
     }
 }
 
-/// Even and odd values of a row; there may be one even value more.
-pub(super) fn split(level: Level, from: &[f32], even: &mut [f32], odd: &mut [f32]) {
-    dispatch!(level, simd => halved(simd, from, even, odd));
+/// Even and odd values of a row; there may be one even value more. The `next` row will be read soon.
+pub(super) fn split(level: Level, [from, next]: [&[f32]; 2], even: &mut [f32], odd: &mut [f32]) {
+    dispatch!(level, simd => halved(simd, [from, next], even, odd));
 }
 
 #[inline(always)]
-fn halved<S: Simd>(simd: S, from: &[f32], even: &mut [f32], odd: &mut [f32]) {
+fn halved<S: Simd>(simd: S, [from, next]: [&[f32]; 2], even: &mut [f32], odd: &mut [f32]) {
     let lanes = S::f32s::LEN;
     let whole = odd.len() / lanes;
     for i in 0..whole {
+        stream::soon::<false>(next, 2 * lanes * i);
+        stream::soon::<false>(next, 2 * lanes * i + lanes);
         let part = &from[2 * lanes * i..2 * lanes * (i + 1)];
         let a = S::f32s::from_slice(simd, &part[..lanes]);
         let (e, o) = a.deinterleave(S::f32s::from_slice(simd, &part[lanes..]));
