@@ -175,7 +175,7 @@ fn shrinkage_takes_noise_out() {
     let before = psnr(&noisy, &clean);
     assert!((before - 20.2).abs() < 0.3, "{before}");
     for (threshold, gain) in [
-        (Threshold::Bayes, 8.5),
+        (Threshold::Bayes, 8.4),
         (Threshold::Sure, 8.0),
         (Threshold::Visu, 5.0),
     ] {

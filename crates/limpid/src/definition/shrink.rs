@@ -114,22 +114,28 @@ pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
     })
 }
 
-/// Noise of deviation `sigma` taken out, averaged over `shifts × shifts` shifts.
+/// Noise of deviation `sigma` taken out, averaged over `shifts × shifts` shifts. Thresholds are those of the image itself:
+/// shifted, its bands hold the same values in other places.
 pub fn shrink(image: &Image, dwt: &Dwt, sigma: f32, rule: Rule, shifts: usize) -> Result<Image> {
     let source = opponent(image, false);
     let Size { width, height } = image.size();
     let mut sum = Image::new(width, height, image.channels());
+    let mut thresholds = Vec::new();
     for s in 0..shifts * shifts {
         let (dx, dy) = (s % shifts % width, s / shifts % height);
         let mut coefficients = dwt.forward(&rolled(&source, dx, dy))?;
-        for (level, detail) in coefficients.details.iter_mut().enumerate() {
-            shrink_level(
-                detail,
-                band_gains(&dwt.wavelet, level),
-                sigma,
-                image.size().pixels(),
-                rule,
-            );
+        if s == 0 {
+            for (level, detail) in coefficients.details.iter_mut().enumerate() {
+                let (one, both) = band_gains(&dwt.wavelet, level);
+                for (plane, gain) in planes(detail, [one, one, both]) {
+                    let sigma = f64::from(sigma) * gain;
+                    thresholds.push(threshold(plane, sigma, image.size().pixels(), rule) as f32);
+                }
+            }
+        }
+        let all = (coefficients.details.iter_mut()).flat_map(|detail| planes(detail, [0.0; 3]));
+        for ((plane, _), t) in all.zip(&thresholds) {
+            plane.iter_mut().for_each(|v| *v = soft(*v, *t));
         }
         let out = dwt.inverse(&coefficients)?;
         let out = rolled(&out, width - dx, height - dy);
@@ -140,24 +146,16 @@ pub fn shrink(image: &Image, dwt: &Dwt, sigma: f32, rule: Rule, shifts: usize) -
     Ok(opponent(&sum, true))
 }
 
-fn shrink_level(
-    detail: &mut Detail,
-    (one, both): (f64, f64),
-    sigma: f32,
-    pixels: usize,
-    rule: Rule,
-) {
-    for (band, gain) in [
-        (&mut detail.hl, one),
-        (&mut detail.lh, one),
-        (&mut detail.hh, both),
-    ] {
-        for c in 0..band.channels() {
-            let plane = band.plane_mut(c);
-            let t = threshold(plane, f64::from(sigma) * gain, pixels, rule) as f32;
-            plane.iter_mut().for_each(|v| *v = soft(*v, t));
-        }
+/// The planes of a level's bands, each with the number of its band.
+fn planes(detail: &mut Detail, numbers: [f64; 3]) -> Vec<(&mut [f32], f64)> {
+    let Detail { hl, lh, hh, .. } = detail;
+    let mut found = Vec::new();
+    for (band, number) in [hl, lh, hh].into_iter().zip(numbers) {
+        let plane = band.size().pixels();
+        let all = band.data_mut().chunks_exact_mut(plane.max(1));
+        found.extend(all.map(|p| (p, number)));
     }
+    found
 }
 
 /// The deviation of white noise in an image: the median of the finest diagonal differences, over all channels.

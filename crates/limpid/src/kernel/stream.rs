@@ -1,5 +1,7 @@
 //! Copies past the cache.
 
+use fearless_simd::{Simd, SimdBase};
+
 /// Images larger than this are written with stores that leave the cache alone: a plain store first reads the line it
 /// writes, a streaming store does not.
 pub(crate) const STREAM_BYTES: usize = 4 << 20;
@@ -15,6 +17,29 @@ pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
     to.copy_from_slice(&from[..to.len()]);
 }
 
+/// Stores a vector, past the cache where that is asked for and the place is a whole number of vectors from zero.
+#[inline(always)]
+pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if past_cache && x86::store(simd, v, to) {
+        return;
+    }
+    let _ = (simd, past_cache);
+    v.store_slice(to);
+}
+
+/// Asks for the line of the cache that holds a value which will soon be read, or written.
+///
+/// Processors foresee long runs only; a row of a small image, or of a strip, is over before they do.
+#[inline(always)]
+pub(crate) fn soon<const WRITTEN: bool>(data: &[f32], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = data.get(at) {
+        x86::soon::<WRITTEN>(value);
+    }
+    let _ = (data, at);
+}
+
 /// Waits until streamed stores can be seen by other threads.
 #[inline]
 pub(crate) fn fence() {
@@ -24,6 +49,7 @@ pub(crate) fn fence() {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use fearless_simd::{Simd, SimdBase};
     use std::arch::x86_64::*;
 
     /// Floats in a cache line.
@@ -32,6 +58,43 @@ mod x86 {
     pub(super) fn fence() {
         // SAFETY: sfence is part of SSE, which every x86-64 processor has.
         unsafe { _mm_sfence() }
+    }
+
+    #[inline(always)]
+    pub(super) fn soon<const WRITTEN: bool>(value: &f32) {
+        let at = std::ptr::from_ref(value).cast();
+        // SAFETY: a hint that changes nothing, at an address that can be read. Every processor has the one for reading;
+        // those without the one for writing take it for nothing.
+        unsafe {
+            if WRITTEN {
+                _mm_prefetch::<_MM_HINT_ET0>(at);
+            } else {
+                _mm_prefetch::<_MM_HINT_T0>(at);
+            }
+        }
+    }
+
+    /// Whether the vector could be stored past the cache.
+    #[inline(always)]
+    pub(super) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32]) -> bool {
+        let lanes = S::f32s::LEN;
+        let aligned = (to.as_ptr() as usize).is_multiple_of(4 * lanes);
+        if !aligned || to.len() < lanes || lanes > LINE {
+            return false;
+        }
+        let mut words = [0.0; LINE];
+        v.store_slice(&mut words[..lanes]);
+        let (from, to) = (words.as_ptr(), to.as_mut_ptr());
+        if lanes == LINE && simd.level().as_avx512().is_some() {
+            // SAFETY: 16 floats stand behind both, `to` is aligned to 64 bytes, and this is code for AVX-512.
+            unsafe { _mm512_stream_ps(to.cast(), _mm512_loadu_ps(from)) };
+        } else {
+            for i in 0..lanes / 4 {
+                // SAFETY: `lanes` floats stand behind both, `to` is aligned to 16 bytes, and SSE is part of x86-64.
+                unsafe { _mm_stream_ps(to.add(4 * i), _mm_loadu_ps(from.add(4 * i))) };
+            }
+        }
+        true
     }
 
     pub(super) fn stream(from: &[f32], to: &mut [f32]) {

@@ -64,13 +64,15 @@ impl Shrink {
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
 
-    /// Transforms an image, makes its coefficients smaller on their way and transforms them back.
+    /// Transforms an image, makes its coefficients smaller on their way and transforms them back. The first image's thresholds
+    /// are kept for the others.
     fn smaller(
         &self,
         plan: &mut Plan,
         (ready, bands): (&Ready, &[Band]),
         image: SlotId,
         schedule: &Schedule,
+        kept: &mut Option<SlotId>,
     ) -> Result<SlotId> {
         let planes = plan.at(image).planes;
         let packed = plan.transient("coefficients", planes);
@@ -94,17 +96,20 @@ impl Shrink {
         };
         let none = (&[][..], None);
         ready.levels(plan, (image, packed), schedule, Direction::Forward, none)?;
-        let size = sums_size(bands, find);
-        let sums = plan.slot(Slot::new("sums", Role::Transient, size, planes));
-        let size = Size::new(bands.len(), 1);
-        let limits = plan.slot(Slot::new("thresholds", Role::Transient, size, planes));
-        let bands = bands.to_vec();
-        let thresholds = Thresholds {
-            bands: bands.clone(),
-            find,
-        };
-        plan.pass(BandSums { bands, find }, [packed], [sums]);
-        plan.pass(thresholds, [sums], [limits]);
+        let limits = *kept.get_or_insert_with(|| {
+            let size = sums_size(bands, find);
+            let sums = plan.slot(Slot::new("sums", Role::Transient, size, planes));
+            let size = Size::new(bands.len(), 1);
+            let limits = plan.slot(Slot::new("thresholds", Role::Transient, size, planes));
+            let bands = bands.to_vec();
+            let thresholds = Thresholds {
+                bands: bands.clone(),
+                find,
+            };
+            plan.pass(BandSums { bands, find }, [packed], [sums]);
+            plan.pass(thresholds, [sums], [limits]);
+            limits
+        });
         // Back reads what is left.
         let read: Vec<Limits> = (0..ready.levels)
             .map(|l| Limits::Slot { band: 3 * l })
@@ -169,19 +174,21 @@ impl Method for Shrink {
             sum = plan.transient("sum", 3);
         }
         let count = self.shifts * self.shifts;
+        let mut kept = None;
         for s in 0..count {
             let (dx, dy) = (s % self.shifts % width, s / self.shifts % height);
-            let moved = plan.transient(format!("moved {s}"), planes);
-            plan.pass(
-                Roll {
+            let mut moved = source;
+            if (dx, dy) != (0, 0) {
+                moved = plan.transient(format!("moved {s}"), planes);
+                let roll = Roll {
                     by: (dx, dy),
                     weight: 1.0,
                     add: false,
-                },
-                [source],
-                [moved],
-            );
-            let back = self.smaller(&mut plan, (&ready, &bands), moved, schedule)?;
+                };
+                plan.pass(roll, [source], [moved]);
+            }
+            let how = (&ready, &bands[..]);
+            let back = self.smaller(&mut plan, how, moved, schedule, &mut kept)?;
             let weight = 1.0 / count as f32;
             plan.pass(
                 Roll {

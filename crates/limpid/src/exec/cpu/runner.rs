@@ -91,7 +91,9 @@ impl CpuRunner {
         }
         self.looks.clear();
         let steps = std::mem::take(&mut self.plan.steps);
-        let result = self.steps(&steps, input, output, watch, &mut 0);
+        // Once for all passes: each way into the pool wakes a thread up.
+        let pool = self.cpu.pool.clone();
+        let result = pool.install(|| self.steps(&steps, input, output, watch, &mut 0));
         self.plan.steps = steps;
         result.and_then(|()| watch.go_on())
     }
@@ -271,10 +273,10 @@ impl CpuRunner {
             });
             watch.done((done.fetch_add(1, Ordering::Relaxed) + 1) as f32 / count);
         };
-        self.cpu.pool.install(|| match scope {
+        match scope {
             Scope::Whole => bands.into_iter().for_each(run),
             _ => bands.into_par_iter().for_each(run),
-        });
+        }
     }
 }
 

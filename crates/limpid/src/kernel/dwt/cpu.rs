@@ -13,8 +13,9 @@ use crate::wavelet::{Lifting, Normalisation, Taps};
 use crate::{Error, Result, Size};
 use fearless_simd::{Level, dispatch};
 
-/// Low columns of a strip: state and lines of a strip stay in the first-level cache.
-const STRIP: usize = 1024;
+/// Low columns of a strip: its state stays in the second-level cache. Narrower ones would fit the first, but rows that end
+/// soon cost more than that gains.
+const STRIP: usize = 2048;
 
 /// A lifting whose steps all have two taps, in `f32`: what the fast path takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -197,10 +198,11 @@ pub(super) fn forward_level(
 ) {
     let past_cache = size_of_val(&*packed) > STREAM_BYTES;
     let lw = halves(src.size.width).0;
+    let head = ahead(packed);
     let bands = split_out((packed, stride), src.size, apart, layout.threads);
     run(bands, state, layout.threads, |(rows, mut out), scratch| {
         (out.past_cache, out.limits) = (past_cache, limits);
-        for columns in strips(lw, layout.strip_columns()) {
+        for columns in strips(lw, layout.strip_columns(), head) {
             forward_strip(
                 steps,
                 layout.level,
@@ -274,9 +276,10 @@ pub(super) fn inverse_level(
 ) {
     let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
     let lw = halves(bands.size.width).0;
+    let head = ahead(out) / 2;
     let parts = split_rows(out, stride, bands.size, layout.threads);
     run(parts, state, layout.threads, |(rows, mut out), scratch| {
-        for columns in strips(lw, layout.strip_columns()) {
+        for columns in strips(lw, layout.strip_columns(), head) {
             let target = (&mut out, past_cache);
             inverse_strip(
                 steps,
@@ -290,13 +293,19 @@ pub(super) fn inverse_level(
     });
 }
 
-type Span = std::ops::Range<usize>;
+pub(super) type Span = std::ops::Range<usize>;
 
-/// Low columns in strips.
-fn strips(columns: usize, strip: usize) -> impl Iterator<Item = Span> {
-    (0..columns)
-        .step_by(strip)
-        .map(move |c| c..(c + strip).min(columns))
+/// Low columns in strips; the first one is shorter by `head`.
+fn strips(columns: usize, strip: usize, head: usize) -> impl Iterator<Item = Span> {
+    (0..columns + head).step_by(strip).map(move |c| {
+        let cut = |c: usize| c.saturating_sub(head).min(columns);
+        cut(c)..cut(c + strip)
+    })
+}
+
+/// How many floats stand between the last line of the cache that begins before the data, and the data.
+fn ahead(data: &[f32]) -> usize {
+    data.as_ptr() as usize / 4 % 16
 }
 
 /// Row pairs per band.
@@ -305,7 +314,7 @@ fn band(pairs: usize, threads: usize) -> usize {
 }
 
 /// Cuts the places that a level writes into bands of row pairs.
-fn split_out<'a>(
+pub(super) fn split_out<'a>(
     (dst, stride): (&'a mut [f32], usize),
     level: Size,
     apart: Option<(&'a mut [f32], usize)>,
@@ -342,7 +351,7 @@ fn split_out<'a>(
 }
 
 /// Cuts an image into bands of row pairs.
-fn split_rows(
+pub(super) fn split_rows(
     data: &mut [f32],
     stride: usize,
     level: Size,
@@ -358,7 +367,7 @@ fn split_rows(
 }
 
 /// Runs bands on the threads of the pool that this is called in, each with its part of the state.
-fn run<T: Send>(
+pub(super) fn run<T: Send>(
     bands: Vec<T>,
     state: &mut [f32],
     threads: usize,

@@ -1,7 +1,7 @@
 //! One level forward: rows are lifted as they stream in, columns right behind them, in registers and a few lines of state.
 
 use super::lift::{self, State, Steps};
-use super::plane::{Plane, PlaneMut, beyond, halves};
+use super::plane::{Line, NEAR, Plane, PlaneMut, halves, put};
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
@@ -21,10 +21,31 @@ pub(super) struct Out<'a> {
     pub limits: [f32; 3],
 }
 
+impl Out<'_> {
+    /// The places of a row pair's coefficients, bands in order, and those of the next pair. The last one may have no high row.
+    #[inline(always)]
+    fn places(&mut self, (row, high): (usize, bool), spans: &[Range<usize>; 2]) -> Bands<'_> {
+        let [low, right] = spans;
+        let ([mut ll, hl], [mut next_ll, next_hl]) = self.top.parts(row, low, right);
+        if let Some(apart) = &mut self.ll {
+            ([ll, _], [next_ll, _]) = apart.parts(row, low, &(low.end..low.end));
+        }
+        if !high {
+            let none = (&mut [][..], &mut [][..]);
+            return ([ll, hl, none.0, none.1], [next_ll, next_hl, &[], &[]]);
+        }
+        let ([lh, hh], [next_lh, next_hh]) = self.bottom.parts(row, low, right);
+        ([ll, hl, lh, hh], [next_ll, next_hl, next_lh, next_hh])
+    }
+}
+
+/// Parts of rows to be written, and of those after them.
+type Bands<'a> = ([&'a mut [f32]; 4], [&'a [f32]; 4]);
+
 /// Words of scratch for strips of this many low columns.
 pub(super) fn scratch_words(pairs: usize, columns: usize) -> usize {
     let columns = columns.next_multiple_of(16);
-    4 * pairs * columns + 4 * columns
+    4 * pairs * (columns + 16) + 4 * columns
 }
 
 /// Makes the coefficients of row pairs `rows` and low columns `columns`.
@@ -38,23 +59,55 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     scratch: &mut [f32],
 ) {
     let lanes = S::f32s::LEN;
-    let blocks = columns.len().div_ceil(lanes);
+    let (lw, hw) = halves(src.size.width);
+    let spans = [
+        columns.clone(),
+        lw + columns.start..lw + columns.end.min(hw).max(columns.start),
+    ];
+    // Past the cache whole lines must be written: lanes start where those of all bands do, or bands go through lines of
+    // their own.
+    let lines_agree = lw.is_multiple_of(lanes) && out.top.stride.is_multiple_of(lanes);
+    let apart = out.past_cache && !lines_agree;
+    let before = if out.past_cache && lines_agree {
+        (out.top.data[columns.start..].as_ptr() as usize / 4) % lanes
+    } else {
+        0
+    };
+    let blocks = (columns.len() + before).div_ceil(lanes);
     let (state, lines) = scratch.split_at_mut(4 * K * blocks * lanes);
     state.fill(0.0);
-    let mut lines = lines.chunks_exact_mut(blocks * lanes);
-    let mut line = || lines.next().unwrap_or_default();
-    let mut lines = [line(), line(), line(), line()];
+    let limits = out.limits;
+    let past_cache = [out.past_cache && out.ll.is_none(), out.past_cache];
     let (_, high_rows) = halves(src.size.height);
     // Rows before the first one fill the state; what they give is not stored.
     for t in rows.start as i64 - K as i64 - 1..(rows.end + K) as i64 - 1 {
-        let pair = [src.row(2 * t + 1), src.row(2 * t + 2)];
-        let place = (columns.start, out.limits);
-        row_pair::<S, K, SYMMETRIC>(simd, steps, pair, place, state, &mut lines);
+        let across = Across::new(simd, [src.row(2 * t + 1), src.row(2 * t + 2)]);
+        let next = [src.row(2 * t + 3), src.row(2 * t + 4)];
         let m = t + 1 - K as i64;
-        if m >= rows.start as i64 {
-            let m = m as usize;
-            let kept = (m - rows.start, m < high_rows);
-            write(&lines, kept, src.size.width, &columns, out);
+        let kept = m >= rows.start as i64;
+        let pair = (
+            m.max(0) as usize - rows.start.min(m.max(0) as usize),
+            (m as usize) < high_rows,
+        );
+        let (bands, below) = match kept {
+            _ if apart => (cut(lines, columns.len()), [&[][..]; 4]),
+            true => out.places(pair, &spans),
+            false => (cut(&mut [], 1), [&[][..]; 4]),
+        };
+        let mut to = Places {
+            columns: (columns.start, before),
+            bands,
+            kept,
+            next,
+            below,
+            past_cache: past_cache.map(|p| p && !apart),
+            limits,
+        };
+        row_pair::<S, K, SYMMETRIC>(simd, steps, across, &mut to, state);
+        if apart && kept {
+            for (i, to) in out.places(pair, &spans).0.into_iter().enumerate() {
+                stream::copy(&lines[i * columns.len()..], to, past_cache[i.min(1)]);
+            }
         }
     }
     if out.past_cache {
@@ -62,11 +115,32 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     }
 }
 
+/// Four lines of scratch.
+fn cut(lines: &mut [f32], columns: usize) -> [&mut [f32]; 4] {
+    let mut lines = lines.chunks_exact_mut(columns);
+    [(); 4].map(|()| lines.next().unwrap_or_default())
+}
+
+/// Where a row pair's coefficients go.
+struct Places<'a> {
+    /// The first low column, and lanes before it.
+    columns: (usize, usize),
+    bands: [&'a mut [f32]; 4],
+    kept: bool,
+    /// The rows that will be read next.
+    next: [&'a [f32]; 2],
+    /// Where the next row pair's coefficients go.
+    below: [&'a [f32]; 4],
+    /// Whether `LL`, and other bands, are stored past the cache.
+    past_cache: [bool; 2],
+    limits: [f32; 3],
+}
+
 /// An odd row and the even row after it, on their way through the horizontal steps.
 ///
 /// Plain functions that are always inlined: closures are not, and would lose the SIMD level they are called from.
 struct Across<'a, S: Simd, const K: usize> {
-    rows: [&'a [f32]; 2],
+    rows: [Line<'a>; 2],
     at: i64,
     held: [S::f32s; 2],
     state: [State<S::f32s, K>; 2],
@@ -74,28 +148,28 @@ struct Across<'a, S: Simd, const K: usize> {
 
 impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
     #[inline(always)]
-    fn new(simd: S, rows: [&'a [f32]; 2], first: usize) -> Self {
+    fn new(simd: S, rows: [&'a [f32]; 2]) -> Self {
         let zero = S::f32s::splat(simd, 0.0);
         Self {
-            rows,
-            at: 2 * (first as i64 - S::f32s::LEN as i64),
+            rows: rows.map(Line::whole),
+            at: 0,
             held: [zero; 2],
             state: [[[zero; 2]; K]; 2],
         }
     }
 
-    /// The next lanes of both rows: low and high of the odd row, low and high of the even row.
+    /// The next lanes of both rows: low and high of the odd row, low and high of the even row. At an `EDGE` rows may end.
     #[inline(always)]
-    fn feed<const SYMMETRIC: bool>(
+    fn feed<const SYMMETRIC: bool, const EDGE: bool>(
         &mut self,
         simd: S,
         steps: &Steps<K>,
     ) -> [(S::f32s, S::f32s); 2] {
-        let (even, odd) = split::<S>(simd, self.rows[0], self.at);
+        let (even, odd) = self.rows[0].split::<S, EDGE>(simd, self.at);
         let first =
             lift::forward::<S, K, SYMMETRIC, true>(steps, self.held[0], even, &mut self.state[0]);
         self.held[0] = odd;
-        let (even, odd) = split::<S>(simd, self.rows[1], self.at);
+        let (even, odd) = self.rows[1].split::<S, EDGE>(simd, self.at);
         let second =
             lift::forward::<S, K, SYMMETRIC, true>(steps, self.held[1], even, &mut self.state[1]);
         self.held[1] = odd;
@@ -109,34 +183,90 @@ impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
 fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     simd: S,
     steps: &Steps<K>,
-    rows: [&[f32]; 2],
-    (first, limits): (usize, [f32; 3]),
+    mut across: Across<'_, S, K>,
+    to: &mut Places<'_>,
     state: &mut [f32],
-    lines: &mut [&mut [f32]; 4],
 ) {
     let lanes = S::f32s::LEN;
-    let mut across = Across::<S, K>::new(simd, rows, first);
-    let scales = [
+    let (first, before) = to.columns;
+    // Steps look a few columns back.
+    let lead = usize::from(before < NEAR);
+    across.at = 2 * (first as i64 - (before + lead * lanes) as i64);
+    for _ in 0..K + lead {
+        across.feed::<SYMMETRIC, true>(simd, steps);
+    }
+    // Most lanes are read and written far from the ends: code that knows it keeps everything in registers.
+    let blocks = state.len() / (4 * K * lanes);
+    let readable = (across.rows[0].row.len() as i64 - across.at).max(0) as usize / (2 * lanes);
+    let writable = match to.kept {
+        true => (to.bands[3].len().min(to.bands[1].len()) + before) / lanes,
+        false => blocks,
+    };
+    let start = usize::from(before > 0 || across.at < 0).min(blocks);
+    let end = readable.min(writable).clamp(start, blocks);
+    for i in 0..start {
+        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+    }
+    for i in start..end {
+        block::<S, K, SYMMETRIC, false>(simd, steps, &mut across, to, (i, state));
+    }
+    for i in end..blocks {
+        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+    }
+}
+
+/// Lanes of four bands.
+#[inline(always)]
+fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
+    simd: S,
+    steps: &Steps<K>,
+    across: &mut Across<'_, S, K>,
+    to: &mut Places<'_>,
+    (i, state): (usize, &mut [f32]),
+) {
+    let lanes = S::f32s::LEN;
+    let at = (i * lanes) as i64 - to.columns.1 as i64;
+    let [past_ll, past] = to.past_cache;
+    if !EDGE {
+        let from = across.at as usize;
+        for row in to.next {
+            stream::soon::<false>(row, from);
+            stream::soon::<false>(row, from + lanes);
+        }
+        if !past_ll {
+            stream::soon::<true>(to.below[0], at as usize);
+        }
+        if !past {
+            stream::soon::<true>(to.below[1], at as usize);
+            stream::soon::<true>(to.below[2], at as usize);
+            stream::soon::<true>(to.below[3], at as usize);
+        }
+    }
+    let [odd, even] = across.feed::<SYMMETRIC, EDGE>(simd, steps);
+    let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
+    let (state_low, state_high) = state.split_at_mut(2 * K * lanes);
+    let low = column::<S, K, SYMMETRIC>(simd, steps, odd.0, even.0, state_low);
+    let high = column::<S, K, SYMMETRIC>(simd, steps, odd.1, even.1, state_high);
+    if !to.kept {
+        return;
+    }
+    let [a, b, c] = [
         steps.low * steps.low,
         steps.low * steps.high,
         steps.high * steps.high,
     ];
-    for _ in 0..=K {
-        across.feed::<SYMMETRIC>(simd, steps);
+    let (ll, mut hl) = (low.0 * a, high.0 * b);
+    let (mut lh, mut hh) = (low.1 * b, high.1 * c);
+    if to.limits != [0.0; 3] {
+        let [a, b, c] = to.limits;
+        hl = lift::soft::<S>(hl, a);
+        lh = lift::soft::<S>(lh, b);
+        hh = lift::soft::<S>(hh, c);
     }
-    let [a, b, c, d] = lines;
-    for i in 0..a.len() / lanes {
-        let [odd, even] = across.feed::<SYMMETRIC>(simd, steps);
-        let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
-        let (state_low, state_high) = state.split_at_mut(2 * K * lanes);
-        let to = i * lanes..(i + 1) * lanes;
-        let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.0, even.0, state_low);
-        (s * scales[0]).store_slice(&mut a[to.clone()]);
-        lift::soft::<S>(t * scales[1], limits[1]).store_slice(&mut c[to.clone()]);
-        let (s, t) = column::<S, K, SYMMETRIC>(simd, steps, odd.1, even.1, state_high);
-        lift::soft::<S>(s * scales[1], limits[0]).store_slice(&mut b[to.clone()]);
-        lift::soft::<S>(t * scales[2], limits[2]).store_slice(&mut d[to]);
-    }
+    put::<S, EDGE>(simd, ll, to.bands[0], at, past_ll);
+    put::<S, EDGE>(simd, hl, to.bands[1], at, past);
+    put::<S, EDGE>(simd, lh, to.bands[2], at, past);
+    put::<S, EDGE>(simd, hh, to.bands[3], at, past);
 }
 
 /// Lanes of an odd and an even row through the vertical steps.
@@ -152,42 +282,4 @@ fn column<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let pair = lift::forward::<S, K, SYMMETRIC, false>(steps, odd, even, &mut state);
     lift::store::<S, K>(&state, words);
     pair
-}
-
-/// Even and odd samples from place `at` on; beyond the ends the row is mirrored.
-#[inline(always)]
-fn split<S: Simd>(simd: S, row: &[f32], at: i64) -> (S::f32s, S::f32s) {
-    let lanes = S::f32s::LEN;
-    if at >= 0 && at as usize + 2 * lanes <= row.len() {
-        let part = &row[at as usize..at as usize + 2 * lanes];
-        let a = S::f32s::from_slice(simd, &part[..lanes]);
-        return a.deinterleave(S::f32s::from_slice(simd, &part[lanes..]));
-    }
-    let mut edge = [0.0; 32];
-    beyond(row, at, 1, 0, row.len(), &mut edge[..2 * lanes]);
-    let a = S::f32s::from_slice(simd, &edge[..lanes]);
-    a.deinterleave(S::f32s::from_slice(simd, &edge[lanes..2 * lanes]))
-}
-
-/// Copies a row pair's coefficients to their places.
-#[inline(always)]
-fn write(
-    lines: &[&mut [f32]; 4],
-    (row, high): (usize, bool),
-    width: usize,
-    columns: &Range<usize>,
-    out: &mut Out<'_>,
-) {
-    let (lw, hw) = halves(width);
-    let low = columns.start..columns.end;
-    let right = lw + columns.start..lw + columns.end.min(hw).max(columns.start);
-    match &mut out.ll {
-        Some(ll) => stream::copy(lines[0], ll.part(row, low.clone()), false),
-        None => stream::copy(lines[0], out.top.part(row, low.clone()), out.past_cache),
-    }
-    stream::copy(lines[1], out.top.part(row, right.clone()), out.past_cache);
-    if high {
-        stream::copy(lines[2], out.bottom.part(row, low), out.past_cache);
-        stream::copy(lines[3], out.bottom.part(row, right), out.past_cache);
-    }
 }

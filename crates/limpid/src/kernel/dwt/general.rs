@@ -1,11 +1,22 @@
-//! Any lifting on the CPU, one level: rows first, then columns, whole rows at a time.
+//! Any lifting on the CPU, one level: blocks that stay in the second-level cache, lifted along rows, then along columns.
 //!
-//! Lines and rows stand with the even ones first, so that a step reads one half and changes the other.
+//! Lines and rows of a block stand with the even ones first, so that a step reads one half and changes the other. A block
+//! reaches beyond what is kept of it as far as all steps together; near its ends, where the image goes on, sums miss
+//! values, but nothing that is kept depends on them.
 
-use super::plane::{Bands, Plane, halves};
+use super::cpu::{self, Layout, Span};
+use super::forward::Out;
+use super::plane::{Bands, Plane, PlaneMut, halves};
+use super::rows::{Term, add, join, load, scale, split};
+use crate::kernel::stream::{self, STREAM_BYTES};
 use crate::wavelet::{Lifting, Taps, mirrored};
-use fearless_simd::{Level, Simd, dispatch};
-use rayon::prelude::*;
+use fearless_simd::Level;
+
+/// Row pairs that are kept of a block.
+const PAIRS: usize = 64;
+
+/// Words of a block.
+const WORDS: usize = 128 << 10;
 
 /// A lifting in `f32`.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +27,8 @@ pub(super) struct General {
     high: f32,
     /// What the low-pass filter makes of a constant: the coefficient of a line of one sample.
     gain: f32,
+    /// The least row pairs, and the most words of a block.
+    pub(super) block: (usize, usize),
 }
 
 impl General {
@@ -31,12 +44,30 @@ impl General {
             low: (lifting.low_scale * low) as f32,
             high: (lifting.high_scale * high) as f32,
             gain: (gain * low) as f32,
+            block: (PAIRS, WORDS),
         }
     }
 
-    /// Words of scratch for a level.
-    pub(super) fn scratch_words(width: usize, height: usize) -> usize {
-        width * height
+    /// Words of scratch for a level on this many threads.
+    pub(super) fn scratch_words(&self, width: usize, threads: usize) -> usize {
+        let (pairs, columns) = self.kept(width);
+        let around = 2 * self.reach() + self.steps.len();
+        threads.max(1) * 4 * (pairs + around) * (columns + around)
+    }
+
+    /// Row pairs and low columns that are kept of a block.
+    fn kept(&self, width: usize) -> (usize, usize) {
+        let around = 2 * self.reach();
+        let pairs = self.block.0.max(around);
+        let columns = (self.block.1 / (4 * (pairs + around))).saturating_sub(around);
+        (pairs, columns.max(16).min(halves(width).0))
+    }
+
+    /// Pairs that all steps together reach to either side.
+    fn reach(&self) -> usize {
+        let far = |taps: &[(i64, f32)]| taps.iter().map(|t| t.0.unsigned_abs()).max();
+        let steps = self.steps.iter().filter_map(|(_, taps)| far(taps));
+        steps.sum::<u64>() as usize
     }
 
     fn scale(&self, n: usize, low: bool) -> f32 {
@@ -47,106 +78,126 @@ impl General {
         }
     }
 
-    /// The steps of a line of `n` samples, there or back: target parity, taps, sign.
-    fn order(&self, n: usize, back: bool) -> impl Iterator<Item = (bool, &[(i64, f32)], f32)> {
-        let count = if n == 1 { 0 } else { self.steps.len() };
-        (0..count).map(move |i| {
-            let i = if back { count - 1 - i } else { i };
-            let (predict, taps) = &self.steps[i];
-            (*predict, taps.as_slice(), if back { -1.0 } else { 1.0 })
-        })
+    /// The steps of a line of `n` samples, there or back.
+    fn order(&self, n: usize, back: bool) -> Vec<Step> {
+        let sign = if back { -1.0 } else { 1.0 };
+        let step = |(predict, taps): &(bool, Vec<(i64, f32)>)| Step {
+            predict: *predict,
+            taps: taps.iter().map(|(k, t)| (*k, sign * t)).collect(),
+        };
+        let mut steps: Vec<Step> = self.steps.iter().map(step).collect();
+        if back {
+            steps.reverse();
+        }
+        if n == 1 {
+            steps.clear();
+        }
+        steps
     }
 
-    /// Lifts a row that holds its even samples, then its odd ones.
-    fn line(&self, level: Level, row: &mut [f32], back: bool) {
-        let n = row.len();
-        let (even, odd) = row.split_at_mut(halves(n).0);
-        for (predict, taps, sign) in self.order(n, back) {
-            let (to, from, parity) = if predict {
-                (&mut *odd, &*even, 0)
-            } else {
-                (&mut *even, &*odd, 1)
-            };
-            for (k, t) in taps {
-                // Where every sample is inside, whole parts; near the ends the mirrored ones.
-                let start = (-k).clamp(0, to.len() as i64) as usize;
-                let end = (from.len() as i64 - k).clamp(start as i64, to.len() as i64) as usize;
-                if start < end {
-                    let inside = &from[(start as i64 + k) as usize..(end as i64 + k) as usize];
-                    dispatch!(level, simd => add(simd, &mut to[start..end], inside, sign * t));
-                }
-                for i in (0..start).chain(end..to.len()) {
-                    to[i] += sign * t * from[mirrored(2 * (i as i64 + k) + parity, n) / 2];
-                }
+    /// Calls `body` for the row pairs and low columns of each block of a band of rows.
+    fn blocks(&self, band: &Span, width: usize, mut body: impl FnMut(Span, Span)) {
+        let (pairs, columns) = self.kept(width);
+        let parts = |all: Span, by: usize| {
+            let end = all.end;
+            all.step_by(by).map(move |i| i..(i + by).min(end))
+        };
+        for rows in parts(band.clone(), pairs) {
+            for columns in parts(0..halves(width).0, columns) {
+                body(rows.clone(), columns);
             }
         }
     }
 
-    /// Lifts the columns of rows, even rows first.
-    fn columns(&self, level: Level, rows: &mut [f32], width: usize, back: bool) {
-        let n = rows.len() / width;
-        let (even, odd) = rows.split_at_mut(halves(n).0 * width);
-        for (predict, taps, sign) in self.order(n, back) {
-            let (to, from, parity) = if predict {
-                (&mut *odd, &*even, 0)
-            } else {
-                (&mut *even, &*odd, 1)
-            };
-            let lifted = |(i, row): (usize, &mut [f32])| {
-                for (k, t) in taps {
-                    let other = mirrored(2 * (i as i64 + k) + parity, n) / 2;
-                    let other = &from[other * width..][..width];
-                    dispatch!(level, simd => add(simd, row, other, sign * t));
-                }
-            };
-            to.par_chunks_exact_mut(width).enumerate().for_each(lifted);
+    /// Pairs of a line that a block needs for those that are kept.
+    fn around(&self, kept: &Span, n: usize) -> Part {
+        let reach = self.reach();
+        let (low, high) = halves(n);
+        // Mirrored at the end, the partner of a pair may be one farther away.
+        let before = reach + if kept.end == low { self.steps.len() } else { 0 };
+        let start = kept.start.saturating_sub(before);
+        let end = (kept.end + reach).min(low);
+        Part {
+            start,
+            even: end - start,
+            odd: end.min(high).max(start) - start,
+            n,
         }
     }
 
     /// One level; `limits` make the details smaller.
     pub(super) fn forward(
         &self,
-        (level, limits): (Level, [f32; 3]),
+        (layout, limits): (&Layout, [f32; 3]),
         src: &Plane<'_>,
-        (packed, stride): (&mut [f32], usize),
-        mut apart: Option<&mut [f32]>,
+        packed: (&mut [f32], usize),
+        apart: Option<&mut [f32]>,
         work: &mut [f32],
     ) {
         let (w, h) = (src.size.width, src.size.height);
-        let (lw, lh) = (halves(w).0, halves(h).0);
-        let work = &mut work[..w * h];
-        let rows = work.par_chunks_exact_mut(w).enumerate();
-        rows.for_each(|(i, row)| {
-            let from = src.row(natural(i, lh));
-            let (even, odd) = row.split_at_mut(lw);
-            for (v, pair) in even.iter_mut().zip(from.chunks(2)) {
-                *v = pair[0];
-            }
-            for (v, pair) in odd.iter_mut().zip(from.chunks_exact(2)) {
-                *v = pair[1];
-            }
-            self.line(level, row, false);
+        let past_cache = size_of_val(&*packed.0) > STREAM_BYTES;
+        let apart = apart.map(|data| (data, halves(w).0));
+        let bands = cpu::split_out(packed, src.size, apart, layout.threads);
+        let (level, across, down) = (layout.level, self.order(w, false), self.order(h, false));
+        cpu::run(bands, work, layout.threads, |(band, mut out), work| {
+            (out.past_cache, out.limits) = (past_cache, limits);
+            self.blocks(&band, w, |rows, columns| {
+                let block = Block {
+                    down: self.around(&rows, h),
+                    along: self.around(&columns, w),
+                    rows,
+                    columns,
+                };
+                let (work, width) = block.cut(work);
+                for (i, row) in work.chunks_exact_mut(width).enumerate() {
+                    let from = [i, i + 1]
+                        .map(|i| &src.row(block.down.natural(i))[2 * block.along.start..]);
+                    let (even, odd) = row.split_at_mut(block.along.even);
+                    split(level, from, even, odd);
+                    lift_row(level, row, &block.along, &across);
+                }
+                lift_columns(level, work, &block.down, &down);
+                for low in [true, false] {
+                    self.write(level, &block, low, work, (band.start, &mut out));
+                }
+            });
+            stream::fence();
         });
-        self.columns(level, work, w, false);
-        for (i, row) in work.chunks_exact(w).enumerate() {
-            let low_row = i < lh;
-            let down = self.scale(h, low_row);
-            let (low, high) = (down * self.scale(w, true), down * self.scale(w, false));
-            let [left_limit, right_limit] = if low_row {
-                [0.0, limits[0]]
-            } else {
-                [limits[1], limits[2]]
-            };
-            let to = &mut packed[i * stride..][..w];
-            for (a, b) in to[lw..].iter_mut().zip(&row[lw..]) {
-                *a = soft(high * b, right_limit);
-            }
-            let left = match &mut apart {
-                Some(apart) if low_row => &mut apart[i * lw..][..lw],
-                _ => &mut to[..lw],
-            };
-            for (a, b) in left.iter_mut().zip(&row[..lw]) {
-                *a = soft(low * b, left_limit);
+    }
+
+    /// Writes a block's low or high rows into their places.
+    fn write(
+        &self,
+        level: Level,
+        block: &Block,
+        low: bool,
+        work: &mut [f32],
+        (first, out): (usize, &mut Out<'_>),
+    ) {
+        let (w, h) = (block.along.n, block.down.n);
+        let ((lw, hw), (_, hh)) = (halves(w), halves(h));
+        let (rows, columns) = (&block.rows, &block.columns);
+        let right = lw + columns.start..lw + columns.end.min(hw).max(columns.start);
+        let (end, limits) = if low {
+            (rows.end, [0.0, out.limits[0]])
+        } else {
+            (rows.end.min(hh), [out.limits[1], out.limits[2]])
+        };
+        let scales = [true, false].map(|l| self.scale(h, low) * self.scale(w, l));
+        for m in rows.start..end {
+            let [even, odd] = block.halves(work, m, low);
+            let odd = &mut odd[..right.len()];
+            scale(level, even, scales[0], limits[0]);
+            scale(level, odd, scales[1], limits[1]);
+            let plane = if low { &mut out.top } else { &mut out.bottom };
+            let ([left, to], _) = plane.parts(m - first, columns, &right);
+            stream::copy(odd, to, out.past_cache);
+            match &mut out.ll {
+                Some(ll) if low => {
+                    let ([to, _], _) = ll.parts(m - first, columns, &(columns.end..columns.end));
+                    stream::copy(even, to, false);
+                }
+                _ => stream::copy(even, left, out.past_cache),
             }
         }
     }
@@ -154,64 +205,228 @@ impl General {
     /// One level back.
     pub(super) fn inverse(
         &self,
-        level: Level,
+        layout: &Layout,
         bands: &Bands<'_>,
         (out, stride): (&mut [f32], usize),
         work: &mut [f32],
     ) {
         let (w, h) = (bands.size.width, bands.size.height);
-        let (lw, lh) = (halves(w).0, halves(h).0);
-        let work = &mut work[..w * h];
-        let [hl, lh_limit, hh] = bands.limits;
-        for (i, row) in work.chunks_exact_mut(w).enumerate() {
-            let low_row = i < lh;
-            let (parts, limits) = if low_row {
-                (Some(bands.low(i as i64)), [0.0, hl])
-            } else {
-                (bands.high((i - lh) as i64), [lh_limit, hh])
-            };
-            let down = self.scale(h, low_row);
-            let (low, high) = (
-                1.0 / (down * self.scale(w, true)),
-                1.0 / (down * self.scale(w, false)),
-            );
-            if let Some([l, r]) = parts {
-                for (a, b) in row[..lw].iter_mut().zip(l) {
-                    *a = low * soft(*b, limits[0]);
+        let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
+        let parts = cpu::split_rows(out, stride, bands.size, layout.threads);
+        let (level, across, down) = (layout.level, self.order(w, true), self.order(h, true));
+        cpu::run(parts, work, layout.threads, |(band, mut out), work| {
+            self.blocks(&band, w, |rows, columns| {
+                let block = Block {
+                    down: self.around(&rows, h),
+                    along: self.around(&columns, w),
+                    rows,
+                    columns,
+                };
+                let (work, _) = block.cut(work);
+                self.read(level, &block, bands, work);
+                lift_columns(level, work, &block.down, &down);
+                for m in block.rows.clone() {
+                    for low in [true, false] {
+                        let y = 2 * m + usize::from(!low);
+                        if y < h {
+                            let row = block.row(work, m, low);
+                            lift_row(level, row, &block.along, &across);
+                            let to = (&mut out, y - 2 * band.start, past_cache);
+                            block.write_pixels(level, work, (m, low), to);
+                        }
+                    }
                 }
-                for (a, b) in row[lw..].iter_mut().zip(r) {
-                    *a = high * soft(*b, limits[1]);
-                }
-            }
-        }
-        self.columns(level, work, w, true);
-        work.par_chunks_exact_mut(w)
-            .for_each(|row| self.line(level, row, true));
-        for (i, row) in work.chunks_exact(w).enumerate() {
-            let to = &mut out[natural(i, lh) as usize * stride..][..w];
-            let (even, odd) = row.split_at(lw);
-            for (pair, v) in to.chunks_mut(2).zip(even) {
-                pair[0] = *v;
-            }
-            for (pair, v) in to.chunks_exact_mut(2).zip(odd) {
-                pair[1] = *v;
+            });
+            stream::fence();
+        });
+    }
+
+    /// Reads a block of coefficients.
+    fn read(&self, level: Level, block: &Block, bands: &Bands<'_>, work: &mut [f32]) {
+        let (along, down) = (&block.along, &block.down);
+        let [hl, lh, hh] = bands.limits;
+        let width = along.even + along.odd;
+        for (i, row) in work.chunks_exact_mut(width).enumerate() {
+            let low = i < down.even;
+            let limits = if low { [0.0, hl] } else { [lh, hh] };
+            let [now, next] = [i, i + 1].map(|i| match i < down.even {
+                true => bands.low((down.start + i) as i64),
+                false => (bands.high((down.start + i - down.even) as i64)).unwrap_or_default(),
+            });
+            let scales = [true, false].map(|l| self.scale(down.n, low) * self.scale(along.n, l));
+            let halves = row.split_at_mut(along.even);
+            for (half, to) in [halves.0, halves.1].into_iter().enumerate() {
+                let from = [now[half], next[half]].map(|r| &r[along.start.min(r.len())..]);
+                load(level, from, to, 1.0 / scales[half], limits[half]);
             }
         }
     }
 }
 
-/// Where row `i` of even and odd rows stands in the image.
-fn natural(i: usize, even: usize) -> i64 {
-    (if i < even { 2 * i } else { 2 * (i - even) + 1 }) as i64
+/// A step with the signs of its direction.
+struct Step {
+    predict: bool,
+    taps: Vec<(i64, f32)>,
 }
 
-fn soft(v: f32, limit: f32) -> f32 {
-    v - v.clamp(-limit, limit)
+/// Lifts a row of a block.
+fn lift_row(level: Level, row: &mut [f32], part: &Part, steps: &[Step]) {
+    let (even, odd) = row.split_at_mut(part.even);
+    for Step { predict, taps } in steps {
+        let (to, from) = if *predict {
+            (&mut *odd, &*even)
+        } else {
+            (&mut *even, &*odd)
+        };
+        let places = || taps.iter().map(|t| t.0);
+        let (first, last) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
+        // Where every value is inside, whole parts; near the ends those that are there, mirrored.
+        let start = (-first).clamp(0, to.len() as i64) as usize;
+        let end = (from.len() as i64 - last).clamp(start as i64, to.len() as i64) as usize;
+        if start < end {
+            for taps in taps.chunks(4) {
+                let mut terms: [Term<'_>; 4] = [(&[], 0.0); 4];
+                for (term, (k, t)) in terms.iter_mut().zip(taps) {
+                    let at = (start as i64 + k) as usize;
+                    *term = (&from[at..at + end - start], *t);
+                }
+                add(level, &mut to[start..end], &terms[..taps.len()]);
+            }
+        }
+        // Where the image goes on beyond the block, nothing that is kept depends on the last values.
+        let (head, tail) = part.ends();
+        let (head, tail) = (
+            if head { start } else { 0 },
+            if tail { end } else { to.len() },
+        );
+        for i in (0..head).chain(tail..to.len()) {
+            for (k, t) in taps {
+                if let Some(j) = part.source(i, *k, *predict) {
+                    to[i] += t * from[j];
+                }
+            }
+        }
+    }
 }
 
-#[inline(always)]
-fn add<S: Simd>(_: S, to: &mut [f32], from: &[f32], t: f32) {
-    for (a, b) in to.iter_mut().zip(from) {
-        *a += t * b;
+/// Lifts the columns of a block.
+fn lift_columns(level: Level, rows: &mut [f32], part: &Part, steps: &[Step]) {
+    let width = rows.len() / (part.even + part.odd).max(1);
+    let (even, odd) = rows.split_at_mut(part.even * width);
+    for Step { predict, taps } in steps {
+        let (to, from) = if *predict {
+            (&mut *odd, &*even)
+        } else {
+            (&mut *even, &*odd)
+        };
+        for (i, row) in to.chunks_exact_mut(width).enumerate() {
+            for taps in taps.chunks(4) {
+                let mut terms: [Term<'_>; 4] = [(&[], 0.0); 4];
+                let mut count = 0;
+                for (k, t) in taps {
+                    if let Some(j) = part.source(i, *k, *predict) {
+                        terms[count] = (&from[j * width..(j + 1) * width], *t);
+                        count += 1;
+                    }
+                }
+                add(level, row, &terms[..count]);
+            }
+        }
+    }
+}
+
+/// Row pairs and low columns that are kept of a block, and those that are in it.
+struct Block {
+    rows: Span,
+    columns: Span,
+    down: Part,
+    along: Part,
+}
+
+impl Block {
+    /// The block's memory, and the width of its rows.
+    fn cut<'a>(&self, work: &'a mut [f32]) -> (&'a mut [f32], usize) {
+        let width = self.along.even + self.along.odd;
+        (&mut work[..width * (self.down.even + self.down.odd)], width)
+    }
+
+    /// The low or high row of row pair `m`.
+    fn row<'a>(&self, work: &'a mut [f32], m: usize, low: bool) -> &'a mut [f32] {
+        let width = self.along.even + self.along.odd;
+        let at = m - self.down.start + if low { 0 } else { self.down.even };
+        &mut work[at * width..(at + 1) * width]
+    }
+
+    /// The kept part of its even columns, and of its odd ones and more.
+    fn halves<'a>(&self, work: &'a mut [f32], m: usize, low: bool) -> [&'a mut [f32]; 2] {
+        let (even, odd) = self.row(work, m, low).split_at_mut(self.along.even);
+        let first = self.columns.start - self.along.start;
+        let odd = &mut odd[first.min(self.along.odd)..];
+        [&mut even[first..][..self.columns.len()], odd]
+    }
+
+    /// Writes the pixels of an even (`low`) or odd row of row pair `m` to row `y`.
+    fn write_pixels(
+        &self,
+        level: Level,
+        work: &mut [f32],
+        (m, low): (usize, bool),
+        (out, y, past_cache): (&mut PlaneMut<'_>, usize, bool),
+    ) {
+        let pixels = 2 * self.columns.start..(2 * self.columns.end).min(self.along.n);
+        let [even, odd] = self.halves(work, m, low);
+        let odd = &odd[..pixels.len() / 2];
+        let ([to, _], _) = out.parts(y, &pixels, &(pixels.end..pixels.end));
+        if !past_cache {
+            return join(level, even, odd, to);
+        }
+        // A piece at a time, which stays in the first-level cache.
+        let mut line = [0.0; 512];
+        for i in (0..even.len()).step_by(256) {
+            let end = (i + 256).min(even.len());
+            let to = &mut to[2 * i..(2 * end).min(pixels.len())];
+            let line = &mut line[..to.len()];
+            join(level, &even[i..end], &odd[i..end.min(odd.len())], line);
+            stream::copy(line, to, true);
+        }
+    }
+}
+
+/// Part of a line in a block.
+struct Part {
+    /// The first pair.
+    start: usize,
+    even: usize,
+    odd: usize,
+    /// Samples of the whole line.
+    n: usize,
+}
+
+impl Part {
+    /// Where the value stands that a step reads `k` pairs beside value `i`; none where the block ends.
+    fn source(&self, i: usize, k: i64, predict: bool) -> Option<usize> {
+        let (parity, count) = if predict {
+            (0, self.even)
+        } else {
+            (1, self.odd)
+        };
+        let sample = 2 * ((self.start + i) as i64 + k) + parity;
+        let at = (mirrored(sample, self.n) / 2).checked_sub(self.start)?;
+        (at < count).then_some(at)
+    }
+
+    /// Whether it begins and ends where the line does.
+    fn ends(&self) -> (bool, bool) {
+        (self.start == 0, self.start + self.even == halves(self.n).0)
+    }
+
+    /// Where row `i` of even and odd rows stands in the image.
+    fn natural(&self, i: usize) -> i64 {
+        let row = if i < self.even {
+            2 * (self.start + i)
+        } else {
+            2 * (self.start + i - self.even) + 1
+        };
+        row as i64
     }
 }

@@ -1,7 +1,7 @@
-//! One level back: columns first, rows right behind them.
+//! One level back: rows are lifted as they stream in, columns right behind them.
 
 use super::lift::{self, State, Steps};
-use super::plane::{Bands, PlaneMut, beyond};
+use super::plane::{Bands, Line, NEAR, PlaneMut, put};
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Words of scratch for strips of this many low columns.
 pub(super) fn scratch_words(pairs: usize, columns: usize) -> usize {
     let columns = columns.next_multiple_of(16);
-    4 * pairs * (columns + 16 * (pairs + 1)) + 4 * columns
+    4 * pairs * (columns + 16) + 4 * columns
 }
 
 /// Makes the rows of row pairs `rows`, columns of low columns `columns`.
@@ -23,21 +23,43 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     scratch: &mut [f32],
 ) {
     let lanes = S::f32s::LEN;
-    let blocks = columns.len().div_ceil(lanes);
-    let (state, lines) = scratch.split_at_mut(4 * K * (blocks + K + 1) * lanes);
-    state.fill(0.0);
-    let (even, odd) = lines.split_at_mut(2 * blocks * lanes);
     let pixels = 2 * columns.start..(2 * columns.end).min(bands.size.width);
+    // Past the cache whole lines must be written: lanes start where they do, or rows go through lines of their own.
+    let ahead = out.data[pixels.start..].as_ptr() as usize / 4 % lanes;
+    let lines_agree = out.stride.is_multiple_of(lanes) && ahead.is_multiple_of(2);
+    let apart = past_cache && !lines_agree;
+    let before = if past_cache && lines_agree {
+        ahead / 2
+    } else {
+        0
+    };
+    let blocks = (columns.len() + before).div_ceil(lanes);
+    let (state, lines) = scratch.split_at_mut(4 * K * blocks * lanes);
+    state.fill(0.0);
     for t in rows.start as i64 - K as i64..(rows.end + K) as i64 {
-        let sources = (bands.low(t), bands.high(t));
-        let place = (columns.start, bands.limits);
-        row_pair::<S, K, SYMMETRIC>(simd, steps, sources, place, state, [even, odd]);
+        let across = Across::new(simd, bands, t, steps);
+        let ([ll, hl], [lh, hh]) = (bands.low(t + 1), bands.high(t + 1).unwrap_or_default());
         let m = t - K as i64;
-        if m >= rows.start as i64 {
-            let row = 2 * (m as usize - rows.start);
-            stream::copy(even, out.part(row, pixels.clone()), past_cache);
-            if 2 * (m as usize) + 1 < bands.size.height {
-                stream::copy(odd, out.part(row + 1, pixels.clone()), past_cache);
+        let kept = m >= rows.start as i64;
+        let pair = m.max(0) as usize - rows.start.min(m.max(0) as usize);
+        let odd = 2 * m + 1 < bands.size.height as i64;
+        let (rows, below) = match kept {
+            _ if apart => (cut(lines, pixels.len()), [&[][..]; 2]),
+            true => places(out, pair, odd, &pixels),
+            false => (cut(&mut [], 0), [&[][..]; 2]),
+        };
+        let mut to = Places {
+            columns: (columns.start, before),
+            rows,
+            kept,
+            next: [ll, hl, lh, hh],
+            below,
+            past_cache: past_cache && !apart,
+        };
+        row_pair::<S, K, SYMMETRIC>(simd, steps, across, &mut to, state);
+        if apart && kept {
+            for (i, to) in places(out, pair, odd, &pixels).0.into_iter().enumerate() {
+                stream::copy(&lines[i * pixels.len()..], to, past_cache);
             }
         }
     }
@@ -46,48 +68,186 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
     }
 }
 
-/// Coefficients of a row pair on their way through the steps.
-struct Down<'a, S: Simd, const K: usize> {
-    low: [&'a [f32]; 2],
-    high: Option<[&'a [f32]; 2]>,
-    scales: [f32; 3],
-    limits: [f32; 3],
-    width: usize,
-    at: i64,
-    across: [State<S::f32s, K>; 2],
+/// Parts of rows to be written, and of those after them.
+type Rows<'a> = ([&'a mut [f32]; 2], [&'a [f32]; 2]);
+
+/// Parts of an even and an odd row, and of the rows after them; the last pair may have no odd row.
+#[inline(always)]
+fn places<'a>(
+    out: &'a mut PlaneMut<'_>,
+    pair: usize,
+    odd: bool,
+    pixels: &Range<usize>,
+) -> Rows<'a> {
+    let stride = out.stride;
+    let rows = &mut out.data[2 * pair * stride..];
+    if !odd {
+        return ([&mut rows[pixels.clone()], &mut []], [&[]; 2]);
+    }
+    let (even, rows) = rows.split_at_mut(stride);
+    let (odd, rows) = rows.split_at_mut(stride);
+    let next = |y: usize| {
+        rows.get(y * stride + pixels.start..y * stride + pixels.end)
+            .unwrap_or_default()
+    };
+    let own = [&mut even[pixels.clone()], &mut odd[pixels.clone()]];
+    (own, [next(0), next(1)])
 }
 
-impl<S: Simd, const K: usize> Down<'_, S, K> {
-    /// The next lanes: even and odd samples of the even row, then of the odd row.
+/// Two lines of scratch.
+fn cut(lines: &mut [f32], pixels: usize) -> [&mut [f32]; 2] {
+    let (a, b) = lines.split_at_mut(pixels);
+    [a, &mut b[..pixels]]
+}
+
+/// Where a row pair's samples go.
+struct Places<'a> {
+    /// The first low column, and lanes before it.
+    columns: (usize, usize),
+    /// Even and odd row.
+    rows: [&'a mut [f32]; 2],
+    kept: bool,
+    /// The bands' rows that will be read next.
+    next: [&'a [f32]; 4],
+    /// Where the next row pair goes.
+    below: [&'a [f32]; 2],
+    past_cache: bool,
+}
+
+/// Rows of coefficients on their way through the horizontal steps.
+struct Across<'a, S: Simd, const K: usize> {
+    /// Low and high half of the low row, then of the high row.
+    lines: [Line<'a>; 4],
+    scales: [f32; 3],
+    limits: [f32; 3],
+    at: i64,
+    state: [State<S::f32s, K>; 2],
+}
+
+impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
+    /// The rows of row pair `m`.
     #[inline(always)]
-    fn feed<const SYMMETRIC: bool>(
+    fn new(simd: S, bands: &Bands<'a>, m: i64, steps: &Steps<K>) -> Self {
+        let ([ll, hl], [lh, hh]) = (bands.low(m), bands.high(m).unwrap_or_default());
+        let line = |row, parity| Line {
+            row,
+            step: 2,
+            parity,
+            width: bands.size.width,
+        };
+        Self {
+            lines: [line(ll, 0), line(hl, 1), line(lh, 0), line(hh, 1)],
+            scales: [
+                1.0 / (steps.low * steps.low),
+                1.0 / (steps.low * steps.high),
+                1.0 / (steps.high * steps.high),
+            ],
+            limits: bands.limits,
+            at: 0,
+            state: [[[S::f32s::splat(simd, 0.0); 2]; K]; 2],
+        }
+    }
+
+    /// The next lanes: even and odd columns of the low row, then of the high row. At an `EDGE` rows may end.
+    #[inline(always)]
+    fn feed<const SYMMETRIC: bool, const EDGE: bool>(
         &mut self,
         simd: S,
         steps: &Steps<K>,
-        state: &mut [f32],
     ) -> [(S::f32s, S::f32s); 2] {
-        let (at, width, [a, b, c]) = (self.at, self.width, self.scales);
-        let zero = S::f32s::splat(simd, 0.0);
-        let ll = gather::<S>(simd, self.low[0], at, 0, width) * a;
-        let [p, q, r] = self.limits;
-        let hl = lift::soft::<S>(gather::<S>(simd, self.low[1], at, 1, width), p) * b;
-        let (lh, hh) = match self.high {
-            Some([lh, hh]) => (
-                lift::soft::<S>(gather::<S>(simd, lh, at, 0, width), q) * b,
-                lift::soft::<S>(gather::<S>(simd, hh, at, 1, width), r) * c,
-            ),
-            None => (zero, zero),
-        };
-        let (state_low, state_high) = state.split_at_mut(2 * K * S::f32s::LEN);
-        let lows = column::<S, K, SYMMETRIC>(simd, steps, ll, lh, state_low);
-        let highs = column::<S, K, SYMMETRIC>(simd, steps, hl, hh, state_high);
+        let (at, [a, b, c]) = (self.at, self.scales);
+        let ll = self.lines[0].gather::<S, EDGE>(simd, at) * a;
+        let mut hl = self.lines[1].gather::<S, EDGE>(simd, at);
+        let mut lh = self.lines[2].gather::<S, EDGE>(simd, at);
+        let mut hh = self.lines[3].gather::<S, EDGE>(simd, at);
+        if self.limits != [0.0; 3] {
+            let [a, b, c] = self.limits;
+            hl = lift::soft::<S>(hl, a);
+            lh = lift::soft::<S>(lh, b);
+            hh = lift::soft::<S>(hh, c);
+        }
+        let [low, high] = &mut self.state;
+        let low = lift::inverse::<S, K, SYMMETRIC, true>(steps, ll, hl * b, low);
+        let high = lift::inverse::<S, K, SYMMETRIC, true>(steps, lh * b, hh * c, high);
         self.at += S::f32s::LEN as i64;
-        let [even, odd] = &mut self.across;
-        [
-            lift::inverse::<S, K, SYMMETRIC, true>(steps, lows.0, highs.0, even),
-            lift::inverse::<S, K, SYMMETRIC, true>(steps, lows.1, highs.1, odd),
-        ]
+        [low, high]
     }
+}
+
+/// Takes the coefficients of a row pair, gives an even and an odd row, `K` pairs before.
+#[inline(always)]
+fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
+    simd: S,
+    steps: &Steps<K>,
+    mut across: Across<'_, S, K>,
+    to: &mut Places<'_>,
+    state: &mut [f32],
+) {
+    let lanes = S::f32s::LEN;
+    let (first, before) = to.columns;
+    // Steps look a few columns back.
+    let lead = usize::from(before < NEAR);
+    across.at = first as i64 - (before + lead * lanes) as i64;
+    for _ in 0..K + lead {
+        across.feed::<SYMMETRIC, true>(simd, steps);
+    }
+    // Most lanes are read and written far from the ends: code that knows it keeps everything in registers.
+    let blocks = state.len() / (4 * K * lanes);
+    let readable = (across.lines[3].row.len() as i64 - across.at).max(0) as usize / lanes;
+    let writable = match to.kept {
+        true => (to.rows[1].len() / 2 + before) / lanes,
+        false => blocks,
+    };
+    let start = usize::from(before > 0 || across.at < 0).min(blocks);
+    let end = readable.min(writable).clamp(start, blocks);
+    for i in 0..start {
+        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+    }
+    for i in start..end {
+        block::<S, K, SYMMETRIC, false>(simd, steps, &mut across, to, (i, state));
+    }
+    for i in end..blocks {
+        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+    }
+}
+
+/// Lanes of an even and an odd row.
+#[inline(always)]
+fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
+    simd: S,
+    steps: &Steps<K>,
+    across: &mut Across<'_, S, K>,
+    to: &mut Places<'_>,
+    (i, state): (usize, &mut [f32]),
+) {
+    let lanes = S::f32s::LEN;
+    let at = 2 * ((i * lanes) as i64 - to.columns.1 as i64);
+    let past = to.past_cache;
+    if !EDGE {
+        for row in to.next {
+            stream::soon::<false>(row, across.at as usize);
+        }
+        if !past {
+            for row in to.below {
+                stream::soon::<true>(row, at as usize);
+                stream::soon::<true>(row, at as usize + lanes);
+            }
+        }
+    }
+    let [low, high] = across.feed::<SYMMETRIC, EDGE>(simd, steps);
+    let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
+    let (state_even, state_odd) = state.split_at_mut(2 * K * lanes);
+    let (e, f) = column::<S, K, SYMMETRIC>(simd, steps, low.0, high.0, state_even);
+    let (o, p) = column::<S, K, SYMMETRIC>(simd, steps, low.1, high.1, state_odd);
+    if !to.kept {
+        return;
+    }
+    let (a, b) = e.interleave(o);
+    put::<S, EDGE>(simd, a, to.rows[0], at, past);
+    put::<S, EDGE>(simd, b, to.rows[0], at + lanes as i64, past);
+    let (a, b) = f.interleave(p);
+    put::<S, EDGE>(simd, a, to.rows[1], at, past);
+    put::<S, EDGE>(simd, b, to.rows[1], at + lanes as i64, past);
 }
 
 /// Lanes of low and high rows through the vertical steps.
@@ -103,58 +263,4 @@ fn column<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let pair = lift::inverse::<S, K, SYMMETRIC, false>(steps, low, high, &mut state);
     lift::store::<S, K>(&state, words);
     pair
-}
-
-/// Takes the coefficients of a row pair, gives an even and an odd row, `K` pairs before.
-#[inline(always)]
-fn row_pair<'a, S: Simd, const K: usize, const SYMMETRIC: bool>(
-    simd: S,
-    steps: &Steps<K>,
-    (low, high): ([&'a [f32]; 2], Option<[&'a [f32]; 2]>),
-    (first, limits): (usize, [f32; 3]),
-    state: &mut [f32],
-    [even, odd]: [&mut [f32]; 2],
-) {
-    let lanes = S::f32s::LEN;
-    let mut down = Down::<S, K> {
-        low,
-        high,
-        scales: [
-            1.0 / (steps.low * steps.low),
-            1.0 / (steps.low * steps.high),
-            1.0 / (steps.high * steps.high),
-        ],
-        limits,
-        width: low[0].len() + low[1].len(),
-        at: first as i64 - lanes as i64,
-        across: [[[S::f32s::splat(simd, 0.0); 2]; K]; 2],
-    };
-    let (warm, main) = state.split_at_mut(4 * K * (K + 1) * lanes);
-    for i in 0..=K {
-        let state = &mut warm[4 * K * lanes * i..4 * K * lanes * (i + 1)];
-        down.feed::<SYMMETRIC>(simd, steps, state);
-    }
-    for i in 0..even.len() / (2 * lanes) {
-        let state = &mut main[4 * K * lanes * i..4 * K * lanes * (i + 1)];
-        let [(e, o), (f, p)] = down.feed::<SYMMETRIC>(simd, steps, state);
-        let (left, right) = (2 * lanes * i, 2 * lanes * i + lanes);
-        let (a, b) = e.interleave(o);
-        a.store_slice(&mut even[left..right]);
-        b.store_slice(&mut even[right..right + lanes]);
-        let (a, b) = f.interleave(p);
-        a.store_slice(&mut odd[left..right]);
-        b.store_slice(&mut odd[right..right + lanes]);
-    }
-}
-
-/// Coefficients from place `at` on, of a line of `width` samples; beyond the ends they are mirrored like its samples.
-#[inline(always)]
-fn gather<S: Simd>(simd: S, row: &[f32], at: i64, parity: i64, width: usize) -> S::f32s {
-    let lanes = S::f32s::LEN;
-    if at >= 0 && at as usize + lanes <= row.len() {
-        return S::f32s::from_slice(simd, &row[at as usize..at as usize + lanes]);
-    }
-    let mut edge = [0.0; 16];
-    beyond(row, at, 2, parity, width, &mut edge[..lanes]);
-    S::f32s::from_slice(simd, &edge[..lanes])
 }

@@ -55,58 +55,84 @@ fn taps<S: Simd, const SYMMETRIC: bool>(a: S::f32s, b: S::f32s, t0: f32, t1: f32
 }
 
 /// Takes `odd[m]` and `even[m + 1]`, gives low and high sample `m + 1 - K`; `ALONG` a row or down rows.
+///
+/// One or two pairs of steps, by constant indices: state that is indexed in a loop would not stay in registers.
 #[inline(always)]
 pub(super) fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     steps: &Steps<K>,
-    mut odd: S::f32s,
-    mut even: S::f32s,
+    odd: S::f32s,
+    even: S::f32s,
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
-    let mut lifted = odd;
-    for k in 0..K {
-        let ([p0, p1, u0, u1], [e, d]) = (steps.pairs[k], state[k]);
-        let ahead = if ALONG { next::<S>(e, even) } else { even };
-        let new = odd + taps::<S, SYMMETRIC>(e, ahead, p0, p1);
-        let behind = if ALONG { last::<S>(d, new) } else { d };
-        let low = e + taps::<S, SYMMETRIC>(behind, new, u0, u1);
-        state[k] = [even, new];
-        (odd, even, lifted) = (d, low, new);
+    let behind = state[0][1];
+    let first = there::<S, SYMMETRIC, ALONG>(steps.pairs[0], odd, even, &mut state[0]);
+    if K == 1 {
+        return first;
     }
-    (even, lifted)
+    there::<S, SYMMETRIC, ALONG>(steps.pairs[K - 1], behind, first.0, &mut state[K - 1])
+}
+
+/// A pair of steps there: low sample and lifted odd one.
+#[inline(always)]
+fn there<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
+    [p0, p1, u0, u1]: [f32; 4],
+    odd: S::f32s,
+    even: S::f32s,
+    state: &mut [S::f32s; 2],
+) -> (S::f32s, S::f32s) {
+    let [e, d] = *state;
+    let ahead = if ALONG { next::<S>(e, even) } else { even };
+    let new = odd + taps::<S, SYMMETRIC>(e, ahead, p0, p1);
+    let behind = if ALONG { last::<S>(d, new) } else { d };
+    let low = e + taps::<S, SYMMETRIC>(behind, new, u0, u1);
+    *state = [even, new];
+    (low, new)
 }
 
 /// Takes low and high sample `m`, gives `even[m - K]` and `odd[m - K]`.
 #[inline(always)]
 pub(super) fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     steps: &Steps<K>,
-    mut low: S::f32s,
-    mut high: S::f32s,
+    low: S::f32s,
+    high: S::f32s,
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
-    for i in 0..K {
-        let k = K - 1 - i;
-        let ([p0, p1, u0, u1], [e, d]) = (steps.pairs[k], state[k]);
-        let behind = if ALONG { last::<S>(d, high) } else { d };
-        let even = low - taps::<S, SYMMETRIC>(behind, high, u0, u1);
-        let ahead = if ALONG { next::<S>(e, even) } else { even };
-        let odd = d - taps::<S, SYMMETRIC>(e, ahead, p0, p1);
-        state[k] = [even, high];
-        (low, high) = (e, odd);
+    let (pairs, last) = (&steps.pairs, K - 1);
+    let pair = back::<S, SYMMETRIC, ALONG>(pairs[last], low, high, &mut state[last]);
+    if K == 1 {
+        return pair;
     }
-    (low, high)
+    back::<S, SYMMETRIC, ALONG>(pairs[0], pair.0, pair.1, &mut state[0])
+}
+
+/// A pair of steps back: even and odd sample of the place before.
+#[inline(always)]
+fn back<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
+    [p0, p1, u0, u1]: [f32; 4],
+    low: S::f32s,
+    high: S::f32s,
+    state: &mut [S::f32s; 2],
+) -> (S::f32s, S::f32s) {
+    let [e, d] = *state;
+    let behind = if ALONG { last::<S>(d, high) } else { d };
+    let even = low - taps::<S, SYMMETRIC>(behind, high, u0, u1);
+    let ahead = if ALONG { next::<S>(e, even) } else { even };
+    let odd = d - taps::<S, SYMMETRIC>(e, ahead, p0, p1);
+    *state = [even, high];
+    (e, odd)
 }
 
 /// Reads the state of a column of lanes.
 #[inline(always)]
 pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
     let lanes = S::f32s::LEN;
+    let words = &words[..2 * K * lanes];
     let mut state = [[S::f32s::splat(simd, 0.0); 2]; K];
-    for k in 0..K {
-        let at = 2 * k * lanes;
-        state[k] = [
-            S::f32s::from_slice(simd, &words[at..at + lanes]),
-            S::f32s::from_slice(simd, &words[at + lanes..at + 2 * lanes]),
-        ];
+    state[0][0] = S::f32s::from_slice(simd, &words[..lanes]);
+    state[0][1] = S::f32s::from_slice(simd, &words[lanes..2 * lanes]);
+    if K > 1 {
+        state[K - 1][0] = S::f32s::from_slice(simd, &words[2 * lanes..3 * lanes]);
+        state[K - 1][1] = S::f32s::from_slice(simd, &words[3 * lanes..4 * lanes]);
     }
     state
 }
@@ -115,10 +141,12 @@ pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::
 #[inline(always)]
 pub(super) fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) {
     let lanes = S::f32s::LEN;
-    for k in 0..K {
-        let at = 2 * k * lanes;
-        state[k][0].store_slice(&mut words[at..at + lanes]);
-        state[k][1].store_slice(&mut words[at + lanes..at + 2 * lanes]);
+    let words = &mut words[..2 * K * lanes];
+    state[0][0].store_slice(&mut words[..lanes]);
+    state[0][1].store_slice(&mut words[lanes..2 * lanes]);
+    if K > 1 {
+        state[K - 1][0].store_slice(&mut words[2 * lanes..3 * lanes]);
+        state[K - 1][1].store_slice(&mut words[3 * lanes..4 * lanes]);
     }
 }
 

@@ -3,9 +3,8 @@ fn softened(v: f32, plane: u32, kind: u32) -> f32 {
     return sign(v) * max(abs(v) - LIMIT, 0.0);
 }
 
-fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
-    let l = vec2<i32>(mirror(2 * quad.x, p.width), mirror(2 * quad.y, p.height)) / 2;
-    let h = vec2<i32>(mirror(2 * quad.x + 1, p.width), mirror(2 * quad.y + 1, p.height)) / 2;
+// Low and high coefficients at their places.
+fn gather(l: vec2<i32>, h: vec2<i32>, plane: u32) -> vec4<f32> {
     let right = p.low_width + u32(h.x);
     let below = p.low_height + u32(h.y);
     let row = plane * p.frame_height;
@@ -21,4 +20,15 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
         v[3] = softened(coefficients[(row + below) * p.frame_width + right], plane, 3u);
     }
     return v * SCALES;
+}
+
+fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
+    let l = vec2<i32>(mirror(2 * quad.x, p.width), mirror(2 * quad.y, p.height)) / 2;
+    let h = vec2<i32>(mirror(2 * quad.x + 1, p.width), mirror(2 * quad.y + 1, p.height)) / 2;
+    return gather(l, h, plane);
+}
+
+// A quad that stands inside the image.
+fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
+    return gather(quad, quad, plane);
 }

@@ -11,3 +11,14 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
         pixel(x1, y1, plane),
     );
 }
+
+// A quad that stands inside the image.
+fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
+    let at = 2 * quad;
+    return vec4<f32>(
+        pixel(at.x, at.y, plane),
+        pixel(at.x + 1, at.y, plane),
+        pixel(at.x, at.y + 1, plane),
+        pixel(at.x + 1, at.y + 1, plane),
+    );
+}

@@ -10,6 +10,7 @@ mod inverse;
 mod lift;
 mod mapping;
 mod plane;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -228,7 +229,7 @@ impl Kernel for Level {
                 self.size.width,
                 &Layout::new(fearless_simd::Level::baseline(), cores()),
             ),
-            None => General::scratch_words(self.size.width, self.size.height),
+            None => self.general.scratch_words(self.size.width, cores()),
         }
     }
 }
@@ -263,8 +264,8 @@ impl Level {
                 cpu::forward_level((fast, limits), layout, &src, packed, low, state);
             }
             None => {
-                let how = (job.level, limits);
-                self.general.forward(how, &src, packed, low, job.scratch);
+                let work = &mut job.scratch[..];
+                (self.general).forward((layout, limits), &src, packed, low, work);
             }
         }
     }
@@ -301,16 +302,19 @@ impl Level {
                 let state = state(job.scratch, self.size, layout);
                 cpu::inverse_level(fast, layout, &bands, out, state);
             }
-            None => self.general.inverse(job.level, &bands, out, job.scratch),
+            None => self.general.inverse(layout, &bands, out, job.scratch),
         }
     }
 }
 
 /// The most threads that scratch memory is taken for.
 fn cores() -> usize {
-    std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(64)
+    // Asking the system takes as long as a small image.
+    static CORES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *CORES.get_or_init(|| {
+        let all = std::thread::available_parallelism();
+        all.map_or(1, usize::from).min(64)
+    })
 }
 
 fn state<'a>(scratch: &'a mut [f32], size: Size, layout: &Layout) -> &'a mut [f32] {

@@ -1,7 +1,9 @@
 //! Planes and bands of coefficients in memory.
 
 use crate::Size;
+use crate::kernel::stream;
 use crate::wavelet::mirrored;
+use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
 /// Rows of an image, `stride` floats apart.
@@ -28,31 +30,150 @@ pub(super) struct PlaneMut<'a> {
 }
 
 impl PlaneMut<'_> {
-    /// Part of a row.
+    /// Two parts of a row, one right of the other, and of the row after it, if there is one.
     #[inline(always)]
-    pub(super) fn part(&mut self, y: usize, columns: Range<usize>) -> &mut [f32] {
-        &mut self.data[y * self.stride..][columns]
+    pub(super) fn parts(
+        &mut self,
+        y: usize,
+        left: &Range<usize>,
+        right: &Range<usize>,
+    ) -> ([&mut [f32]; 2], [&[f32]; 2]) {
+        let rows = &mut self.data[y * self.stride..];
+        let (row, next) = rows.split_at_mut(self.stride.min(rows.len()));
+        let (a, b) = row.split_at_mut(left.end);
+        let own = [
+            &mut a[left.start..],
+            &mut b[right.start - left.end..right.end - left.end],
+        ];
+        let part = |columns: &Range<usize>| next.get(columns.clone()).unwrap_or_default();
+        (own, [part(left), part(right)])
     }
 }
 
-/// Samples beyond the ends that can matter: two pairs of steps look four samples far.
-const NEAR: i64 = 4;
+/// Values beyond the ends of a row that can matter: two pairs of steps look four samples far.
+pub(super) const NEAR: usize = 4;
 
-/// Values from place `at` on where a row ends: the row's own, and near its ends mirrored ones. The row holds every `step`th
-/// sample of a line of `width`, from `parity` on. What is farther away is left as it is: no kept result depends on it.
-pub(super) fn beyond(row: &[f32], at: i64, step: i64, parity: i64, width: usize, to: &mut [f32]) {
-    // A line of one sample has no high coefficients.
-    if row.is_empty() {
-        return;
+/// A row that holds every `step`th sample of a line of `width`, from `parity` on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub row: &'a [f32],
+    pub step: i64,
+    pub parity: i64,
+    pub width: usize,
+}
+
+impl<'a> Line<'a> {
+    /// All samples.
+    #[inline(always)]
+    pub(super) fn whole(row: &'a [f32]) -> Self {
+        Self {
+            row,
+            step: 1,
+            parity: 0,
+            width: row.len(),
+        }
     }
+
+    /// Even and odd samples of two vectors from place `at` on; only at an `EDGE` some may stand outside.
+    #[inline(always)]
+    pub(super) fn split<S: Simd, const EDGE: bool>(&self, simd: S, at: i64) -> (S::f32s, S::f32s) {
+        let lanes = S::f32s::LEN;
+        if !EDGE {
+            let part = &self.row[at as usize..at as usize + 2 * lanes];
+            let a = S::f32s::from_slice(simd, &part[..lanes]);
+            return a.deinterleave(S::f32s::from_slice(simd, &part[lanes..]));
+        }
+        let a = self.gather::<S, EDGE>(simd, at);
+        a.deinterleave(self.gather::<S, EDGE>(simd, at + lanes as i64))
+    }
+
+    /// Lanes from place `at` on; beyond the ends they are mirrored like the line's samples. What is farther away than
+    /// `NEAR` is anything: no kept result depends on it.
+    #[inline(always)]
+    pub(super) fn gather<S: Simd, const EDGE: bool>(&self, simd: S, at: i64) -> S::f32s {
+        let (lanes, n) = (S::f32s::LEN, self.row.len());
+        if !EDGE || (at >= 0 && at as usize + lanes <= n) {
+            return S::f32s::from_slice(simd, &self.row[at as usize..at as usize + lanes]);
+        }
+        if n == 0 || at >= (n + NEAR) as i64 || at + ((lanes + NEAR) as i64) <= 0 {
+            return S::f32s::splat(simd, 0.0);
+        }
+        // Wholly beyond an end samples stand in reverse order, as long as they are not mirrored twice.
+        let (sample, last) = (self.step * at + self.parity, self.width as i64 - 1);
+        let sample = if at < 0 { -sample } else { 2 * last - sample };
+        let first = sample / self.step + 1;
+        let outside = at >= n as i64 || at + lanes as i64 <= 0;
+        if outside && (0..=last).contains(&sample) && (lanes as i64..=n as i64).contains(&first) {
+            let first = first as usize;
+            return S::f32s::from_slice(simd, &self.row[first - lanes..first]).reverse();
+        }
+        let mut edge = [0.0; 16];
+        // Plain numbers, no reference to this line: what holds it stays in registers.
+        let Self {
+            row,
+            step,
+            parity,
+            width,
+        } = *self;
+        beyond(row, at, step, parity, width, &mut edge[..lanes]);
+        S::f32s::from_slice(simd, &edge[..lanes])
+    }
+}
+
+/// The same where the row ends.
+#[inline(never)]
+fn beyond(row: &[f32], at: i64, step: i64, parity: i64, width: usize, to: &mut [f32]) {
     let (n, len) = (row.len() as i64, to.len() as i64);
     let (start, end) = (at.clamp(0, n), (at + len).clamp(0, n));
     if start < end {
-        to[(start - at) as usize..(end - at) as usize]
-            .copy_from_slice(&row[start as usize..end as usize]);
+        let to = &mut to[(start - at) as usize..(end - at) as usize];
+        few(&row[start as usize..end as usize], to);
     }
-    for i in (at.max(-NEAR)..(at + len).min(0)).chain(at.max(n)..(at + len).min(n + NEAR)) {
+    let near = NEAR as i64;
+    for i in (at.max(-near)..(at + len).min(0)).chain(at.max(n)..(at + len).min(n + near)) {
         to[(i - at) as usize] = row[mirrored(step * i + parity, width) / step as usize];
+    }
+}
+
+/// Stores lanes at place `at` of a part of a row; at an `EDGE` those beyond its ends are dropped.
+#[inline(always)]
+pub(super) fn put<S: Simd, const EDGE: bool>(
+    simd: S,
+    v: S::f32s,
+    to: &mut [f32],
+    at: i64,
+    past_cache: bool,
+) {
+    let lanes = S::f32s::LEN;
+    if !EDGE || at >= 0 && at as usize + lanes <= to.len() {
+        let to = &mut to[at as usize..at as usize + lanes];
+        return stream::store(simd, v, to, past_cache);
+    }
+    let mut edge = [0.0; 16];
+    v.store_slice(&mut edge[..lanes]);
+    put_part(&edge[..lanes], to, at);
+}
+
+#[inline(never)]
+fn put_part(from: &[f32], to: &mut [f32], at: i64) {
+    let n = to.len() as i64;
+    let (start, end) = (at.clamp(0, n), (at + from.len() as i64).clamp(0, n));
+    if start < end {
+        let from = &from[(start - at) as usize..(end - at) as usize];
+        few(from, &mut to[start as usize..end as usize]);
+    }
+}
+
+/// Copies a few values, for which a call would take longer.
+#[inline(always)]
+fn few(from: &[f32], to: &mut [f32]) {
+    let (fours, rest) = to.as_chunks_mut::<4>();
+    let (from_fours, from_rest) = from.as_chunks::<4>();
+    for (a, b) in fours.iter_mut().zip(from_fours) {
+        *a = *b;
+    }
+    for (a, b) in rest.iter_mut().zip(from_rest) {
+        *a = *b;
     }
 }
 

@@ -23,3 +23,16 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
         coefficients[(row + p.low_height + y) * p.frame_width + p.low_width + x] = v[3];
     }
 }
+
+// A quad that stands inside the image.
+fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
+    let x = u32(quad.x);
+    let y = u32(quad.y);
+    let v = SCALED;
+    let at = (plane * p.frame_height + y) * p.frame_width + x;
+    let below = at + p.low_height * p.frame_width;
+    LL_PLACE = v[0];
+    coefficients[at + p.low_width] = v[1];
+    coefficients[below] = v[2];
+    coefficients[below + p.low_width] = v[3];
+}

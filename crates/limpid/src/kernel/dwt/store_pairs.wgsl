@@ -13,3 +13,11 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
         dst[at + pairs] = value.zw;
     }
 }
+
+// A quad that stands inside the image.
+fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
+    let pairs = p.width / 2u;
+    let at = (plane * p.height + 2u * u32(quad.y)) * pairs + u32(quad.x);
+    dst[at] = value.xy;
+    dst[at + pairs] = value.zw;
+}

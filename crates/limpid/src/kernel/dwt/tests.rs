@@ -1,15 +1,18 @@
 //! The fast transform is held to the definition, on every SIMD level, with bands and strips of all kinds.
 
 use super::cpu::{Layout, Memory, TwoTaps, forward, inverse};
+use super::general::General;
+use super::plane::{Bands, Plane};
 use crate::definition::dwt::{Dwt, Layout as Packing};
 use crate::exec::cpu::Cpu;
+use crate::kernel::stream::STREAM_BYTES;
 use crate::wavelet::{Border, Normalisation, Wavelet};
 use crate::{Image, Size};
 
 /// Lifting in `f32` against `f64`, a few levels deep, on values below one. The filters of B3 are far from orthogonal: each
-/// level back magnifies rounding about sixfold, 6e-5 after four.
+/// level back magnifies rounding about eightfold, 2e-4 after four.
 fn tolerance(name: &str) -> f32 {
-    if name == "b3" { 2e-4 } else { 2e-5 }
+    if name == "b3" { 5e-4 } else { 2e-5 }
 }
 
 fn noise(width: usize, height: usize) -> Image {
@@ -125,6 +128,93 @@ fn bands_strips_and_simd_change_no_bit() {
                 let (a, b) = first.get_or_insert_with(|| (there.clone(), back.clone()));
                 assert_eq!((&there, &back), (&*a, &*b), "{size} {threads} {strip}");
             }
+        }
+    }
+}
+
+/// Any lifting, in blocks that are far smaller than the image or larger, is the definition.
+#[test]
+fn blocks_of_any_lifting_meet_the_definition() {
+    for name in ["haar", "dd137", "db4", "sym8", "bior3.5"] {
+        let wavelet = Wavelet::named(name).unwrap();
+        let factors = Normalisation::Orthonormal.factors();
+        let mut general = General::new(wavelet.lifting().unwrap(), factors);
+        for (n, (width, height)) in SIZES.into_iter().enumerate() {
+            let (size, image) = (Size::new(width, height), noise(width, height));
+            let definition = Dwt {
+                wavelet: wavelet.clone(),
+                border: Border::Mirror,
+                normalisation: Normalisation::Orthonormal,
+                levels: 1,
+            };
+            let wanted = definition.forward(&image).unwrap();
+            let wanted = definition.pack(&wanted, Packing::Subbands).unwrap();
+            let levels = Cpu::levels();
+            for (i, block) in [(1, 64), (8, 4096), (64, 1 << 17)].into_iter().enumerate() {
+                general.block = block;
+                let layout = Layout::new(levels[(n + i) % levels.len()].1, 1 + (n + i) % 3);
+                let mut work = vec![f32::NAN; general.scratch_words(width, layout.threads)];
+                let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
+                let plane = |data, size| Plane {
+                    data,
+                    stride: width,
+                    size,
+                };
+                let src = plane(image.data(), size);
+                let packed = (&mut there[..], width);
+                general.forward((&layout, [0.0; 3]), &src, packed, None, &mut work);
+                let error = difference(&there, wanted.data());
+                assert!(error < 2e-5, "{name} {size} {block:?}: {error}");
+                let low = Size::new(width.div_ceil(2), height.div_ceil(2));
+                let bands = Bands {
+                    ll: plane(&there, low),
+                    packed: &there,
+                    stride: width,
+                    size,
+                    limits: [0.0; 3],
+                };
+                general.inverse(&layout, &bands, (&mut back, width), &mut work);
+                let error = difference(&back, image.data());
+                assert!(error < 2e-5, "{name} {size} {block:?} back: {error}");
+            }
+        }
+    }
+}
+
+/// Large images are written past the cache, in whole lines where their bands begin alike, and through lines of their own where
+/// they do not. Another path that knows no difference gives the same.
+#[test]
+fn large_images_are_as_small_ones() {
+    let wavelet = Wavelet::named("cdf97").unwrap();
+    let (lifting, factors) = (wavelet.lifting().unwrap(), Normalisation::Unit.factors());
+    let steps = TwoTaps::new(lifting, Normalisation::Unit).unwrap();
+    let general = General::new(lifting, factors);
+    for (width, height) in [(1056, 1024), (1070, 1001)] {
+        let (size, image) = (Size::new(width, height), noise(width, height));
+        assert!(4 * size.pixels() > STREAM_BYTES);
+        for (n, (_, level)) in Cpu::levels().into_iter().enumerate() {
+            let layout = Layout {
+                strip: 256,
+                ..Layout::new(level, 1 + n % 2)
+            };
+            let mut work = vec![0.0; general.scratch_words(width, layout.threads)];
+            let mut wanted = vec![0.0; size.pixels()];
+            let src = Plane {
+                data: image.data(),
+                stride: width,
+                size,
+            };
+            let packed = (&mut wanted[..], width);
+            general.forward((&layout, [0.0; 3]), &src, packed, None, &mut work);
+            let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
+            let mut memory = Memory::default();
+            let from = (image.data(), size);
+            forward(&steps, &layout, from, 1, &mut there, &mut memory).unwrap();
+            let error = difference(&there, &wanted);
+            assert!(error < 2e-6, "{size}: {error}");
+            inverse(&steps, &layout, (&there, size), 1, &mut back, &mut memory).unwrap();
+            let error = difference(&back, image.data());
+            assert!(error < 2e-6, "{size} back: {error}");
         }
     }
 }

@@ -15,6 +15,16 @@ pub struct Roll {
     pub add: bool,
 }
 
+impl Roll {
+    fn put(&self, from: &[f32], to: &mut [f32]) {
+        let from = &from[..to.len()];
+        for i in 0..to.len() {
+            let v = self.weight * from[i];
+            to[i] = if self.add { to[i] + v } else { v };
+        }
+    }
+}
+
 impl Kernel for Roll {
     fn name(&self) -> &'static str {
         "roll"
@@ -36,16 +46,10 @@ impl Kernel for Roll {
             for y in job.rows.clone() {
                 let from = job.reads[0].row(plane, (y + self.by.1) % height);
                 let to = job.writes[0].row(plane, y);
-                let moved = from[cut..].iter().chain(&from[..cut]);
-                if self.add {
-                    to.iter_mut()
-                        .zip(moved)
-                        .for_each(|(a, b)| *a += self.weight * b);
-                } else {
-                    to.iter_mut()
-                        .zip(moved)
-                        .for_each(|(a, b)| *a = self.weight * b);
-                }
+                let (right, left) = from.split_at(cut);
+                let (a, b) = to.split_at_mut(width - cut);
+                self.put(left, a);
+                self.put(right, b);
             }
         }
     }

@@ -4,6 +4,7 @@ use super::{Band, Params, params, table};
 use crate::definition::shrink::CANDIDATES;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View, WgslStruct};
 use crate::{Result, Size};
+use fearless_simd::{Level, Simd, dispatch};
 use rayon::prelude::*;
 
 /// Parts that a band's sums are made of.
@@ -53,7 +54,7 @@ impl Kernel for BandSums {
 
     fn cpu(&self, job: &mut Job<'_>) {
         let sums = self.find.sums();
-        let packed = &job.reads[0];
+        let (level, packed) = (job.level, &job.reads[0]);
         for plane in 0..packed.planes() {
             let out = job.writes[0].band(plane).par_chunks_mut(sums * PARTS);
             out.zip(&self.bands).for_each(|(out, band)| {
@@ -61,7 +62,7 @@ impl Kernel for BandSums {
                     match self.find {
                         Find::Bayes => out[part] = squares(packed, plane, band, part),
                         Find::Sure => {
-                            let risks = risks(packed, plane, band, part);
+                            let risks = risks(level, packed, plane, (band, part));
                             for (i, risk) in risks.into_iter().enumerate() {
                                 out[i * PARTS + part] = risk;
                             }
@@ -118,27 +119,70 @@ fn squares(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> f32 {
     lanes.iter().sum()
 }
 
+/// Copies of the counts and sums below: neighbours that fall together do not wait for each other.
+const COPIES: usize = 4;
+
+/// Room for a count per candidate and for what exceeds them all, a power of two.
+const ROOM: usize = 64;
+const _: () = assert!(CANDIDATES < ROOM);
+
 /// The estimated risk of each candidate. Values are counted by the first candidate that they do not exceed.
-fn risks(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> [f32; CANDIDATES] {
+fn risks(
+    level: Level,
+    packed: &View<'_>,
+    plane: usize,
+    (band, part): (&Band, usize),
+) -> [f32; CANDIDATES] {
     let sigma = band.sigma;
     let limit = |i: usize| i as f32 / 8.0 * sigma;
-    let (mut counts, mut squares) = ([0.0f32; CANDIDATES], [0.0f32; CANDIDATES]);
-    let mut all = 0.0;
-    for v in rows(packed, plane, band, part).flatten() {
-        all += 1.0;
-        let guess = (v.abs() / sigma * 8.0).min(CANDIDATES as f32) as usize;
-        let first = (guess.saturating_sub(1)..CANDIDATES).find(|i| v.abs() <= limit(*i));
-        if let Some(i) = first {
-            counts[i] += 1.0;
-            squares[i] += v * v;
+    let (mut counts, mut squares) = ([[0u32; ROOM]; COPIES], [[0.0f32; ROOM]; COPIES]);
+    let mut all = 0;
+    for row in rows(packed, plane, band, part) {
+        all += row.len();
+        let (whole, rest) = row.as_chunks::<16>();
+        let mut count = |values: &[f32; 16], n: usize| {
+            let mut first = [0u32; 16];
+            dispatch!(level, simd => firsts(simd, values, sigma, &mut first));
+            for i in 0..n {
+                let at = first[i] as usize % ROOM;
+                counts[i % COPIES][at] += 1;
+                squares[i % COPIES][at] += values[i] * values[i];
+            }
+        };
+        for values in whole {
+            count(values, 16);
+        }
+        if !rest.is_empty() {
+            let mut values = [0.0; 16];
+            values[..rest.len()].copy_from_slice(rest);
+            count(&values, rest.len());
         }
     }
-    let (mut count, mut square) = (0.0, 0.0);
+    let (mut count, mut square) = (0, 0.0);
     std::array::from_fn(|i| {
-        count += counts[i];
-        square += squares[i];
-        square + (all - count) * limit(i) * limit(i) - 2.0 * sigma * sigma * count
+        count += counts.iter().map(|c| c[i]).sum::<u32>();
+        square += squares.iter().map(|s| s[i]).sum::<f32>();
+        let (more, less) = ((all - count as usize) as f32, count as f32);
+        square + more * limit(i) * limit(i) - 2.0 * sigma * sigma * less
     })
+}
+
+/// The first candidates that values do not exceed.
+#[inline(always)]
+fn firsts<S: Simd>(_: S, values: &[f32; 16], sigma: f32, first: &mut [u32; 16]) {
+    let most = CANDIDATES as f32;
+    for i in 0..16 {
+        let v = values[i].abs();
+        // A guess that rounding may have put one beside.
+        let guess = (v / sigma * 8.0).ceil().min(most);
+        let down = if v <= (guess - 1.0) / 8.0 * sigma {
+            1.0
+        } else {
+            0.0
+        };
+        let up = if v > guess / 8.0 * sigma { 1.0 } else { 0.0 };
+        first[i] = (guess - down + up).max(0.0).min(most) as u32;
+    }
 }
 
 /// One number per band from its sums.

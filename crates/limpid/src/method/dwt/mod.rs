@@ -51,43 +51,79 @@ impl From<Scale> for Normalisation {
     }
 }
 
-crate::options! {
-    /// The wavelet transform with its options.
-    pub struct Dwt {
-        /// Name of the wavelet: haar, cdf53, cdf97, dd137, b3, db2, sym4, bior4.4, …; or its steps, as in a file.
-        pub wavelet: String = "cdf97".to_owned(),
-        /// How often the low band is transformed.
-        pub levels: usize = 3,
-        /// The size of coefficients.
-        pub scale: Scale = Scale::Orthonormal,
-        /// What stands beyond the image.
-        pub boundary: Border = Border::Mirror,
-        /// The order of coefficients.
-        pub layout: Layout = Layout::Subbands,
-        /// Keep all samples of all bands, below each other: shifting the image shifts the coefficients.
-        pub undecimated: bool = false,
-        /// Bits of samples that become whole numbers and come back without loss, with cdf53.
-        pub reversible: Option<usize> = None,
-    }
+/// Declares a direction of the transform: the options that both have, and its own.
+macro_rules! transform {
+    ($(#[$meta:meta])* $name:ident { $($own:tt)* }) => {
+        crate::options! {
+            $(#[$meta])*
+            pub struct $name {
+                /// Name of the wavelet: haar, cdf53, cdf97, dd137, b3, db2, sym4, bior4.4, …; or its steps, as in a file.
+                pub wavelet: String = "cdf97".to_owned(),
+                /// How often the low band is transformed.
+                pub levels: usize = 3,
+                /// The size of coefficients.
+                pub scale: Scale = Scale::Orthonormal,
+                /// What stands beyond the image.
+                pub boundary: Border = Border::Mirror,
+                /// The order of coefficients.
+                pub layout: Layout = Layout::Subbands,
+                /// All samples of all bands, below each other: shifting the image shifts the coefficients.
+                pub undecimated: bool = false,
+                /// Bits of samples that become whole numbers and come back without loss, with cdf53.
+                pub reversible: Option<usize> = None,
+                $($own)*
+            }
+        }
+
+        impl $name {
+            /// Options of both directions, looked up.
+            fn looked_up(&self) -> Result<Ready> {
+                Ok(Ready {
+                    border: self.boundary,
+                    layout: self.layout,
+                    undecimated: self.undecimated,
+                    reversible: self.reversible,
+                    ..Ready::new(&self.wavelet, self.levels, self.scale)?
+                })
+            }
+
+            /// The transform by a wavelet, `levels` deep.
+            fn by(wavelet: &str, levels: usize, scale: Scale) -> Self {
+                Self {
+                    wavelet: wavelet.to_owned(),
+                    levels,
+                    scale,
+                    ..Self::default()
+                }
+            }
+
+            /// Examples that both directions have.
+            fn shared_examples() -> Vec<Self> {
+                vec![
+                    Self::by("cdf97", 2, Scale::Orthonormal),
+                    Self::by("db2", 2, Scale::Orthonormal),
+                    Self {
+                        reversible: Some(8),
+                        ..Self::by("cdf53", 3, Scale::Unit)
+                    },
+                    Self {
+                        layout: Layout::Interleaved,
+                        ..Self::by("db2", 3, Scale::Unit)
+                    },
+                ]
+            }
+        }
+    };
 }
 
-crate::options! {
+transform! {
+    /// The wavelet transform with its options.
+    Dwt {}
+}
+
+transform! {
     /// The inverse transform with its options.
-    pub struct Idwt {
-        /// Name of the wavelet, or its steps.
-        pub wavelet: String = "cdf97".to_owned(),
-        /// How often the low band was transformed.
-        pub levels: usize = 3,
-        /// The size of coefficients.
-        pub scale: Scale = Scale::Orthonormal,
-        /// What stood beyond the image.
-        pub boundary: Border = Border::Mirror,
-        /// The order of coefficients.
-        pub layout: Layout = Layout::Subbands,
-        /// All samples of all bands are there, below each other.
-        pub undecimated: bool = false,
-        /// Bits of samples that became whole numbers.
-        pub reversible: Option<usize> = None,
+    Idwt {
         /// Size of the image, where coefficients fill another one.
         pub size: Option<Size> = None,
         /// The transpose of the transform instead of its inverse.
@@ -97,26 +133,15 @@ crate::options! {
 
 impl Dwt {
     fn ready(&self) -> Result<Ready> {
-        Ready {
-            border: self.boundary,
-            layout: self.layout,
-            undecimated: self.undecimated,
-            reversible: self.reversible,
-            ..Ready::new(&self.wavelet, self.levels, self.scale)?
-        }
-        .checked()
+        self.looked_up()?.checked()
     }
 }
 
 impl Idwt {
     fn ready(&self) -> Result<Ready> {
         Ready {
-            border: self.boundary,
-            layout: self.layout,
-            undecimated: self.undecimated,
-            reversible: self.reversible,
             adjoint: self.adjoint,
-            ..Ready::new(&self.wavelet, self.levels, self.scale)?
+            ..self.looked_up()?
         }
         .checked()
     }
@@ -162,39 +187,21 @@ impl Method for Dwt {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |wavelet: &str, levels, scale| Self {
-            wavelet: wavelet.to_owned(),
-            levels,
-            scale,
-            ..Self::default()
-        };
-        let mut examples = vec![
-            with("cdf97", 2, Scale::Orthonormal),
-            with("dd137", 1, Scale::Unit),
-            with("db2", 2, Scale::Orthonormal),
-            Self {
-                reversible: Some(8),
-                ..with("cdf53", 3, Scale::Unit)
-            },
-            Self {
-                layout: Layout::Interleaved,
-                ..with("cdf53", 3, Scale::Unit)
-            },
+        let mut examples = Self::shared_examples();
+        examples.extend([
+            Self::by("dd137", 1, Scale::Unit),
             Self {
                 undecimated: true,
-                ..with("sym4", 2, Scale::Orthonormal)
+                ..Self::by("sym4", 2, Scale::Orthonormal)
             },
-        ];
+        ]);
         examples.extend(
             [Border::Smooth, Border::Antireflect, Border::Periodization].map(|boundary| Self {
                 boundary,
-                ..with("bior2.2", 2, Scale::Unit)
+                ..Self::by("bior2.2", 2, Scale::Unit)
             }),
         );
-        examples
-            .into_iter()
-            .map(|e| Box::new(e) as Box<dyn Method>)
-            .collect()
+        boxes(examples)
     }
 
     fn boxed(&self) -> Box<dyn Method> {
@@ -225,37 +232,22 @@ impl Method for Idwt {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |wavelet: &str, levels, scale| Self {
-            wavelet: wavelet.to_owned(),
-            levels,
-            scale,
-            ..Self::default()
-        };
-        let examples = vec![
-            with("cdf97", 2, Scale::Orthonormal),
-            with("db2", 2, Scale::Orthonormal),
-            Self {
-                reversible: Some(8),
-                ..with("cdf53", 3, Scale::Unit)
-            },
-            Self {
-                layout: Layout::Interleaved,
-                ..with("cdf53", 3, Scale::Unit)
-            },
-            Self {
-                adjoint: true,
-                ..with("cdf97", 2, Scale::Unit)
-            },
-        ];
-        examples
-            .into_iter()
-            .map(|e| Box::new(e) as Box<dyn Method>)
-            .collect()
+        let mut examples = Self::shared_examples();
+        examples.push(Self {
+            adjoint: true,
+            ..Self::by("cdf97", 2, Scale::Unit)
+        });
+        boxes(examples)
     }
 
     fn boxed(&self) -> Box<dyn Method> {
         Box::new(self.clone())
     }
+}
+
+fn boxes<M: Method + 'static>(methods: Vec<M>) -> Vec<Box<dyn Method>> {
+    let boxed = |m| Box::new(m) as Box<dyn Method>;
+    methods.into_iter().map(boxed).collect()
 }
 
 /// A wavelet by its name, or by the text of its steps.

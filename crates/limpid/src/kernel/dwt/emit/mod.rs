@@ -23,7 +23,7 @@ use std::fmt::Write;
 pub(super) fn kernel(level: &Level, target: &Target, home: Home) -> Result<(String, Region)> {
     let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
     let mirrored = !keeps_mirrored(&level.lifting);
-    let region = Region::new(&scheme, level.mapping, target, mirrored);
+    let region = Region::new(&scheme, (level.mapping, level.direction), target, mirrored);
     let Some((tw, th)) = region.tile() else {
         return Err(Error::unsupported(format!(
             "scheme '{}' of this wavelet reaches too far for a workgroup; use a schedule in fragment passes, or the CPU",
@@ -51,26 +51,44 @@ pub(super) fn kernel(level: &Level, target: &Target, home: Home) -> Result<(Stri
         "const TILE: vec2<i32> = vec2<i32>({tw}, {th});\nconst MARGIN: vec2<i32> = vec2<i32>({left}, {above});\n"
     );
     begin(&mut text, &region, mirrored);
+    let (_, rh) = region.size();
+    // Far from the borders nothing is mirrored and everything is kept: most regions.
+    let _ = writeln!(
+        text,
+        "    let inside = all(origin >= vec2<i32>(0)) && all(2 * (origin + vec2<i32>({rw}, {rh})) <= vec2<i32>(vec2<u32>(p.width, p.height)));"
+    );
     for k in 0..region.quads {
         let _ = writeln!(
             text,
-            "    let r{k} = here + vec2<i32>(0, {});\n    var q{k} = load(origin + r{k}, plane);",
+            "    let r{k} = here + vec2<i32>(0, {});\n    var q{k}: vec4<f32>;",
             k * region.spacing(),
         );
         if region.cells() > 0 {
             let _ = writeln!(text, "    let at{k} = r{k}.y * {rw} + r{k}.x;");
         }
     }
+    let each = |text: &mut String, one: &dyn Fn(i32, &str) -> String| {
+        for (condition, suffix) in [("if inside", "_inside"), (" else", "")] {
+            let _ = writeln!(text, "    {condition} {{");
+            for k in 0..region.quads {
+                let _ = writeln!(text, "    {}", one(k, suffix));
+            }
+            text.push_str("    }");
+        }
+        text.push('\n');
+    };
+    each(&mut text, &|k, suffix| {
+        format!("q{k} = load{suffix}(origin + r{k}, plane);")
+    });
     let mut stages = Stages::new(&region, mirrored);
     for stage in &scheme.stages {
         stages.write(&mut text, stage);
     }
-    for k in 0..region.quads {
-        let _ = writeln!(
-            text,
-            "    if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE) {{ store(origin + r{k}, plane, q{k}); }}"
-        );
-    }
+    each(&mut text, &|k, suffix| {
+        format!(
+            "if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE) {{ store{suffix}(origin + r{k}, plane, q{k}); }}"
+        )
+    });
     text.push_str("}\n");
     Ok((text, region))
 }

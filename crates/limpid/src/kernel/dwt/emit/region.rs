@@ -2,13 +2,16 @@
 
 use crate::kernel::Target;
 use crate::kernel::dwt::Mapping;
-use crate::wavelet::{Matrix, Scheme};
+use crate::wavelet::{Direction, Matrix, Scheme};
 
 /// Threads of a workgroup that shares memory, along x and y.
 const THREADS: (i32, i32) = (32, 8);
 
 /// Threads of a workgroup whose sub-groups work alone.
 const LANES: i32 = 128;
+
+/// Floats in a sector of memory.
+const SECTOR: i32 = 8;
 
 /// Schemes with more operations per quad than this get fewer quads per thread: their text would grow out of hand.
 const MANY_OPERATIONS: usize = 80;
@@ -38,7 +41,7 @@ impl Region {
     /// The region of a scheme. Where steps mirror what they read, they can reach to either side.
     pub(in crate::kernel::dwt) fn new(
         scheme: &Scheme,
-        mapping: Mapping,
+        (mapping, direction): (Mapping, Direction),
         target: &Target,
         mirrored: bool,
     ) -> Self {
@@ -58,7 +61,8 @@ impl Region {
                 quads: if many { 8 } else { 16 },
                 margin,
                 shared,
-            };
+            }
+            .aligned(direction);
             if region.tile().is_some() {
                 return region;
             }
@@ -74,6 +78,21 @@ impl Region {
         let fits = |r: &Self| r.tile().is_some() && 4 * r.cells() <= target.workgroup_bytes as i32;
         let found = [4, 2, 1].into_iter().filter(|q| *q <= most).map(region);
         found.into_iter().find(fits).unwrap_or(region(most))
+    }
+
+    /// The region with a tile whose rows are whole sectors of memory, where that leaves enough of it: what is written in
+    /// part is read first. A row of a tile is as many coefficients of a band, and twice as many pixels.
+    fn aligned(mut self, direction: Direction) -> Self {
+        let whole = match direction {
+            Direction::Inverse => SECTOR / 2,
+            Direction::Forward | Direction::Adjoint => SECTOR,
+        };
+        let [l, r, ..] = self.margin;
+        let width = self.size().0 - l - r;
+        if width >= 3 * SECTOR {
+            self.margin[1] += width % whole;
+        }
+        self
     }
 
     /// Quads of a region.
