@@ -257,7 +257,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
             let ahead = (i * LANES) as isize;
             let m = take::<S, INSIDE>(simd, row, at + ahead);
             for c in 0..PLANES {
-                sums[c][i] = sums[c][i] + m * take::<S, INSIDE>(simd, image[c], x + ahead);
+                sums[c][i] += m * take::<S, INSIDE>(simd, image[c], x + ahead);
             }
         }
     }
