@@ -1,5 +1,6 @@
 //! Planar `f32` pixels.
 
+use crate::memory::Memory;
 use crate::{Error, Result};
 
 /// Width and height in pixels.
@@ -59,7 +60,7 @@ impl std::str::FromStr for Size {
 pub struct Image {
     size: Size,
     channels: usize,
-    data: Vec<f32>,
+    data: Memory,
 }
 
 impl Image {
@@ -68,7 +69,7 @@ impl Image {
         Self {
             size: Size { width, height },
             channels,
-            data: vec![0.0; width * height * channels],
+            data: Memory::zeros(width * height * channels),
         }
     }
 
@@ -89,7 +90,7 @@ impl Image {
         Ok(Self {
             size: Size { width, height },
             channels,
-            data,
+            data: data.into(),
         })
     }
 
@@ -117,19 +118,16 @@ impl Image {
         channels: usize,
         mut value: impl FnMut(usize, usize, usize) -> f32,
     ) -> Self {
-        let mut data = Vec::with_capacity(width * height * channels);
+        let mut image = Self::new(width, height, channels);
+        let mut places = image.data.iter_mut();
         for c in 0..channels {
             for y in 0..height {
-                for x in 0..width {
-                    data.push(value(x, y, c));
+                for (x, place) in places.by_ref().take(width).enumerate() {
+                    *place = value(x, y, c);
                 }
             }
         }
-        Self {
-            size: Size { width, height },
-            channels,
-            data,
-        }
+        image
     }
 
     /// Width and height.
@@ -164,7 +162,7 @@ impl Image {
 
     /// All planes, given away.
     pub fn into_data(self) -> Vec<f32> {
-        self.data
+        self.data.into_vec()
     }
 
     /// One plane.
@@ -210,11 +208,9 @@ impl Image {
 
     /// Each value changed by a function.
     pub fn map(&self, mut f: impl FnMut(f32) -> f32) -> Self {
-        Self {
-            size: self.size,
-            channels: self.channels,
-            data: self.data.iter().map(|&v| f(v)).collect(),
-        }
+        let mut made = self.clone();
+        made.data.iter_mut().for_each(|v| *v = f(*v));
+        made
     }
 
     /// The rectangle at `(x, y)`; it must lie inside.
@@ -277,12 +273,12 @@ pub fn srgb_to_linear(v: f32) -> f32 {
 
 impl Image {
     /// Takes the pixels out for a while; [`Image::put_data`] puts them back.
-    pub(crate) fn take_data(&mut self) -> Vec<f32> {
+    pub(crate) fn take_data(&mut self) -> Memory {
         std::mem::take(&mut self.data)
     }
 
     /// Puts back what [`Image::take_data`] took.
-    pub(crate) fn put_data(&mut self, data: Vec<f32>) {
+    pub(crate) fn put_data(&mut self, data: Memory) {
         debug_assert_eq!(data.len(), self.size.pixels() * self.channels);
         self.data = data;
     }

@@ -35,6 +35,7 @@ mod frame;
 mod image;
 #[cfg(feature = "io")]
 pub mod io;
+mod memory;
 pub mod metric;
 
 pub mod definition;

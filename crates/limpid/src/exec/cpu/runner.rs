@@ -3,6 +3,7 @@
 use super::Cpu;
 use crate::exec::{PassTime, Watch};
 use crate::kernel::{Job, Scope, View, ViewMut};
+use crate::memory::Memory;
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
 use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
@@ -17,7 +18,7 @@ pub struct CpuRunner {
     cpu: Cpu,
     plan: Plan,
     /// Shared buffers of transient slots, then one for each history slot.
-    buffers: Vec<Vec<f32>>,
+    buffers: Vec<Memory>,
     /// For each slot, its buffer.
     place: Vec<Option<usize>>,
     /// One piece of scratch memory per thread.
@@ -48,7 +49,7 @@ impl CpuRunner {
         let times = plan.passes().iter().map(|p| time_zero(p)).collect();
         Ok(Self {
             cpu: cpu.clone(),
-            buffers: words.into_iter().map(|n| vec![0.0; n]).collect(),
+            buffers: words.into_iter().map(Memory::zeros).collect(),
             place,
             scratch: (0..cpu.threads())
                 .map(|_| Mutex::new(vec![0.0; scratch]))
@@ -180,7 +181,7 @@ impl CpuRunner {
 
     fn pass(&mut self, pass: &Pass, input: &Frame, output: &mut Frame, watch: &Watch) {
         // Written slots are taken out of their homes while the pass runs, so that the rest can be borrowed.
-        let mut taken: Vec<Vec<f32>> = pass
+        let mut taken: Vec<Memory> = pass
             .writes
             .iter()
             .map(|id| self.take(*id, output))
@@ -191,18 +192,18 @@ impl CpuRunner {
         }
     }
 
-    fn take(&mut self, id: SlotId, output: &mut Frame) -> Vec<f32> {
+    fn take(&mut self, id: SlotId, output: &mut Frame) -> Memory {
         match (&self.plan.at(id).role, self.place[id.0]) {
             (Role::Output(layer), _) => output
                 .get_mut(layer.clone())
                 .map(Image::take_data)
                 .unwrap_or_default(),
             (_, Some(at)) => std::mem::take(&mut self.buffers[at]),
-            (_, None) => Vec::new(),
+            (_, None) => Memory::default(),
         }
     }
 
-    fn give_back(&mut self, id: SlotId, output: &mut Frame, data: Vec<f32>) {
+    fn give_back(&mut self, id: SlotId, output: &mut Frame, data: Memory) {
         match (&self.plan.at(id).role, self.place[id.0]) {
             (Role::Output(layer), _) => {
                 if let Some(image) = output.get_mut(layer.clone()) {
@@ -219,7 +220,7 @@ impl CpuRunner {
         pass: &Pass,
         input: &Frame,
         output: &Frame,
-        taken: &mut [Vec<f32>],
+        taken: &mut [Memory],
         watch: &Watch,
     ) {
         let scope = pass.kernel.contract().scope;
@@ -293,7 +294,7 @@ fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Ran
 /// Cuts the written slots into bands of `rows` rows. Slots of other heights are cut only when nothing is cut.
 fn cut<'a>(
     slots: &[&Slot],
-    data: &'a mut [Vec<f32>],
+    data: &'a mut [Memory],
     rows: usize,
 ) -> Vec<(Range<usize>, Vec<ViewMut<'a>>)> {
     let height = slots[0].size.height;
