@@ -110,8 +110,10 @@ pub struct Memory {
 /// Words of state for levels of this width on this many threads.
 pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
     let columns = halves(width).0.min(layout.strip_columns());
-    layout.threads.max(1)
-        * forward::scratch_words(2, columns).max(inverse::scratch_words(2, columns))
+    let columns = columns.next_multiple_of(16);
+    // The state of two pairs of steps, with room for lanes before the first column; and lines for rows that cannot be
+    // stored as they are made.
+    layout.threads.max(1) * (8 * (columns + 16) + 4 * columns)
 }
 
 /// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.

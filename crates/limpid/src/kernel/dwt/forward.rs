@@ -42,12 +42,6 @@ impl Out<'_> {
 /// Parts of rows to be written, and of those after them.
 type Bands<'a> = ([&'a mut [f32]; 4], [&'a [f32]; 4]);
 
-/// Words of scratch for strips of this many low columns.
-pub(super) fn scratch_words(pairs: usize, columns: usize) -> usize {
-    let columns = columns.next_multiple_of(16);
-    4 * pairs * (columns + 16) + 4 * columns
-}
-
 /// Makes the coefficients of row pairs `rows` and low columns `columns`.
 #[inline(always)]
 pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(

@@ -8,6 +8,7 @@ use super::cpu::{self, Layout, Span};
 use super::forward::Out;
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::rows::{Term, add, join, load, scale, split};
+use crate::Size;
 use crate::kernel::stream::{self, STREAM_BYTES};
 use crate::wavelet::{Lifting, Taps, mirrored};
 use fearless_simd::Level;
@@ -95,8 +96,9 @@ impl General {
         steps
     }
 
-    /// Calls `body` for the row pairs and low columns of each block of a band of rows.
-    fn blocks(&self, band: &Span, width: usize, mut body: impl FnMut(Span, Span)) {
+    /// Calls `body` for each block of a band of row pairs.
+    fn blocks(&self, band: &Span, size: Size, mut body: impl FnMut(Block)) {
+        let Size { width, height } = size;
         let (pairs, columns) = self.kept(width);
         let parts = |all: Span, by: usize| {
             let end = all.end;
@@ -104,7 +106,12 @@ impl General {
         };
         for rows in parts(band.clone(), pairs) {
             for columns in parts(0..halves(width).0, columns) {
-                body(rows.clone(), columns);
+                body(Block {
+                    down: self.around(&rows, height),
+                    along: self.around(&columns, width),
+                    rows: rows.clone(),
+                    columns,
+                });
             }
         }
     }
@@ -141,13 +148,7 @@ impl General {
         let (level, across, down) = (layout.level, self.order(w, false), self.order(h, false));
         cpu::run(bands, work, layout.threads, |(band, mut out), work| {
             (out.past_cache, out.limits) = (past_cache, limits);
-            self.blocks(&band, w, |rows, columns| {
-                let block = Block {
-                    down: self.around(&rows, h),
-                    along: self.around(&columns, w),
-                    rows,
-                    columns,
-                };
+            self.blocks(&band, src.size, |block| {
                 let (work, width) = block.cut(work);
                 for (i, row) in work.chunks_exact_mut(width).enumerate() {
                     let from = [i, i + 1]
@@ -215,13 +216,7 @@ impl General {
         let parts = cpu::split_rows(out, stride, bands.size, layout.threads);
         let (level, across, down) = (layout.level, self.order(w, true), self.order(h, true));
         cpu::run(parts, work, layout.threads, |(band, mut out), work| {
-            self.blocks(&band, w, |rows, columns| {
-                let block = Block {
-                    down: self.around(&rows, h),
-                    along: self.around(&columns, w),
-                    rows,
-                    columns,
-                };
+            self.blocks(&band, bands.size, |block| {
                 let (work, _) = block.cut(work);
                 self.read(level, &block, bands, work);
                 lift_columns(level, work, &block.down, &down);

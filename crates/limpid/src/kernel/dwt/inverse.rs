@@ -6,12 +6,6 @@ use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
-/// Words of scratch for strips of this many low columns.
-pub(super) fn scratch_words(pairs: usize, columns: usize) -> usize {
-    let columns = columns.next_multiple_of(16);
-    4 * pairs * (columns + 16) + 4 * columns
-}
-
 /// Makes the rows of row pairs `rows`, columns of low columns `columns`.
 #[inline(always)]
 pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
