@@ -197,7 +197,7 @@ impl Kernel for Window {
 
     fn scratch(&self, size: Size) -> usize {
         if self.vectors() {
-            cpu::scratch(self.filter, self.radius, size.width)
+            cpu::scratch(self.filter, self.radius, size)
         } else {
             0
         }
@@ -282,7 +282,7 @@ impl Kernel for WindowAxis {
         if self.along == Along::Linear {
             0
         } else {
-            cpu::axis_scratch(self.radius, size.width)
+            cpu::axis_scratch(self.radius, size)
         }
     }
 }

@@ -149,6 +149,41 @@ fn bands_do_not_change_a_bit_of_a_sliding_window() {
     }
 }
 
+/// Large images are made in stretches of columns, and past the cache.
+#[test]
+fn large_images_are_as_small_ones() {
+    let frame = picture(1111, 960);
+    let cpu = Cpu::new(Some(2)).unwrap();
+    let tent = Tent2 {
+        radius: 1,
+        peak: None,
+        slope: 1.0,
+    };
+    let gaussian = |radius| Gaussian {
+        radius,
+        sigma: None,
+    };
+    let variance = Variance { radius: 1 };
+    let cases: [(&dyn Method, &str); 5] = [
+        (&gaussian(1), "separable"),
+        (&gaussian(2), "separable"),
+        (&gaussian(3), "separable"),
+        (&tent, "separable"),
+        (&variance, "sliding"),
+    ];
+    for (method, schedule) in cases {
+        let (got, expected) = [schedule, "direct"]
+            .map(|s| run(&cpu, method, s, &frame))
+            .into();
+        for (got, expected) in got.layers().zip(expected.layers()) {
+            let pairs = got.1.data().iter().zip(expected.1.data());
+            for (i, (a, b)) in pairs.enumerate() {
+                assert!((a - b).abs() < 1e-3, "{method:?} {schedule} at {i}: {a} {b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn impossible_options_are_refused() {
     let frame = picture(4, 4);

@@ -1,7 +1,7 @@
 //! Filters of rank one and two: sums down columns, then along rows.
 
 use super::clip;
-use super::quads::{Axes, Quad};
+use super::quads::{Axes, Quad, Stretch};
 use crate::kernel::sweep::{Piece, mix, mix_many, sweep, window};
 use fearless_simd::Simd;
 
@@ -72,7 +72,7 @@ impl Axes<1, 1> for RankOne {
     }
 
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, [sums]: [&[f32]; 1], _y: usize, [made]: [&mut [f32]; 1]) {
+    fn along<S: Simd>(&self, simd: S, [sums]: [&[f32]; 1], _at: &Stretch, [made]: [&mut [f32]; 1]) {
         let (taps, row) = (&self.taps[1][..], shift(sums, made.len()));
         match taps.len() {
             1 => along::<S, 1>(simd, row, taps, made),
@@ -83,15 +83,17 @@ impl Axes<1, 1> for RankOne {
         }
     }
 
-    fn finish(&self, y: usize, [made]: [&mut [f32]; 1]) {
-        let factor = self.rows[y];
+    fn finish(&self, at: &Stretch, [made]: [&mut [f32]; 1]) {
+        let factor = self.rows[at.y];
         if factor != 1.0 {
             for v in &mut *made {
                 *v *= factor;
             }
         }
         for (x, factor) in &self.ends {
-            made[*x] *= factor;
+            if at.columns.contains(x) {
+                made[x - at.columns.start] *= factor;
+            }
         }
     }
 }
@@ -201,8 +203,8 @@ impl Axes<2, 1> for Tent2 {
     }
 
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, [t, u]: [&[f32]; 2], y: usize, [made]: [&mut [f32]; 1]) {
-        let n = made.len();
+    fn along<S: Simd>(&self, simd: S, [t, u]: [&[f32]; 2], at: &Stretch, [made]: [&mut [f32]; 1]) {
+        let (n, y) = (made.len(), at.y);
         let share = 1.0 / self.weights(self.whole(), y);
         match self.radius {
             1 => tent_along::<S, 3>(simd, [t, u], [self.slope, share], made),
@@ -219,9 +221,10 @@ impl Axes<2, 1> for Tent2 {
             }
         }
         let right = self.width.saturating_sub(self.radius).max(self.radius);
-        for x in (0..self.radius.min(self.width)).chain(right..self.width) {
+        let ends = (0..self.radius.min(self.width)).chain(right..self.width);
+        for x in ends.filter(|x| at.columns.contains(x)) {
             let weights = self.weights(counts(x, self.width, self.radius), y);
-            made[x] *= self.weights(self.whole(), y) / weights;
+            made[x - at.columns.start] *= self.weights(self.whole(), y) / weights;
         }
     }
 }

@@ -9,6 +9,7 @@ mod quads;
 mod variance;
 
 use super::Filter;
+use crate::Size;
 use crate::kernel::{Job, View};
 use fearless_simd::dispatch;
 use quads::quads;
@@ -49,11 +50,12 @@ fn rank_one(job: &mut Job<'_>, down: &[f32], along: &[f32]) {
 }
 
 /// Words of scratch memory for [`separable`].
-pub(super) fn scratch(filter: Filter, radius: usize, width: usize) -> usize {
+pub(super) fn scratch(filter: Filter, radius: usize, size: Size) -> usize {
+    let width = size.width;
     match filter {
-        Filter::Gaussian { .. } | Filter::Tent { .. } => quads::scratch(radius, 1, width),
-        Filter::Tent2 { .. } => quads::scratch(radius, 2, width),
-        Filter::Variance => quads::scratch(radius, 2, width).max(variance::scratch(radius, width)),
+        Filter::Gaussian { .. } | Filter::Tent { .. } => quads::scratch(radius, 1, size),
+        Filter::Tent2 { .. } => quads::scratch(radius, 2, size),
+        Filter::Variance => quads::scratch(radius, 2, size).max(variance::scratch(radius, width)),
         Filter::Bilateral { .. } => bilateral::scratch(radius, width),
     }
 }
@@ -68,8 +70,8 @@ pub(super) fn axis(job: &mut Job<'_>, taps: &[f32], vertical: bool) {
 }
 
 /// Words of scratch memory for [`axis`].
-pub(super) fn axis_scratch(radius: usize, width: usize) -> usize {
-    quads::scratch(radius, 1, width)
+pub(super) fn axis_scratch(radius: usize, size: Size) -> usize {
+    quads::scratch(radius, 1, size)
 }
 
 /// The part of the window around `at` that lies in `0..n`.

@@ -7,7 +7,7 @@
 
 use super::clip;
 use super::linear::shift;
-use super::quads::{Axes, Quad};
+use super::quads::{Axes, Quad, Stretch};
 use crate::Size;
 use crate::kernel::sweep::{Piece, sweep, window};
 use crate::kernel::{Job, View};
@@ -53,9 +53,9 @@ impl Axes<2, 2> for Small {
     }
 
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, sums: [&[f32]; 2], y: usize, made: [&mut [f32]; 2]) {
-        let shares = &self.shares[..];
-        let share = 1.0 / clip(y, self.height, self.radius).len() as f32;
+    fn along<S: Simd>(&self, simd: S, sums: [&[f32]; 2], at: &Stretch, made: [&mut [f32]; 2]) {
+        let shares = &self.shares[at.columns.clone()];
+        let share = 1.0 / clip(at.y, self.height, self.radius).len() as f32;
         match self.radius {
             0 => along::<S, 1>(simd, sums, (shares, share), made),
             1 => along::<S, 3>(simd, sums, (shares, share), made),
