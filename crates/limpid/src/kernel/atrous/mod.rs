@@ -12,6 +12,7 @@ mod cpu;
 mod emit;
 mod fused;
 mod guided;
+mod pairs;
 mod shape;
 mod tile;
 
@@ -175,6 +176,7 @@ impl Kernel for Atrous {
     fn cpu(&self, job: &mut Job<'_>) {
         match &self.guided {
             Some(guided) => guided::run(self, guided, job),
+            None if pairs::run(self, job) => {}
             None => cpu::run(self, job),
         }
     }
@@ -186,7 +188,8 @@ impl Kernel for Atrous {
     fn scratch(&self, size: Size) -> usize {
         match self.guided {
             Some(_) => guided::scratch(self, size.width),
-            None => cpu::scratch(self.planes, self.taps.len(), size.width),
+            None => cpu::scratch(self.planes, self.taps.len(), size.width)
+                .max(pairs::scratch(self, size.width)),
         }
     }
 }

@@ -178,7 +178,10 @@ fn large_images_are_as_small_ones() {
         for (got, expected) in got.layers().zip(expected.layers()) {
             let pairs = got.1.data().iter().zip(expected.1.data());
             for (i, (a, b)) in pairs.enumerate() {
-                assert!((a - b).abs() < 1e-3, "{method:?} {schedule} at {i}: {a} {b}");
+                assert!(
+                    (a - b).abs() < 1e-3,
+                    "{method:?} {schedule} at {i}: {a} {b}"
+                );
             }
         }
     }
