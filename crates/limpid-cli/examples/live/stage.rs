@@ -1,106 +1,13 @@
-//! Denoising as an engine does it: with its own device, its own textures and its own encoder.
-//!
-//! A small path tracer stands for the engine: it renders `corridor`, one sample per pixel, and uploads each frame to
-//! textures. The plan is recorded into the frame's encoder, and the result is in a texture again. There is no window; what a
-//! pass takes is printed for each frame.
-//!
-//! ```sh
-//! cargo run --release --example live -- 320x180 60
-//! ```
-//!
-//! Type the number of a schedule and Enter to switch to it while frames go by.
+//! What an engine does with a recorder: textures, bindings, timestamps, one submit for each frame.
 
 use anyhow::Result;
 use limpid::exec::gpu::{Bindings, Gpu, Recorder, Resource};
-use limpid::method::{Backend, Method, Schedule, Svgf};
+use limpid::method::{Method, Schedule, Svgf};
 use limpid::plan::{Element, Home, Role};
-use limpid::{Frame, Image, Part, Size};
-use limpid_scenes::{RenderOptions, Scene, builtin_world, render};
-use std::sync::mpsc::{Receiver, channel};
-
-fn main() -> Result<()> {
-    let mut args = std::env::args().skip(1);
-    let size: Size = args.next().unwrap_or("160x90".into()).parse()?;
-    let count: u32 = args.next().unwrap_or("8".into()).parse()?;
-    let gpu = pollster::block_on(engine_device())?;
-    println!("{}", gpu.name());
-    let method = Svgf::default();
-    let schedules = method.schedules(Backend::Gpu);
-    for (i, schedule) in schedules.iter().enumerate() {
-        println!("{i}: {schedule}");
-    }
-    let keys = keys();
-    let mut stage: Option<Stage> = None;
-    for number in 0..count {
-        let frame = engine_frame(size, number)?;
-        let chosen = keys.try_iter().last().and_then(|k| schedules.get(k));
-        if stage.is_none() || chosen.is_some() {
-            stage = Some(Stage::new(
-                &gpu,
-                &method,
-                &frame,
-                chosen.unwrap_or(&schedules[0]),
-            )?);
-        }
-        if let Some(stage) = &stage {
-            stage.show(&gpu, number, &frame)?;
-        }
-    }
-    Ok(())
-}
-
-/// The engine's device. It needs no feature for denoising; timestamps are for what is printed here.
-async fn engine_device() -> Result<Gpu> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let adapter = instance.request_adapter(&Default::default()).await?;
-    let desc = wgpu::DeviceDescriptor {
-        required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
-        required_limits: adapter.limits(),
-        ..Default::default()
-    };
-    let (device, queue) = adapter.request_device(&desc).await?;
-    Ok(Gpu::from_wgpu(&adapter, device, queue))
-}
-
-/// What the engine renders.
-fn engine_frame(size: Size, number: u32) -> Result<Frame> {
-    let time = number as f32;
-    let scene = Scene::new(
-        &builtin_world("corridor", time)?,
-        Some(&builtin_world("corridor", time - 1.0)?),
-    )?;
-    let options = RenderOptions {
-        size,
-        samples: 1,
-        frame: u64::from(number),
-        ..RenderOptions::default()
-    };
-    let rendered = render(&scene, &options)?;
-    let mut means = Frame::empty(size)?;
-    for (layer, image) in rendered.layers().filter(|(l, _)| l.part == Part::Mean) {
-        means.insert(layer.clone(), image.clone())?;
-    }
-    Ok(means)
-}
-
-/// Numbers typed on the terminal.
-fn keys() -> Receiver<usize> {
-    let (send, receive) = channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            let Ok(number) = line.trim().parse() else {
-                continue;
-            };
-            if send.send(number).is_err() {
-                break;
-            }
-        }
-    });
-    receive
-}
+use limpid::{Frame, Image, Layer, Size};
 
 /// Everything that is made once: the recorder, the engine's textures, the bindings between them, and timestamps.
-struct Stage {
+pub(crate) struct Stage {
     recorder: Recorder,
     textures: Vec<Option<wgpu::Texture>>,
     bindings: Bindings,
@@ -108,7 +15,12 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(gpu: &Gpu, method: &Svgf, frame: &Frame, schedule: &Schedule) -> Result<Self> {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        method: &Svgf,
+        frame: &Frame,
+        schedule: &Schedule,
+    ) -> Result<Self> {
         println!("schedule {schedule}");
         let plan = method.plan(&frame.shape(), schedule)?;
         let recorder = Recorder::new(gpu, plan.on_textures(Element::F32x4))?;
@@ -129,8 +41,33 @@ impl Stage {
         })
     }
 
-    /// One frame: the engine's upload, the denoiser's passes, one submit.
-    fn show(&self, gpu: &Gpu, number: u32, frame: &Frame) -> Result<()> {
+    /// The texture of the result, or of the noisy frame.
+    pub(crate) fn shown(&self, noisy: bool) -> Option<&wgpu::Texture> {
+        let wanted = |role: &Role| match role {
+            Role::Input(layer) => noisy && *layer == Layer::COLOR,
+            Role::Output(_) => !noisy,
+            _ => false,
+        };
+        let slots = self.recorder.plan().slots.iter();
+        let mut found = slots.zip(&self.textures).filter(|(s, _)| wanted(&s.role));
+        found.next().and_then(|(_, texture)| texture.as_ref())
+    }
+
+    /// Forgets all frames, as after a cut.
+    pub(crate) fn reset(&self, gpu: &Gpu) {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        self.recorder.reset(&mut encoder);
+        gpu.queue().submit([encoder.finish()]);
+    }
+
+    /// One frame: the engine's upload and the denoiser's passes. `last` records what the engine does with the result. Gives what
+    /// each pass took, in milliseconds, where the device can tell.
+    pub(crate) fn frame(
+        &self,
+        gpu: &Gpu,
+        frame: &Frame,
+        last: impl FnOnce(&mut wgpu::CommandEncoder),
+    ) -> Result<Vec<(&'static str, f64)>> {
         for (slot, texture) in self.recorder.plan().slots.iter().zip(&self.textures) {
             if let (Role::Input(layer), Some(texture)) = (&slot.role, texture) {
                 upload(gpu, texture, frame.require(layer.clone())?);
@@ -146,10 +83,14 @@ impl Stage {
                 encoder.copy_buffer_to_buffer(resolved, 0, read, 0, resolved.size());
             }
         }
+        last(&mut encoder);
         gpu.queue().submit([encoder.finish()]);
+        self.times(gpu)
+    }
+
+    fn times(&self, gpu: &Gpu) -> Result<Vec<(&'static str, f64)>> {
         let Some((_, _, read)) = &self.timer else {
-            println!("frame {number}");
-            return Ok(());
+            return Ok(Vec::new());
         };
         read.slice(..).map_async(wgpu::MapMode::Read, drop);
         gpu.device().poll(wgpu::PollType::wait_indefinitely())?;
@@ -161,17 +102,22 @@ impl Stage {
         drop(bytes);
         read.unmap();
         let unit = f64::from(gpu.queue().get_timestamp_period()) / 1e6;
-        let ms: Vec<f64> = ticks
+        let passes = self.recorder.plan().passes().into_iter();
+        let ms = ticks
             .chunks_exact(2)
-            .map(|t| t[1].saturating_sub(t[0]) as f64 * unit)
-            .collect();
-        print!("frame {number}: {:.3} ms =", ms.iter().sum::<f64>());
-        for (pass, ms) in self.recorder.plan().passes().iter().zip(ms) {
-            print!(" {} {ms:.3}", pass.kernel.name());
-        }
-        println!();
-        Ok(())
+            .map(|t| t[1].saturating_sub(t[0]) as f64 * unit);
+        Ok(passes.map(|p| p.kernel.name()).zip(ms).collect())
     }
+}
+
+/// What a frame took, as one line.
+pub(crate) fn line(number: u32, times: &[(&'static str, f64)]) -> String {
+    let sum: f64 = times.iter().map(|(_, ms)| ms).sum();
+    let each: Vec<String> = times
+        .iter()
+        .map(|(name, ms)| format!("{name} {ms:.3}"))
+        .collect();
+    format!("frame {number}: {sum:.3} ms = {}", each.join(" "))
 }
 
 fn texture(gpu: &Gpu, size: Size) -> wgpu::Texture {
