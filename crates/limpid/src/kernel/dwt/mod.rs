@@ -3,6 +3,7 @@
 pub mod cpu;
 mod emit;
 mod forward;
+mod four;
 mod fragment;
 mod general;
 mod interleave;
@@ -11,6 +12,7 @@ mod lift;
 mod mapping;
 mod plane;
 mod rows;
+mod share;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +24,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site, Target, WgslStruct};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use crate::{Result, Size, params};
-use cpu::{Layout, TwoTaps};
+use cpu::{Layout, Streamed};
 use general::General;
 use plane::{Bands, Plane, halves};
 
@@ -47,7 +49,7 @@ pub enum Limits {
 #[derive(Debug, Clone)]
 pub struct Level {
     lifting: Lifting,
-    fast: Option<TwoTaps>,
+    fast: Option<Streamed>,
     general: General,
     /// Forward or inverse.
     pub direction: Direction,
@@ -91,7 +93,7 @@ impl Level {
         scheme: SchemeName,
     ) -> Self {
         Self {
-            fast: TwoTaps::new(lifting, normalisation),
+            fast: Streamed::new(lifting, normalisation),
             general: General::new(lifting, normalisation.factors()),
             lifting: Lifting {
                 low_scale: lifting.low_scale * normalisation.factors().0,
@@ -165,7 +167,7 @@ impl Level {
         }
     }
 
-    fn fast(&self) -> Option<&TwoTaps> {
+    fn fast(&self) -> Option<&Streamed> {
         self.fast.as_ref().filter(|f| f.takes(self.size, 1))
     }
 }
