@@ -13,6 +13,7 @@ mod mapping;
 mod plane;
 mod rows;
 mod share;
+mod streamed;
 #[cfg(test)]
 mod tests;
 
@@ -69,7 +70,7 @@ params! {
     /// Sizes of the packed image, of the level's image and of its low band.
     struct Params {
         frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32,
-        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32,
+        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32, turns: u32,
     }
 }
 
@@ -145,7 +146,7 @@ impl Level {
 
     /// The WGSL of this level on any device, as `limpid dwt --explain` shows it.
     pub fn wgsl(&self) -> Result<String> {
-        let (text, _) = emit::kernel(self, &Target::BASE, Home::Buffer)?;
+        let (text, _) = emit::kernel(self, &Target::BASE, (Home::Buffer, self.size.width))?;
         Ok(format!("{}{text}", Params::WGSL))
     }
 
@@ -164,6 +165,7 @@ impl Level {
             limit_hl: hl,
             limit_lh: lh_limit,
             limit_hh: hh,
+            turns: 1,
         }
     }
 
@@ -203,15 +205,17 @@ impl Kernel for Level {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (text, region) = emit::kernel(self, &site.target, site.reads[0].home)?;
         let packed = match self.direction {
             Direction::Inverse => site.reads[0],
             Direction::Forward | Direction::Adjoint => site.writes[0],
         };
+        let source = (site.reads[0].home, packed.size.width);
+        let (text, region) = emit::kernel(self, &site.target, source)?;
         let mut params = self.params(packed.size);
         if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {
             (params.band, params.bands) = (band as u32, limits.size.width as u32);
         }
+        params.turns = region.turns() as u32;
         let (tw, th) = region.tile().unwrap_or((1, 1));
         let groups = [
             params.low_width.div_ceil(tw as u32),
