@@ -251,6 +251,15 @@ impl Denoiser {
         Ok(out)
     }
 
+    /// Lets [`Denoiser::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
+    /// takes as long as a small pass.
+    pub fn time_together(&mut self) {
+        #[cfg(feature = "gpu")]
+        if let Runner::Gpu(runner) = &mut self.runner {
+            runner.time_together();
+        }
+    }
+
     /// Runs `runs` times on one frame, without transfers where the device has memory of its own, and gives the times of
     /// the passes of each run. Runs before them warm up: one, on a GPU half a second of them, because an idle GPU lowers
     /// its clock and takes its time to raise it (by a factor of 5 on an H200).

@@ -58,6 +58,30 @@ fn kernels_of_the_gpu_have_a_cpu_body_too() {
     }
 }
 
+/// Most regions of a large image know that they stand inside of it, and lanes take two quads side by side.
+#[test]
+fn large_images_are_the_same_on_every_device() {
+    let frame = Frame::new(noise(2056, 2048, 1)).unwrap();
+    let (there, back) = (Dwt::default(), Idwt::default());
+    for method in [&there as &dyn Method, &back] {
+        let on = |device: &Device, schedule: &str| {
+            let mut options = Options::of(method.boxed());
+            options.schedule = Some(schedule.to_owned());
+            let out = denoise_on(device, &frame, &options, &Watch::default()).unwrap();
+            out.color().unwrap().clone()
+        };
+        let wanted = on(&Device::open("cpu").unwrap(), "fused");
+        for device in Device::all_for_tests().unwrap() {
+            if device.backend() == Backend::Gpu {
+                for schedule in ["lifting*:shuffle", "lifting*"] {
+                    let error = difference(&on(&device, schedule), &wanted);
+                    assert!(error < 1e-4, "{method:?} {schedule}: {error}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn images_come_back_whatever_the_border_is() {
     for (width, height) in [(1, 1), (7, 5), (32, 16), (33, 20)] {

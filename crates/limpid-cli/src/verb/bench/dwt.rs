@@ -139,6 +139,7 @@ fn median(
     let mut options = Options::of(method.boxed());
     options.schedule = Some(schedule.to_owned());
     let mut denoiser = Denoiser::new(device, &frame.shape(), &options)?;
+    denoiser.time_together();
     let sum = |passes: Vec<PassTime>| passes.iter().map(|p| p.time).sum::<Duration>();
     let mut times: Vec<Duration> = denoiser
         .measure(frame, runs)?

@@ -206,22 +206,32 @@ impl Recorder {
         }
     }
 
+    /// Whether all passes compute.
+    pub(super) fn only_computes(&self) -> bool {
+        let mut passes = Vec::new();
+        flatten(&self.nodes, &mut passes);
+        passes.into_iter().all(computes)
+    }
+
     /// Records passes in order; those that compute share one pass of the encoder as far as they follow each other, which costs a
-    /// driver less than one for each.
+    /// driver less than one for each. Where all compute, a query set gets two timestamps of all together.
     pub(super) fn record_joined(
         &self,
         list: &[&Ready],
         encoder: &mut wgpu::CommandEncoder,
         bindings: &Bindings,
+        timer: Option<&wgpu::QuerySet>,
     ) {
-        let computes = |ready: &Ready| matches!(ready.pipeline.kind, Kind::Compute(_));
         for run in list.chunk_by(|a, b| computes(a) && computes(b)) {
             let [first, ..] = run else { continue };
             if !computes(first) {
                 self.record_pass(first, encoder, bindings, None);
                 continue;
             }
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: None,
+                timestamp_writes: timer.map(|queries| stamps(queries, 0)),
+            });
             for ready in run {
                 if let (Kind::Compute(pipeline), Stage::Compute { groups: [x, y, z] }) =
                     (&ready.pipeline.kind, ready.stage)
@@ -248,11 +258,7 @@ impl Recorder {
             (Kind::Compute(pipeline), Stage::Compute { groups: [x, y, z] }) => {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                     label: Some(ready.name),
-                    timestamp_writes: timer.map(|query_set| wgpu::ComputePassTimestampWrites {
-                        query_set,
-                        beginning_of_pass_write_index: Some(first),
-                        end_of_pass_write_index: Some(first + 1),
-                    }),
+                    timestamp_writes: timer.map(|queries| stamps(queries, first)),
                 });
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, group, &[]);
@@ -288,6 +294,19 @@ impl Recorder {
                 encoder.clear_buffer(buffer, 0, None);
             }
         }
+    }
+}
+
+fn computes(ready: &Ready) -> bool {
+    matches!(ready.pipeline.kind, Kind::Compute(_))
+}
+
+/// Timestamps at the begin and the end of a pass.
+fn stamps(query_set: &wgpu::QuerySet, first: u32) -> wgpu::ComputePassTimestampWrites<'_> {
+    wgpu::ComputePassTimestampWrites {
+        query_set,
+        beginning_of_pass_write_index: Some(first),
+        end_of_pass_write_index: Some(first + 1),
     }
 }
 

@@ -19,6 +19,8 @@ pub struct GpuRunner {
     /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
     timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
     times: Vec<PassTime>,
+    /// Whether all passes are timed together.
+    together: bool,
     looks: Vec<Vec<f32>>,
 }
 
@@ -65,6 +67,7 @@ impl GpuRunner {
             staging,
             timer,
             times,
+            together: false,
             looks: Vec::new(),
         })
     }
@@ -77,6 +80,12 @@ impl GpuRunner {
     /// Time of each pass on the device in the last run, where the device can tell; 0 where passes are repeated.
     pub fn times(&self) -> &[PassTime] {
         &self.times
+    }
+
+    /// Times all passes together from now on, as the first one, if all of them compute: a timestamp between passes lets the
+    /// device run dry.
+    pub fn time_together(&mut self) {
+        self.together = self.recorder.only_computes();
     }
 
     /// What each repetition of the last run looked at, after every few rounds.
@@ -132,7 +141,9 @@ impl GpuRunner {
         for node in &self.recorder.nodes {
             watch.go_on()?;
             match node {
-                Node::Pass(ready) if self.timer.is_some() => self.record(ready, &mut encoder),
+                Node::Pass(ready) if self.timer.is_some() && !self.together => {
+                    self.record(ready, &mut encoder);
+                }
                 Node::Pass(ready) => list.push(ready),
                 Node::Repeat { nodes, most, until } => {
                     let every = until.as_ref().map_or(*most, |u| u.every.max(1));
@@ -147,7 +158,7 @@ impl GpuRunner {
                         done += rounds;
                         if let Some(u) = until {
                             self.recorder
-                                .record_joined(&list, &mut encoder, &self.bindings);
+                                .record_joined(&list, &mut encoder, &self.bindings, None);
                             list.clear();
                             let full = std::mem::replace(&mut encoder, self.encoder());
                             self.gpu.queue().submit([full.finish()]);
@@ -162,11 +173,13 @@ impl GpuRunner {
                 }
             }
         }
+        let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
+        let queries = queries.filter(|_| self.together);
         self.recorder
-            .record_joined(&list, &mut encoder, &self.bindings);
+            .record_joined(&list, &mut encoder, &self.bindings, queries);
         self.looks = all;
         if let Some((queries, resolved, _)) = &self.timer {
-            encoder.resolve_query_set(queries, 0..2 * self.times.len() as u32, resolved, 0);
+            encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
         }
         let gpu = self.gpu.clone();
         gpu.guarded(|| {
@@ -216,7 +229,7 @@ impl GpuRunner {
         let Some((_, resolved, period)) = &self.timer else {
             return Ok(());
         };
-        let bytes = 16 * self.times.len() as u64;
+        let bytes = 16 * self.timed() as u64;
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(resolved, 0, &self.staging, 0, bytes);
         self.gpu.queue().submit([encoder.finish()]);
@@ -229,6 +242,11 @@ impl GpuRunner {
             }
             Ok(())
         })
+    }
+
+    /// Passes that have times of their own.
+    fn timed(&self) -> usize {
+        if self.together { 1 } else { self.times.len() }
     }
 
     /// Waits until the device has done what was sent to it.

@@ -5,11 +5,14 @@
 //! nothing. What always holds: the result does not depend on threads, strips or SIMD level.
 
 use super::forward::{self, Out};
+use super::four::Four;
 use super::inverse;
-use super::lift::Steps;
+use super::lift::Two;
 use super::plane::{Bands, Plane, PlaneMut, halves};
+use super::share::run;
+pub use super::streamed::Streamed;
+use super::streamed::Taps;
 use crate::kernel::stream::STREAM_BYTES;
-use crate::wavelet::{Lifting, Normalisation, Taps};
 use crate::{Error, Result, Size};
 use fearless_simd::{Level, dispatch};
 
@@ -17,62 +20,8 @@ use fearless_simd::{Level, dispatch};
 /// soon cost more than that gains.
 const STRIP: usize = 2048;
 
-/// A lifting whose steps all have two taps, in `f32`: what the fast path takes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TwoTaps {
-    pairs: Vec<[f32; 4]>,
-    low: f32,
-    high: f32,
-}
-
-impl TwoTaps {
-    /// The steps of a lifting, if they fit: one or two pairs whose steps have two equal taps, as those of symmetric wavelets
-    /// do; or one pair that never looks at another one (Haar).
-    pub fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
-        let step = |taps: &Taps, first: i32| -> Option<[f32; 2]> {
-            let mut two = [0.0; 2];
-            for (k, v) in taps.iter().filter(|(_, v)| *v != 0.0) {
-                *two.get_mut(usize::try_from(k - first).ok()?)? = v as f32;
-            }
-            Some(two)
-        };
-        let steps = lifting.pairs.iter().map(|p| {
-            let ([a, b], [c, d]) = (step(&p.predict, 0)?, step(&p.update, -1)?);
-            Some([a, b, c, d])
-        });
-        let (fl, fh) = normalisation.factors();
-        let steps = Self {
-            pairs: steps.collect::<Option<_>>()?,
-            low: (lifting.low_scale * fl) as f32,
-            high: (lifting.high_scale * fh) as f32,
-        };
-        let fits = match steps.pairs[..] {
-            [[_, b, c, _]] => steps.symmetric() || (b == 0.0 && c == 0.0),
-            [_, _] => steps.symmetric(),
-            _ => false,
-        };
-        fits.then_some(steps)
-    }
-
-    /// Whether images of this size can be transformed. Steps with two equal taps keep a mirrored signal mirrored; others need
-    /// an even number of samples at every level.
-    pub fn takes(&self, size: Size, levels: usize) -> bool {
-        let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
-        self.symmetric() || sizes(size, levels).iter().all(even)
-    }
-
-    fn steps<const K: usize>(&self) -> Steps<K> {
-        Steps {
-            pairs: std::array::from_fn(|k| self.pairs.get(k).copied().unwrap_or_default()),
-            low: self.low,
-            high: self.high,
-        }
-    }
-
-    fn symmetric(&self) -> bool {
-        self.steps::<2>().symmetric()
-    }
-}
+/// Row pairs of the pieces that threads share, at least.
+const PIECE: usize = 8;
 
 /// How the work is laid out on the machine.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +44,15 @@ impl Layout {
         }
     }
 
+    /// Pieces that threads share. The state of one strip lasts from piece to piece; of several it does not, so that each
+    /// thread gets one piece.
+    fn pieces(&self, strips: usize) -> usize {
+        match (self.threads, strips) {
+            (2.., 1) => 8 * self.threads,
+            (threads, _) => threads,
+        }
+    }
+
     fn strip_columns(&self) -> usize {
         self.strip.max(16).next_multiple_of(16)
     }
@@ -111,9 +69,9 @@ pub struct Memory {
 pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
     let columns = halves(width).0.min(layout.strip_columns());
     let columns = columns.next_multiple_of(16);
-    // The state of two pairs of steps, with room for lanes before the first column; and lines for rows that cannot be
-    // stored as they are made.
-    layout.threads.max(1) * (8 * (columns + 16) + 4 * columns)
+    // The state of low and high columns, at most seven rows, with room for lanes before the first column; and lines for
+    // rows that cannot be stored as they are made.
+    layout.threads.max(1) * (2 * 7 * (columns + 16) + 4 * columns)
 }
 
 /// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.
@@ -127,14 +85,14 @@ fn padded(width: usize) -> usize {
 }
 
 /// Sizes of the images that levels transform.
-fn sizes(size: Size, levels: usize) -> Vec<Size> {
+pub(super) fn sizes(size: Size, levels: usize) -> Vec<Size> {
     let next = |s: &Size| Some(Size::new(halves(s.width).0, halves(s.height).0));
     std::iter::successors(Some(size), next)
         .take(levels)
         .collect()
 }
 
-fn check(steps: &TwoTaps, size: Size, levels: usize, lengths: [usize; 2]) -> Result<()> {
+fn check(steps: &Streamed, size: Size, levels: usize, lengths: [usize; 2]) -> Result<()> {
     if !steps.takes(size, levels) {
         return Err(Error::unsupported(format!(
             "{levels} levels of this wavelet need even sizes, {size} has odd ones"
@@ -151,7 +109,7 @@ fn check(steps: &TwoTaps, size: Size, levels: usize, lengths: [usize; 2]) -> Res
 
 /// The packed sub-bands of one plane, `levels` deep.
 pub fn forward(
-    steps: &TwoTaps,
+    steps: &Streamed,
     layout: &Layout,
     (src, size): (&[f32], Size),
     levels: usize,
@@ -191,7 +149,7 @@ pub fn forward(
 
 /// One level: detail bands into the packed image, limited, `LL` there too or apart.
 pub(super) fn forward_level(
-    (steps, limits): (&TwoTaps, [f32; 3]),
+    (steps, limits): (&Streamed, [f32; 3]),
     layout: &Layout,
     src: &Plane<'_>,
     (packed, stride): (&mut [f32], usize),
@@ -201,25 +159,30 @@ pub(super) fn forward_level(
     let past_cache = size_of_val(&*packed) > STREAM_BYTES;
     let lw = halves(src.size.width).0;
     let head = ahead(packed);
-    let bands = split_out((packed, stride), src.size, apart, layout.threads);
-    run(bands, state, layout.threads, |(rows, mut out), scratch| {
-        (out.past_cache, out.limits) = (past_cache, limits);
-        for columns in strips(lw, layout.strip_columns(), head) {
-            forward_strip(
-                steps,
-                layout.level,
-                src,
-                (rows.clone(), columns),
-                &mut out,
-                scratch,
-            );
-        }
-    });
+    let strips = || strips(lw, layout.strip_columns(), head);
+    let pieces = layout.pieces(strips().count());
+    let bands = split_out((packed, stride), src.size, apart, pieces);
+    run(
+        bands,
+        state,
+        layout.threads,
+        |(rows, mut out), scratch, goes_on| {
+            (out.past_cache, out.limits) = (past_cache, limits);
+            for columns in strips() {
+                let piece = Piece {
+                    rows: rows.clone(),
+                    columns,
+                    goes_on: goes_on && pieces > layout.threads,
+                };
+                forward_strip(steps, layout.level, src, &piece, &mut out, scratch);
+            }
+        },
+    );
 }
 
 /// The plane whose packed sub-bands these are.
 pub fn inverse(
-    steps: &TwoTaps,
+    steps: &Streamed,
     layout: &Layout,
     (packed, size): (&[f32], Size),
     levels: usize,
@@ -270,7 +233,7 @@ pub fn inverse(
 
 /// One level back.
 pub(super) fn inverse_level(
-    steps: &TwoTaps,
+    steps: &Streamed,
     layout: &Layout,
     bands: &Bands<'_>,
     (out, stride): (&mut [f32], usize),
@@ -279,23 +242,37 @@ pub(super) fn inverse_level(
     let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
     let lw = halves(bands.size.width).0;
     let head = ahead(out) / 2;
-    let parts = split_rows(out, stride, bands.size, layout.threads);
-    run(parts, state, layout.threads, |(rows, mut out), scratch| {
-        for columns in strips(lw, layout.strip_columns(), head) {
-            let target = (&mut out, past_cache);
-            inverse_strip(
-                steps,
-                layout.level,
-                bands,
-                (rows.clone(), columns),
-                target,
-                scratch,
-            );
-        }
-    });
+    let strips = || strips(lw, layout.strip_columns(), head);
+    let pieces = layout.pieces(strips().count());
+    let parts = split_rows(out, stride, bands.size, pieces);
+    run(
+        parts,
+        state,
+        layout.threads,
+        |(rows, mut out), scratch, goes_on| {
+            for columns in strips() {
+                let piece = Piece {
+                    rows: rows.clone(),
+                    columns,
+                    goes_on: goes_on && pieces > layout.threads,
+                };
+                let target = (&mut out, past_cache);
+                inverse_strip(steps, layout.level, bands, &piece, target, scratch);
+            }
+        },
+    );
 }
 
 pub(super) type Span = std::ops::Range<usize>;
+
+/// Row pairs and low columns.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub rows: Span,
+    pub columns: Span,
+    /// Whether the state is that of the rows before, so that it need not be filled.
+    pub goes_on: bool,
+}
 
 /// Low columns in strips; the first one is shorter by `head`.
 fn strips(columns: usize, strip: usize, head: usize) -> impl Iterator<Item = Span> {
@@ -312,7 +289,7 @@ fn ahead(data: &[f32]) -> usize {
 
 /// Row pairs per band.
 fn band(pairs: usize, threads: usize) -> usize {
-    pairs.div_ceil(threads.max(1)).max(8)
+    pairs.div_ceil(threads.max(1)).max(PIECE)
 }
 
 /// Cuts the places that a level writes into bands of row pairs.
@@ -368,27 +345,6 @@ pub(super) fn split_rows(
         .collect()
 }
 
-/// Runs bands on the threads of the pool that this is called in, each with its part of the state.
-pub(super) fn run<T: Send>(
-    bands: Vec<T>,
-    state: &mut [f32],
-    threads: usize,
-    body: impl Fn(T, &mut [f32]) + Sync,
-) {
-    let own = state.len() / threads.max(1);
-    let work = bands.into_iter().zip(state.chunks_exact_mut(own.max(1)));
-    if threads <= 1 {
-        work.for_each(|(band, own)| body(band, own));
-        return;
-    }
-    rayon::scope(|scope| {
-        for (band, own) in work {
-            let body = &body;
-            scope.spawn(move |_| body(band, own));
-        }
-    });
-}
-
 impl Memory {
     fn prepare(&mut self, sizes: &[Size], layout: &Layout) {
         let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
@@ -403,43 +359,79 @@ impl Memory {
 }
 
 fn forward_strip(
-    steps: &TwoTaps,
+    steps: &Streamed,
     level: Level,
     src: &Plane<'_>,
-    part: (Span, Span),
+    part: &Piece,
     out: &mut Out<'_>,
     scratch: &mut [f32],
 ) {
-    match (steps.pairs.len(), steps.symmetric()) {
-        (1, true) => {
-            dispatch!(level, simd => forward::strip::<_, 1, true>(simd, &steps.steps(), src, part, out, scratch));
+    let scales = steps.scales;
+    match steps.taps {
+        Taps::One(taps) => {
+            let steps = Two::<1, false> {
+                pairs: [taps],
+                scales,
+            };
+            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
         }
-        (1, false) => {
-            dispatch!(level, simd => forward::strip::<_, 1, false>(simd, &steps.steps(), src, part, out, scratch));
+        Taps::OneMirrored(taps) => {
+            let steps = Two::<1, true> {
+                pairs: [taps],
+                scales,
+            };
+            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
         }
-        _ => {
-            dispatch!(level, simd => forward::strip::<_, 2, true>(simd, &steps.steps(), src, part, out, scratch));
+        Taps::TwoMirrored(pairs) => {
+            let steps = Two::<2, true> { pairs, scales };
+            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
+        }
+        Taps::Four(predict, update) => {
+            let steps = Four {
+                predict,
+                update,
+                scales,
+            };
+            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
         }
     }
 }
 
 fn inverse_strip(
-    steps: &TwoTaps,
+    steps: &Streamed,
     level: Level,
     bands: &Bands<'_>,
-    part: (Span, Span),
+    part: &Piece,
     out: (&mut PlaneMut<'_>, bool),
     scratch: &mut [f32],
 ) {
-    match (steps.pairs.len(), steps.symmetric()) {
-        (1, true) => {
-            dispatch!(level, simd => inverse::strip::<_, 1, true>(simd, &steps.steps(), bands, part, out, scratch));
+    let scales = steps.scales;
+    match steps.taps {
+        Taps::One(taps) => {
+            let steps = Two::<1, false> {
+                pairs: [taps],
+                scales,
+            };
+            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
         }
-        (1, false) => {
-            dispatch!(level, simd => inverse::strip::<_, 1, false>(simd, &steps.steps(), bands, part, out, scratch));
+        Taps::OneMirrored(taps) => {
+            let steps = Two::<1, true> {
+                pairs: [taps],
+                scales,
+            };
+            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
         }
-        _ => {
-            dispatch!(level, simd => inverse::strip::<_, 2, true>(simd, &steps.steps(), bands, part, out, scratch));
+        Taps::TwoMirrored(pairs) => {
+            let steps = Two::<2, true> { pairs, scales };
+            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
+        }
+        Taps::Four(predict, update) => {
+            let steps = Four {
+                predict,
+                update,
+                scales,
+            };
+            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One level forward: rows are lifted as they stream in, columns right behind them, in registers and a few lines of state.
 
-use super::lift::{self, State, Steps};
+use super::cpu::Piece;
+use super::lift::{self, Stream};
 use super::plane::{Line, NEAR, Plane, PlaneMut, halves, put};
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
@@ -44,15 +45,16 @@ type Bands<'a> = ([&'a mut [f32]; 4], [&'a [f32]; 4]);
 
 /// Makes the coefficients of row pairs `rows` and low columns `columns`.
 #[inline(always)]
-pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
+pub(super) fn strip<S: Simd, L: Stream<S>>(
     simd: S,
-    steps: &Steps<K>,
+    steps: &L,
     src: &Plane<'_>,
-    (rows, columns): (Range<usize>, Range<usize>),
+    piece: &Piece,
     out: &mut Out<'_>,
     scratch: &mut [f32],
 ) {
     let lanes = S::f32s::LEN;
+    let Piece { rows, columns, .. } = piece;
     let (lw, hw) = halves(src.size.width);
     let spans = [
         columns.clone(),
@@ -68,16 +70,23 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
         0
     };
     let blocks = (columns.len() + before).div_ceil(lanes);
-    let (state, lines) = scratch.split_at_mut(4 * K * blocks * lanes);
-    state.fill(0.0);
-    let limits = out.limits;
+    let (state, lines) = scratch.split_at_mut(2 * L::KEPT * blocks * lanes);
+    // Rows before the first one fill the state; what they give is not stored.
+    let (delay, end) = (L::DOWN as i64 - 1, (rows.end + L::DOWN) as i64 - 1);
+    let start = match piece.goes_on {
+        true => rows.start as i64 + delay,
+        false => rows.start as i64 - delay - 2,
+    };
+    if !piece.goes_on {
+        state.fill(0.0);
+    }
+    let limits = (out.limits != [0.0; 3]).then_some(out.limits);
     let past_cache = [out.past_cache && out.ll.is_none(), out.past_cache];
     let (_, high_rows) = halves(src.size.height);
-    // Rows before the first one fill the state; what they give is not stored.
-    for t in rows.start as i64 - K as i64 - 1..(rows.end + K) as i64 - 1 {
+    for t in start..end {
         let across = Across::new(simd, [src.row(2 * t + 1), src.row(2 * t + 2)]);
         let next = [src.row(2 * t + 3), src.row(2 * t + 4)];
-        let m = t + 1 - K as i64;
+        let m = t - delay;
         let kept = m >= rows.start as i64;
         let pair = (
             m.max(0) as usize - rows.start.min(m.max(0) as usize),
@@ -97,7 +106,7 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
             past_cache: past_cache.map(|p| p && !apart),
             limits,
         };
-        row_pair::<S, K, SYMMETRIC>(simd, steps, across, &mut to, state);
+        row_pair::<S, L>(simd, steps, across, &mut to, state);
         if apart && kept {
             for (i, to) in out.places(pair, &spans).0.into_iter().enumerate() {
                 stream::copy(&lines[i * columns.len()..], to, past_cache[i.min(1)]);
@@ -127,20 +136,20 @@ struct Places<'a> {
     below: [&'a [f32]; 4],
     /// Whether `LL`, and other bands, are stored past the cache.
     past_cache: [bool; 2],
-    limits: [f32; 3],
+    limits: Option<[f32; 3]>,
 }
 
 /// An odd row and the even row after it, on their way through the horizontal steps.
 ///
 /// Plain functions that are always inlined: closures are not, and would lose the SIMD level they are called from.
-struct Across<'a, S: Simd, const K: usize> {
+struct Across<'a, S: Simd, L: Stream<S>> {
     rows: [Line<'a>; 2],
     at: i64,
     held: [S::f32s; 2],
-    state: [State<S::f32s, K>; 2],
+    state: [L::Along; 2],
 }
 
-impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
+impl<'a, S: Simd, L: Stream<S>> Across<'a, S, L> {
     #[inline(always)]
     fn new(simd: S, rows: [&'a [f32]; 2]) -> Self {
         let zero = S::f32s::splat(simd, 0.0);
@@ -148,24 +157,18 @@ impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
             rows: rows.map(Line::whole),
             at: 0,
             held: [zero; 2],
-            state: [[[zero; 2]; K]; 2],
+            state: [L::nothing(simd), L::nothing(simd)],
         }
     }
 
     /// The next lanes of both rows: low and high of the odd row, low and high of the even row. At an `EDGE` rows may end.
     #[inline(always)]
-    fn feed<const SYMMETRIC: bool, const EDGE: bool>(
-        &mut self,
-        simd: S,
-        steps: &Steps<K>,
-    ) -> [(S::f32s, S::f32s); 2] {
+    fn feed<const EDGE: bool>(&mut self, simd: S, steps: &L) -> [(S::f32s, S::f32s); 2] {
         let (even, odd) = self.rows[0].split::<S, EDGE>(simd, self.at);
-        let first =
-            lift::forward::<S, K, SYMMETRIC, true>(steps, self.held[0], even, &mut self.state[0]);
+        let first = steps.forward_along(self.held[0], even, &mut self.state[0]);
         self.held[0] = odd;
         let (even, odd) = self.rows[1].split::<S, EDGE>(simd, self.at);
-        let second =
-            lift::forward::<S, K, SYMMETRIC, true>(steps, self.held[1], even, &mut self.state[1]);
+        let second = steps.forward_along(self.held[1], even, &mut self.state[1]);
         self.held[1] = odd;
         self.at += 2 * S::f32s::LEN as i64;
         [first, second]
@@ -174,10 +177,10 @@ impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
 
 /// Lifts an odd row and the even row after it, and their columns.
 #[inline(always)]
-fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
+fn row_pair<S: Simd, L: Stream<S>>(
     simd: S,
-    steps: &Steps<K>,
-    mut across: Across<'_, S, K>,
+    steps: &L,
+    mut across: Across<'_, S, L>,
     to: &mut Places<'_>,
     state: &mut [f32],
 ) {
@@ -186,11 +189,11 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     // Steps look a few columns back.
     let lead = usize::from(before < NEAR);
     across.at = 2 * (first as i64 - (before + lead * lanes) as i64);
-    for _ in 0..K + lead {
-        across.feed::<SYMMETRIC, true>(simd, steps);
+    for _ in 0..L::ALONG + lead {
+        across.feed::<true>(simd, steps);
     }
     // Most lanes are read and written far from the ends: code that knows it keeps everything in registers.
-    let blocks = state.len() / (4 * K * lanes);
+    let blocks = state.len() / (2 * L::KEPT * lanes);
     let readable = (across.rows[0].row.len() as i64 - across.at).max(0) as usize / (2 * lanes);
     let writable = match to.kept {
         true => (to.bands[3].len().min(to.bands[1].len()) + before) / lanes,
@@ -199,22 +202,22 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let start = usize::from(before > 0 || across.at < 0).min(blocks);
     let end = readable.min(writable).clamp(start, blocks);
     for i in 0..start {
-        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
     }
     for i in start..end {
-        block::<S, K, SYMMETRIC, false>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, false>(simd, steps, &mut across, to, (i, state));
     }
     for i in end..blocks {
-        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
     }
 }
 
 /// Lanes of four bands.
 #[inline(always)]
-fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
+fn block<S: Simd, L: Stream<S>, const EDGE: bool>(
     simd: S,
-    steps: &Steps<K>,
-    across: &mut Across<'_, S, K>,
+    steps: &L,
+    across: &mut Across<'_, S, L>,
     to: &mut Places<'_>,
     (i, state): (usize, &mut [f32]),
 ) {
@@ -236,23 +239,23 @@ fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
             stream::soon::<true>(to.below[3], at as usize);
         }
     }
-    let [odd, even] = across.feed::<SYMMETRIC, EDGE>(simd, steps);
-    let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
-    let (state_low, state_high) = state.split_at_mut(2 * K * lanes);
-    let low = column::<S, K, SYMMETRIC>(simd, steps, odd.0, even.0, state_low);
-    let high = column::<S, K, SYMMETRIC>(simd, steps, odd.1, even.1, state_high);
+    let [odd, even] = across.feed::<EDGE>(simd, steps);
+    let state = &mut state[2 * L::KEPT * lanes * i..2 * L::KEPT * lanes * (i + 1)];
+    let (state_low, state_high) = state.split_at_mut(L::KEPT * lanes);
+    let low = steps.forward_down(simd, (odd.0, even.0), state_low);
+    let high = steps.forward_down(simd, (odd.1, even.1), state_high);
     if !to.kept {
         return;
     }
+    let [low_scale, high_scale] = steps.scales();
     let [a, b, c] = [
-        steps.low * steps.low,
-        steps.low * steps.high,
-        steps.high * steps.high,
+        low_scale * low_scale,
+        low_scale * high_scale,
+        high_scale * high_scale,
     ];
     let (ll, mut hl) = (low.0 * a, high.0 * b);
     let (mut lh, mut hh) = (low.1 * b, high.1 * c);
-    if to.limits != [0.0; 3] {
-        let [a, b, c] = to.limits;
+    if let Some([a, b, c]) = to.limits {
         hl = lift::soft::<S>(hl, a);
         lh = lift::soft::<S>(lh, b);
         hh = lift::soft::<S>(hh, c);
@@ -261,19 +264,4 @@ fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
     put::<S, EDGE>(simd, hl, to.bands[1], at, past);
     put::<S, EDGE>(simd, lh, to.bands[2], at, past);
     put::<S, EDGE>(simd, hh, to.bands[3], at, past);
-}
-
-/// Lanes of an odd and an even row through the vertical steps.
-#[inline(always)]
-fn column<S: Simd, const K: usize, const SYMMETRIC: bool>(
-    simd: S,
-    steps: &Steps<K>,
-    odd: S::f32s,
-    even: S::f32s,
-    words: &mut [f32],
-) -> (S::f32s, S::f32s) {
-    let mut state = lift::load::<S, K>(simd, words);
-    let pair = lift::forward::<S, K, SYMMETRIC, false>(steps, odd, even, &mut state);
-    lift::store::<S, K>(&state, words);
-    pair
 }

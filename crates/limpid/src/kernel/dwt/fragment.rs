@@ -4,7 +4,7 @@
 //! mirrored image would give, whatever a step computes. Lifting that does not keep a mirrored signal mirrored has no such
 //! margin: its steps read samples at their mirrored places.
 
-use super::emit::{load_coefficients, load_image, mirror, store_coefficients, store_image};
+use super::emit::{Access, load_coefficients, load_image, mirror, store_coefficients, store_image};
 use super::plane::halves;
 use super::{Level, Params, keeps_mirrored};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
@@ -137,9 +137,9 @@ impl Kernel for Quads {
             }
             Part::Load => {
                 let load = if self.inverse() {
-                    load_coefficients(1, level)
+                    load_coefficients(1, level, Access::Samples)
                 } else {
-                    load_image(1, level, Home::Buffer)
+                    load_image(1, Home::Buffer, Access::Samples)
                 };
                 format!(
                     "{}{load}@group(0) @binding({}) var quads: texture_storage_2d<rgba32float, write>;\n{}",
@@ -150,9 +150,9 @@ impl Kernel for Quads {
             }
             Part::Store => {
                 let store = if self.inverse() {
-                    store_image(2, level)
+                    store_image(2, Access::Samples)
                 } else {
-                    store_coefficients(2, level)
+                    store_coefficients(2, level, Access::Samples)
                 };
                 format!(
                     "@group(0) @binding(1) var quads: texture_2d<f32>;\n{store}{}",

@@ -8,6 +8,7 @@ use super::cpu::{self, Layout, Span};
 use super::forward::Out;
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::rows::{Term, add, join, load, scale, split};
+use super::share;
 use crate::Size;
 use crate::kernel::stream::{self, STREAM_BYTES};
 use crate::wavelet::{Lifting, Taps, mirrored};
@@ -146,7 +147,7 @@ impl General {
         let apart = apart.map(|data| (data, halves(w).0));
         let bands = cpu::split_out(packed, src.size, apart, layout.threads);
         let (level, across, down) = (layout.level, self.order(w, false), self.order(h, false));
-        cpu::run(bands, work, layout.threads, |(band, mut out), work| {
+        share::run(bands, work, layout.threads, |(band, mut out), work, _| {
             (out.past_cache, out.limits) = (past_cache, limits);
             self.blocks(&band, src.size, |block| {
                 let (work, width) = block.cut(work);
@@ -215,7 +216,7 @@ impl General {
         let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
         let parts = cpu::split_rows(out, stride, bands.size, layout.threads);
         let (level, across, down) = (layout.level, self.order(w, true), self.order(h, true));
-        cpu::run(parts, work, layout.threads, |(band, mut out), work| {
+        share::run(parts, work, layout.threads, |(band, mut out), work, _| {
             self.blocks(&band, bands.size, |block| {
                 let (work, _) = block.cut(work);
                 self.read(level, &block, bands, work);

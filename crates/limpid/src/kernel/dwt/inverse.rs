@@ -1,6 +1,7 @@
 //! One level back: rows are lifted as they stream in, columns right behind them.
 
-use super::lift::{self, State, Steps};
+use super::cpu::Piece;
+use super::lift::{self, Stream};
 use super::plane::{Bands, Line, NEAR, PlaneMut, put};
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
@@ -8,15 +9,16 @@ use std::ops::Range;
 
 /// Makes the rows of row pairs `rows`, columns of low columns `columns`.
 #[inline(always)]
-pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
+pub(super) fn strip<S: Simd, L: Stream<S>>(
     simd: S,
-    steps: &Steps<K>,
+    steps: &L,
     bands: &Bands<'_>,
-    (rows, columns): (Range<usize>, Range<usize>),
+    piece: &Piece,
     (out, past_cache): (&mut PlaneMut<'_>, bool),
     scratch: &mut [f32],
 ) {
     let lanes = S::f32s::LEN;
+    let Piece { rows, columns, .. } = piece;
     let pixels = 2 * columns.start..(2 * columns.end).min(bands.size.width);
     // Past the cache whole lines must be written: lanes start where they do, or rows go through lines of their own.
     let ahead = out.data[pixels.start..].as_ptr() as usize / 4 % lanes;
@@ -28,12 +30,20 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
         0
     };
     let blocks = (columns.len() + before).div_ceil(lanes);
-    let (state, lines) = scratch.split_at_mut(4 * K * blocks * lanes);
-    state.fill(0.0);
-    for t in rows.start as i64 - K as i64..(rows.end + K) as i64 {
+    let (state, lines) = scratch.split_at_mut(2 * L::KEPT * blocks * lanes);
+    // Rows before the first one fill the state; what they give is not stored.
+    let (delay, end) = (L::DOWN as i64, (rows.end + L::DOWN) as i64);
+    let start = match piece.goes_on {
+        true => rows.start as i64 + delay,
+        false => rows.start as i64 - delay,
+    };
+    if !piece.goes_on {
+        state.fill(0.0);
+    }
+    for t in start..end {
         let across = Across::new(simd, bands, t, steps);
         let ([ll, hl], [lh, hh]) = (bands.low(t + 1), bands.high(t + 1).unwrap_or_default());
-        let m = t - K as i64;
+        let m = t - delay;
         let kept = m >= rows.start as i64;
         let pair = m.max(0) as usize - rows.start.min(m.max(0) as usize);
         let odd = 2 * m + 1 < bands.size.height as i64;
@@ -50,7 +60,7 @@ pub(super) fn strip<S: Simd, const K: usize, const SYMMETRIC: bool>(
             below,
             past_cache: past_cache && !apart,
         };
-        row_pair::<S, K, SYMMETRIC>(simd, steps, across, &mut to, state);
+        row_pair::<S, L>(simd, steps, across, &mut to, state);
         if apart && kept {
             for (i, to) in places(out, pair, odd, &pixels).0.into_iter().enumerate() {
                 stream::copy(&lines[i * pixels.len()..], to, past_cache);
@@ -109,19 +119,19 @@ struct Places<'a> {
 }
 
 /// Rows of coefficients on their way through the horizontal steps.
-struct Across<'a, S: Simd, const K: usize> {
+struct Across<'a, S: Simd, L: Stream<S>> {
     /// Low and high half of the low row, then of the high row.
     lines: [Line<'a>; 4],
     scales: [f32; 3],
-    limits: [f32; 3],
+    limits: Option<[f32; 3]>,
     at: i64,
-    state: [State<S::f32s, K>; 2],
+    state: [L::Along; 2],
 }
 
-impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
+impl<'a, S: Simd, L: Stream<S>> Across<'a, S, L> {
     /// The rows of row pair `m`.
     #[inline(always)]
-    fn new(simd: S, bands: &Bands<'a>, m: i64, steps: &Steps<K>) -> Self {
+    fn new(simd: S, bands: &Bands<'a>, m: i64, steps: &L) -> Self {
         let ([ll, hl], [lh, hh]) = (bands.low(m), bands.high(m).unwrap_or_default());
         let line = |row, parity| Line {
             row,
@@ -129,51 +139,43 @@ impl<'a, S: Simd, const K: usize> Across<'a, S, K> {
             parity,
             width: bands.size.width,
         };
+        let [low, high] = steps.scales();
         Self {
             lines: [line(ll, 0), line(hl, 1), line(lh, 0), line(hh, 1)],
-            scales: [
-                1.0 / (steps.low * steps.low),
-                1.0 / (steps.low * steps.high),
-                1.0 / (steps.high * steps.high),
-            ],
-            limits: bands.limits,
+            scales: [1.0 / (low * low), 1.0 / (low * high), 1.0 / (high * high)],
+            limits: (bands.limits != [0.0; 3]).then_some(bands.limits),
             at: 0,
-            state: [[[S::f32s::splat(simd, 0.0); 2]; K]; 2],
+            state: [L::nothing(simd), L::nothing(simd)],
         }
     }
 
     /// The next lanes: even and odd columns of the low row, then of the high row. At an `EDGE` rows may end.
     #[inline(always)]
-    fn feed<const SYMMETRIC: bool, const EDGE: bool>(
-        &mut self,
-        simd: S,
-        steps: &Steps<K>,
-    ) -> [(S::f32s, S::f32s); 2] {
+    fn feed<const EDGE: bool>(&mut self, simd: S, steps: &L) -> [(S::f32s, S::f32s); 2] {
         let (at, [a, b, c]) = (self.at, self.scales);
         let ll = self.lines[0].gather::<S, EDGE>(simd, at) * a;
         let mut hl = self.lines[1].gather::<S, EDGE>(simd, at);
         let mut lh = self.lines[2].gather::<S, EDGE>(simd, at);
         let mut hh = self.lines[3].gather::<S, EDGE>(simd, at);
-        if self.limits != [0.0; 3] {
-            let [a, b, c] = self.limits;
+        if let Some([a, b, c]) = self.limits {
             hl = lift::soft::<S>(hl, a);
             lh = lift::soft::<S>(lh, b);
             hh = lift::soft::<S>(hh, c);
         }
         let [low, high] = &mut self.state;
-        let low = lift::inverse::<S, K, SYMMETRIC, true>(steps, ll, hl * b, low);
-        let high = lift::inverse::<S, K, SYMMETRIC, true>(steps, lh * b, hh * c, high);
+        let low = steps.inverse_along(ll, hl * b, low);
+        let high = steps.inverse_along(lh * b, hh * c, high);
         self.at += S::f32s::LEN as i64;
         [low, high]
     }
 }
 
-/// Takes the coefficients of a row pair, gives an even and an odd row, `K` pairs before.
+/// Takes the coefficients of a row pair, gives an even and an odd row, some pairs before.
 #[inline(always)]
-fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
+fn row_pair<S: Simd, L: Stream<S>>(
     simd: S,
-    steps: &Steps<K>,
-    mut across: Across<'_, S, K>,
+    steps: &L,
+    mut across: Across<'_, S, L>,
     to: &mut Places<'_>,
     state: &mut [f32],
 ) {
@@ -182,11 +184,11 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     // Steps look a few columns back.
     let lead = usize::from(before < NEAR);
     across.at = first as i64 - (before + lead * lanes) as i64;
-    for _ in 0..K + lead {
-        across.feed::<SYMMETRIC, true>(simd, steps);
+    for _ in 0..L::ALONG + lead {
+        across.feed::<true>(simd, steps);
     }
     // Most lanes are read and written far from the ends: code that knows it keeps everything in registers.
-    let blocks = state.len() / (4 * K * lanes);
+    let blocks = state.len() / (2 * L::KEPT * lanes);
     let readable = (across.lines[3].row.len() as i64 - across.at).max(0) as usize / lanes;
     let writable = match to.kept {
         true => (to.rows[1].len() / 2 + before) / lanes,
@@ -195,22 +197,22 @@ fn row_pair<S: Simd, const K: usize, const SYMMETRIC: bool>(
     let start = usize::from(before > 0 || across.at < 0).min(blocks);
     let end = readable.min(writable).clamp(start, blocks);
     for i in 0..start {
-        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
     }
     for i in start..end {
-        block::<S, K, SYMMETRIC, false>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, false>(simd, steps, &mut across, to, (i, state));
     }
     for i in end..blocks {
-        block::<S, K, SYMMETRIC, true>(simd, steps, &mut across, to, (i, state));
+        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
     }
 }
 
 /// Lanes of an even and an odd row.
 #[inline(always)]
-fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
+fn block<S: Simd, L: Stream<S>, const EDGE: bool>(
     simd: S,
-    steps: &Steps<K>,
-    across: &mut Across<'_, S, K>,
+    steps: &L,
+    across: &mut Across<'_, S, L>,
     to: &mut Places<'_>,
     (i, state): (usize, &mut [f32]),
 ) {
@@ -228,11 +230,11 @@ fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
             }
         }
     }
-    let [low, high] = across.feed::<SYMMETRIC, EDGE>(simd, steps);
-    let state = &mut state[4 * K * lanes * i..4 * K * lanes * (i + 1)];
-    let (state_even, state_odd) = state.split_at_mut(2 * K * lanes);
-    let (e, f) = column::<S, K, SYMMETRIC>(simd, steps, low.0, high.0, state_even);
-    let (o, p) = column::<S, K, SYMMETRIC>(simd, steps, low.1, high.1, state_odd);
+    let [low, high] = across.feed::<EDGE>(simd, steps);
+    let state = &mut state[2 * L::KEPT * lanes * i..2 * L::KEPT * lanes * (i + 1)];
+    let (state_even, state_odd) = state.split_at_mut(L::KEPT * lanes);
+    let (e, f) = steps.inverse_down(simd, (low.0, high.0), state_even);
+    let (o, p) = steps.inverse_down(simd, (low.1, high.1), state_odd);
     if !to.kept {
         return;
     }
@@ -242,19 +244,4 @@ fn block<S: Simd, const K: usize, const SYMMETRIC: bool, const EDGE: bool>(
     let (a, b) = f.interleave(p);
     put::<S, EDGE>(simd, a, to.rows[1], at, past);
     put::<S, EDGE>(simd, b, to.rows[1], at + lanes as i64, past);
-}
-
-/// Lanes of low and high rows through the vertical steps.
-#[inline(always)]
-fn column<S: Simd, const K: usize, const SYMMETRIC: bool>(
-    simd: S,
-    steps: &Steps<K>,
-    low: S::f32s,
-    high: S::f32s,
-    words: &mut [f32],
-) -> (S::f32s, S::f32s) {
-    let mut state = lift::load::<S, K>(simd, words);
-    let pair = lift::inverse::<S, K, SYMMETRIC, false>(steps, low, high, &mut state);
-    lift::store::<S, K>(&state, words);
-    pair
 }

@@ -1,4 +1,4 @@
-//! Lifting as a stream: pairs of steps with two taps each.
+//! Lifting as a stream, and pairs of steps with two taps each.
 //!
 //! Samples come in pairs, `odd[m]` with `even[m + 1]`; a pair of steps keeps the last even and the last lifted odd sample
 //! and hands on what the next pair of steps needs, one place later. The same recurrence runs down the rows, where a
@@ -8,25 +8,93 @@
 
 use fearless_simd::{Simd, SimdBase};
 
-/// `K` pairs of steps with two taps each: predict reads `even[m]` and `even[m + 1]`, update `odd[m - 1]` and `odd[m]`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Steps<const K: usize> {
-    /// Taps of predict, taps of update.
-    pub pairs: [[f32; 4]; K],
+/// A lifting whose samples stream through, along a row or down rows.
+pub(super) trait Stream<S: Simd>: Copy {
+    /// What is kept along a row.
+    type Along;
+    /// Places that results stand behind, in vectors along a row.
+    const ALONG: usize;
+    /// Places that results stand behind, in row pairs.
+    const DOWN: usize;
+    /// Vectors that are kept of a column.
+    const KEPT: usize;
+
     /// Factors of low and high samples at the end.
-    pub low: f32,
-    pub high: f32,
+    fn scales(&self) -> [f32; 2];
+
+    /// Nothing kept yet.
+    fn nothing(simd: S) -> Self::Along;
+
+    /// Takes vectors `odd[i]` and `even[i + 1]` of a row, gives low and high vector `i + 1 - ALONG`.
+    fn forward_along(&self, odd: S::f32s, even: S::f32s, kept: &mut Self::Along) -> Lanes<S>;
+
+    /// Takes lanes of rows `odd[m]` and `even[m + 1]`, gives those of low and high row `m + 1 - DOWN`.
+    fn forward_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S>;
+
+    /// Takes low and high vector `i` of a row, gives `even[i - ALONG]` and `odd[i - ALONG]`.
+    fn inverse_along(&self, low: S::f32s, high: S::f32s, kept: &mut Self::Along) -> Lanes<S>;
+
+    /// Takes lanes of low and high row `m`, gives those of rows `even[m - DOWN]` and `odd[m - DOWN]`.
+    fn inverse_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S>;
 }
 
-impl<const K: usize> Steps<K> {
-    /// Whether both taps of every step are the same, which saves a multiplication.
-    pub(super) fn symmetric(&self) -> bool {
-        self.pairs.iter().all(|[a, b, c, d]| a == b && c == d)
+/// Lanes of a pair of samples.
+pub(super) type Lanes<S> = (<S as Simd>::f32s, <S as Simd>::f32s);
+
+/// `K` pairs of steps with two taps each: predict reads `even[m]` and `even[m + 1]`, update `odd[m - 1]` and `odd[m]`.
+/// `SYMMETRIC` where both taps of every step are the same, which saves a multiplication.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Two<const K: usize, const SYMMETRIC: bool> {
+    /// Taps of predict, taps of update.
+    pub pairs: [[f32; 4]; K],
+    pub scales: [f32; 2],
+}
+
+impl<S: Simd, const K: usize, const SYMMETRIC: bool> Stream<S> for Two<K, SYMMETRIC> {
+    type Along = State<S::f32s, K>;
+    const ALONG: usize = K;
+    const DOWN: usize = K;
+    const KEPT: usize = 2 * K;
+
+    #[inline(always)]
+    fn scales(&self) -> [f32; 2] {
+        self.scales
+    }
+
+    #[inline(always)]
+    fn nothing(simd: S) -> Self::Along {
+        [[S::f32s::splat(simd, 0.0); 2]; K]
+    }
+
+    #[inline(always)]
+    fn forward_along(&self, odd: S::f32s, even: S::f32s, kept: &mut Self::Along) -> Lanes<S> {
+        forward::<S, K, SYMMETRIC, true>(&self.pairs, odd, even, kept)
+    }
+
+    #[inline(always)]
+    fn forward_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S> {
+        let mut state = load::<S, K>(simd, kept);
+        let pair = forward::<S, K, SYMMETRIC, false>(&self.pairs, pair.0, pair.1, &mut state);
+        store::<S, K>(&state, kept);
+        pair
+    }
+
+    #[inline(always)]
+    fn inverse_along(&self, low: S::f32s, high: S::f32s, kept: &mut Self::Along) -> Lanes<S> {
+        inverse::<S, K, SYMMETRIC, true>(&self.pairs, low, high, kept)
+    }
+
+    #[inline(always)]
+    fn inverse_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S> {
+        let mut state = load::<S, K>(simd, kept);
+        let pair = inverse::<S, K, SYMMETRIC, false>(&self.pairs, pair.0, pair.1, &mut state);
+        store::<S, K>(&state, kept);
+        pair
     }
 }
 
 /// Last even and last lifted odd sample of each pair of steps.
-pub(super) type State<V, const K: usize> = [[V; 2]; K];
+type State<V, const K: usize> = [[V; 2]; K];
 
 /// `a` by one lane towards the front, filled up from `b`.
 #[inline(always)]
@@ -44,6 +112,22 @@ pub(super) fn last<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     }
 }
 
+/// `a` by two lanes towards the front, filled up from `b`.
+#[inline(always)]
+pub(super) fn second_next<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
+    a.slide::<2>(b)
+}
+
+/// `b` by two lanes towards the back, filled up from `a`.
+#[inline(always)]
+pub(super) fn second_last<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
+    match S::f32s::LEN {
+        4 => a.slide::<2>(b),
+        8 => a.slide::<6>(b),
+        _ => a.slide::<14>(b),
+    }
+}
+
 /// `t0·a + t1·b`.
 #[inline(always)]
 fn taps<S: Simd, const SYMMETRIC: bool>(a: S::f32s, b: S::f32s, t0: f32, t1: f32) -> S::f32s {
@@ -58,18 +142,18 @@ fn taps<S: Simd, const SYMMETRIC: bool>(a: S::f32s, b: S::f32s, t0: f32, t1: f32
 ///
 /// One or two pairs of steps, by constant indices: state that is indexed in a loop would not stay in registers.
 #[inline(always)]
-pub(super) fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
-    steps: &Steps<K>,
+fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
+    pairs: &[[f32; 4]; K],
     odd: S::f32s,
     even: S::f32s,
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
     let behind = state[0][1];
-    let first = there::<S, SYMMETRIC, ALONG>(steps.pairs[0], odd, even, &mut state[0]);
+    let first = there::<S, SYMMETRIC, ALONG>(pairs[0], odd, even, &mut state[0]);
     if K == 1 {
         return first;
     }
-    there::<S, SYMMETRIC, ALONG>(steps.pairs[K - 1], behind, first.0, &mut state[K - 1])
+    there::<S, SYMMETRIC, ALONG>(pairs[K - 1], behind, first.0, &mut state[K - 1])
 }
 
 /// A pair of steps there: low sample and lifted odd one.
@@ -91,13 +175,13 @@ fn there<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
 
 /// Takes low and high sample `m`, gives `even[m - K]` and `odd[m - K]`.
 #[inline(always)]
-pub(super) fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
-    steps: &Steps<K>,
+fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
+    pairs: &[[f32; 4]; K],
     low: S::f32s,
     high: S::f32s,
     state: &mut State<S::f32s, K>,
 ) -> (S::f32s, S::f32s) {
-    let (pairs, last) = (&steps.pairs, K - 1);
+    let last = K - 1;
     let pair = back::<S, SYMMETRIC, ALONG>(pairs[last], low, high, &mut state[last]);
     if K == 1 {
         return pair;
@@ -124,7 +208,7 @@ fn back<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
 
 /// Reads the state of a column of lanes.
 #[inline(always)]
-pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
+fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
     let lanes = S::f32s::LEN;
     let words = &words[..2 * K * lanes];
     let mut state = [[S::f32s::splat(simd, 0.0); 2]; K];
@@ -139,7 +223,7 @@ pub(super) fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::
 
 /// Writes it back.
 #[inline(always)]
-pub(super) fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) {
+fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) {
     let lanes = S::f32s::LEN;
     let words = &mut words[..2 * K * lanes];
     state[0][0].store_slice(&mut words[..lanes]);

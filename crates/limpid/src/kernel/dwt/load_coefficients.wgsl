@@ -1,6 +1,6 @@
 // A coefficient of a band, towards zero by the band's limit.
 fn softened(v: f32, plane: u32, kind: u32) -> f32 {
-    return sign(v) * max(abs(v) - LIMIT, 0.0);
+    return SOFT;
 }
 
 // Low and high coefficients at their places.
@@ -30,5 +30,11 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
 
 // A quad that stands inside the image.
 fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
-    return gather(quad, quad, plane);
+    let l = quad;
+    let at = (plane * p.frame_height + u32(quad.y)) * p.frame_width + u32(quad.x);
+    let below = at + p.low_height * p.frame_width;
+    let hl = softened(coefficients[at + p.low_width], plane, 1u);
+    let lh = softened(coefficients[below], plane, 2u);
+    let hh = softened(coefficients[below + p.low_width], plane, 3u);
+    return vec4<f32>(LL_VALUE, hl, lh, hh) * SCALES;
 }

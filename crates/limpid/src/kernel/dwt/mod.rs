@@ -3,6 +3,7 @@
 pub mod cpu;
 mod emit;
 mod forward;
+mod four;
 mod fragment;
 mod general;
 mod interleave;
@@ -11,6 +12,8 @@ mod lift;
 mod mapping;
 mod plane;
 mod rows;
+mod share;
+mod streamed;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +25,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site, Target, WgslStruct};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use crate::{Result, Size, params};
-use cpu::{Layout, TwoTaps};
+use cpu::{Layout, Streamed};
 use general::General;
 use plane::{Bands, Plane, halves};
 
@@ -47,7 +50,7 @@ pub enum Limits {
 #[derive(Debug, Clone)]
 pub struct Level {
     lifting: Lifting,
-    fast: Option<TwoTaps>,
+    fast: Option<Streamed>,
     general: General,
     /// Forward or inverse.
     pub direction: Direction,
@@ -67,7 +70,7 @@ params! {
     /// Sizes of the packed image, of the level's image and of its low band.
     struct Params {
         frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32,
-        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32,
+        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32, turns: u32,
     }
 }
 
@@ -91,7 +94,7 @@ impl Level {
         scheme: SchemeName,
     ) -> Self {
         Self {
-            fast: TwoTaps::new(lifting, normalisation),
+            fast: Streamed::new(lifting, normalisation),
             general: General::new(lifting, normalisation.factors()),
             lifting: Lifting {
                 low_scale: lifting.low_scale * normalisation.factors().0,
@@ -143,7 +146,7 @@ impl Level {
 
     /// The WGSL of this level on any device, as `limpid dwt --explain` shows it.
     pub fn wgsl(&self) -> Result<String> {
-        let (text, _) = emit::kernel(self, &Target::BASE, Home::Buffer)?;
+        let (text, _) = emit::kernel(self, &Target::BASE, (Home::Buffer, self.size.width))?;
         Ok(format!("{}{text}", Params::WGSL))
     }
 
@@ -162,10 +165,11 @@ impl Level {
             limit_hl: hl,
             limit_lh: lh_limit,
             limit_hh: hh,
+            turns: 1,
         }
     }
 
-    fn fast(&self) -> Option<&TwoTaps> {
+    fn fast(&self) -> Option<&Streamed> {
         self.fast.as_ref().filter(|f| f.takes(self.size, 1))
     }
 }
@@ -201,15 +205,17 @@ impl Kernel for Level {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (text, region) = emit::kernel(self, &site.target, site.reads[0].home)?;
         let packed = match self.direction {
             Direction::Inverse => site.reads[0],
             Direction::Forward | Direction::Adjoint => site.writes[0],
         };
+        let source = (site.reads[0].home, packed.size.width);
+        let (text, region) = emit::kernel(self, &site.target, source)?;
         let mut params = self.params(packed.size);
         if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {
             (params.band, params.bands) = (band as u32, limits.size.width as u32);
         }
+        params.turns = region.turns() as u32;
         let (tw, th) = region.tile().unwrap_or((1, 1));
         let groups = [
             params.low_width.div_ceil(tw as u32),

@@ -50,8 +50,8 @@ impl PlaneMut<'_> {
     }
 }
 
-/// Values beyond the ends of a row that can matter: two pairs of steps look four samples far.
-pub(super) const NEAR: usize = 4;
+/// Values beyond the ends of a row that can matter: two pairs of steps look four samples far, four taps in both steps six.
+pub(super) const NEAR: usize = 6;
 
 /// A row that holds every `step`th sample of a line of `width`, from `parity` on.
 #[derive(Debug, Clone, Copy)]

@@ -305,9 +305,10 @@ fn symmetric_schedules(direction: Direction) -> Vec<String> {
             format!("{name}{mark}")
         }
     };
-    for mapping in [Mapping::Shuffle, Mapping::Double] {
-        names.extend(FEW.map(|n| format!("{}:{mapping}", marked(n, '*'))));
-    }
+    let steps = |n: &SchemeName| !matches!(n.kind, Kind::Convolution | Kind::SeparableConvolution);
+    let rest = SchemeName::all(Form::Star).into_iter().filter(steps);
+    names.extend(rest.map(|n| format!("{n}:{}", Mapping::Shuffle)));
+    names.extend(FEW.map(|n| format!("{}:{}", marked(n, '*'), Mapping::Double)));
     if direction == Direction::Forward {
         names.push(format!("{best}:{}", Mapping::Texture));
     }

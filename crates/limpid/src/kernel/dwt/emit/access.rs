@@ -14,81 +14,117 @@ pub(in crate::kernel::dwt) fn mirror(small: bool) -> &'static str {
     }
 }
 
+/// How much is read and written at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kernel::dwt) enum Access {
+    /// A sample.
+    Samples,
+    /// The two pixels of a row of a quad; their number in a row must be even.
+    Pairs,
+    /// Those of two quads side by side, and their two coefficients of each band: `load_two` and `store_two`. The number of
+    /// pixels in a row must be divisible by four, that in a row of the packed image by two.
+    Twos,
+}
+
 /// `load` of quads of pixels.
-pub(in crate::kernel::dwt) fn load_image(binding: usize, level: &Level, home: Home) -> String {
+pub(in crate::kernel::dwt) fn load_image(binding: usize, home: Home, access: Access) -> String {
     let one = include_str!("../load_image.wgsl");
-    let load = match home {
-        Home::Buffer if even(level) => include_str!("../load_pairs.wgsl").to_owned(),
-        Home::Buffer => format!("{}{one}", include_str!("../pixel_buffer.wgsl")),
-        Home::Texture | Home::Texture8 => {
+    let load = match (home, access) {
+        (Home::Buffer, Access::Twos) => include_str!("../load_fours.wgsl").to_owned(),
+        (Home::Buffer, Access::Pairs) => include_str!("../load_pairs.wgsl").to_owned(),
+        (Home::Buffer, Access::Samples) => {
+            format!("{}{one}", include_str!("../pixel_buffer.wgsl"))
+        }
+        (Home::Texture | Home::Texture8, _) => {
             format!("{}{one}", include_str!("../pixel_texture.wgsl"))
         }
     };
     format!("@group(0) @binding({binding}) {load}")
 }
 
-/// Whether rows are whole pairs of pixels.
-fn even(level: &Level) -> bool {
-    level.size.width.is_multiple_of(2)
-}
-
 /// `store` of quads of pixels.
-pub(in crate::kernel::dwt) fn store_image(binding: usize, level: &Level) -> String {
-    let store = if even(level) {
-        include_str!("../store_pairs.wgsl")
-    } else {
-        include_str!("../store_image.wgsl")
+pub(in crate::kernel::dwt) fn store_image(binding: usize, access: Access) -> String {
+    let store = match access {
+        Access::Twos => include_str!("../store_fours.wgsl"),
+        Access::Pairs => include_str!("../store_pairs.wgsl"),
+        Access::Samples => include_str!("../store_image.wgsl"),
     };
     format!("@group(0) @binding({binding}) {store}")
 }
 
+/// How `LL` is called, and the index of the coefficient at a place there.
+fn low_place(level: &Level, x: &str, y: &str) -> (&'static str, String) {
+    let (name, width, height) = match level.deepest {
+        true => ("coefficients", "frame_width", "frame_height"),
+        false => ("low", "low_width", "low_height"),
+    };
+    (
+        name,
+        format!("((plane * p.{height} + {y}) * p.{width} + {x})"),
+    )
+}
+
 /// `load` of quads of coefficients.
-pub(in crate::kernel::dwt) fn load_coefficients(binding: usize, level: &Level) -> String {
-    let mut names = vec!["coefficients"];
-    names.extend((!level.deepest).then_some("low"));
-    names.extend(matches!(level.limits, Limits::Slot { .. }).then_some("limits"));
+pub(in crate::kernel::dwt) fn load_coefficients(
+    binding: usize,
+    level: &Level,
+    access: Access,
+) -> String {
+    let two = access == Access::Twos;
+    let element = if two { "vec2<f32>" } else { "f32" };
+    let mut names = vec![("coefficients", element)];
+    names.extend((!level.deepest).then_some(("low", element)));
+    let limited = matches!(level.limits, Limits::Slot { .. });
+    names.extend(limited.then_some(("limits", "f32")));
     let mut text = String::new();
-    for (i, name) in names.iter().enumerate() {
+    for (i, (name, element)) in names.iter().enumerate() {
         let _ = writeln!(
             text,
-            "@group(0) @binding({}) var<storage, read> {name}: array<f32>;",
+            "@group(0) @binding({}) var<storage, read> {name}: array<{element}>;",
             binding + i
         );
     }
     let [a, b, c] = level.scales().map(|s| 1.0 / s);
-    let ll = if level.deepest {
-        "coefficients[(plane * p.frame_height + u32(l.y)) * p.frame_width + u32(l.x)]"
-    } else {
-        "low[(plane * p.low_height + u32(l.y)) * p.low_width + u32(l.x)]"
+    let (name, index) = low_place(level, "u32(l.x)", "u32(l.y)");
+    let zero = if two { "vec2<f32>(0.0)" } else { "0.0" };
+    let soft = match limited {
+        true => {
+            format!("sign(v) * max(abs(v) - limits[plane * p.bands + p.band + kind - 1u], {zero})")
+        }
+        false => "v".to_owned(),
     };
-    let limit = match level.limits {
-        Limits::Slot { .. } => "limits[plane * p.bands + p.band + kind - 1u]",
-        Limits::None | Limits::Fixed(_) => "0.0",
+    let load = match two {
+        true => include_str!("../load_two.wgsl"),
+        false => include_str!("../load_coefficients.wgsl"),
     };
-    text + &include_str!("../load_coefficients.wgsl")
-        .replace("LL_VALUE", ll)
-        .replace("LIMIT", limit)
+    text + &load
+        .replace("LL_VALUE", &format!("{name}[{index}]"))
+        .replace("LL_NAME", name)
+        .replace("LL_INDEX", &index)
+        .replace("SOFT", &soft)
         .replace("SCALES", &vector([a, b, b, c]))
 }
 
 /// `store` of quads of coefficients.
-pub(in crate::kernel::dwt) fn store_coefficients(binding: usize, level: &Level) -> String {
+pub(in crate::kernel::dwt) fn store_coefficients(
+    binding: usize,
+    level: &Level,
+    access: Access,
+) -> String {
+    let two = access == Access::Twos;
+    let element = if two { "vec2<f32>" } else { "f32" };
     let mut text = format!(
-        "@group(0) @binding({binding}) var<storage, read_write> coefficients: array<f32>;\n"
+        "@group(0) @binding({binding}) var<storage, read_write> coefficients: array<{element}>;\n"
     );
     if !level.deepest {
         let _ = writeln!(
             text,
-            "@group(0) @binding({}) var<storage, read_write> low: array<f32>;",
+            "@group(0) @binding({}) var<storage, read_write> low: array<{element}>;",
             binding + 1
         );
     }
     let [a, b, c] = level.scales();
-    let ll = if level.deepest {
-        "coefficients[(plane * p.frame_height + y) * p.frame_width + x]"
-    } else {
-        "low[(plane * p.low_height + y) * p.low_width + x]"
-    };
+    let (name, index) = low_place(level, "x", "y");
     let scaled = format!("value * {}", vector([a, b, b, c]));
     let scaled = match level.limits {
         Limits::Fixed(_) => {
@@ -96,9 +132,17 @@ pub(in crate::kernel::dwt) fn store_coefficients(binding: usize, level: &Level) 
         }
         Limits::None | Limits::Slot { .. } => scaled,
     };
-    text + &include_str!("../store_coefficients.wgsl")
-        .replace("LL_PLACE", ll)
-        .replace("SCALED", &scaled)
+    let (store, place) = match two {
+        true => (
+            include_str!("../store_two.wgsl"),
+            format!("{name}[{index} / 2u]"),
+        ),
+        false => (
+            include_str!("../store_coefficients.wgsl"),
+            format!("{name}[{index}]"),
+        ),
+    };
+    text + &store.replace("LL_PLACE", &place).replace("SCALED", &scaled)
 }
 
 fn vector([a, b, c, d]: [f32; 4]) -> String {

@@ -5,13 +5,22 @@ use crate::kernel::dwt::Mapping;
 use crate::wavelet::{Direction, Matrix, Scheme};
 
 /// Threads of a workgroup that shares memory, along x and y.
-const THREADS: (i32, i32) = (32, 8);
+pub(super) const THREADS: (i32, i32) = (32, 8);
 
 /// Threads of a workgroup whose sub-groups work alone.
 const LANES: i32 = 128;
 
 /// Floats in a sector of memory.
 const SECTOR: i32 = 8;
+
+/// Regions that keep every device busy. Smaller images get lower ones.
+const ENOUGH: i32 = 3000;
+
+/// Rows of quads of a tile at least.
+const LOW: i32 = 4;
+
+/// Quads of a large image.
+const LARGE: i32 = 1 << 23;
 
 /// Schemes with more operations per quad than this get fewer quads per thread: their text would grow out of hand.
 const MANY_OPERATIONS: usize = 80;
@@ -21,16 +30,19 @@ const MANY_OPERATIONS: usize = 80;
 pub(in crate::kernel::dwt) enum Exchange {
     /// Workgroup memory, `banks` times.
     Memory { banks: i32 },
-    /// Other lanes of sub-groups of this size.
-    Lanes { size: i32 },
+    /// Other lanes of sub-groups of this size, which march down the image in so many turns, and may load rows of the next
+    /// one `ahead`.
+    Lanes { size: i32, turns: i32, ahead: bool },
 }
 
 /// What one workgroup loads and stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kernel::dwt) struct Region {
     pub exchange: Exchange,
-    /// Quads per thread, one below the other.
+    /// Quads per thread, or per lane and turn, one below the other.
     pub quads: i32,
+    /// Quads per lane, side by side.
+    pub across: i32,
     /// Quads of the region beyond the tile: left, right, above, below.
     pub margin: [i32; 4],
     /// Which samples of a quad others read.
@@ -38,16 +50,18 @@ pub(in crate::kernel::dwt) struct Region {
 }
 
 impl Region {
-    /// The region of a scheme. Where steps mirror what they read, they can reach to either side.
+    /// The region of a scheme for so many quads along x and y. Where steps mirror what they read, they can reach to either
+    /// side.
     pub(in crate::kernel::dwt) fn new(
         scheme: &Scheme,
         (mapping, direction): (Mapping, Direction),
+        image: Quads,
         target: &Target,
         mirrored: bool,
     ) -> Self {
         let mut margin = margin(scheme);
         if mirrored {
-            let [l, r, t, b] = margin;
+            let [l, r, t, b] = summed(scheme);
             margin = [l.max(r), l.max(r), t.max(b), t.max(b)];
         }
         let shared = shared(scheme, mirrored);
@@ -56,13 +70,27 @@ impl Region {
             .subgroup
             .filter(|(least, most)| least == most && (4..=64).contains(most));
         if let (Mapping::Shuffle, Some((size, _)), false) = (mapping, lanes, mirrored) {
+            let size = size as i32;
+            // Two wide regions side by side.
+            let across = if image.by_two && image.columns >= 4 * size {
+                2
+            } else {
+                1
+            };
             let region = Self {
-                exchange: Exchange::Lanes { size: size as i32 },
-                quads: if many { 8 } else { 16 },
-                margin,
+                exchange: Exchange::Lanes {
+                    size,
+                    turns: 1,
+                    ahead: true,
+                },
+                quads: 1,
+                across,
+                // Rows come out of the stages as late as those look ahead together.
+                margin: [margin[0], margin[1], margin[2], summed(scheme)[3]],
                 shared,
             }
-            .aligned(direction);
+            .aligned(direction)
+            .marching(image, direction);
             if region.tile().is_some() {
                 return region;
             }
@@ -72,6 +100,7 @@ impl Region {
         let region = |quads| Self {
             exchange: Exchange::Memory { banks },
             quads,
+            across: 1,
             margin,
             shared,
         };
@@ -87,12 +116,65 @@ impl Region {
             Direction::Inverse => SECTOR / 2,
             Direction::Forward | Direction::Adjoint => SECTOR,
         };
-        let [l, r, ..] = self.margin;
-        let width = self.size().0 - l - r;
-        if width >= 3 * SECTOR {
-            self.margin[1] += width % whole;
+        self.margin[0] += self.margin[0] % self.across;
+        let width = self.size().0 - self.margin[0] - self.margin[1];
+        let whole = if width >= 3 * SECTOR {
+            whole
+        } else {
+            self.across
+        };
+        self.margin[1] += width % whole;
+        self
+    }
+
+    /// The region as high as an image of so many quads wants it: high ones compute less twice, low ones are more. And rows of
+    /// a turn, as measured on an NVIDIA H200: large images wait for memory, and more of it is on its way; small ones are
+    /// over before that matters.
+    fn marching(mut self, image: Quads, direction: Direction) -> Self {
+        let [l, r, t, b] = self.margin;
+        if let Exchange::Lanes { size, turns, ahead } = &mut self.exchange {
+            let large = image.columns.saturating_mul(image.rows) >= LARGE;
+            let back = direction == Direction::Inverse;
+            let most = if large { 12 } else { 8 };
+            (self.quads, *ahead) = match (large, back && self.across == 2) {
+                (false, _) => (2, true),
+                (true, false) => (4, true),
+                (true, true) => (8, false),
+            };
+            let strips = image.columns / (*size * self.across - l - r).max(1) + 1;
+            let height = (strips.saturating_mul(image.rows) / ENOUGH).clamp(LOW, most);
+            *turns = (height + t + b + self.quads - 1) / self.quads;
         }
         self
+    }
+
+    /// Whether the image is so small that few regions stand inside of it, and that it is mirrored more than once beyond its
+    /// borders.
+    pub(super) fn is_large_for(&self, image: Quads) -> bool {
+        let (w, h) = self.size();
+        image.columns < 2 * w || image.rows < 2 * h
+    }
+
+    /// How often the workgroup memory is there.
+    pub(super) fn banks(&self) -> i32 {
+        match self.exchange {
+            Exchange::Memory { banks } => banks,
+            Exchange::Lanes { .. } => 0,
+        }
+    }
+
+    /// The quads of a turn of a march: row, and which of those side by side.
+    pub(super) fn turn(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
+        let across = self.across;
+        (0..self.quads * across).map(move |i| (i / across, i % across))
+    }
+
+    /// Turns of a march.
+    pub(in crate::kernel::dwt) fn turns(&self) -> i32 {
+        match self.exchange {
+            Exchange::Memory { .. } => 1,
+            Exchange::Lanes { turns, .. } => turns,
+        }
     }
 
     /// Quads of a region.
@@ -108,13 +190,8 @@ impl Region {
 
     /// Cells of workgroup memory.
     pub(super) fn cells(&self) -> i32 {
-        match self.exchange {
-            Exchange::Memory { banks } => {
-                let kinds = self.shared.iter().filter(|s| **s).count() as i32;
-                kinds * banks * self.area() + 2 * self.padding()
-            }
-            Exchange::Lanes { .. } => 0,
-        }
+        let kinds = self.shared.iter().filter(|s| **s).count() as i32;
+        kinds * self.banks() * self.area() + 2 * self.padding()
     }
 
     /// The first cell of a sample of the quads.
@@ -128,7 +205,7 @@ impl Region {
     pub(in crate::kernel::dwt) fn size(&self) -> (i32, i32) {
         match self.exchange {
             Exchange::Memory { .. } => (THREADS.0, THREADS.1 * self.quads),
-            Exchange::Lanes { size } => (size, self.quads),
+            Exchange::Lanes { size, turns, .. } => (size * self.across, self.quads * turns),
         }
     }
 
@@ -151,34 +228,60 @@ impl Region {
     pub(in crate::kernel::dwt) fn regions(&self) -> i32 {
         match self.exchange {
             Exchange::Memory { .. } => 1,
-            Exchange::Lanes { size } => LANES / size,
-        }
-    }
-
-    /// Rows of quads between those of a thread.
-    pub(super) fn spacing(&self) -> i32 {
-        match self.exchange {
-            Exchange::Memory { .. } => THREADS.1,
-            Exchange::Lanes { .. } => 1,
+            Exchange::Lanes { size, .. } => LANES / size,
         }
     }
 }
 
-/// How far the stages reach together: left, right, above, below.
+/// The quads of an image.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kernel::dwt) struct Quads {
+    pub columns: i32,
+    pub rows: i32,
+    /// Whether two quads side by side can be read and written at once.
+    pub by_two: bool,
+}
+
+/// How far the results of a scheme depend on other quads: left, right, above, below. Stages may reach farther together, but
+/// nothing that is kept depends on that.
 fn margin(scheme: &Scheme) -> [i32; 4] {
-    let mut margin = [0; 4];
-    for stage in &scheme.stages {
-        let mut reach = [0; 4];
-        for (_, (x, y)) in stage.first().into_iter().flat_map(Matrix::reads) {
-            for (r, far) in reach.iter_mut().zip([-x, x, -y, y]) {
-                *r = far.max(*r);
+    let mut far = [[0; 4]; 4];
+    for matrix in scheme.stages.iter().flatten() {
+        let before = far;
+        for row in (0..4).filter(|r| matrix.changes(*r)) {
+            far[row] = [0; 4];
+            for column in 0..4 {
+                for ((x, y), _) in matrix.entry(row, column).terms() {
+                    for (i, by) in [-x, x, -y, y].into_iter().enumerate() {
+                        far[row][i] = far[row][i].max(before[column][i] + by);
+                    }
+                }
             }
         }
-        for (m, r) in margin.iter_mut().zip(reach) {
+    }
+    std::array::from_fn(|i| far.iter().map(|f| f[i]).max().unwrap_or(0))
+}
+
+/// How far the stages reach one after the other: left, right, above, below.
+fn summed(scheme: &Scheme) -> [i32; 4] {
+    let mut margin = [0; 4];
+    for stage in &scheme.stages {
+        for (m, r) in margin.iter_mut().zip(reach(stage)) {
             *m += r;
         }
     }
     margin
+}
+
+/// How far a stage reaches: left, right, above, below.
+pub(super) fn reach(stage: &[Matrix]) -> [i32; 4] {
+    let mut reach = [0; 4];
+    for (_, (x, y)) in stage.first().into_iter().flat_map(Matrix::reads) {
+        for (r, far) in reach.iter_mut().zip([-x, x, -y, y]) {
+            *r = far.max(*r);
+        }
+    }
+    reach
 }
 
 /// Which samples other quads read; where steps mirror what they read, also those that stay inside a quad.

@@ -1,0 +1,74 @@
+//! Liftings with few taps, which stream through the processor.
+
+use super::cpu::sizes;
+use crate::Size;
+use crate::wavelet::{Lifting, Normalisation, Pair, Taps as Filter};
+
+/// A lifting with few taps, in `f32`: what the fast path takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Streamed {
+    pub(super) taps: Taps,
+    /// Factors of low and high samples at the end.
+    pub(super) scales: [f32; 2],
+}
+
+/// Its steps, predict and update by turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Taps {
+    /// One pair whose steps have two taps.
+    One([f32; 4]),
+    /// The same with equal taps, which keep a mirrored signal mirrored.
+    OneMirrored([f32; 4]),
+    /// Two pairs of that kind.
+    TwoMirrored([[f32; 4]; 2]),
+    /// One pair whose steps have four taps: the inner and the outer one of predict, and of update.
+    Four([f32; 2], [f32; 2]),
+}
+
+impl Streamed {
+    /// The steps of a lifting, if they fit: one or two pairs whose steps have two equal taps, or one with twice two, as those
+    /// of symmetric wavelets have; or one pair that never looks at another one (Haar).
+    pub fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
+        let (fl, fh) = normalisation.factors();
+        let scales = [
+            (lifting.low_scale * fl) as f32,
+            (lifting.high_scale * fh) as f32,
+        ];
+        let two = |p: &Pair| {
+            let ([a, b], [c, d]) = (taps(&p.predict, 0)?, taps(&p.update, -1)?);
+            Some([a, b, c, d])
+        };
+        let equal = |[a, b, c, d]: [f32; 4]| a == b && c == d;
+        let pairs: Option<Vec<[f32; 4]>> = lifting.pairs.iter().map(two).collect();
+        let taps = match (pairs.as_deref(), &lifting.pairs[..]) {
+            (Some(&[one]), _) if equal(one) => Taps::OneMirrored(one),
+            (Some(&[one @ [_, 0.0, 0.0, _]]), _) => Taps::One(one),
+            (Some(&[first, second]), _) if equal(first) && equal(second) => {
+                Taps::TwoMirrored([first, second])
+            }
+            (None, [pair]) => {
+                let twice = |[a, b, c, d]: [f32; 4]| (a == d && b == c).then_some([b, a]);
+                let predict = twice(taps(&pair.predict, -1)?)?;
+                Taps::Four(predict, twice(taps(&pair.update, -2)?)?)
+            }
+            _ => return None,
+        };
+        Some(Self { taps, scales })
+    }
+
+    /// Whether images of this size can be transformed. Steps with equal taps keep a mirrored signal mirrored; others need
+    /// an even number of samples at every level.
+    pub fn takes(&self, size: Size, levels: usize) -> bool {
+        let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
+        !matches!(self.taps, Taps::One(_)) || sizes(size, levels).iter().all(even)
+    }
+}
+
+/// The taps of a step from `first` on, if there are no others.
+fn taps<const N: usize>(all: &Filter, first: i32) -> Option<[f32; N]> {
+    let mut taps = [0.0; N];
+    for (k, v) in all.iter().filter(|(_, v)| *v != 0.0) {
+        *taps.get_mut(usize::try_from(k - first).ok()?)? = v as f32;
+    }
+    Some(taps)
+}
