@@ -51,7 +51,7 @@ fn test() -> Outcome {
     step("a Vulkan driver", vulkan::ensure)?;
     cargo("fmt --all --check")?;
     // Both with all crates at once: their dependencies are then built with one set of features, once.
-    cargo("clippy --workspace --all-targets -- -D warnings")?;
+    cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;

@@ -2,17 +2,18 @@
 //!
 //! A small path tracer stands for the engine: it renders `corridor`, one sample per pixel, and uploads each frame to
 //! textures. The plan is recorded into the frame's encoder, and the result is in a texture again, which is shown in a window.
-//! Where there is no display frames go by without one, and what each pass takes is printed.
+//! Where there is no display, or no window was asked for, frames go by without one, and what each pass takes is printed.
 //!
 //! ```sh
-//! cargo run --release --example live -- 320x180
-//! cargo run --release --example live -- 320x180 60 off-screen
+//! cargo run --release --example live --features window -- 320x180
+//! cargo run --release --example live -- 320x180 60
 //! ```
 //!
 //! In the window: a number switches to that schedule, N shows the noisy frame, R forgets all frames, Escape ends. On the terminal:
 //! the number of a schedule and Enter.
 
 mod stage;
+#[cfg(feature = "window")]
 mod window;
 
 use anyhow::Result;
@@ -26,14 +27,13 @@ use std::sync::mpsc::{Receiver, channel};
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let size: Size = args.next().unwrap_or("160x90".into()).parse()?;
-    let count: u32 = args.next().map_or(Ok(u32::MAX), |n| n.parse())?;
-    if args.next().is_none() {
-        match window::run(size, count) {
-            Ok(()) => return Ok(()),
-            Err(error) => eprintln!("no window: {error}"),
-        }
+    let count: Option<u32> = args.next().map(|n| n.parse()).transpose()?;
+    #[cfg(feature = "window")]
+    match window::run(size, count.unwrap_or(u32::MAX)) {
+        Ok(()) => return Ok(()),
+        Err(error) => eprintln!("no window: {error}"),
     }
-    off_screen(size, count.min(60))
+    off_screen(size, count.unwrap_or(60))
 }
 
 fn off_screen(size: Size, count: u32) -> Result<()> {

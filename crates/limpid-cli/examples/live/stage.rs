@@ -4,7 +4,7 @@ use anyhow::Result;
 use limpid::exec::gpu::{Bindings, Gpu, Recorder, Resource};
 use limpid::method::{Method, Schedule, Svgf};
 use limpid::plan::{Element, Home, Role};
-use limpid::{Frame, Image, Layer, Size};
+use limpid::{Frame, Image, Size};
 
 /// Everything that is made once: the recorder, the engine's textures, the bindings between them, and timestamps.
 pub(crate) struct Stage {
@@ -39,25 +39,6 @@ impl Stage {
             bindings,
             timer,
         })
-    }
-
-    /// The texture of the result, or of the noisy frame.
-    pub(crate) fn shown(&self, noisy: bool) -> Option<&wgpu::Texture> {
-        let wanted = |role: &Role| match role {
-            Role::Input(layer) => noisy && *layer == Layer::COLOR,
-            Role::Output(_) => !noisy,
-            _ => false,
-        };
-        let slots = self.recorder.plan().slots.iter();
-        let mut found = slots.zip(&self.textures).filter(|(s, _)| wanted(&s.role));
-        found.next().and_then(|(_, texture)| texture.as_ref())
-    }
-
-    /// Forgets all frames, as after a cut.
-    pub(crate) fn reset(&self, gpu: &Gpu) {
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        self.recorder.reset(&mut encoder);
-        gpu.queue().submit([encoder.finish()]);
     }
 
     /// One frame: the engine's upload and the denoiser's passes. `last` records what the engine does with the result. Gives what
@@ -107,6 +88,29 @@ impl Stage {
             .chunks_exact(2)
             .map(|t| t[1].saturating_sub(t[0]) as f64 * unit);
         Ok(passes.map(|p| p.kernel.name()).zip(ms).collect())
+    }
+}
+
+/// What a window needs besides.
+#[cfg(feature = "window")]
+impl Stage {
+    /// The texture of the result, or of the noisy frame.
+    pub(crate) fn shown(&self, noisy: bool) -> Option<&wgpu::Texture> {
+        let wanted = |role: &Role| match role {
+            Role::Input(layer) => noisy && *layer == limpid::Layer::COLOR,
+            Role::Output(_) => !noisy,
+            _ => false,
+        };
+        let slots = self.recorder.plan().slots.iter();
+        let mut found = slots.zip(&self.textures).filter(|(s, _)| wanted(&s.role));
+        found.next().and_then(|(_, texture)| texture.as_ref())
+    }
+
+    /// Forgets all frames, as after a cut.
+    pub(crate) fn reset(&self, gpu: &Gpu) {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        self.recorder.reset(&mut encoder);
+        gpu.queue().submit([encoder.finish()]);
     }
 }
 
