@@ -206,11 +206,10 @@ impl Recorder {
         }
     }
 
-    /// Whether all passes compute.
+    /// Whether all passes compute and none is repeated: then they are one pass of the encoder.
     pub(super) fn only_computes(&self) -> bool {
-        let mut passes = Vec::new();
-        flatten(&self.nodes, &mut passes);
-        passes.into_iter().all(computes)
+        let once = |node: &Node| matches!(node, Node::Pass(ready) if computes(ready));
+        self.nodes.iter().all(once)
     }
 
     /// Records passes in order; those that compute share one pass of the encoder as far as they follow each other, which costs a

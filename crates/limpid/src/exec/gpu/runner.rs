@@ -82,8 +82,8 @@ impl GpuRunner {
         &self.times
     }
 
-    /// Times all passes together from now on, as the first one, if all of them compute: a timestamp between passes lets the
-    /// device run dry.
+    /// Times all passes together from now on, as the first one, if all of them compute and none is repeated: a timestamp
+    /// between passes lets the device run dry.
     pub fn time_together(&mut self) {
         self.together = self.recorder.only_computes();
     }

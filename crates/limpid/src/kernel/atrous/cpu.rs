@@ -1,4 +1,4 @@
-//! The CPU body: SIMD across pixels, all taps of a few pixels at a time.
+//! The CPU body for all that [`super::pairs`] does not take: SIMD across pixels, all taps of a few pixels at a time.
 //!
 //! Each block first makes the weights of its taps, then sums the planes with them. Sums run over the taps in order, so that
 //! every layout gives the same bits. Multiply and add are one operation where the machine has it: that is a fifth of the time.

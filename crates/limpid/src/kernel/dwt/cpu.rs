@@ -358,6 +358,37 @@ impl Memory {
     }
 }
 
+/// Runs a body with the steps of a lifting as the type that their number and taps make.
+macro_rules! with_steps {
+    ($streamed:expr, $steps:ident => $body:expr) => {{
+        let scales = $streamed.scales;
+        match $streamed.taps {
+            Taps::One(taps) => {
+                let pairs = [taps];
+                let $steps = Two::<1, false> { pairs, scales };
+                $body
+            }
+            Taps::OneMirrored(taps) => {
+                let pairs = [taps];
+                let $steps = Two::<1, true> { pairs, scales };
+                $body
+            }
+            Taps::TwoMirrored(pairs) => {
+                let $steps = Two::<2, true> { pairs, scales };
+                $body
+            }
+            Taps::Four(predict, update) => {
+                let $steps = Four {
+                    predict,
+                    update,
+                    scales,
+                };
+                $body
+            }
+        }
+    }};
+}
+
 fn forward_strip(
     steps: &Streamed,
     level: Level,
@@ -366,35 +397,7 @@ fn forward_strip(
     out: &mut Out<'_>,
     scratch: &mut [f32],
 ) {
-    let scales = steps.scales;
-    match steps.taps {
-        Taps::One(taps) => {
-            let steps = Two::<1, false> {
-                pairs: [taps],
-                scales,
-            };
-            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
-        }
-        Taps::OneMirrored(taps) => {
-            let steps = Two::<1, true> {
-                pairs: [taps],
-                scales,
-            };
-            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
-        }
-        Taps::TwoMirrored(pairs) => {
-            let steps = Two::<2, true> { pairs, scales };
-            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
-        }
-        Taps::Four(predict, update) => {
-            let steps = Four {
-                predict,
-                update,
-                scales,
-            };
-            dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch));
-        }
-    }
+    with_steps!(steps, steps => dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch)));
 }
 
 fn inverse_strip(
@@ -405,33 +408,5 @@ fn inverse_strip(
     out: (&mut PlaneMut<'_>, bool),
     scratch: &mut [f32],
 ) {
-    let scales = steps.scales;
-    match steps.taps {
-        Taps::One(taps) => {
-            let steps = Two::<1, false> {
-                pairs: [taps],
-                scales,
-            };
-            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
-        }
-        Taps::OneMirrored(taps) => {
-            let steps = Two::<1, true> {
-                pairs: [taps],
-                scales,
-            };
-            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
-        }
-        Taps::TwoMirrored(pairs) => {
-            let steps = Two::<2, true> { pairs, scales };
-            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
-        }
-        Taps::Four(predict, update) => {
-            let steps = Four {
-                predict,
-                update,
-                scales,
-            };
-            dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch));
-        }
-    }
+    with_steps!(steps, steps => dispatch!(level, simd => inverse::strip(simd, &steps, bands, part, out, scratch)));
 }
