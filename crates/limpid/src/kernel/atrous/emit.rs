@@ -151,7 +151,8 @@ fn chain(s: &mut String, d: &str, lanes: usize) {
 impl Text<'_> {
     /// Bytes that a pixel takes in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
-        16 * (1 + self.tiled() as u32) + 4 * u32::from(self.objects())
+        let guided = u32::from(self.kernel.guided.is_some());
+        16 * (1 + self.tiled() as u32) + 4 * (guided + u32::from(self.objects()))
     }
 
     /// Whether objects weigh.
@@ -164,8 +165,8 @@ impl Text<'_> {
         if self.half { "vec2<u32>" } else { "vec4<f32>" }
     }
 
-    /// Vectors of features that are kept in a tile: the gradient of depth is needed of the pixel itself only, and
-    /// the object has a place of its own.
+    /// Vectors of features that are kept in a tile with four numbers each: the gradient of depth and the object have places of
+    /// their own.
     pub(super) fn tiled(&self) -> usize {
         match self.kernel.guided {
             Some(_) => 1,
@@ -261,7 +262,7 @@ impl Text<'_> {
             let _ = writeln!(s, "    f{v}: vec4<f32>,");
         }
         if self.kernel.guided.is_some() {
-            s.push_str("    l: f32,\n    stop: f32,\n");
+            s.push_str("    stop: f32,\n");
         }
         s.push_str("}\n");
         let unstored = if self.half {
@@ -297,13 +298,11 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
         );
         if let Some(guided) = &self.kernel.guided {
             s.push_str(
-                "    let xy = unpack2x16snorm(f.v0.x);
-    let z = unpack2x16snorm(f.v0.y).x;
-    a.f0 = vec4(xy, z, bitcast<f32>(f.v0.w));
+                "    let turn = vec3(sixteen(f.v0.x), sixteen(f.v0.x >> 16u), sixteen(f.v0.y));
+    a.f0 = vec4(turn, bitcast<f32>(f.v0.w));
     let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
     a.f1 = vec4(gradient, f32(f.v0.z >> 16u), 0.0);
-    a.l = light(c);
-    slope(&a);
+    a.c = lit(c);
     return a;
 }
 ",
@@ -426,6 +425,9 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
                     "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w{back}; }} \
                      else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
                 );
+            }
+            if self.kernel.guided.is_some() {
+                let _ = writeln!(s, "    v{plane} = unlit(v{plane});");
             }
             let value = if self.half {
                 let v = format!("clamp(v{plane}, vec4(-65504.0), vec4(65504.0))");

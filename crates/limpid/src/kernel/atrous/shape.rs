@@ -53,10 +53,8 @@ impl Shape {
         guided: bool,
     ) -> Option<Self> {
         let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
-        let shape = PREFERRED[usize::from(guided)..]
-            .iter()
-            .copied()
-            .find(fits)?;
+        let list = if guided { &GUIDED[..] } else { &PREFERRED };
+        let shape = list.iter().copied().find(fits)?;
         let tiles = pixels / (shape.width * shape.height) as usize;
         let steps = (tiles / ENOUGH).clamp(1, shape.steps as usize);
         Some(shape.steps(steps as u32))
@@ -78,12 +76,20 @@ impl Shape {
 /// Workgroups that keep a large GPU at work: more steps than leave as many would leave parts of it idle at the end.
 const ENOUGH: usize = 2048;
 
-/// Shapes, the fastest first; the first is too large for guided weights.
+/// Shapes, the fastest first.
 const PREFERRED: [Shape; 6] = [
     Shape::new(32, 16, 2).steps(6),
     Shape::new(32, 8, 2).steps(8),
     Shape::new(16, 16, 2).steps(4),
     Shape::new(16, 8, 1).steps(4),
+    Shape::new(8, 8, 1),
+    Shape::new(8, 4, 1),
+];
+
+/// Shapes for guided weights.
+const GUIDED: [Shape; 4] = [
+    Shape::new(16, 8, 2).steps(12),
+    Shape::new(8, 8, 2),
     Shape::new(8, 8, 1),
     Shape::new(8, 4, 1),
 ];

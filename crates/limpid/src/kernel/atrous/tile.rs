@@ -12,34 +12,16 @@ use std::fmt::Write;
 const FAR: &str = "1e18";
 
 pub(super) fn body(text: &Text<'_>, shape: Shape) -> String {
-    let r = text.kernel.radius();
+    let r = text.kernel.radius() as u32;
     let mut s = String::new();
-    let (span_x, span_y) = (shape.width as usize + 2 * r, shape.height as usize + 2 * r);
-    let (block_x, block_y) = shape.blocks(r as u32, 16);
+    let (span_x, span_y) = (shape.width + 2 * r, shape.height + 2 * r);
+    let (block_x, block_y) = shape.blocks(r, 16);
     let (width, height, rows) = (shape.width, shape.height, shape.rows);
-    let span = (span_x * span_y) as u32;
-    let _ = writeln!(
-        s,
-        "const SPAN_X: u32 = {span_x};\nvar<workgroup> tile_c: array<vec4<f32>, {span}>;"
-    );
-    for v in 0..text.tiled() {
-        let _ = writeln!(s, "var<workgroup> tile_f{v}: array<vec4<f32>, {span}>;");
-    }
-    if text.objects() {
-        let _ = writeln!(s, "var<workgroup> tile_o: array<f32, {span}>;");
-    }
-    s.push_str("fn put(i: u32, a: Pixel) {\n    tile_c[i] = a.c;\n");
-    if text.objects() {
-        s.push_str("    tile_o[i] = a.f1.z;\n");
-    }
-    for v in 0..text.tiled() {
-        let _ = writeln!(s, "    tile_f{v}[i] = a.f{v};");
-    }
     let threads = shape.threads();
+    memory(text, [span_x, span_y], &mut s);
     let _ = writeln!(
         s,
-        "}}
-@compute @workgroup_size({threads})
+        "@compute @workgroup_size({threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
     let part = part_of(group);
     let places = places_of(part);
@@ -47,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if any(origin >= part.len) {{
         return;
     }}
-    let last = vec2<i32>(part.len) - 1;
+    let last = part.len - 1u;
     // Sub-groups are blocks of {block_x}x{block_y} threads, which never meet in a bank.
     let block = lane / {size}u;
     let inner = lane % {size}u;
@@ -58,29 +40,64 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         size = block_x * block_y,
         across = width / block_x,
     );
-    let loads = span.div_ceil(threads);
-    for k in 0..loads {
-        // The last threads of the last round read the last pixel again.
-        let i = format!("min(lane + {}u, {}u)", k * threads, span - 1);
-        let _ = writeln!(
-            s,
-            "    let i{k} = {i};\n    let l{k} = vec2(i{k} % SPAN_X, i{k} / SPAN_X);\n    var c{k}: {};",
-            text.element()
-        );
+    let halo = halo(shape, r);
+    let names: Vec<String> = (0..rows)
+        .map(|k| k.to_string())
+        .chain((0..halo.len()).map(|k| format!("h{k}")))
+        .collect();
+    for name in &names {
+        let _ = writeln!(s, "    var c{name}: {};", text.element());
         if text.vectors > 0 {
-            let _ = writeln!(s, "    var f{k}: Features;");
+            let _ = writeln!(s, "    var f{name}: Features;");
         }
     }
-    let load: String = (0..loads).map(|k| load(text, k)).collect();
+    for (k, place) in halo.iter().enumerate() {
+        let _ = writeln!(s, "    let lh{k} = {place};");
+    }
+    let own = |k: u32| fetch(text, &k.to_string(), &format!("origin + vec2(x, y + {k}u)"));
+    let beside = |k: usize| {
+        let at = format!("max(origin + lh{k}, vec2(u32(R))) - u32(R)");
+        fetch(text, &format!("h{k}"), &at)
+    };
+    let load: String = (0..rows)
+        .map(own)
+        .chain((0..halo.len()).map(beside))
+        .collect();
     let _ = writeln!(
         s,
         "{load}    let steps = min({}u, (part.len.y - origin.y + {}u) / {height}u);
-    for (var step = 0u; step < steps; step++) {{",
+    for (var step = 0u; step < steps; step++) {{
+    let at = origin + vec2(x, y);",
         shape.steps,
-        height - 1
+        height - 1,
     );
-    for k in 0..loads {
-        store(text, shape, k, &mut s);
+    for k in 0..rows {
+        let _ = writeln!(
+            s,
+            "    let at{k} = at + vec2(0u, {k}u);\n    let to{k} = place_in(part, places, at{k});"
+        );
+        store(
+            text,
+            &k.to_string(),
+            &format!("at{k}"),
+            &format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)"),
+            &mut s,
+        );
+        if text.carries {
+            let _ = writeln!(
+                s,
+                "    if all(at{k} <= last) {{\n        carry(f{k}, to{k});\n    }}"
+            );
+        }
+    }
+    for k in 0..halo.len() {
+        store(
+            text,
+            &format!("h{k}"),
+            &format!("origin + lh{k} - u32(R)"),
+            &format!("lh{k}.y * SPAN_X + lh{k}.x"),
+            &mut s,
+        );
     }
     let next = if shape.steps > 1 {
         format!("    if step + 1u < steps {{\n{load}    }}\n")
@@ -90,29 +107,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let _ = writeln!(
         s,
         "    workgroupBarrier();
-    let at = origin + vec2(x, y);
     origin.y += {height}u;
-{next}    if all(at < part.len) {{"
+{next}    if all(at <= last) {{"
     );
     for k in 0..rows {
         let _ = writeln!(
             s,
             "    var p{k} = centre(base + (u32(R) + {k}u) * SPAN_X + u32(R));"
         );
-        if text.kernel.guided.is_some() {
-            let _ = writeln!(
-                s,
-                "    complete(&p{k}, index_of(part, min(at + vec2(0u, {k}u), part.len - 1u)));"
-            );
-        }
     }
     taps(text, shape, &mut s);
     for k in 0..rows {
         let _ = writeln!(
             s,
-            "    if at.y + {k}u < part.len.y {{
-        let here = index_of(part, at + vec2(0u, {k}u));
-        finish(place_in(part, places, at + vec2(0u, {k}u)), here, s{k}, s{k});
+            "    if at{k}.y <= last.y {{
+        finish(to{k}, index_of(part, at{k}), s{k}, s{k});
     }}"
         );
     }
@@ -121,50 +130,87 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     s
 }
 
-/// Reads one of the pixels that a thread brings to the tile, of the nearest place inside.
-fn load(text: &Text<'_>, k: u32) -> String {
+/// The arrays of the tile, and how a pixel is put into them.
+fn memory(text: &Text<'_>, [span_x, span_y]: [u32; 2], s: &mut String) {
+    let span = span_x * span_y;
+    let _ = writeln!(s, "const SPAN_X: u32 = {span_x};");
+    for (array, kind, _) in arrays(text) {
+        let _ = writeln!(s, "var<workgroup> {array}: array<{kind}, {span}>;");
+    }
+    s.push_str("fn put(i: u32, a: Pixel) {\n");
+    for (array, _, value) in arrays(text) {
+        let _ = writeln!(s, "    {array}[i] = {value};");
+    }
+    s.push_str("}\n");
+}
+
+/// The arrays of the tile: name, element, and where it comes from in a pixel.
+fn arrays(text: &Text<'_>) -> Vec<(String, &'static str, String)> {
+    let mut all = vec![("tile_c".to_owned(), "vec4<f32>", "a.c".to_owned())];
+    for v in 0..text.tiled() {
+        all.push((format!("tile_f{v}"), "vec4<f32>", format!("a.f{v}")));
+    }
+    if text.kernel.guided.is_some() {
+        all.push(("tile_g".into(), "u32", "pack2x16float(a.f1.xy)".into()));
+    }
+    if text.objects() {
+        all.push(("tile_o".into(), "f32", "a.f1.z".into()));
+    }
+    all
+}
+
+/// Places in the tile of the pixels around it that a thread brings; the last threads bring the last one again.
+fn halo(shape: Shape, r: u32) -> Vec<String> {
+    let (width, height, threads) = (shape.width, shape.height, shape.threads());
+    let d = 2 * r;
+    let above = d * (width + d);
+    let all = above + d * height;
+    (0..all.div_ceil(threads))
+        .map(|k| {
+            let i = format!("min(lane + {}u, {}u)", k * threads, all - 1);
+            let rows = format!(
+                "vec2({i} % SPAN_X, {i} / SPAN_X + select(0u, {height}u, {i} / SPAN_X >= {r}u))"
+            );
+            let j = format!("({i} - {above}u)");
+            let columns = format!(
+                "vec2({j} % {d}u + select(0u, {width}u, {j} % {d}u >= {r}u), {j} / {d}u + {r}u)"
+            );
+            format!("select({columns}, {rows}, {i} < {above}u)")
+        })
+        .collect()
+}
+
+/// Reads a pixel of the sub-image, or the nearest inside, into `c` and `f` with this name.
+fn fetch(text: &Text<'_>, name: &str, at: &str) -> String {
     let features = match text.vectors {
         0 => String::new(),
-        _ => format!("        f{k} = features_at(nearest);\n"),
+        _ => format!("        f{name} = features_at(nearest);\n"),
     };
     format!(
         "    {{
-        let nearest = index_of(part, vec2<u32>(clamp(vec2<i32>(origin + l{k}) - R, vec2(0), last)));
-        c{k} = src[nearest];
+        let nearest = index_of(part, min({at}, last));
+        c{name} = src[nearest];
 {features}    }}
 "
     )
 }
 
-/// Puts it into the tile; features of the tile's own pixels go to where they are read next.
-fn store(text: &Text<'_>, shape: Shape, k: u32, s: &mut String) {
+/// Puts it into the tile.
+fn store(text: &Text<'_>, name: &str, at: &str, place: &str, s: &mut String) {
     let given = match text.vectors {
         0 => String::new(),
-        _ => format!(", f{k}"),
-    };
-    let carry = if text.carries {
-        let (right, bottom) = (shape.width, shape.height);
-        format!(
-            "        if all(l{k} >= vec2(u32(R))) && all(l{k} < vec2({right}u, {bottom}u) + u32(R)) && inside {{
-            carry(f{k}, place_in(part, places, vec2<u32>(q)));
-        }}
-"
-        )
-    } else {
-        String::new()
+        _ => format!(", f{name}"),
     };
     let outside = outside(text, "a");
     let _ = writeln!(
         s,
         "    {{
-        let q = vec2<i32>(origin + l{k}) - R;
-        let inside = all(q >= vec2(0)) && all(q <= last);
-        var a = pixel_of(unstored(c{k}){given});
-        if !inside {{
+        var a = pixel_of(unstored(c{name}){given});
+        if any({at} > last) {{
             {outside}
         }}
-        put(i{k}, a);
-{carry}    }}"
+        put({place}, a);
+    }}"
     );
 }
 
@@ -174,14 +220,21 @@ fn centre(text: &Text<'_>, s: &mut String) {
     for v in 0..text.tiled() {
         let _ = writeln!(s, "    a.f{v} = tile_f{v}[i];");
     }
+    if text.kernel.guided.is_some() {
+        let object = if text.objects() { "tile_o[i]" } else { "0.0" };
+        let _ = writeln!(
+            s,
+            "    a.f1 = vec4(unpack2x16float(tile_g[i]), {object}, 0.0);\n    centred(&a);"
+        );
+    }
     s.push_str("    return a;\n}\n");
 }
 
 /// How a pixel outside the sub-image is marked.
 fn outside(text: &Text<'_>, pixel: &str) -> String {
     if text.kernel.guided.is_some() {
-        // No normal, so that it weighs nothing, and a variance that is none.
-        format!("{pixel}.f0 = vec4(0.0);\n        {pixel}.c.w = -1.0;")
+        // No normal, so that it weighs nothing, and no variance.
+        format!("{pixel}.f0 = vec4(0.0);\n            {pixel}.c.w = 0.0;")
     } else if text.vectors > 0 {
         format!("{pixel}.f0.x = {FAR};")
     } else if text.weighs() {
@@ -206,18 +259,15 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
             } else {
                 "0.0".into()
             };
-            let _ = write!(
-                p,
-                ", vec4(0.0, 0.0, {object}, 0.0), light(tile_c[{at}]), 0.0"
-            );
+            let _ = write!(p, ", vec4(0.0, 0.0, {object}, 0.0), 0.0");
         }
         p + ")"
     };
     for k in 0..rows {
         let _ = writeln!(s, "    var s{k}: Sums;");
-        if text.kernel.guided.is_some() {
-            s.push_str(&super::guided::tiled(k as u32));
-        }
+    }
+    if text.kernel.guided.is_some() {
+        super::guided::centres(r, rows, s);
     }
     // Where nothing weighs, or further planes are read, it must be known which taps are inside.
     let places = text.planes > 1;
@@ -257,7 +307,13 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
                 } else {
                     let d = |at: usize| at as f32 - r as f32;
                     let (dx, dy) = (d(i), d(t - k));
-                    format!("exp2(exponent(p{k}, tap, {h:?}, vec2({dx:?}, {dy:?})))")
+                    match text.kernel.guided {
+                        Some(_) => {
+                            let z = super::guided::tolerance(k, [i, t - k], r);
+                            format!("exp2(exponent_by(p{k}, tap, {h:?}, {z}))")
+                        }
+                        None => format!("exp2(exponent(p{k}, tap, {h:?}, vec2({dx:?}, {dy:?})))"),
+                    }
                 };
                 let _ = writeln!(s, "        add(&s{k}, tap, {there}, {w});");
             }
