@@ -116,7 +116,11 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
         let Device::Gpu(gpu) = &device else { continue };
         let schedule = method.schedules(Backend::Gpu).remove(0);
         let plan = method.plan(&frames[0].shape(), &schedule).unwrap();
-        let recorder = Recorder::new(gpu, plan.on_textures(Element::F32x4)).unwrap();
+        let plan = plan.on_textures(Element::F32x4);
+        let names: Vec<_> = plan.passes().iter().map(|p| p.kernel.name()).collect();
+        let taken_out = names.iter().filter(|n| **n == "from-texture").count();
+        assert!(taken_out <= 1, "{names:?}");
+        let recorder = Recorder::new(gpu, plan).unwrap();
         let outside: Vec<Option<wgpu::Texture>> = recorder
             .plan()
             .slots
@@ -162,6 +166,26 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
             got.insert(Layer::COLOR, image(gpu, &buffer)).unwrap();
             support::compare("recorder", "svgf", &want, &got);
         }
+    }
+}
+
+/// What every device has is enough for an engine's textures; planes take more bindings, and that is said.
+#[test]
+fn default_limits_are_enough_for_textures() {
+    let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
+    desc.backends = wgpu::Backends::PRIMARY;
+    let instance = wgpu::Instance::new(desc);
+    let method = Svgf::default();
+    let schedule = method.schedules(Backend::Gpu).remove(0);
+    let plan = method.plan(&frame(SIZE).shape(), &schedule).unwrap();
+    for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY)) {
+        let opened = pollster::block_on(adapter.request_device(&Default::default()));
+        let (device, queue) = opened.unwrap();
+        let gpu = Gpu::from_wgpu(&adapter, device, queue);
+        Recorder::new(&gpu, plan.clone().on_textures(Element::F32x4)).unwrap();
+        let told = Recorder::new(&gpu, plan.clone()).unwrap_err().to_string();
+        let expected = "svgf-temporal binds 12 storage buffers";
+        assert!(told.contains(expected), "{told}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::definition::svgf::{
 use crate::kernel::atrous::light_weights;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Order, Slot};
+use crate::plan::{Element, Home, Order, Slot};
 use std::fmt::Write;
 
 params! {
@@ -27,12 +27,11 @@ fn each(site: &Site<'_>, names: &[&str], declarations: &str, body: &str) -> Disp
     let reads = site.reads.iter().map(|slot| ("read", slot));
     let slots = reads.chain(site.writes.iter().map(|slot| ("read_write", slot)));
     for (i, ((access, slot), name)) in slots.zip(names).enumerate() {
-        let _ = writeln!(
-            s,
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<{}>;",
-            i + 1,
-            slot.element.wgsl()
-        );
+        let kind = match slot.home {
+            Home::Buffer => format!("<storage, {access}> {name}: array<{}>", slot.element.wgsl()),
+            Home::Texture | Home::Texture8 => format!(" {name}: texture_2d<f32>"),
+        };
+        let _ = writeln!(s, "@group(0) @binding({}) var{kind};", i + 1);
     }
     let _ = writeln!(
         s,
@@ -50,14 +49,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }
 
 /// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.
-fn layer(name: &str, planes: usize) -> String {
+fn layer(slot: &Slot, name: &str, planes: usize) -> String {
+    let texture = slot.home != Home::Buffer;
     let value = |k: usize| match k {
+        k if k < planes && texture => format!("v[{k}]"),
         k if k < planes => format!("{name}[{k}u * p.width * p.height + i]"),
         _ => "0.0".into(),
     };
+    let first = if texture {
+        format!("let v = textureLoad({name}, q, 0);")
+    } else {
+        "let i = q.y * p.width + q.x;".into()
+    };
     format!(
         "fn {name}_at(q: vec2<u32>) -> vec3<f32> {{
-    let i = q.y * p.width + q.x;
+    {first}
     return vec3({}, {}, {});
 }}
 ",
@@ -91,7 +97,7 @@ fn unpacked(v: vec4<u32>) -> Surface {
 ";
 
 /// Names of what [`Temporal`] reads and writes, and the functions that read the frame's layers.
-fn layers(kernel: &Temporal) -> (Vec<&'static str>, String) {
+fn layers(kernel: &Temporal, site: &Site<'_>) -> (Vec<&'static str>, String) {
     let layers = &kernel.layers;
     let mut all = vec![("color", layers.colors)];
     let others = [
@@ -106,8 +112,10 @@ fn layers(kernel: &Temporal) -> (Vec<&'static str>, String) {
     if kernel.past.is_some() {
         all.push(("motion", 2));
     }
-    let text = all.iter().map(|(name, planes)| layer(name, *planes));
-    let text = text.collect();
+    let text = all.iter().zip(&site.reads);
+    let text = text
+        .map(|((name, planes), slot)| layer(slot, name, *planes))
+        .collect();
     let mut names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
     if kernel.past.is_some() {
         names.extend(["old_color", "old_features", "old_moments"]);
@@ -259,7 +267,7 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
 }
 
 pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
-    let (names, layers) = layers(kernel);
+    let (names, layers) = layers(kernel, site);
     let mut declarations = format!(
         "{layers}{}{}{}// Light with its variance; moments.
 struct Seen {{

@@ -111,6 +111,11 @@ impl Kernel for Temporal {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         Ok(gpu::temporal(self, site))
     }
+
+    /// What a frame brings: its layers and motion.
+    fn reads_texture(&self, read: usize) -> bool {
+        read < self.layers.count() + usize::from(self.past.is_some())
+    }
 }
 
 /// Makes the variance of luminance from the pixels around where history is short. Reads features and moments; changes the
