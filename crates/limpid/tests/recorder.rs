@@ -7,7 +7,7 @@ mod support;
 
 use limpid::exec::cpu::CpuRunner;
 use limpid::exec::gpu::{Gpu, GpuRunner, Recorder, Resource};
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
 use limpid::method::{Backend, Method, Svgf};
 use limpid::plan::{Element, Home, Plan, Role, Slot, Step, Until};
 use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Result, Size, Watch};
@@ -177,7 +177,14 @@ fn default_limits_are_enough_for_textures() {
     let instance = wgpu::Instance::new(desc);
     let method = Svgf::default();
     let schedule = method.schedules(Backend::Gpu).remove(0);
-    let plan = method.plan(&frame(SIZE).shape(), &schedule).unwrap();
+    let shape = frame(SIZE).shape();
+    let large = shape.resized(Size::new(3840, 2160));
+    let large = method.plan(&large, &schedule).unwrap();
+    for slot in large.on_textures(Element::F32x4).slots {
+        let fits = slot.bytes() as u64 <= Target::BASE.binding_bytes;
+        assert!(fits || slot.home != Home::Buffer, "{}", slot.name);
+    }
+    let plan = method.plan(&shape, &schedule).unwrap();
     for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY)) {
         let opened = pollster::block_on(adapter.request_device(&Default::default()));
         let (device, queue) = opened.unwrap();
