@@ -1,6 +1,7 @@
 //! The CPU bodies.
 
 use super::{FEATURES, From, Layers, MOMENTS, Past, Temporal, Young};
+use crate::Size;
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
     DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
@@ -142,8 +143,14 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
     let surface = Surface::new(&kernel.layers, &job.reads);
     let (colors, width) = (kernel.layers.colors, job.reads[0].size().width);
     let weights = light_weights(colors);
-    let past = kernel.past.map(|past| (past, Old::new(&job.reads)));
+    let past = kernel.past.map(|past| (past, Old::new(&job.reads, colors)));
+    let [payload_out, features_out, moments_out] = &mut job.writes[..] else {
+        return;
+    };
     for y in job.rows.clone() {
+        let payload: [&mut [f32]; 4] = payload_out.rows_n(y);
+        let mut features: [&mut [f32]; FEATURES] = features_out.rows_n(y);
+        let mut seen: [&mut [f32]; MOMENTS] = moments_out.rows_n(y);
         for x in 0..width {
             let mut color = surface.light(x, y);
             let now = surface.features(x, y);
@@ -151,57 +158,61 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
             let mut moments = [l, l * l, 1.0, surface.id(x, y)];
             let mut variance = 0.0;
             if let Some((past, old)) = &past
-                && let Some((old, seen)) = old.at(past, &now, [x, y], moments[3])
+                && let Some((old, then)) = old.at(past, &now, [x, y], moments[3])
             {
-                let frames = (seen[2] + 1.0).min(MOST_FRAMES);
+                let frames = (then[2] + 1.0).min(MOST_FRAMES);
                 let alpha = past.alpha.max(1.0 / frames);
                 for k in 0..3 {
                     color[k] = old[k] + alpha * (color[k] - old[k]);
                 }
                 for k in 0..2 {
-                    moments[k] = seen[k] + alpha * (moments[k] - seen[k]);
+                    moments[k] = then[k] + alpha * (moments[k] - then[k]);
                 }
                 moments[2] = frames;
                 let spread = moments[1] - moments[0] * moments[0];
                 variance = (spread / frames.min(deepest(past.alpha))).max(0.0);
             }
             for k in 0..colors {
-                job.writes[0].row(k, y)[x] = color[k];
+                payload[k][x] = color[k];
             }
-            job.writes[0].row(colors, y)[x] = variance;
-            for (k, v) in now.into_iter().enumerate() {
-                job.writes[1].row(k, y)[x] = v;
+            payload[colors][x] = variance;
+            for (row, v) in features.iter_mut().zip(now) {
+                row[x] = v;
             }
-            for (k, v) in moments.into_iter().enumerate() {
-                job.writes[2].row(k, y)[x] = v;
+            for (row, v) in seen.iter_mut().zip(moments) {
+                row[x] = v;
             }
         }
         if kernel.half {
-            for row in job.writes[0].rows(y) {
+            for row in payload {
                 half::round(row);
             }
         }
     }
 }
 
-/// What the last frame left, and where its points are now.
+/// What the last frame left, and where its points are now: whole planes.
 struct Old<'a> {
-    motion: View<'a>,
-    color: View<'a>,
-    features: View<'a>,
-    moments: View<'a>,
+    size: Size,
+    motion: [&'a [f32]; 2],
+    color: [&'a [f32]; 3],
+    colors: usize,
+    features: [&'a [f32]; FEATURES],
+    moments: [&'a [f32]; MOMENTS],
 }
 
 impl<'a> Old<'a> {
     /// The last of what is read.
-    fn new(reads: &[View<'a>]) -> Self {
+    fn new(reads: &[View<'a>], colors: usize) -> Self {
         let [motion, color, features, moments] =
-            std::array::from_fn(|k| reads[reads.len() - 4 + k].clone());
+            std::array::from_fn(|k| &reads[reads.len() - 4 + k]);
         Self {
-            motion,
-            color,
-            features,
-            moments,
+            size: motion.size(),
+            motion: [0, 1].map(|k| motion.plane(k)),
+            color: [0, 1, 2].map(|k| color.plane(k.min(colors - 1))),
+            colors,
+            features: std::array::from_fn(|k| features.plane(k)),
+            moments: std::array::from_fn(|k| moments.plane(k)),
         }
     }
 
@@ -213,8 +224,8 @@ impl<'a> Old<'a> {
         [x, y]: [usize; 2],
         id: f32,
     ) -> Option<([f32; 3], [f32; 3])> {
-        let size = self.motion.size();
-        let motion: [f32; 2] = pixel(&self.motion, x, y);
+        let size = self.size;
+        let motion = self.motion.map(|plane| plane[y * size.width + x]);
         // Far away is as good as just outside, and fits an integer.
         let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
         let (px, py) = (
@@ -228,20 +239,19 @@ impl<'a> Old<'a> {
                 continue;
             }
             let q = [qx as usize, qy as usize];
-            let past: [f32; MOMENTS] = pixel(&self.moments, q[0], q[1]);
+            let i = q[1] * size.width + q[0];
+            let past = self.moments.map(|plane| plane[i]);
             if past[2] <= 0.0 || past[3] != id {
                 continue;
             }
-            let then: [f32; FEATURES] = pixel(&self.features, q[0], q[1]);
-            if !alike(now, &then) {
+            if !alike(now, &self.features.map(|plane| plane[i])) {
                 continue;
             }
             let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
             let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
             let (ox, oy) = (place(size.width, q[0]), place(size.height, q[1]));
-            // The plane after the colours is the variance, which does not count here.
-            for k in 0..self.color.planes() - 1 {
-                color[k] += weight * self.color.row(k, oy)[ox];
+            for (sum, plane) in color.iter_mut().zip(self.color).take(self.colors) {
+                *sum += weight * plane[oy * size.width + ox];
             }
             for k in 0..3 {
                 moments[k] += weight * past[k];
