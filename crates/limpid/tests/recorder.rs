@@ -5,10 +5,12 @@
 
 mod support;
 
-use limpid::exec::gpu::{Gpu, Recorder, Resource};
-use limpid::method::{Backend, Method, Svgf};
-use limpid::plan::{Element, Home, Role};
-use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Size};
+use limpid::exec::cpu::CpuRunner;
+use limpid::exec::gpu::{Gpu, GpuRunner, Recorder, Resource};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
+use limpid::method::{Atrous, Backend, Method, Svgf};
+use limpid::plan::{Element, Home, Plan, Role, Slot, Step, Until};
+use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Result, Size, Watch};
 use support::frame;
 
 const SIZE: Size = Size::new(64, 48);
@@ -105,16 +107,32 @@ fn counts(gpu: &Gpu) -> (String, Option<usize>, usize) {
 
 #[test]
 fn recording_takes_nothing_and_gives_the_denoisers_picture() {
-    let method = Svgf {
+    let svgf = Svgf {
         levels: 2,
         ..Svgf::default()
     };
+    // Of svgf motion alone is copied, for taa.
+    records(&svgf, 1);
+    let atrous = Atrous {
+        levels: 2,
+        ..Atrous::default()
+    };
+    // Packing reads planes, the way out reads albedo's texture.
+    records(&atrous, usize::MAX);
+}
+
+/// `copies`: how many layers may go through a pass of their own at the most.
+fn records(method: &dyn Method, copies: usize) {
     let frames = [frame(SIZE), frame(SIZE)];
     for device in Device::all_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let schedule = method.schedules(Backend::Gpu).remove(0);
         let plan = method.plan(&frames[0].shape(), &schedule).unwrap();
-        let recorder = Recorder::new(gpu, plan.on_textures(Element::F32x4)).unwrap();
+        let plan = plan.on_textures(Element::F32x4);
+        let names: Vec<_> = plan.passes().iter().map(|p| p.kernel.name()).collect();
+        let taken_out = names.iter().filter(|n| **n == "from-texture").count();
+        assert!(taken_out <= copies, "{names:?}");
+        let recorder = Recorder::new(gpu, plan).unwrap();
         let outside: Vec<Option<wgpu::Texture>> = recorder
             .plan()
             .slots
@@ -126,7 +144,7 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
             .bind(|id| outside[id.0].as_ref().map(|t| Resource::Texture(view(t))))
             .unwrap();
         let mut denoiser =
-            Denoiser::new(&device, &frames[0].shape(), &Options::new(method.clone())).unwrap();
+            Denoiser::new(&device, &frames[0].shape(), &Options::of(method.boxed())).unwrap();
         for frame in &frames {
             let mut result = None;
             for (slot, texture) in recorder.plan().slots.iter().zip(&outside) {
@@ -134,7 +152,9 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
                     (Role::Input(layer), Some(texture)) => {
                         upload(gpu, texture, frame.get(layer.clone()).unwrap());
                     }
-                    (Role::Output(_), Some(texture)) => result = Some(texture),
+                    (Role::Output(layer), Some(texture)) if *layer == Layer::COLOR => {
+                        result = Some(texture);
+                    }
                     _ => {}
                 }
             }
@@ -156,10 +176,38 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
             let buffer = download(gpu, result.unwrap(), &mut encoder);
             gpu.queue().submit([encoder.finish()]);
             let want = denoiser.run(frame).unwrap();
+            let want = Frame::new(want.color().unwrap().clone()).unwrap();
             let mut got = Frame::empty(SIZE).unwrap();
             got.insert(Layer::COLOR, image(gpu, &buffer)).unwrap();
-            support::compare("recorder", "svgf", &want, &got);
+            support::compare("recorder", method.name(), &want, &got);
         }
+    }
+}
+
+/// What every device has is enough for an engine's textures; planes take more bindings, and that is said.
+#[test]
+fn default_limits_are_enough_for_textures() {
+    let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
+    desc.backends = wgpu::Backends::PRIMARY;
+    let instance = wgpu::Instance::new(desc);
+    let method = Svgf::default();
+    let schedule = method.schedules(Backend::Gpu).remove(0);
+    let shape = frame(SIZE).shape();
+    let large = shape.resized(Size::new(3840, 2160));
+    let large = method.plan(&large, &schedule).unwrap();
+    for slot in large.on_textures(Element::F32x4).slots {
+        let fits = slot.bytes() as u64 <= Target::BASE.binding_bytes;
+        assert!(fits || slot.home != Home::Buffer, "{}", slot.name);
+    }
+    let plan = method.plan(&shape, &schedule).unwrap();
+    for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY)) {
+        let opened = pollster::block_on(adapter.request_device(&Default::default()));
+        let (device, queue) = opened.unwrap();
+        let gpu = Gpu::from_wgpu(&adapter, device, queue);
+        Recorder::new(&gpu, plan.clone().on_textures(Element::F32x4)).unwrap();
+        let told = Recorder::new(&gpu, plan.clone()).unwrap_err().to_string();
+        let expected = "svgf-temporal binds 12 storage buffers";
+        assert!(told.contains(expected), "{told}");
     }
 }
 
@@ -167,4 +215,228 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
 fn number(text: &str) -> u64 {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap()
+}
+
+/// The first slot, and where there is a second, both together; written to one slot or to two.
+#[derive(Debug)]
+struct Sum(Contract);
+
+impl Kernel for Sum {
+    fn name(&self) -> &'static str {
+        "sum"
+    }
+
+    fn contract(&self) -> Contract {
+        self.0
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        for y in job.rows.clone() {
+            for x in 0..job.reads[0].size().width {
+                let sum = job.reads.iter().map(|read| read.row(0, y)[x]).sum();
+                for to in &mut job.writes {
+                    to.row(0, y)[x] = sum;
+                }
+            }
+        }
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let parts: Vec<String> = (0..self.0.reads).map(|k| format!("read{k}[i]")).collect();
+        let stores: String = (0..self.0.writes)
+            .map(|k| format!("        write{k}[i] = sum;\n"))
+            .collect();
+        let source = format!(
+            "{}struct Params {{ count: u32 }}
+@group(0) @binding(0) var<uniform> p: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+    let i = id.x;
+    if i < p.count {{
+        let sum = {};
+{stores}    }}
+}}
+",
+            site.slots(),
+            parts.join(" + ")
+        );
+        let count = site.writes[0].size.pixels() as u32;
+        Ok(Dispatch::compute(
+            source,
+            &count,
+            [count.div_ceil(64), 1, 1],
+        ))
+    }
+}
+
+/// A running sum in two slots that change places. `pieces`: what comes after it is repeated, with a look at it each time, so that
+/// a frame is sent in pieces.
+fn running_sum(size: Size, pieces: bool) -> Plan {
+    let mut plan = Plan::new("running sum", size);
+    let input = plan.input(Layer::COLOR, 1);
+    let (now, last) = (plan.history("sum", 1), plan.history("last sum", 1));
+    let output = plan.output(Layer::COLOR, 1);
+    plan.swap(now, last);
+    plan.pass(Sum(Contract::rows(2, 1, 0)), [input, last], [now]);
+    let copy = Step::pass(Sum(Contract::rows(1, 1, 0)), [now], [output]);
+    let until = Some(Until {
+        slot: now,
+        at_most: -1.0,
+        every: 1,
+    });
+    plan.steps.push(match pieces {
+        false => copy,
+        true => Step::Repeat {
+            steps: vec![copy],
+            most: 3,
+            until,
+        },
+    });
+    plan
+}
+
+#[test]
+fn swapped_history_is_the_same_everywhere() {
+    let size = Size::new(16, 16);
+    let inputs: Vec<Image> = (1..6)
+        .map(|t| Image::from_fn(16, 16, 1, |x, y, _| (t * 100 + 16 * y + x) as f32))
+        .collect();
+    // A reset comes before the fourth frame: at an odd turn.
+    let mut sums: Vec<Image> = Vec::new();
+    for (t, input) in inputs.iter().enumerate() {
+        let before = sums.last().filter(|_| t != 3);
+        let old = |x, y| before.map_or(0.0, |b| b.get(x, y, 0));
+        sums.push(Image::from_fn(16, 16, 1, |x, y, _| {
+            input.get(x, y, 0) + old(x, y)
+        }));
+    }
+    let watch = Watch::default();
+    for (device, pieces) in Device::all_for_tests()
+        .unwrap()
+        .iter()
+        .flat_map(|d| [(d, false), (d, true)])
+    {
+        let plan = running_sum(size, pieces);
+        let mut out = Frame::new(Image::new(16, 16, 1)).unwrap();
+        let mut cpu = match device {
+            Device::Cpu(cpu) => Some(CpuRunner::new(cpu, plan.clone()).unwrap()),
+            Device::Gpu(_) => None,
+        };
+        let mut gpu = match device {
+            Device::Cpu(_) => None,
+            Device::Gpu(gpu) => Some((
+                GpuRunner::new(gpu, plan.clone()).unwrap(),
+                Recorded::new(gpu, plan),
+            )),
+        };
+        for (t, (input, sum)) in inputs.iter().zip(&sums).enumerate() {
+            let frame = Frame::new(input.clone()).unwrap();
+            if let Some(runner) = &mut cpu {
+                if t == 3 {
+                    runner.reset();
+                }
+                runner.run(&frame, &mut out, &watch).unwrap();
+                assert_eq!(out.color().unwrap(), sum, "{} {t}", device.name());
+            }
+            if let Some((runner, recorded)) = &mut gpu {
+                if t == 3 {
+                    runner.reset();
+                }
+                runner.run(&frame, &mut out, &watch).unwrap();
+                assert_eq!(out.color().unwrap(), sum, "{} {t}", device.name());
+                // The timed way and the plain one are frames of one sequence.
+                let timed = !pieces && t % 2 == 1;
+                let got = recorded.frame(input, t == 3, timed);
+                assert_eq!(&got, sum.data(), "recorded on {} {t}", device.name());
+            }
+        }
+    }
+}
+
+/// A recorder with buffers for what comes in and out.
+struct Recorded {
+    gpu: Gpu,
+    recorder: Recorder,
+    bindings: limpid::exec::gpu::Bindings,
+    ends: [wgpu::Buffer; 2],
+}
+
+impl Recorded {
+    fn new(gpu: &Gpu, plan: Plan) -> Self {
+        let recorder = Recorder::new(gpu, plan).unwrap();
+        let ends = [(); 2].map(|()| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 4 * 256,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_DST
+                    | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            })
+        });
+        let end = |slot: &Slot| match slot.role {
+            Role::Input(_) => ends[0].clone(),
+            _ => ends[1].clone(),
+        };
+        let bindings = recorder
+            .bind(|id| Some(Resource::Buffer(end(recorder.plan().at(id)))))
+            .unwrap();
+        Self {
+            gpu: gpu.clone(),
+            recorder,
+            bindings,
+            ends,
+        }
+    }
+
+    fn frame(&self, input: &Image, reset: bool, timed: bool) -> Vec<f32> {
+        let device = self.gpu.device();
+        let data: Vec<u8> = input.data().iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.gpu.queue().write_buffer(&self.ends[0], 0, &data);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        if reset {
+            self.recorder.reset(&mut encoder);
+        }
+        if timed && self.gpu.timestamps() {
+            let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: None,
+                ty: wgpu::QueryType::Timestamp,
+                count: 4,
+            });
+            self.recorder
+                .record_timed(&mut encoder, &self.bindings, &queries);
+        } else {
+            self.recorder.record(&mut encoder, &self.bindings);
+        }
+        let read = device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * 256,
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        encoder.copy_buffer_to_buffer(&self.ends[1], 0, &read, 0, 4 * 256);
+        self.gpu.queue().submit([encoder.finish()]);
+        read.slice(..)
+            .map_async(wgpu::MapMode::Read, |r| r.unwrap());
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let bytes = read.slice(..).get_mapped_range().unwrap();
+        let word = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap());
+        bytes.chunks_exact(4).map(word).collect()
+    }
+}
+
+#[test]
+fn swaps_that_do_not_fit_are_refused() {
+    let fault = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = running_sum(Size::new(4, 4), false);
+        change(&mut plan);
+        plan.check().unwrap_err().to_string()
+    };
+    let transient = fault(&|plan| plan.slots[1].role = Role::Transient);
+    assert!(transient.contains("no history"), "{transient}");
+    let size = fault(&|plan| plan.slots[1].planes = 2);
+    assert!(size.contains("differ in form"), "{size}");
+    let twice = fault(&|plan| plan.swaps.push(plan.swaps[0]));
+    assert!(twice.contains("swapped twice"), "{twice}");
+    assert!(running_sum(Size::new(4, 4), true).check().is_ok());
 }

@@ -6,6 +6,7 @@
 mod support;
 
 use limpid::definition::svgf::History;
+use limpid::method::atrous::Storage;
 use limpid::method::{Method, Svgf};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
 
@@ -92,6 +93,15 @@ fn every_schedule_follows_the_definition_over_time() {
             },
             &from_positions[..],
         ),
+        (
+            Svgf {
+                levels: 2,
+                no_taa: true,
+                storage: Storage::F16,
+                ..Svgf::default()
+            },
+            &[][..],
+        ),
     ] {
         let frames: Vec<Frame> = frames.iter().map(|f| without(f, left_out)).collect();
         let expected = defined(&method, &frames);
@@ -102,7 +112,11 @@ fn every_schedule_follows_the_definition_over_time() {
                 let mut denoiser = Denoiser::new(&device, &frames[0].shape(), &options).unwrap();
                 for (t, (frame, want)) in frames.iter().zip(&expected).enumerate() {
                     let got = denoiser.run(frame).unwrap();
-                    let case = format!("svgf {schedule} {} frame {t}", device.name());
+                    let case = format!(
+                        "svgf {schedule} storage: {:?} {} frame {t}",
+                        method.storage,
+                        device.name()
+                    );
                     support::compare(&case, "svgf", want, &got);
                 }
             }

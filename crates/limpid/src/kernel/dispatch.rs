@@ -14,6 +14,8 @@ pub struct Target {
     pub groups: u32,
     /// Largest storage buffer, in bytes.
     pub binding_bytes: u64,
+    /// Most storage buffers that one shader binds.
+    pub storage_buffers: u32,
     /// Longest side of a texture.
     pub texture_side: u32,
     /// Smallest and largest sub-group, if sub-group operations are there.
@@ -31,6 +33,7 @@ impl Target {
         workgroup_bytes: 16 << 10,
         groups: 65_535,
         binding_bytes: 128 << 20,
+        storage_buffers: 8,
         texture_side: 8192,
         subgroup: None,
         f16: false,

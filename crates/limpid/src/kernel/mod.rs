@@ -125,6 +125,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// The GPU body: the WGSL text for slots of these sizes on this device.
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch>;
 
+    /// Whether the GPU body also takes a texture for the slot that it reads as number `read`: the layer's channels in texels.
+    fn reads_texture(&self, _read: usize) -> bool {
+        false
+    }
+
     /// Words of scratch memory the CPU body wants for one band of images of this size.
     fn scratch(&self, _size: Size) -> usize {
         0

@@ -11,7 +11,7 @@ use crate::definition::svgf::{Features, History, RESOLVE, Settings, TAPS, featur
 use crate::definition::taa::taa;
 use crate::kernel::atrous::{Atrous as Level, FEATURES, Guided, Mode, Stops, Walk};
 use crate::kernel::pack::{Spot, Unpack};
-use crate::kernel::svgf::{From, Gather, MOMENTS, Spread, Temporal};
+use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
 use crate::kernel::taa::{Keep, Resolve};
 use crate::plan::{Element, Layout, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
@@ -54,7 +54,7 @@ struct Setup {
     settings: Settings,
     squarings: u32,
     colors: usize,
-    gather: Gather,
+    layers: Layers,
     motion: bool,
 }
 
@@ -107,7 +107,7 @@ impl Svgf {
             },
             squarings: self.sigma_normal.ilog2(),
             colors,
-            gather: Gather {
+            layers: Layers {
                 colors,
                 albedo: !self.no_demodulate && shape.has(Kind::Albedo),
                 normal: from(Kind::Normal)?,
@@ -125,7 +125,7 @@ impl Svgf {
         history: Option<&History>,
     ) -> Result<(Frame, History)> {
         let setup = self.setup(&frame.shape())?;
-        let albedo = frame.get(Kind::Albedo).filter(|_| setup.gather.albedo);
+        let albedo = frame.get(Kind::Albedo).filter(|_| setup.layers.albedo);
         let color = frame.color()?;
         let light = match albedo {
             Some(albedo) => modulate(color, albedo, true),
@@ -168,10 +168,6 @@ impl Slots {
         };
         let slot = Slot::new(name, role, self.plan.size, planes);
         self.plan.slot(slot.element(element))
-    }
-
-    fn light(&mut self, name: &str) -> SlotId {
-        self.add(name, Role::Transient, self.colors + 1, Element::F32x4)
     }
 
     fn moments(&mut self, name: &str, role: Role) -> SlotId {
@@ -236,50 +232,37 @@ impl Method for Svgf {
             colors: setup.colors,
             half: setup.settings.half,
         };
-        let albedo = setup
-            .gather
-            .albedo
-            .then(|| slots.plan.input(Kind::Albedo, 3));
-        let (mut light, mut features) = gather(&mut slots, &setup, albedo);
-        let payload = slots.payload("payload", Role::Transient, Layout::Rows);
-        let spread = Spread {
-            colors: setup.colors,
-            depth: setup.settings.depth,
-            squarings: setup.squarings,
-            alpha: self.alpha,
-            history: setup.motion,
-            half: setup.settings.half,
-        };
-        let (mut first, mut moves) = (None, None);
-        if setup.motion {
-            let to = way.phases.filter(|_| self.levels > 1).map(Phases::split);
-            let old = slots.payload(
-                "level 1",
-                Role::History,
-                to.map_or(Layout::Rows, Layout::Phases),
-            );
-            first = Some(old);
-            let old_moments = slots.moments("last moments", Role::History);
-            let old_features = slots.features("last features", Role::History, Layout::Rows);
-            let motion = slots.plan.input(Kind::Motion, 2);
-            moves = Some(motion);
-            let (blended, moments) = (
-                slots.light("blended"),
-                slots.moments("moments", Role::Transient),
-            );
-            let temporal = Temporal {
-                colors: setup.colors,
-                alpha: self.alpha,
-                order: to,
-            };
-            let reads = [light, features, motion, old, old_moments, old_features];
-            slots.plan.pass(temporal, reads, [blended, moments]);
-            light = blended;
-            let writes = [payload, old_moments, old_features];
-            slots.plan.pass(spread, [light, features, moments], writes);
+        let (mut reads, albedo) = layers(&mut slots.plan, &setup.layers);
+        let role = if setup.motion {
+            Role::History
         } else {
-            slots.plan.pass(spread, [light, features], [payload]);
+            Role::Transient
+        };
+        let payload = slots.payload("payload", Role::Transient, Layout::Rows);
+        let mut features = slots.features("features", role.clone(), Layout::Rows);
+        let moments = slots.moments("moments", role);
+        let (mut first, mut moves, mut past) = (None, None, None);
+        if setup.motion {
+            let order = way.phases.filter(|_| self.levels > 1).map(Phases::split);
+            let layout = order.map_or(Layout::Rows, Layout::Phases);
+            let motion = slots.plan.input(Kind::Motion, 2);
+            let old = slots.payload("level 1", Role::History, layout);
+            let old_features = slots.features("last features", Role::History, Layout::Rows);
+            let old_moments = slots.moments("last moments", Role::History);
+            slots.plan.swap(features, old_features);
+            slots.plan.swap(moments, old_moments);
+            reads.extend([motion, old, old_features, old_moments]);
+            (first, moves) = (Some(old), Some(motion));
+            past = Some(Past {
+                alpha: self.alpha,
+                order,
+            });
         }
+        let (temporal, young) = setup.before(past);
+        slots
+            .plan
+            .pass(temporal, reads, [payload, features, moments]);
+        slots.plan.pass(young, [features, moments], [payload]);
         let mut now = payload;
         for level in 0..self.levels {
             let walk = walk(&way, level, level + 1 == self.levels);
@@ -359,6 +342,23 @@ impl Method for Svgf {
 }
 
 impl Setup {
+    /// What comes before the levels.
+    fn before(&self, past: Option<Past>) -> (Temporal, Young) {
+        let half = self.settings.half;
+        let temporal = Temporal {
+            layers: self.layers.clone(),
+            past,
+            half,
+        };
+        let young = Young {
+            colors: self.colors,
+            depth: self.settings.depth,
+            squarings: self.squarings,
+            half,
+        };
+        (temporal, young)
+    }
+
     fn level(&self, level: usize, walk: Walk) -> Level {
         Level {
             level: level as u32,
@@ -368,7 +368,7 @@ impl Setup {
                 luminance: self.settings.luminance,
                 depth: self.settings.depth,
                 squarings: self.squarings,
-                objects: self.gather.id,
+                objects: self.layers.id,
             }),
             planes: self.colors + 1,
             colors: self.colors,
@@ -413,27 +413,25 @@ fn resolve(plan: &mut Plan, [clean, motion, output]: [SlotId; 3], colors: usize)
     plan.pass(Keep, [output], [last]);
 }
 
-/// Light and features of the frame.
-fn gather(slots: &mut Slots, setup: &Setup, albedo: Option<SlotId>) -> (SlotId, SlotId) {
-    let g = &setup.gather;
-    let mut reads = vec![slots.plan.input(Layer::COLOR, setup.colors)];
-    reads.extend(albedo);
-    let position = g.normal == From::Position || g.depth == From::Position;
-    for (kind, used) in [
-        (Kind::Normal, g.normal == From::Layer),
-        (Kind::Depth, g.depth == From::Layer),
-        (Kind::Position, position),
-        (Kind::Id, g.id),
-    ] {
+/// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.
+fn layers(plan: &mut Plan, layers: &Layers) -> (Vec<SlotId>, Option<SlotId>) {
+    let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
+    let mut albedo = None;
+    let kinds = [
+        Kind::Albedo,
+        Kind::Normal,
+        Kind::Depth,
+        Kind::Position,
+        Kind::Id,
+    ];
+    for (kind, used) in kinds.into_iter().zip(layers.used()) {
         if used {
             let planes = kind.channels()[0];
-            reads.push(slots.plan.input(kind, planes));
+            let is_albedo = kind == Kind::Albedo;
+            let slot = plan.input(kind, planes);
+            reads.push(slot);
+            albedo = albedo.or(is_albedo.then_some(slot));
         }
     }
-    let light = slots.light("light");
-    let features = slots.features("features", Role::Transient, Layout::Rows);
-    slots
-        .plan
-        .pass(setup.gather.clone(), reads, [light, features]);
-    (light, features)
+    (reads, albedo)
 }

@@ -5,7 +5,8 @@
 //! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and their siblings.
 //!
 //! What always holds after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
-//! slot, every slot is written before it is read (inputs and history apart), every output is written.
+//! slot, every slot is written before it is read (inputs and history apart), every output is written, slots that change
+//! places are history of one form.
 
 mod layout;
 mod memory;
@@ -82,6 +83,8 @@ pub struct Plan {
     pub slots: Vec<Slot>,
     /// What is done, in order.
     pub steps: Vec<Step>,
+    /// Pairs of history slots that change places after each run.
+    pub swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
     pub align: usize,
 }
@@ -94,6 +97,7 @@ impl Plan {
             size,
             slots: Vec::new(),
             steps: Vec::new(),
+            swaps: Vec::new(),
             align: 1,
         }
     }
@@ -134,6 +138,12 @@ impl Plan {
     /// Adds a slot that lives from frame to frame; zero before the first.
     pub fn history(&mut self, name: impl Into<String>, planes: usize) -> SlotId {
         self.slot(Slot::new(name, Role::History, self.size, planes))
+    }
+
+    /// Lets two history slots change places after each run: what was written to one is read from the other in the next
+    /// run, and nothing is copied.
+    pub fn swap(&mut self, one: SlotId, other: SlotId) {
+        self.swaps.push([one, other]);
     }
 
     /// Adds a table: rows of `width` words.
@@ -263,10 +273,37 @@ impl Plan {
                 written[id.0] = true;
             }
         }
+        if let Some(fault) = self.swap_fault() {
+            return wrong(fault);
+        }
         match self.slots.iter().zip(&written).find(|(_, w)| !**w) {
             Some((slot, _)) => wrong(format!("'{}' is never written", slot.name)),
             None => Ok(()),
         }
+    }
+
+    /// What is wrong with the slots that change places.
+    fn swap_fault(&self) -> Option<String> {
+        let mut seen = Vec::new();
+        for id in self.swaps.iter().flatten() {
+            let Some(slot) = self.slots.get(id.0) else {
+                return Some(format!("slot {}, which is not there, is swapped", id.0));
+            };
+            if slot.role != Role::History {
+                return Some(format!("'{}' is swapped, but no history", slot.name));
+            }
+            if seen.contains(id) {
+                return Some(format!("'{}' is swapped twice", slot.name));
+            }
+            seen.push(*id);
+        }
+        let form = |s: &Slot| (s.size, s.planes, s.element, s.layout, s.home);
+        let mut pairs = self.swaps.iter().map(|pair| pair.map(|id| self.at(id)));
+        let [a, b] = pairs.find(|[a, b]| form(a) != form(b))?;
+        Some(format!(
+            "'{}' and '{}' are swapped, but differ in form",
+            a.name, b.name
+        ))
     }
 }
 

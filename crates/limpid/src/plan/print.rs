@@ -33,6 +33,14 @@ impl fmt::Display for Plan {
         writeln!(f, "passes:")?;
         let mut number = 0;
         self.print_steps(f, &self.steps, 1, &mut number)?;
+        for [a, b] in &self.swaps {
+            writeln!(
+                f,
+                "swapped after each run: {}, {}",
+                self.at(*a).name,
+                self.at(*b).name
+            )?;
+        }
         let reach = self
             .reach()
             .map_or("the whole image".to_owned(), |r| format!("{r} pixels"));

@@ -6,34 +6,73 @@ use std::sync::Arc;
 
 impl Plan {
     /// The plan with a texture in place of each input and output: four channels of `element`, the layer's planes first.
-    /// A pass takes the planes out of each input before all others, and one packs each output after them.
+    /// Passes that can read textures do; for the others a pass takes the planes out of an input before all else. After all
+    /// passes one packs each output.
     #[must_use]
     pub fn on_textures(mut self, element: Element) -> Self {
         let (mut before, mut after) = (Vec::new(), Vec::new());
+        let pass = |kernel, from: usize, to: usize| {
+            Step::Pass(Pass {
+                kernel,
+                reads: vec![SlotId(from)],
+                writes: vec![SlotId(to)],
+            })
+        };
         for i in 0..self.slots.len() {
-            let role = std::mem::replace(&mut self.slots[i].role, Role::Transient);
-            let pass = |kernel, from: usize, to: usize| {
-                Step::Pass(Pass {
-                    kernel,
-                    reads: vec![SlotId(from)],
-                    writes: vec![SlotId(to)],
-                })
-            };
             let texture = self.slots.len();
-            match role {
-                Role::Input(_) => before.push(pass(Arc::new(FromTexture), texture, i)),
-                Role::Output(_) => after.push(pass(Arc::new(ToTexture { margin: 0 }), i, texture)),
-                Role::Transient | Role::History | Role::Data(_) => {
-                    self.slots[i].role = role;
-                    continue;
+            match self.slots[i].role {
+                Role::Input(_) => {
+                    if !reads_planes(&self.steps, SlotId(i)) {
+                        let slot = self.slots[i].clone();
+                        self.slots[i] = as_texture(slot, element);
+                        continue;
+                    }
+                    look_at(&mut self.steps, SlotId(i), SlotId(texture));
+                    before.push(pass(Arc::new(FromTexture), texture, i));
                 }
+                Role::Output(_) => after.push(pass(Arc::new(ToTexture { margin: 0 }), i, texture)),
+                Role::Transient | Role::History | Role::Data(_) => continue,
             }
-            let slot = Slot::new(self.slots[i].name.clone(), role, self.slots[i].size, 1);
-            self.slots.push(slot.element(element).home(Home::Texture));
+            let slot = self.slots[i].clone();
+            self.slots[i].role = Role::Transient;
+            self.slots.push(as_texture(slot, element));
         }
         before.append(&mut self.steps);
         before.append(&mut after);
         self.steps = before;
         self
+    }
+}
+
+fn as_texture(slot: Slot, element: Element) -> Slot {
+    let texture = Slot::new(slot.name, slot.role, slot.size, 1);
+    texture.element(element).home(Home::Texture)
+}
+
+/// Whether some pass needs the planes of a slot.
+fn reads_planes(steps: &[Step], id: SlotId) -> bool {
+    let needs = |pass: &Pass| {
+        let mut reads = pass.reads.iter().enumerate();
+        reads.any(|(k, read)| *read == id && !pass.kernel.reads_texture(k))
+    };
+    steps.iter().any(|step| match step {
+        Step::Pass(pass) => needs(pass),
+        Step::Repeat { steps, .. } => reads_planes(steps, id),
+    })
+}
+
+/// Passes that can read textures read `texture` instead of `id`.
+fn look_at(steps: &mut [Step], id: SlotId, texture: SlotId) {
+    for step in steps {
+        match step {
+            Step::Pass(pass) => {
+                for (k, read) in pass.reads.iter_mut().enumerate() {
+                    if *read == id && pass.kernel.reads_texture(k) {
+                        *read = texture;
+                    }
+                }
+            }
+            Step::Repeat { steps, .. } => look_at(steps, id, texture),
+        }
     }
 }

@@ -96,7 +96,11 @@ impl CpuRunner {
         let pool = self.cpu.pool.clone();
         let result = pool.install(|| self.steps(&steps, input, output, watch, &mut 0));
         self.plan.steps = steps;
-        result.and_then(|()| watch.go_on())
+        result.and_then(|()| watch.go_on())?;
+        for [a, b] in &self.plan.swaps {
+            self.place.swap(a.0, b.0);
+        }
+        Ok(())
     }
 
     /// Runs steps in order; `number` counts passes.

@@ -134,6 +134,7 @@ fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Featur
         binding_bytes: limits
             .max_storage_buffer_binding_size
             .min(limits.max_buffer_size),
+        storage_buffers: limits.max_storage_buffers_per_shader_stage,
         texture_side: limits.max_texture_dimension_2d,
         subgroup: features
             .contains(wgpu::Features::SUBGROUP)

@@ -114,6 +114,18 @@ impl Gpu {
             binds: bindings(dispatch, site),
             targets,
         };
+        let stored = |bind: &&(u32, Bind)| matches!(bind.1, Bind::Read | Bind::Write);
+        let (count, most) = (
+            key.binds.iter().filter(stored).count(),
+            site.target.storage_buffers,
+        );
+        if count > most as usize {
+            return Err(Error::unsupported(format!(
+                "{name} binds {count} storage buffers, {} allows {most}; open it with more \
+                 `max_storage_buffers_per_shader_stage`, or give textures",
+                self.name()
+            )));
+        }
         if let Some(found) = locked(&self.0.pipelines).0.get(&key) {
             return Ok(found.clone());
         }

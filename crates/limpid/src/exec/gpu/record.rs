@@ -7,10 +7,13 @@ use crate::kernel::{Site, Stage};
 use crate::plan::{Home, Pass, Plan, Role, SlotId, Step, Until};
 use crate::{Error, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A plan with its pipelines and its transient and history memory.
 ///
-/// Building compiles and allocates; [`Recorder::record`] does neither, nor does it submit or wait.
+/// Building compiles and allocates; [`Recorder::record`] does neither, nor does it submit or wait. Each call records the next
+/// frame: where a plan swaps history, two sets of bindings take turns, so frames are submitted in the order in which they
+/// were recorded.
 #[derive(Debug)]
 pub struct Recorder {
     gpu: Gpu,
@@ -20,6 +23,8 @@ pub struct Recorder {
     own: Vec<Option<Resource>>,
     params: wgpu::Buffer,
     sampler: wgpu::Sampler,
+    /// Whose turn it is: 1 when swapped slots are in each other's places.
+    turn: AtomicUsize,
 }
 
 /// A step, ready to be recorded.
@@ -49,6 +54,19 @@ pub(super) struct Ready {
 /// A recorder's passes bound to given inputs and outputs: made once, recorded many times.
 #[derive(Debug)]
 pub struct Bindings {
+    /// One for each turn: two where history is swapped.
+    turns: Vec<Bound>,
+}
+
+impl Bindings {
+    pub(super) fn turn(&self, turn: usize) -> &Bound {
+        &self.turns[turn % self.turns.len()]
+    }
+}
+
+/// What all passes are bound to, by their numbers.
+#[derive(Debug)]
+pub(super) struct Bound {
     groups: Vec<wgpu::BindGroup>,
     targets: Vec<Vec<wgpu::TextureView>>,
 }
@@ -101,6 +119,7 @@ impl Recorder {
             own,
             params,
             sampler,
+            turn: AtomicUsize::new(0),
         })
     }
 
@@ -109,9 +128,34 @@ impl Recorder {
         &self.plan
     }
 
-    /// The memory of a transient or history slot.
+    /// The memory that a transient or history slot has in the next frame.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
+        let id = match self.turn() {
+            0 => id,
+            _ => self.partner(id).unwrap_or(id),
+        };
         self.own.get(id.0).and_then(Option::as_ref)
+    }
+
+    /// The turn of the next frame.
+    pub(super) fn turn(&self) -> usize {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// Ends a frame: swapped slots change places. Gives the turn that it had.
+    pub(super) fn advance(&self) -> usize {
+        let by = usize::from(!self.plan.swaps.is_empty());
+        self.turn.fetch_xor(by, Ordering::Relaxed)
+    }
+
+    /// The slot that a slot is swapped with.
+    fn partner(&self, id: SlotId) -> Option<SlotId> {
+        let mut swaps = self.plan.swaps.iter();
+        swaps.find_map(|[a, b]| match id {
+            id if id == *a => Some(*b),
+            id if id == *b => Some(*a),
+            _ => None,
+        })
     }
 
     /// Binds inputs and outputs: `outside` gives the memory of each input and output slot.
@@ -134,7 +178,24 @@ impl Recorder {
         self.gpu.guarded(|| {
             let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
             let targets = passes.iter().map(|ready| views(ready, &all)).collect();
-            Ok(Bindings { groups, targets })
+            let mut turns = vec![Bound { groups, targets }];
+            if !self.plan.swaps.is_empty() {
+                for [a, b] in &self.plan.swaps {
+                    all.swap(a.0, b.0);
+                }
+                // Passes that name no swapped slot share their bindings.
+                let moved =
+                    |ready: &Ready| ready.slots.iter().any(|id| self.partner(*id).is_some());
+                let shared = &turns[0].groups;
+                let group = |(ready, group): (&&Ready, &wgpu::BindGroup)| match moved(ready) {
+                    true => self.group(ready, &all),
+                    false => group.clone(),
+                };
+                let groups = passes.iter().zip(shared).map(group).collect();
+                let targets = passes.iter().map(|ready| views(ready, &all)).collect();
+                turns.push(Bound { groups, targets });
+            }
+            Ok(Bindings { turns })
         })
     }
 
@@ -170,7 +231,8 @@ impl Recorder {
 
     /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
-        self.record_nodes(&self.nodes, encoder, bindings);
+        let bound = bindings.turn(self.advance());
+        self.record_nodes(&self.nodes, encoder, bound);
     }
 
     /// Records the whole plan as [`Recorder::record`] does, each pass between two timestamps: `queries` has room for two of
@@ -181,25 +243,21 @@ impl Recorder {
         bindings: &Bindings,
         queries: &wgpu::QuerySet,
     ) {
+        let bound = bindings.turn(self.advance());
         let mut passes = Vec::new();
         flatten(&self.nodes, &mut passes);
         for ready in passes {
-            self.record_pass(ready, encoder, bindings, Some(queries));
+            self.record_pass(ready, encoder, bound, Some(queries));
         }
     }
 
-    pub(super) fn record_nodes(
-        &self,
-        nodes: &[Node],
-        encoder: &mut wgpu::CommandEncoder,
-        bindings: &Bindings,
-    ) {
+    fn record_nodes(&self, nodes: &[Node], encoder: &mut wgpu::CommandEncoder, bound: &Bound) {
         for node in nodes {
             match node {
-                Node::Pass(ready) => self.record_pass(ready, encoder, bindings, None),
+                Node::Pass(ready) => self.record_pass(ready, encoder, bound, None),
                 Node::Repeat { nodes, most, .. } => {
                     for _ in 0..*most {
-                        self.record_nodes(nodes, encoder, bindings);
+                        self.record_nodes(nodes, encoder, bound);
                     }
                 }
             }
@@ -218,13 +276,13 @@ impl Recorder {
         &self,
         list: &[&Ready],
         encoder: &mut wgpu::CommandEncoder,
-        bindings: &Bindings,
+        bound: &Bound,
         timer: Option<&wgpu::QuerySet>,
     ) {
         for run in list.chunk_by(|a, b| computes(a) && computes(b)) {
             let [first, ..] = run else { continue };
             if !computes(first) {
-                self.record_pass(first, encoder, bindings, None);
+                self.record_pass(first, encoder, bound, None);
                 continue;
             }
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -236,7 +294,7 @@ impl Recorder {
                     (&ready.pipeline.kind, ready.stage)
                 {
                     pass.set_pipeline(pipeline);
-                    pass.set_bind_group(0, &bindings.groups[ready.number], &[]);
+                    pass.set_bind_group(0, &bound.groups[ready.number], &[]);
                     pass.dispatch_workgroups(x, y, z);
                 }
             }
@@ -248,10 +306,10 @@ impl Recorder {
         &self,
         ready: &Ready,
         encoder: &mut wgpu::CommandEncoder,
-        bindings: &Bindings,
+        bound: &Bound,
         timer: Option<&wgpu::QuerySet>,
     ) {
-        let group = &bindings.groups[ready.number];
+        let group = &bound.groups[ready.number];
         let first = 2 * ready.number as u32;
         match (&ready.pipeline.kind, ready.stage) {
             (Kind::Compute(pipeline), Stage::Compute { groups: [x, y, z] }) => {
@@ -264,10 +322,8 @@ impl Recorder {
                 pass.dispatch_workgroups(x, y, z);
             }
             (Kind::Fragment(pipeline), _) => {
-                let attachments: Vec<_> = bindings.targets[ready.number]
-                    .iter()
-                    .map(attachment)
-                    .collect();
+                let attachments: Vec<_> =
+                    bound.targets[ready.number].iter().map(attachment).collect();
                 let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                     label: Some(ready.name),
                     color_attachments: &attachments,

@@ -1,7 +1,7 @@
 //! A plan on a GPU with transfers to and from images.
 
 use super::Gpu;
-use super::record::{Bindings, Node, Ready, Recorder};
+use super::record::{Bindings, Bound, Node, Ready, Recorder};
 use super::resource::{self, Resource};
 use crate::exec::{PassTime, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};
@@ -134,6 +134,7 @@ impl GpuRunner {
 
     /// Runs all passes on what is already on the device, without waiting for the end.
     pub fn compute(&mut self, watch: &Watch) -> Result<()> {
+        let bound = self.bindings.turn(self.recorder.turn());
         let mut encoder = self.encoder();
         let mut all = Vec::new();
         // Passes that are not recorded yet; a timer wants them one by one.
@@ -142,7 +143,7 @@ impl GpuRunner {
             watch.go_on()?;
             match node {
                 Node::Pass(ready) if self.timer.is_some() && !self.together => {
-                    self.record(ready, &mut encoder);
+                    self.record(ready, &mut encoder, bound);
                 }
                 Node::Pass(ready) => list.push(ready),
                 Node::Repeat { nodes, most, until } => {
@@ -158,7 +159,7 @@ impl GpuRunner {
                         done += rounds;
                         if let Some(u) = until {
                             self.recorder
-                                .record_joined(&list, &mut encoder, &self.bindings, None);
+                                .record_joined(&list, &mut encoder, bound, None);
                             list.clear();
                             let full = std::mem::replace(&mut encoder, self.encoder());
                             self.gpu.queue().submit([full.finish()]);
@@ -176,7 +177,7 @@ impl GpuRunner {
         let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
         let queries = queries.filter(|_| self.together);
         self.recorder
-            .record_joined(&list, &mut encoder, &self.bindings, queries);
+            .record_joined(&list, &mut encoder, bound, queries);
         self.looks = all;
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
@@ -185,7 +186,10 @@ impl GpuRunner {
         gpu.guarded(|| {
             gpu.queue().submit([encoder.finish()]);
             Ok(())
-        })
+        })?;
+        // However many pieces a frame was recorded in, it is over once, and only when all of it was sent.
+        self.recorder.advance();
+        Ok(())
     }
 
     /// Waits for the device and fetches the outputs.
@@ -260,10 +264,9 @@ impl GpuRunner {
             .create_command_encoder(&Default::default())
     }
 
-    fn record(&self, ready: &Ready, encoder: &mut wgpu::CommandEncoder) {
+    fn record(&self, ready: &Ready, encoder: &mut wgpu::CommandEncoder, bound: &Bound) {
         let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
-        self.recorder
-            .record_pass(ready, encoder, &self.bindings, queries);
+        self.recorder.record_pass(ready, encoder, bound, queries);
     }
 
     fn first_value(&self, id: SlotId) -> Result<f32> {

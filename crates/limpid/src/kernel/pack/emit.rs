@@ -3,7 +3,7 @@
 use super::{Pack, PackFeatures, Packing, Spot, Unpack};
 use crate::definition::atrous::BLACK;
 use crate::kernel::{Dispatch, Site, WgslStruct};
-use crate::plan::{Element, Slot};
+use crate::plan::{Element, Home, Slot};
 use crate::{LUMINANCE, params};
 use std::fmt::Write;
 
@@ -28,12 +28,11 @@ fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
     let slots = site.reads.iter().map(|s| ("read", s));
     let slots = slots.chain(site.writes.iter().map(|s| ("read_write", s)));
     for (i, ((access, slot), name)) in slots.zip(names).enumerate() {
-        let kind = slot.element.wgsl();
-        let _ = writeln!(
-            s,
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<{kind}>;",
-            i + 1
-        );
+        let kind = match slot.home {
+            Home::Buffer => format!("<storage, {access}> {name}: array<{}>", slot.element.wgsl()),
+            Home::Texture | Home::Texture8 => format!(" {name}: texture_2d<f32>"),
+        };
+        let _ = writeln!(s, "@group(0) @binding({}) var{kind};", i + 1);
     }
     let _ = writeln!(
         s,
@@ -88,11 +87,10 @@ fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
 
 fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     let spot = kernel.spot;
-    let mut body = String::new();
+    let (mut body, albedo) = albedo(spot, site);
     for k in 0..spot.channels {
-        let a = k.min(albedo_planes(site) - 1);
         let factor = if spot.albedo {
-            format!(" * divisor(albedo[{a}u * p.count + i])")
+            format!(" * {}", albedo(k))
         } else {
             String::new()
         };
@@ -103,6 +101,25 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         );
     }
     each(site, names(spot, false), &body)
+}
+
+/// What is multiplied with on the way out: how it is read, and the text of a channel of it.
+fn albedo(spot: Spot, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
+    let slot = site.reads.get(1).filter(|_| spot.albedo);
+    let texture = slot.is_some_and(|s| s.home != Home::Buffer);
+    let planes = albedo_planes(site);
+    let read = if texture {
+        "    let across = textureDimensions(albedo).x;
+    let texel = textureLoad(albedo, vec2(i % across, i / across), 0);
+"
+    } else {
+        ""
+    };
+    let channel = move |k: usize| match texture {
+        true => format!("divisor(texel[{k}])"),
+        false => format!("divisor(albedo[{}u * p.count + i])", k.min(planes - 1)),
+    };
+    (read.to_owned(), channel)
 }
 
 /// Names of the bindings.
@@ -168,10 +185,9 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         return unpack_plane(kernel, site);
     }
     let at = format!("slot[{}u * p.count + i]", spot.vector);
-    let mut body = format!("    let v = {};\n", unstored(slot, &at));
-    let planes = albedo_planes(site);
+    let (mut body, a) = albedo(spot, site);
+    let _ = writeln!(body, "    let v = {};", unstored(slot, &at));
     for k in 0..site.writes[0].planes {
-        let a = |c: usize| format!("divisor(albedo[{}u * p.count + i])", c.min(planes - 1));
         let factor = match (spot.albedo, spot.variance) {
             (false, _) => String::new(),
             (true, false) => format!(" * {}", a(k)),

@@ -103,6 +103,11 @@ impl Kernel for Unpack {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         Ok(emit::unpack(self, site))
     }
+
+    /// Albedo.
+    fn reads_texture(&self, read: usize) -> bool {
+        read == 1
+    }
 }
 
 impl Kernel for PackFeatures {

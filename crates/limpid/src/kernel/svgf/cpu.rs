@@ -1,6 +1,7 @@
 //! The CPU bodies.
 
-use super::{FEATURES, From, Gather, MOMENTS, Spread, Temporal};
+use super::{FEATURES, From, Layers, MOMENTS, Past, Temporal, Young};
+use crate::Size;
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
     DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
@@ -26,14 +27,61 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The layers that features are made of.
+/// The layers of a frame.
 struct Surface<'a> {
+    color: View<'a>,
+    albedo: Option<View<'a>>,
     normal: Option<View<'a>>,
     depth: Option<View<'a>>,
     position: Option<View<'a>>,
+    id: Option<View<'a>>,
 }
 
-impl Surface<'_> {
+impl<'a> Surface<'a> {
+    fn new(layers: &Layers, reads: &[View<'a>]) -> Self {
+        let layer = |i: usize| layers.read(i).map(|at| reads[at].clone());
+        Self {
+            color: reads[0].clone(),
+            albedo: layer(0),
+            normal: layer(1).filter(|_| layers.normal == From::Layer),
+            depth: layer(2).filter(|_| layers.depth == From::Layer),
+            position: layer(3),
+            id: layer(4),
+        }
+    }
+
+    /// Colour divided by albedo.
+    fn light(&self, x: usize, y: usize) -> [f32; 3] {
+        let mut light: [f32; 3] = pixel(&self.color, x, y);
+        if let Some(albedo) = &self.albedo {
+            let albedo: [f32; 3] = pixel(albedo, x, y);
+            for (l, a) in light.iter_mut().zip(albedo) {
+                *l /= if a > BLACK { a } else { 1.0 };
+            }
+        }
+        light
+    }
+
+    fn id(&self, x: usize, y: usize) -> f32 {
+        self.id.as_ref().map_or(0.0, |id| id.row(0, y)[x])
+    }
+
+    /// Normal, depth, gradient, object.
+    fn features(&self, x: usize, y: usize) -> [f32; FEATURES] {
+        let size = self.color.size();
+        let pairs = [
+            self.nearer([x, y], 0, size.width),
+            self.nearer([x, y], 1, size.height),
+        ];
+        let [nx, ny, nz] = self.normal([x, y], pairs);
+        let [gx, gy] = pairs.map(|pair| {
+            let slope = pair.map_or(0.0, |[p, q]| {
+                self.depth(q[0], q[1]) - self.depth(p[0], p[1])
+            });
+            half::rounded(slope)
+        });
+        [nx, ny, nz, self.depth(x, y), gx, gy, object(self.id(x, y))]
+    }
     fn place(&self, x: usize, y: usize) -> [f32; 3] {
         self.position.as_ref().map_or([0.0; 3], |p| pixel(p, x, y))
     }
@@ -91,131 +139,127 @@ impl Surface<'_> {
     }
 }
 
-pub(super) fn gather(kernel: &Gather, job: &mut Job<'_>) {
-    let layer = |i: usize| kernel.read(i).map(|at| job.reads[at].clone());
-    let (albedo, id) = (layer(0), layer(4));
-    let surface = Surface {
-        normal: layer(1).filter(|_| kernel.normal == From::Layer),
-        depth: layer(2).filter(|_| kernel.depth == From::Layer),
-        position: layer(3),
-    };
-    let size = job.reads[0].size();
-    for y in job.rows.clone() {
-        for k in 0..kernel.colors {
-            let to = job.writes[0].row(k, y);
-            to.copy_from_slice(job.reads[0].row(k, y));
-            if let Some(albedo) = &albedo {
-                for (t, a) in to.iter_mut().zip(albedo.row(k, y)) {
-                    *t /= if *a > BLACK { *a } else { 1.0 };
-                }
-            }
-        }
-        let to = job.writes[0].row(kernel.colors, y);
-        match &id {
-            Some(id) => to.copy_from_slice(id.row(0, y)),
-            None => to.fill(0.0),
-        }
-        let out: [&mut [f32]; FEATURES] = job.writes[1].rows_n(y);
-        match &id {
-            Some(id) => {
-                for (o, id) in out[6].iter_mut().zip(id.row(0, y)) {
-                    *o = object(*id);
-                }
-            }
-            None => out[6].fill(1.0),
-        }
-        for x in 0..size.width {
-            let pairs = [
-                surface.nearer([x, y], 0, size.width),
-                surface.nearer([x, y], 1, size.height),
-            ];
-            let n = surface.normal([x, y], pairs);
-            for k in 0..3 {
-                out[k][x] = n[k];
-            }
-            out[3][x] = surface.depth(x, y);
-            for (k, pair) in pairs.into_iter().enumerate() {
-                let slope = pair.map_or(0.0, |[p, q]| {
-                    surface.depth(q[0], q[1]) - surface.depth(p[0], p[1])
-                });
-                out[4 + k][x] = half::rounded(slope);
-            }
-        }
-    }
-}
-
 pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
-    let size = job.reads[0].size();
-    let weights = light_weights(kernel.colors);
+    let surface = Surface::new(&kernel.layers, &job.reads);
+    let (colors, width) = (kernel.layers.colors, job.reads[0].size().width);
+    let weights = light_weights(colors);
+    let past = kernel.past.map(|past| (past, Old::new(&job.reads, colors)));
+    let [payload_out, features_out, moments_out] = &mut job.writes[..] else {
+        return;
+    };
     for y in job.rows.clone() {
-        for x in 0..size.width {
-            let light: [f32; 4] = pixel(&job.reads[0], x, y);
-            let mut color = [0.0; 3];
-            color[..kernel.colors].copy_from_slice(&light[..kernel.colors]);
+        let payload: [&mut [f32]; 4] = payload_out.rows_n(y);
+        let mut features: [&mut [f32]; FEATURES] = features_out.rows_n(y);
+        let mut seen: [&mut [f32]; MOMENTS] = moments_out.rows_n(y);
+        for x in 0..width {
+            let mut color = surface.light(x, y);
+            let now = surface.features(x, y);
             let l = dot(weights, color);
-            let mut moments = [l, l * l, 1.0, light[kernel.colors]];
-            if let Some((old, past)) = reproject(kernel, &job.reads, [x, y], moments[3]) {
-                let frames = (past[2] + 1.0).min(MOST_FRAMES);
-                let alpha = kernel.alpha.max(1.0 / frames);
+            let mut moments = [l, l * l, 1.0, surface.id(x, y)];
+            let mut variance = 0.0;
+            if let Some((past, old)) = &past
+                && let Some((old, then)) = old.at(past, &now, [x, y], moments[3])
+            {
+                let frames = (then[2] + 1.0).min(MOST_FRAMES);
+                let alpha = past.alpha.max(1.0 / frames);
                 for k in 0..3 {
                     color[k] = old[k] + alpha * (color[k] - old[k]);
                 }
                 for k in 0..2 {
-                    moments[k] = past[k] + alpha * (moments[k] - past[k]);
+                    moments[k] = then[k] + alpha * (moments[k] - then[k]);
                 }
                 moments[2] = frames;
+                let spread = moments[1] - moments[0] * moments[0];
+                variance = (spread / frames.min(deepest(past.alpha))).max(0.0);
             }
-            for k in 0..kernel.colors {
-                job.writes[0].row(k, y)[x] = color[k];
+            for k in 0..colors {
+                payload[k][x] = color[k];
             }
-            job.writes[0].row(kernel.colors, y)[x] = moments[3];
-            for k in 0..MOMENTS {
-                job.writes[1].row(k, y)[x] = moments[k];
+            payload[colors][x] = variance;
+            for (row, v) in features.iter_mut().zip(now) {
+                row[x] = v;
+            }
+            for (row, v) in seen.iter_mut().zip(moments) {
+                row[x] = v;
+            }
+        }
+        if kernel.half {
+            for row in payload {
+                half::round(row);
             }
         }
     }
 }
 
-/// Colour and moments of the history of a pixel, from the four taps around where it was.
-fn reproject(
-    kernel: &Temporal,
-    reads: &[View<'_>],
-    [x, y]: [usize; 2],
-    id: f32,
-) -> Option<([f32; 3], [f32; 3])> {
-    let size = reads[0].size();
-    let now: [f32; FEATURES] = pixel(&reads[1], x, y);
-    let motion: [f32; 2] = pixel(&reads[2], x, y);
-    // Far away is as good as just outside, and fits an integer.
-    let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
-    let (px, py) = (
-        far(x as f32 + motion[0], size.width),
-        far(y as f32 + motion[1], size.height),
-    );
-    let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
-    for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
-        let (qx, qy) = (px.floor() + dx, py.floor() + dy);
-        if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
-            continue;
+/// What the last frame left, and where its points are now: whole planes.
+struct Old<'a> {
+    size: Size,
+    motion: [&'a [f32]; 2],
+    color: [&'a [f32]; 3],
+    colors: usize,
+    features: [&'a [f32]; FEATURES],
+    moments: [&'a [f32]; MOMENTS],
+}
+
+impl<'a> Old<'a> {
+    /// The last of what is read.
+    fn new(reads: &[View<'a>], colors: usize) -> Self {
+        let [motion, color, features, moments] =
+            std::array::from_fn(|k| &reads[reads.len() - 4 + k]);
+        Self {
+            size: motion.size(),
+            motion: [0, 1].map(|k| motion.plane(k)),
+            color: [0, 1, 2].map(|k| color.plane(k.min(colors - 1))),
+            colors,
+            features: std::array::from_fn(|k| features.plane(k)),
+            moments: std::array::from_fn(|k| moments.plane(k)),
         }
-        let q = [qx as usize, qy as usize];
-        let past: [f32; MOMENTS] = pixel(&reads[4], q[0], q[1]);
-        let then: [f32; FEATURES] = pixel(&reads[5], q[0], q[1]);
-        if past[2] <= 0.0 || past[3] != id || !alike(&now, &then) {
-            continue;
-        }
-        let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
-        let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
-        let old: [f32; 4] = pixel(&reads[3], place(size.width, q[0]), place(size.height, q[1]));
-        for k in 0..kernel.colors {
-            color[k] += weight * old[k];
-        }
-        for k in 0..3 {
-            moments[k] += weight * past[k];
-        }
-        weights += weight;
     }
-    (weights > TAPS_LEAST).then(|| (color.map(|c| c / weights), moments.map(|m| m / weights)))
+
+    /// Colour and moments of the history of a pixel, from the four taps around where it was.
+    fn at(
+        &self,
+        kernel: &Past,
+        now: &[f32; FEATURES],
+        [x, y]: [usize; 2],
+        id: f32,
+    ) -> Option<([f32; 3], [f32; 3])> {
+        let size = self.size;
+        let motion = self.motion.map(|plane| plane[y * size.width + x]);
+        // Far away is as good as just outside, and fits an integer.
+        let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
+        let (px, py) = (
+            far(x as f32 + motion[0], size.width),
+            far(y as f32 + motion[1], size.height),
+        );
+        let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
+        for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+            let (qx, qy) = (px.floor() + dx, py.floor() + dy);
+            if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
+                continue;
+            }
+            let q = [qx as usize, qy as usize];
+            let i = q[1] * size.width + q[0];
+            let past = self.moments.map(|plane| plane[i]);
+            if past[2] <= 0.0 || past[3] != id {
+                continue;
+            }
+            if !alike(now, &self.features.map(|plane| plane[i])) {
+                continue;
+            }
+            let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
+            let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
+            let (ox, oy) = (place(size.width, q[0]), place(size.height, q[1]));
+            for (sum, plane) in color.iter_mut().zip(self.color).take(self.colors) {
+                *sum += weight * plane[oy * size.width + ox];
+            }
+            for k in 0..3 {
+                moments[k] += weight * past[k];
+            }
+            weights += weight;
+        }
+        (weights > TAPS_LEAST).then(|| (color.map(|c| c / weights), moments.map(|m| m / weights)))
+    }
 }
 
 fn alike(now: &[f32; FEATURES], then: &[f32; FEATURES]) -> bool {
@@ -226,65 +270,32 @@ fn alike(now: &[f32; FEATURES], then: &[f32; FEATURES]) -> bool {
     near && (a == b || dot(a, b) >= NORMAL_CHANGE)
 }
 
-pub(super) fn spread(kernel: &Spread, job: &mut Job<'_>) {
-    let size = job.reads[0].size();
-    let planes = kernel.colors;
+pub(super) fn young(kernel: &Young, job: &mut Job<'_>) {
+    let (features, moments) = (job.reads[0].clone(), job.reads[1].clone());
     for y in job.rows.clone() {
-        for k in 0..planes {
-            let to = job.writes[0].row(k, y);
-            to.copy_from_slice(job.reads[0].row(k, y));
-            if kernel.half {
-                half::round(to);
+        let out = job.writes[0].row(kernel.colors, y);
+        for (x, (out, frames)) in out.iter_mut().zip(moments.row(2, y)).enumerate() {
+            if *frames >= YOUNG {
+                continue;
             }
-        }
-        for x in 0..size.width {
-            let (own, frames) = moments(kernel, &job.reads, x, y);
-            let variance = if frames >= YOUNG {
-                (own[1] - own[0] * own[0]) / frames.min(deepest(kernel.alpha))
+            let variance = window(kernel, &features, &moments, [x, y]) * (YOUNG / frames);
+            *out = if kernel.half {
+                half::rounded(variance)
             } else {
-                window(kernel, &job.reads, x, y) * (YOUNG / frames)
+                variance
             };
-            job.writes[0].row(planes, y)[x] = variance.max(0.0);
-        }
-        if kernel.half {
-            half::round(job.writes[0].row(planes, y));
-        }
-        if kernel.history {
-            for k in 0..MOMENTS {
-                job.writes[1]
-                    .row(k, y)
-                    .copy_from_slice(job.reads[2].row(k, y));
-            }
-            for k in 0..FEATURES {
-                job.writes[2]
-                    .row(k, y)
-                    .copy_from_slice(job.reads[1].row(k, y));
-            }
         }
     }
-}
-
-/// Mean of luminance, mean of its square; number of frames.
-fn moments(kernel: &Spread, reads: &[View<'_>], x: usize, y: usize) -> ([f32; 2], f32) {
-    if kernel.history {
-        let [m1, m2, frames, _] = pixel(&reads[2], x, y);
-        return ([m1, m2], frames);
-    }
-    let weights = light_weights(kernel.colors);
-    let l: f32 = (0..kernel.colors)
-        .map(|k| weights[k] * reads[0].row(k, y)[x])
-        .sum();
-    ([l, l * l], 1.0)
 }
 
 /// Variance over the pixels around that show the same surface.
-fn window(kernel: &Spread, reads: &[View<'_>], x: usize, y: usize) -> f32 {
-    let size = reads[0].size();
-    let own: [f32; FEATURES] = pixel(&reads[1], x, y);
+fn window(kernel: &Young, features: &View<'_>, moments: &View<'_>, [x, y]: [usize; 2]) -> f32 {
+    let size = features.size();
+    let own: [f32; FEATURES] = pixel(features, x, y);
     let (mut sums, mut weights) = ([0.0; 2], 0.0);
     for qy in y.saturating_sub(WINDOW)..(y + WINDOW + 1).min(size.height) {
         for qx in x.saturating_sub(WINDOW)..(x + WINDOW + 1).min(size.width) {
-            let other: [f32; FEATURES] = pixel(&reads[1], qx, qy);
+            let other: [f32; FEATURES] = pixel(features, qx, qy);
             let mut weight = (own[0] * other[0] + own[1] * other[1] + own[2] * other[2]).max(0.0);
             for _ in 0..kernel.squarings {
                 weight *= weight;
@@ -298,9 +309,8 @@ fn window(kernel: &Spread, reads: &[View<'_>], x: usize, y: usize) -> f32 {
             if own[6] != other[6] && own[6] * other[6] > 0.0 {
                 continue;
             }
-            let (m, _) = moments(kernel, reads, qx, qy);
-            for k in 0..2 {
-                sums[k] += weight * m[k];
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum += weight * moments.row(k, qy)[qx];
             }
             weights += weight;
         }

@@ -1,6 +1,6 @@
 //! The GPU bodies.
 
-use super::{From, Gather, Spread, Temporal};
+use super::{From, Past, Temporal, Young};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
     DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
@@ -8,7 +8,7 @@ use crate::definition::svgf::{
 use crate::kernel::atrous::light_weights;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Order, Slot};
+use crate::plan::{Element, Home, Order, Slot};
 use std::fmt::Write;
 
 params! {
@@ -27,12 +27,11 @@ fn each(site: &Site<'_>, names: &[&str], declarations: &str, body: &str) -> Disp
     let reads = site.reads.iter().map(|slot| ("read", slot));
     let slots = reads.chain(site.writes.iter().map(|slot| ("read_write", slot)));
     for (i, ((access, slot), name)) in slots.zip(names).enumerate() {
-        let _ = writeln!(
-            s,
-            "@group(0) @binding({}) var<storage, {access}> {name}: array<{}>;",
-            i + 1,
-            slot.element.wgsl()
-        );
+        let kind = match slot.home {
+            Home::Buffer => format!("<storage, {access}> {name}: array<{}>", slot.element.wgsl()),
+            Home::Texture | Home::Texture8 => format!(" {name}: texture_2d<f32>"),
+        };
+        let _ = writeln!(s, "@group(0) @binding({}) var{kind};", i + 1);
     }
     let _ = writeln!(
         s,
@@ -49,18 +48,29 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     Dispatch::compute(s, &params, tiles(size, 32, 8))
 }
 
-/// A value of a planar layer.
-fn plane(name: &str, k: usize, at: &str) -> String {
-    format!("{name}[{k}u * p.width * p.height + {at}]")
-}
-
-/// Up to three planes of a layer.
-fn three(name: &str, planes: usize, at: &str) -> String {
+/// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.
+fn layer(slot: &Slot, name: &str, planes: usize) -> String {
+    let texture = slot.home != Home::Buffer;
     let value = |k: usize| match k {
-        k if k < planes => plane(name, k, at),
+        k if k < planes && texture => format!("v[{k}]"),
+        k if k < planes => format!("{name}[{k}u * p.width * p.height + i]"),
         _ => "0.0".into(),
     };
-    format!("vec3({}, {}, {})", value(0), value(1), value(2))
+    let first = if texture {
+        format!("let v = textureLoad({name}, q, 0);")
+    } else {
+        "let i = q.y * p.width + q.x;".into()
+    };
+    format!(
+        "fn {name}_at(q: vec2<u32>) -> vec3<f32> {{
+    {first}
+    return vec3({}, {}, {});
+}}
+",
+        value(0),
+        value(1),
+        value(2)
+    )
 }
 
 /// Features in 16 bytes: the normal in 16 bits each, the gradient in half floats, the object in 16 bits, depth.
@@ -86,82 +96,89 @@ fn unpacked(v: vec4<u32>) -> Surface {
 }
 ";
 
-pub(super) fn gather(kernel: &Gather, site: &Site<'_>) -> Dispatch {
-    let all = ["albedo", "normal", "depth", "position", "ids"];
-    let mut names = vec!["color"];
-    names.extend(
-        all.iter()
-            .zip(kernel.layers())
-            .filter_map(|(name, used)| used.then_some(*name)),
-    );
-    names.extend(["light", "features"]);
-    let depth = match kernel.depth {
-        From::Layer => "depth[i]".to_owned(),
-        From::Position => "length(place_at(i))".to_owned(),
-    };
-    let mut text = String::from(PACKING);
-    if kernel.layers()[3] {
-        let _ = writeln!(
-            text,
-            "fn place_at(i: u32) -> vec3<f32> {{\n    return {};\n}}",
-            three("position", 3, "i")
-        );
+/// Names of what [`Temporal`] reads and writes, and the functions that read the frame's layers.
+fn layers(kernel: &Temporal, site: &Site<'_>) -> (Vec<&'static str>, String) {
+    let layers = &kernel.layers;
+    let mut all = vec![("color", layers.colors)];
+    let others = [
+        ("albedo", layers.colors),
+        ("normal", 3),
+        ("depth", 1),
+        ("position", 3),
+        ("ids", 1),
+    ];
+    let used = others.iter().zip(layers.used());
+    all.extend(used.filter_map(|(layer, used)| used.then_some(*layer)));
+    if kernel.past.is_some() {
+        all.push(("motion", 2));
     }
-    let _ = writeln!(
-        text,
-        "fn depth_at(i: u32) -> f32 {{
-    return {depth};
-}}
-// The pixel and the neighbour along an axis that is nearer in depth, in order.
-fn nearer(i: u32, at: u32, end: u32, step: u32) -> vec2<u32> {{
-    let before = at > 0u;
-    let after = at + 1u < end;
-    if !before && !after {{
-        return vec2(i, i);
-    }}
-    if before && after {{
-        let z = depth_at(i);
-        if abs(depth_at(i - step) - z) < abs(depth_at(i + step) - z) {{
-            return vec2(i - step, i);
-        }}
-        return vec2(i, i + step);
-    }}
-    return select(vec2(i - step, i), vec2(i, i + step), vec2(after));
-}}"
-    );
-    let normal = match kernel.normal {
-        From::Layer => three("normal", 3, "i"),
+    let text = all.iter().zip(&site.reads);
+    let text = text
+        .map(|((name, planes), slot)| layer(slot, name, *planes))
+        .collect();
+    let mut names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    if kernel.past.is_some() {
+        names.extend(["old_color", "old_features", "old_moments"]);
+    }
+    names.extend(["payload", "features", "moments"]);
+    (names, text)
+}
+
+/// `surface_at(q)`: the features of a pixel of the frame.
+fn surface(kernel: &Temporal) -> String {
+    let depth = match kernel.layers.depth {
+        From::Layer => "depth_at(q).x",
+        From::Position => "length(position_at(q))",
+    };
+    let normal = match kernel.layers.normal {
+        From::Layer => "normal_at(q)",
         From::Position => {
-            "cross(place_at(ex.y) - place_at(ex.x), place_at(ey.y) - place_at(ey.x))".into()
+            "cross(position_at(ex.b) - position_at(ex.a), position_at(ey.b) - position_at(ey.a))"
         }
     };
-    let color = three("color", kernel.colors, "i");
-    let divided = if kernel.albedo {
-        format!(
-            "let a = {};\n    let c = {color} / select(vec3(1.0), a, a > vec3({BLACK:?}));",
-            three("albedo", kernel.colors.max(1), "i")
-        )
+    let id = if kernel.layers.id {
+        "ids_at(q).x"
     } else {
-        format!("let c = {color};")
+        "0.0"
     };
-    let id = if kernel.id { "ids[i]" } else { "0.0" };
-    let body = format!(
-        "    let ex = nearer(i, u32(x), p.width, 1u);
-    let ey = nearer(i, u32(y), p.height, p.width);
+    format!(
+        "{PACKING}fn id_at(q: vec2<u32>) -> f32 {{
+    return {id};
+}}
+fn z_at(q: vec2<u32>) -> f32 {{
+    return {depth};
+}}
+struct Pair {{
+    a: vec2<u32>,
+    b: vec2<u32>,
+    rise: f32,
+}}
+// The pixel and the neighbour along an axis that is nearer in depth, in order, and how depth changes between them.
+fn nearer(q: vec2<u32>, z: f32, axis: vec2<u32>, before: bool, after: bool) -> Pair {{
+    let low = select(q, q - axis, before);
+    let high = select(q, q + axis, after);
+    let back = z - z_at(low);
+    let fore = z_at(high) - z;
+    if after && !(before && abs(back) < abs(fore)) {{
+        return Pair(q, high, fore);
+    }}
+    return Pair(low, q, back);
+}}
+fn surface_at(q: vec2<u32>, id: f32) -> Surface {{
+    let z = z_at(q);
+    let ex = nearer(q, z, vec2(1u, 0u), q.x > 0u, q.x + 1u < p.width);
+    let ey = nearer(q, z, vec2(0u, 1u), q.y > 0u, q.y + 1u < p.height);
     let n = {normal};
     let long = length(n);
     var s: Surface;
     s.n = select(vec3(0.0), n / long, vec3(long > 0.0));
-    s.z = depth_at(i);
-    s.g = vec2(depth_at(ex.y) - depth_at(ex.x), depth_at(ey.y) - depth_at(ey.x));
-    let id = {id};
+    s.z = z;
+    s.g = vec2(ex.rise, ey.rise);
     s.o = select(0u, u32(max(id, 0.0)) + 1u, id >= 0.0 && id < 65535.0 && floor(id) == id);
-    features[i] = packed(s);
-    {divided}
-    light[i] = vec4(c, id);
+    return s;
+}}
 "
-    );
-    each(site, &names, &text, &body)
+    )
 }
 
 /// `four(v)`: four channels from an element of a slot.
@@ -182,37 +199,34 @@ fn light(colors: usize) -> String {
     )
 }
 
-pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
-    let names = [
-        "light",
-        "features",
-        "motion",
-        "old_color",
-        "old_moments",
-        "old_features",
-        "dst",
-        "moments",
-    ];
-    let (level, local) = kernel
+/// `put(i, v)`: stores four channels.
+fn put(slot: &Slot) -> &'static str {
+    match slot.element {
+        Element::F16x4 => {
+            "fn put(i: u32, v: vec4<f32>) {
+    let c = clamp(v, vec4(-65504.0), vec4(65504.0));
+    payload[i] = vec2(pack2x16float(c.xy), pack2x16float(c.zw));
+}
+"
+        }
+        _ => "fn put(i: u32, v: vec4<f32>) {\n    payload[i] = v;\n}\n",
+    }
+}
+
+/// `blend(q, own, id, now)`: light and moments, blended with history.
+fn blend(past: &Past, old_color: &Slot) -> String {
+    let (level, local) = past
         .order
         .map_or((0, false), |o| (o.level, o.order == Order::Local));
-    let declarations = format!(
-        "{PACKING}{}{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\n{}
+    format!(
+        "{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\n{}
 fn alike(a: Surface, b: Surface) -> bool {{
     let near = abs(a.z - b.z) <= {DEPTH_CHANGE:?} * abs(a.z) + 2.0 * (abs(a.g.x) + abs(a.g.y));
     return near && (all(a.n == b.n) || dot(a.n, b.n) >= {NORMAL_CHANGE:?});
 }}
-",
-        light(kernel.colors),
-        four(site.reads[3]),
-        include_str!("../atrous/phases.wgsl"),
-    );
-    let body = format!(
-        "    let fresh = light[i];
-    let own = unpacked(features[i]);
-    let moved = vec2(motion[i], motion[p.width * p.height + i]);
+fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
     let far = vec2(f32(p.width), f32(p.height)) + 1.0;
-    let place = clamp(vec2(f32(x), f32(y)) + moved, vec2(-2.0), far);
+    let place = clamp(vec2<f32>(q) + motion_at(q).xy, vec2(-2.0), far);
     var color = vec3(0.0);
     var past = vec3(0.0);
     var weights = 0.0;
@@ -221,96 +235,118 @@ fn alike(a: Surface, b: Surface) -> bool {{
         if any(at < vec2(0.0)) || at.x >= f32(p.width) || at.y >= f32(p.height) {{
             continue;
         }}
-        let q = vec2<u32>(at);
-        let m = old_moments[q.y * p.width + q.x];
-        if m.z <= 0.0 || m.w != fresh.w || !alike(own, unpacked(old_features[q.y * p.width + q.x])) {{
+        let t = vec2<u32>(at);
+        let j = t.y * p.width + t.x;
+        let m = old_moments[j];
+        if m.z <= 0.0 || m.w != id || !alike(own, unpacked(old_features[j])) {{
             continue;
         }}
         let w = (1.0 - abs(place.x - at.x)) * (1.0 - abs(place.y - at.y));
-        let there = phase_place(p.height, q.y, {level}u) * p.width + phase_place(p.width, q.x, {level}u);
+        let there = phase_place(p.height, t.y, {level}u) * p.width + phase_place(p.width, t.x, {level}u);
         color += w * four(old_color[there]).xyz;
         past += w * m.xyz;
         weights += w;
     }}
-    let l = luminance(fresh.xyz);
-    var made = fresh.xyz;
-    var m = vec3(l, l * l, 1.0);
-    if weights > {TAPS_LEAST:?} {{
-        color /= weights;
-        past /= weights;
-        let frames = min(past.z + 1.0, {MOST_FRAMES:?});
-        let alpha = max({alpha:?}, 1.0 / frames);
-        made = color + alpha * (made - color);
-        m = vec3(past.xy + alpha * (m.xy - past.xy), frames);
+    if weights <= {TAPS_LEAST:?} {{
+        return now;
     }}
-    dst[i] = vec4(made, fresh.w);
-    moments[i] = vec4(m, fresh.w);
+    color /= weights;
+    past /= weights;
+    let frames = min(past.z + 1.0, {MOST_FRAMES:?});
+    let alpha = max({alpha:?}, 1.0 / frames);
+    let m = past.xy + alpha * (now.m.xy - past.xy);
+    let variance = max((m.y - m.x * m.x) / min(frames, {deepest:?}), 0.0);
+    return Seen(vec4(color + alpha * (now.c.xyz - color), variance), vec3(m, frames));
+}}
 ",
-        alpha = kernel.alpha
+        four(old_color),
+        include_str!("../atrous/phases.wgsl"),
+        alpha = past.alpha,
+        deepest = deepest(past.alpha),
+    )
+}
+
+pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
+    let (names, layers) = layers(kernel, site);
+    let mut declarations = format!(
+        "{layers}{}{}{}// Light with its variance; moments.
+struct Seen {{
+    c: vec4<f32>,
+    m: vec3<f32>,
+}}
+",
+        surface(kernel),
+        light(kernel.layers.colors),
+        put(site.writes[0]),
+    );
+    let blended = match &kernel.past {
+        Some(past) => {
+            let old_color = site.reads[site.reads.len() - 3];
+            declarations.push_str(&blend(past, old_color));
+            "    // As they are compared and kept: rounded.
+    seen = blend(q, unpacked(bits), id, seen);
+"
+        }
+        None => "",
+    };
+    let divided = if kernel.layers.albedo {
+        format!(
+            "let a = albedo_at(q);\n    let c = color_at(q) / select(vec3(1.0), a, a > vec3({BLACK:?}));"
+        )
+    } else {
+        "let c = color_at(q);".into()
+    };
+    let body = format!(
+        "    let q = vec2(u32(x), u32(y));
+    let id = id_at(q);
+    let bits = packed(surface_at(q, id));
+    {divided}
+    let l = luminance(c);
+    var seen = Seen(vec4(c, 0.0), vec3(l, l * l, 1.0));
+{blended}    put(i, seen.c);
+    features[i] = bits;
+    moments[i] = vec4(seen.m, id);
+"
     );
     each(site, &names, &declarations, &body)
 }
 
-pub(super) fn spread(kernel: &Spread, site: &Site<'_>) -> Dispatch {
-    let names: &[&str] = if kernel.history {
-        &[
-            "light",
-            "features",
-            "moments",
-            "dst",
-            "moments_dst",
-            "features_dst",
-        ]
-    } else {
-        &["light", "features", "dst"]
-    };
-    let mut declarations = format!("{PACKING}{}", light(kernel.colors));
-    declarations.push_str(if kernel.history {
-        "fn moments_at(i: u32) -> vec3<f32> {\n    return moments[i].xyz;\n}\n"
-    } else {
-        "fn moments_at(i: u32) -> vec3<f32> {\n    let l = luminance(light[i].xyz);\n    return vec3(l, l * l, 1.0);\n}\n"
-    });
-    let value = match site.writes[0].element {
+pub(super) fn young(kernel: &Young, site: &Site<'_>) -> Dispatch {
+    let store = match site.writes[0].element {
         Element::F16x4 => {
-            "let c = clamp(made, vec4(-65504.0), vec4(65504.0));\n    dst[i] = vec2(pack2x16float(c.xy), pack2x16float(c.zw));"
+            "let bits = pack2x16float(vec2(0.0, min(variance, 65504.0)));
+    payload[i].y = (payload[i].y & 0xffffu) | (bits & 0xffff0000u);"
         }
-        _ => "dst[i] = made;",
-    };
-    let keep = if kernel.history {
-        "    moments_dst[i] = moments[i];\n    features_dst[i] = features[i];\n"
-    } else {
-        ""
+        _ => "payload[i].w = variance;",
     };
     let power = 1u32 << kernel.squarings;
     let body = format!(
-        "    let own = moments_at(i);
-    var variance = (own.y - own.x * own.x) / min(own.z, {deepest:?});
-    if own.z < {YOUNG:?} {{
-        let a = unpacked(features[i]);
-        var sums = vec2(0.0);
-        var weights = 0.0;
-        for (var qy = max(y - {WINDOW}, 0); qy <= min(y + {WINDOW}, i32(p.height) - 1); qy++) {{
-            for (var qx = max(x - {WINDOW}, 0); qx <= min(x + {WINDOW}, i32(p.width) - 1); qx++) {{
-                let q = u32(qy) * p.width + u32(qx);
-                let b = unpacked(features[q]);
-                let slope = dot(a.g, vec2(f32(qx - x), f32(qy - y)));
-                let allowed = {depth:?} * abs(slope) + {DEPTH_LEAST:?} * abs(a.z) + 1e-6;
-                var w = fast_exp(-abs(a.z - b.z) / allowed);
-                w *= exp2({power}.0 * log2(max(dot(a.n, b.n), 1e-10)));
-                w = select(w, 0.0, a.o != b.o && a.o != 0u && b.o != 0u);
-                w = select(w, 1.0, q == i);
-                sums += w * moments_at(q).xy;
-                weights += w;
-            }}
-        }}
-        let mean = sums.x / weights;
-        variance = (sums.y / weights - mean * mean) * ({YOUNG:?} / own.z);
+        "    let frames = moments[i].z;
+    if frames >= {YOUNG:?} {{
+        return;
     }}
-    let made = vec4(light[i].xyz, max(variance, 0.0));
-    {value}
-{keep}",
-        deepest = deepest(kernel.alpha),
+    let a = unpacked(features[i]);
+    var sums = vec2(0.0);
+    var weights = 0.0;
+    for (var qy = max(y - {WINDOW}, 0); qy <= min(y + {WINDOW}, i32(p.height) - 1); qy++) {{
+        for (var qx = max(x - {WINDOW}, 0); qx <= min(x + {WINDOW}, i32(p.width) - 1); qx++) {{
+            let q = u32(qy) * p.width + u32(qx);
+            let b = unpacked(features[q]);
+            let slope = dot(a.g, vec2(f32(qx - x), f32(qy - y)));
+            let allowed = {depth:?} * abs(slope) + {DEPTH_LEAST:?} * abs(a.z) + 1e-6;
+            var w = fast_exp(-abs(a.z - b.z) / allowed);
+            w *= exp2({power}.0 * log2(max(dot(a.n, b.n), 1e-10)));
+            w = select(w, 0.0, a.o != b.o && a.o != 0u && b.o != 0u);
+            w = select(w, 1.0, q == i);
+            sums += w * moments[q].xy;
+            weights += w;
+        }}
+    }}
+    let mean = sums.x / weights;
+    let variance = max((sums.y / weights - mean * mean) * ({YOUNG:?} / frames), 0.0);
+    {store}
+",
         depth = kernel.depth
     );
-    each(site, names, &declarations, &body)
+    each(site, &["features", "moments", "payload"], PACKING, &body)
 }

@@ -1,9 +1,9 @@
-//! Passes of variance-guided filtering around its à-trous levels: what a frame brings, what history adds, and how much
-//! noise is left. The definition is [`crate::definition::svgf`].
+//! Passes of variance-guided filtering before its à-trous levels: what a frame brings and history adds to it, and how much noise
+//! is left where history is short. The definition is [`crate::definition::svgf`].
 //!
-//! Slots, by planes on the CPU and by four channels on the GPU: `light` is colour divided by albedo, and the object's
-//! number; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments` are the means of luminance and of
-//! its square, the number of frames, and the object's number.
+//! Slots, by planes on the CPU and by four channels on the GPU: `payload` is light, colour divided by albedo, and the variance
+//! of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments` are the means
+//! of luminance and of its square, the number of frames, and the object's number.
 
 mod cpu;
 mod gpu;
@@ -11,6 +11,7 @@ mod gpu;
 use super::atrous::FEATURES;
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
+use crate::definition::svgf::WINDOW;
 use crate::plan::Phases;
 
 /// Planes of the moments.
@@ -25,10 +26,9 @@ pub enum From {
     Position,
 }
 
-/// Divides colour by albedo and packs the features. Reads colour, then albedo, normal, depth, position and id, as far as
-/// they are used; writes light and features.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gather {
+/// The layers of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layers {
     /// Channels of colour.
     pub colors: usize,
     /// Whether there is albedo to divide by.
@@ -41,9 +41,9 @@ pub struct Gather {
     pub id: bool,
 }
 
-impl Gather {
-    /// The layers read after colour: albedo, normal, depth, position, id.
-    fn layers(&self) -> [bool; 5] {
+impl Layers {
+    /// Whether each is read after colour: albedo, normal, depth, position, id.
+    pub fn used(&self) -> [bool; 5] {
         let layer = |from| from == From::Layer;
         let position = !layer(self.normal) || !layer(self.depth);
         [
@@ -57,40 +57,38 @@ impl Gather {
 
     /// The number of a layer among the reads.
     fn read(&self, layer: usize) -> Option<usize> {
-        let layers = self.layers();
-        layers[layer].then(|| 1 + layers[..layer].iter().filter(|l| **l).count())
+        let used = self.used();
+        used[layer].then(|| 1 + used[..layer].iter().filter(|l| **l).count())
+    }
+
+    /// How many are read, colour too.
+    fn count(&self) -> usize {
+        1 + self.used().iter().filter(|l| **l).count()
     }
 }
 
-impl Kernel for Gather {
-    fn name(&self) -> &'static str {
-        "svgf-gather"
-    }
-
-    fn contract(&self) -> Contract {
-        let reads = 1 + self.layers().iter().filter(|l| **l).count();
-        Contract::rows(reads, 2, 1)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        cpu::gather(self, job);
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::gather(self, site))
-    }
-}
-
-/// Blends light and the moments of its luminance with history. Reads light, features, motion, and of the last frame: the
-/// first level's colour, moments, features. Writes light and moments.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Temporal {
-    /// Channels of colour.
-    pub colors: usize,
+/// What history is blended with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Past {
     /// Least share of the new frame.
     pub alpha: f32,
     /// The order of the last frame's colour; rows if none.
     pub order: Option<Phases>,
+}
+
+/// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history; their variance
+/// is right where history is long enough, and [`Young`] makes the rest.
+///
+/// Reads colour, then albedo, normal, depth, position and id, as far as they are used; with a past, motion, and of the last frame
+/// the first level's colour, features and moments. Writes payload, features and moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Temporal {
+    /// What a frame brings.
+    pub layers: Layers,
+    /// How history counts, if there is any.
+    pub past: Option<Past>,
+    /// Whether the payload is rounded to half precision.
+    pub half: bool,
 }
 
 impl Kernel for Temporal {
@@ -99,7 +97,11 @@ impl Kernel for Temporal {
     }
 
     fn contract(&self) -> Contract {
-        Contract::gather(6, 2, None)
+        let layers = self.layers.count();
+        match self.past {
+            Some(_) => Contract::gather(layers + 4, 3, None),
+            None => Contract::rows(layers, 3, 1),
+        }
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -109,41 +111,41 @@ impl Kernel for Temporal {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         Ok(gpu::temporal(self, site))
     }
+
+    /// What a frame brings: its layers and motion.
+    fn reads_texture(&self, read: usize) -> bool {
+        read < self.layers.count() + usize::from(self.past.is_some())
+    }
 }
 
-/// Makes the variance of luminance. Reads light, features and, with history, moments; writes colour with variance and, with
-/// history, moments and features for the next frame.
+/// Makes the variance of luminance from the pixels around where history is short. Reads features and moments; changes the
+/// payload's variance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct Young {
     /// Channels of colour.
     pub colors: usize,
     /// σ of depth.
     pub depth: f32,
     /// The cosine of normals is squared this many times.
     pub squarings: u32,
-    /// Least share of a new frame.
-    pub alpha: f32,
-    /// Whether there are moments over time; else every frame is a first one.
-    pub history: bool,
     /// Whether results are rounded to half precision.
     pub half: bool,
 }
 
-impl Kernel for Spread {
+impl Kernel for Young {
     fn name(&self) -> &'static str {
-        "svgf-variance"
+        "svgf-young"
     }
 
     fn contract(&self) -> Contract {
-        let (reads, writes) = if self.history { (3, 3) } else { (2, 1) };
-        Contract::rows(reads, writes, crate::definition::svgf::WINDOW)
+        Contract::rows(2, 1, WINDOW).updating()
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::spread(self, job);
+        cpu::young(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::spread(self, site))
+        Ok(gpu::young(self, site))
     }
 }
