@@ -291,8 +291,7 @@ fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
             let there = if places {
                 let _ = writeln!(
                     s,
-                    "        let q = clamp(vec2<i32>(at + vec2({i}u, {t}u)) - R, vec2(0), last);\n        \
-                     let there = index_of(part, vec2<u32>(q));"
+                    "        let there = index_of(part, min(max(at + vec2({i}u, {t}u), vec2(u32(R))) - u32(R), last));"
                 );
                 "there"
             } else {
