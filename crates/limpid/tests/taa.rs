@@ -49,6 +49,7 @@ fn every_schedule_follows_the_definition_over_time() {
                 blend: 0.4,
                 radius: 2,
                 highlights: 3.0,
+                soften: 0.25,
             },
         ] {
             let mut expected: Vec<Image> = Vec::new();
@@ -58,6 +59,7 @@ fn every_schedule_follows_the_definition_over_time() {
                     gamma: method.gamma,
                     blend: method.blend,
                     highlights: method.highlights,
+                    soften: method.soften,
                 };
                 let motion = frame.get(Kind::Motion);
                 let made = taa(frame.color().unwrap(), motion, expected.last(), step);

@@ -85,6 +85,7 @@ pub const RESOLVE: Step = Step {
     gamma: 1.0,
     blend: 0.3,
     highlights: 3.0,
+    soften: 0.25,
 };
 
 /// The most frames that a blend with this least share of the new one counts as: `(Σ w)² / Σ w²` of its weights.

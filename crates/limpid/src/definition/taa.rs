@@ -14,6 +14,9 @@ pub struct Step {
     pub blend: f32,
     /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`, or a lamp would outshine all around it.
     pub highlights: f32,
+    /// Where there is no last result, neighbours count as much beside the pixel along each axis: one sample of an edge is
+    /// ragged. 0 leaves the frame as it is.
+    pub soften: f32,
 }
 
 /// `(r, g, b)` to luma and two colour differences.
@@ -57,9 +60,6 @@ fn pixel(image: &Image, x: usize, y: usize) -> [f64; 3] {
 
 /// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
 pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step: Step) -> Image {
-    let Some(history) = history else {
-        return color.clone();
-    };
     let (w, h, channels) = (color.width(), color.height(), color.channels());
     let convert =
         |c: [f64; 3]| compressed(if channels == 3 { to_ycocg(c) } else { c }, step.highlights);
@@ -72,13 +72,19 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
             convert(pixel(image, x, y))[c] as f32
         })
     };
-    let (converted, history) = (whole(color), whole(history));
+    let converted = whole(color);
+    let history = history.map(whole);
     let (mean, deviation) = variance(&converted, step.radius);
     let mut out = color.clone();
     for y in 0..h {
         for x in 0..w {
             let moved = |c: usize| motion.map_or(0.0, |m| f64::from(m.get(x, y, c)));
-            let Some(old) = bilinear(&history, x as f64 + moved(0), y as f64 + moved(1)) else {
+            let place = [x as f64 + moved(0), y as f64 + moved(1)];
+            let Some(old) = history.as_ref().and_then(|h| bilinear(h, place)) else {
+                if step.soften > 0.0 {
+                    let made = back(softened(&converted, [x, y], step.soften));
+                    (0..channels).for_each(|c| out.set(x, y, c, made[c] as f32));
+                }
                 continue;
             };
             let (mu, sigma) = (pixel(&mean, x, y), pixel(&deviation, x, y));
@@ -100,8 +106,25 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
     out
 }
 
+/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away.
+fn softened(image: &Image, [x, y]: [usize; 2], soften: f32) -> [f64; 3] {
+    let (mut sum, mut weights) = ([0.0; 3], 0.0);
+    for qy in y.saturating_sub(1)..(y + 2).min(image.height()) {
+        for qx in x.saturating_sub(1)..(x + 2).min(image.width()) {
+            let steps = x.abs_diff(qx) + y.abs_diff(qy);
+            let weight = f64::from(soften).powi(steps as i32);
+            let p = pixel(image, qx, qy);
+            for c in 0..3 {
+                sum[c] += weight * p[c];
+            }
+            weights += weight;
+        }
+    }
+    sum.map(|s| s / weights)
+}
+
 /// The four pixels around a place, those outside the image left out; none where nothing is left.
-fn bilinear(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
+fn bilinear(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
     for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
         let (qx, qy) = (x.floor() + dx, y.floor() + dy);

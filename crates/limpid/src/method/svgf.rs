@@ -12,7 +12,7 @@ use crate::definition::taa::taa;
 use crate::kernel::atrous::{Atrous as Level, FEATURES, Guided, Mode, Stops, Walk};
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
-use crate::kernel::taa::{Keep, Resolve};
+use crate::kernel::taa::Resolve;
 use crate::plan::{Element, Layout, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
@@ -143,9 +143,9 @@ impl Svgf {
         if let Some(albedo) = albedo {
             made = modulate(&made, albedo, false);
         }
-        if motion.is_some() && !self.no_taa {
-            let last = history.and_then(|h| h.shown.as_ref());
-            made = taa(&made, motion, last, RESOLVE);
+        if !self.no_taa {
+            let last = history.filter(|_| motion.is_some());
+            made = taa(&made, motion, last.and_then(|h| h.shown.as_ref()), RESOLVE);
             left.shown = Some(made.clone());
         }
         Ok((Frame::new(made)?, left))
@@ -294,13 +294,12 @@ impl Method for Svgf {
             variance: false,
         };
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
-        match moves.filter(|_| !self.no_taa) {
-            None => slots.plan.pass(Unpack { spot }, reads, [output]),
-            Some(motion) => {
-                let clean = slots.plan.transient("clean", setup.colors);
-                slots.plan.pass(Unpack { spot }, reads, [clean]);
-                resolve(&mut slots.plan, [clean, motion, output], setup.colors);
-            }
+        if self.no_taa {
+            slots.plan.pass(Unpack { spot }, reads, [output]);
+        } else {
+            let clean = slots.plan.transient("clean", setup.colors);
+            slots.plan.pass(Unpack { spot }, reads, [clean]);
+            resolve(&mut slots.plan, [clean, output], moves);
         }
         Ok(slots.plan)
     }
@@ -399,18 +398,27 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
     }
 }
 
-/// Blends the result with the last one.
-fn resolve(plan: &mut Plan, [clean, motion, output]: [SlotId; 3], colors: usize) {
-    let last = plan.history("last result", colors + 1);
+/// Blends the result with the last one; without motion it is softened as a first one is.
+fn resolve(plan: &mut Plan, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
     let kernel = Resolve {
         gamma: RESOLVE.gamma,
         blend: RESOLVE.blend,
         highlights: RESOLVE.highlights,
+        soften: RESOLVE.soften,
         window: Some(RESOLVE.radius),
-        motion: true,
+        motion: motion.is_some(),
+        history: motion.is_some(),
     };
-    plan.pass(kernel, [clean, last, motion], [output]);
-    plan.pass(Keep, [output], [last]);
+    let Some(motion) = motion else {
+        return plan.pass(kernel, [clean], [output]);
+    };
+    let planes = plan.at(clean).planes + 1;
+    let (last, result) = (
+        plan.history("last result", planes),
+        plan.history("result", planes),
+    );
+    plan.swap(result, last);
+    plan.pass(kernel, [clean, last, motion], [output, result]);
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.

@@ -6,7 +6,7 @@
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::taa::Step;
-use crate::kernel::taa::{Keep, Resolve, ToYCoCg};
+use crate::kernel::taa::{Resolve, ToYCoCg};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
 crate::options! {
     /// Temporal anti-aliasing with its options.
     ///
-    /// Reads colour and, if it is there, motion. The first frame comes out as it is.
+    /// Reads colour and, if it is there, motion. The first frame comes out as it is, unless it is softened.
     pub struct Taa {
         /// Half the size of the box that history must be in, in standard deviations: 0.75 to 1.25 are usual.
         pub gamma: f32 = 1.0,
@@ -34,6 +34,8 @@ crate::options! {
         /// How strongly bright colours are compressed while frames are blended: 0 not at all; 1 to 3 for linear light with lamps
         /// in view, whose edges would spread otherwise.
         pub highlights: f32 = 0.0,
+        /// What neighbours count beside a pixel that has no history: 0 nothing; 0.25 where one sample leaves edges ragged.
+        pub soften: f32 = 0.0,
     }
 }
 
@@ -74,6 +76,9 @@ impl Taa {
         if !(0.0..=1e3).contains(&self.highlights) {
             return wrong("highlights", self.highlights, "0 … 1000");
         }
+        if !(0.0..=1.0).contains(&self.soften) {
+            return wrong("soften", self.soften, "0 … 1");
+        }
         if self.radius > 64 {
             return wrong("radius", self.radius as f32, "at most 64");
         }
@@ -82,6 +87,7 @@ impl Taa {
             gamma: self.gamma,
             blend: self.blend,
             highlights: self.highlights,
+            soften: self.soften,
         })
     }
 
@@ -148,6 +154,8 @@ impl Method for Taa {
         let color = plan.input(Layer::COLOR, planes);
         let output = plan.output(Layer::COLOR, planes);
         let history = plan.history("last result", planes + 1);
+        let result = plan.history("result", planes + 1);
+        plan.swap(result, history);
         let mut reads = vec![color, history];
         let fused = schedule.as_str() == "fused";
         if !fused {
@@ -161,11 +169,12 @@ impl Method for Taa {
             gamma: step.gamma,
             blend: step.blend,
             highlights: step.highlights,
+            soften: step.soften,
             window: fused.then_some(step.radius),
             motion,
+            history: true,
         };
-        plan.pass(resolve, reads, [output]);
-        plan.pass(Keep, [output], [history]);
+        plan.pass(resolve, reads, [output, result]);
         Ok(plan)
     }
 

@@ -74,7 +74,8 @@ fn pixel_of(view: &View<'_>, planes: usize, x: usize, y: usize) -> [f32; 3] {
 }
 
 pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
-    let (color, history) = (job.reads[0].clone(), job.reads[1].clone());
+    let color = job.reads[0].clone();
+    let history = kernel.history.then(|| job.reads[1].clone());
     let motion = kernel
         .motion
         .then(|| job.reads[job.reads.len() - 1].clone());
@@ -88,26 +89,57 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
             let moved = motion
                 .as_ref()
                 .map_or([0.0; 2], |m| [m.row(0, y)[x], m.row(1, y)[x]]);
-            let made = match bilinear(
-                &history,
-                planes,
-                [x as f32 + moved[0], y as f32 + moved[1]],
-                convert,
-            ) {
-                None => raw,
+            let place = [x as f32 + moved[0], y as f32 + moved[1]];
+            let old = history.as_ref().and_then(|h| bilinear(h, planes, place));
+            let (made, kept) = match old {
+                None if kernel.soften > 0.0 => {
+                    let kept = softened(&color, kernel.soften, (x, y), convert);
+                    (back(kept), kept)
+                }
+                None => (raw, convert(raw)),
                 Some(old) => {
                     let (mean, deviation) = match kernel.window {
                         Some(radius) => statistics(&color, radius, (x, y), convert),
                         None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
                     };
-                    back(blended(kernel, old, convert(raw), (mean, deviation)))
+                    let kept = blended(kernel, old, convert(raw), (mean, deviation));
+                    (back(kept), kept)
                 }
             };
-            for (plane, v) in made.into_iter().enumerate().take(planes) {
-                job.writes[0].row(plane, y)[x] = v;
+            for plane in 0..planes {
+                job.writes[0].row(plane, y)[x] = made[plane];
+                if kernel.history {
+                    job.writes[1].row(plane, y)[x] = kept[plane];
+                }
             }
         }
+        if kernel.history {
+            job.writes[1].row(planes, y).fill(1.0);
+        }
     }
+}
+
+/// The frame alone, with a share of its neighbours.
+fn softened(
+    color: &View<'_>,
+    soften: f32,
+    (x, y): (usize, usize),
+    convert: impl Fn([f32; 3]) -> [f32; 3],
+) -> [f32; 3] {
+    let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
+    let size = color.size();
+    for qy in y.saturating_sub(1)..(y + 2).min(size.height) {
+        for qx in x.saturating_sub(1)..(x + 2).min(size.width) {
+            let share = |apart: bool| if apart { soften } else { 1.0 };
+            let weight = share(qx != x) * share(qy != y);
+            let c = convert(pixel(color, qx, qy));
+            for p in 0..3 {
+                sum[p] += weight * c[p];
+            }
+            weights += weight;
+        }
+    }
+    sum.map(|s| s / weights)
 }
 
 /// The old colour, drawn to the mean until it is inside the box, and the share of the new one.
@@ -161,12 +193,7 @@ fn statistics(
 
 /// The four pixels around a place that lie inside and have a history; none where nothing is left.
 #[inline(always)]
-fn bilinear(
-    history: &View<'_>,
-    planes: usize,
-    [x, y]: [f32; 2],
-    convert: impl Fn([f32; 3]) -> [f32; 3],
-) -> Option<[f32; 3]> {
+fn bilinear(history: &View<'_>, planes: usize, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
     let size = history.size();
     // Far away is as good as just outside, and fits an integer.
     let (x, y) = (
@@ -181,7 +208,7 @@ fn bilinear(
         }
         let (i, j) = (qx as usize, qy as usize);
         let weight = (1.0 - (x - qx).abs()) * (1.0 - (y - qy).abs()) * history.row(planes, j)[i];
-        let p = convert(pixel_of(history, planes, i, j));
+        let p = pixel_of(history, planes, i, j);
         for c in 0..planes {
             sum[c] += weight * p[c];
         }

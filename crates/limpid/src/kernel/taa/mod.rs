@@ -1,4 +1,4 @@
-//! Steps of temporal anti-aliasing: colours to luma and differences, the resolve, and what is kept for the next frame.
+//! Steps of temporal anti-aliasing: colours to luma and differences, and the resolve.
 
 mod cpu;
 mod gpu;
@@ -33,8 +33,8 @@ impl Kernel for ToYCoCg {
 
 /// Blends a frame with the last result, moved to where its points are now and clipped to what the frame allows.
 ///
-/// Reads colour, history (the last result, and a plane of ones where there is one), then mean and deviation unless it
-/// makes them itself, then motion if there is any. Writes colour.
+/// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
+/// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolve {
     /// Half the size of the box, in standard deviations.
@@ -43,10 +43,14 @@ pub struct Resolve {
     pub blend: f32,
     /// How strongly bright colours are compressed while they are blended.
     pub highlights: f32,
+    /// What neighbours count beside the pixel where there is no history.
+    pub soften: f32,
     /// The radius of the window, when it makes mean and deviation itself.
     pub window: Option<usize>,
     /// Whether motion is given.
     pub motion: bool,
+    /// Whether there is a history; else it reads and writes colour only.
+    pub history: bool,
 }
 
 impl Kernel for Resolve {
@@ -55,8 +59,11 @@ impl Kernel for Resolve {
     }
 
     fn contract(&self) -> Contract {
+        if !self.history {
+            return Contract::rows(1, 1, 1);
+        }
         let statistics = if self.window.is_some() { 0 } else { 2 };
-        Contract::gather(2 + statistics + usize::from(self.motion), 1, None)
+        Contract::gather(2 + statistics + usize::from(self.motion), 2, None)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -66,33 +73,9 @@ impl Kernel for Resolve {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         Ok(gpu::resolve(self, site))
     }
-}
 
-/// Keeps a result as history: its planes, and one of ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keep;
-
-impl Kernel for Keep {
-    fn name(&self) -> &'static str {
-        "keep"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::rows(1, 1, 0)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let planes = job.reads[0].planes();
-        for y in job.rows.clone() {
-            for plane in 0..planes {
-                let row = job.reads[0].row(plane, y);
-                job.writes[0].row(plane, y).copy_from_slice(row);
-            }
-            job.writes[0].row(planes, y).fill(1.0);
-        }
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::keep(site))
+    /// Motion.
+    fn reads_texture(&self, read: usize) -> bool {
+        self.history && self.motion && read + 1 == self.contract().reads
     }
 }
