@@ -82,8 +82,8 @@ pub const MOST_FRAMES: f32 = 64.0;
 /// How the result is blended with the last one.
 pub const RESOLVE: Step = Step {
     radius: 1,
-    gamma: 1.0,
-    blend: 0.3,
+    gamma: 0.75,
+    blend: 0.4,
     highlights: 3.0,
     soften: 0.25,
 };

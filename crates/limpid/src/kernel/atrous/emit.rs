@@ -86,9 +86,8 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
     wanted
         .filter(|shape| shape.fits(&site.target, radius, bytes))
         .or_else(|| {
-            let guided = text.kernel.guided.is_some();
             let pixels = site.reads[0].size.pixels();
-            Shape::best(&site.target, radius, bytes, pixels, guided)
+            Shape::best(&site.target, radius, bytes, pixels)
         })
         .ok_or_else(|| {
             Error::unsupported(format!(

@@ -43,18 +43,10 @@ impl Shape {
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
-    /// The best shape that fits a device for an image of so many pixels. `guided` weights need more registers, and so smaller
-    /// workgroups.
-    pub fn best(
-        target: &Target,
-        radius: u32,
-        bytes_per_pixel: u32,
-        pixels: usize,
-        guided: bool,
-    ) -> Option<Self> {
+    /// The best shape that fits a device for an image of so many pixels.
+    pub fn best(target: &Target, radius: u32, bytes_per_pixel: u32, pixels: usize) -> Option<Self> {
         let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
-        let list = if guided { &GUIDED[..] } else { &PREFERRED };
-        let shape = list.iter().copied().find(fits)?;
+        let shape = PREFERRED.iter().copied().find(fits)?;
         let tiles = pixels / (shape.width * shape.height) as usize;
         let steps = (tiles / ENOUGH).clamp(1, shape.steps as usize);
         Some(shape.steps(steps as u32))
@@ -77,17 +69,7 @@ impl Shape {
 const ENOUGH: usize = 2048;
 
 /// Shapes, the fastest first.
-const PREFERRED: [Shape; 6] = [
-    Shape::new(32, 16, 2).steps(6),
-    Shape::new(32, 8, 2).steps(8),
-    Shape::new(16, 16, 2).steps(4),
-    Shape::new(16, 8, 1).steps(4),
-    Shape::new(8, 8, 1),
-    Shape::new(8, 4, 1),
-];
-
-/// Shapes for guided weights.
-const GUIDED: [Shape; 4] = [
+const PREFERRED: [Shape; 4] = [
     Shape::new(16, 8, 2).steps(12),
     Shape::new(8, 8, 2),
     Shape::new(8, 8, 1),

@@ -54,13 +54,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (k, place) in halo.iter().enumerate() {
         let _ = writeln!(s, "    let lh{k} = {place};");
     }
-    let own = |k: u32| fetch(text, &k.to_string(), &format!("origin + vec2(x, y + {k}u)"));
+    let own = |k: u32| format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)");
+    let mine = |k: u32| fetch(text, &k.to_string(), &format!("origin + vec2(x, y + {k}u)"));
     let beside = |k: usize| {
         let at = format!("max(origin + lh{k}, vec2(u32(R))) - u32(R)");
         fetch(text, &format!("h{k}"), &at)
     };
     let load: String = (0..rows)
-        .map(own)
+        .map(mine)
         .chain((0..halo.len()).map(beside))
         .collect();
     let _ = writeln!(
@@ -76,13 +77,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             s,
             "    let at{k} = at + vec2(0u, {k}u);\n    let to{k} = place_in(part, places, at{k});"
         );
-        store(
-            text,
-            &k.to_string(),
-            &format!("at{k}"),
-            &format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)"),
-            &mut s,
-        );
+        let mut pixel = format!("pixel_of({})", given(text, &k.to_string()));
+        if keeps(text) {
+            let _ = writeln!(s, "    let p{k} = {pixel};");
+            pixel = format!("p{k}");
+        }
+        let (at, place) = (format!("at{k}"), own(k));
+        store(text, &pixel, &at, &place, &mut s);
         if text.carries {
             let _ = writeln!(
                 s,
@@ -91,13 +92,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
     }
     for k in 0..halo.len() {
-        store(
-            text,
-            &format!("h{k}"),
-            &format!("origin + lh{k} - u32(R)"),
-            &format!("lh{k}.y * SPAN_X + lh{k}.x"),
-            &mut s,
-        );
+        let pixel = format!("pixel_of({})", given(text, &format!("h{k}")));
+        let at = format!("origin + lh{k} - u32(R)");
+        let place = format!("lh{k}.y * SPAN_X + lh{k}.x");
+        store(text, &pixel, &at, &place, &mut s);
     }
     let next = if shape.steps > 1 {
         format!("    if step + 1u < steps {{\n{load}    }}\n")
@@ -110,11 +108,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     origin.y += {height}u;
 {next}    if all(at <= last) {{"
     );
-    for k in 0..rows {
-        let _ = writeln!(
-            s,
-            "    var p{k} = centre(base + (u32(R) + {k}u) * SPAN_X + u32(R));"
-        );
+    if !keeps(text) {
+        for k in 0..rows {
+            let _ = writeln!(s, "    var p{k} = centre({});", own(k));
+        }
     }
     taps(text, shape, &mut s);
     for k in 0..rows {
@@ -126,8 +123,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         );
     }
     s.push_str("    }\n    workgroupBarrier();\n    }\n}\n");
-    centre(text, &mut s);
+    if !keeps(text) {
+        centre(text, &mut s);
+    }
     s
+}
+
+/// Whether threads keep their own pixels in registers instead of reading them from the tile again: faster, where they are small.
+fn keeps(text: &Text<'_>) -> bool {
+    text.kernel.guided.is_none() && !text.half
 }
 
 /// The arrays of the tile, and how a pixel is put into them.
@@ -195,17 +199,21 @@ fn fetch(text: &Text<'_>, name: &str, at: &str) -> String {
     )
 }
 
-/// Puts it into the tile.
-fn store(text: &Text<'_>, name: &str, at: &str, place: &str, s: &mut String) {
-    let given = match text.vectors {
-        0 => String::new(),
-        _ => format!(", f{name}"),
-    };
+/// What a pixel with this name is made of.
+fn given(text: &Text<'_>, name: &str) -> String {
+    match text.vectors {
+        0 => format!("unstored(c{name})"),
+        _ => format!("unstored(c{name}), f{name}"),
+    }
+}
+
+/// Puts a pixel into the tile.
+fn store(text: &Text<'_>, pixel: &str, at: &str, place: &str, s: &mut String) {
     let outside = outside(text, "a");
     let _ = writeln!(
         s,
         "    {{
-        var a = pixel_of(unstored(c{name}){given});
+        var a = {pixel};
         if any({at} > last) {{
             {outside}
         }}

@@ -46,10 +46,9 @@ fn {name}_at(at: i32) -> vec3<f32> {{
             );
             continue;
         }
+        let channels = if *name == "motion" { 2 } else { planes };
         let value = |plane: usize| match plane {
-            p if p < planes.min(slot.planes) => {
-                format!("{name}[at + {p} * i32(p.width * p.height)]")
-            }
+            p if p < channels => format!("{name}[at + {p} * i32(p.width * p.height)]"),
             _ => "0.0".to_owned(),
         };
         text += &format!(
