@@ -299,7 +299,7 @@ impl Method for Svgf {
         } else {
             let clean = slots.plan.transient("clean", setup.colors);
             slots.plan.pass(Unpack { spot }, reads, [clean]);
-            resolve(&mut slots.plan, [clean, output], moves);
+            resolve(&mut slots, [clean, output], moves);
         }
         Ok(slots.plan)
     }
@@ -399,7 +399,7 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
 }
 
 /// Blends the result with the last one; without motion it is softened as a first one is.
-fn resolve(plan: &mut Plan, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
+fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
     let kernel = Resolve {
         gamma: RESOLVE.gamma,
         blend: RESOLVE.blend,
@@ -410,15 +410,14 @@ fn resolve(plan: &mut Plan, [clean, output]: [SlotId; 2], motion: Option<SlotId>
         history: motion.is_some(),
     };
     let Some(motion) = motion else {
-        return plan.pass(kernel, [clean], [output]);
+        return slots.plan.pass(kernel, [clean], [output]);
     };
-    let planes = plan.at(clean).planes + 1;
-    let (last, result) = (
-        plan.history("last result", planes),
-        plan.history("result", planes),
-    );
-    plan.swap(result, last);
-    plan.pass(kernel, [clean, last, motion], [output, result]);
+    let [last, result] = ["last result", "result"]
+        .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
+    slots.plan.swap(result, last);
+    slots
+        .plan
+        .pass(kernel, [clean, last, motion], [output, result]);
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.

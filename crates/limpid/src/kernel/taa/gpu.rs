@@ -4,11 +4,11 @@ use super::Resolve;
 use crate::definition::taa::LEAST_SCALE;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::Home;
+use crate::plan::{Element, Home};
 
 params! {
     /// Parameters of all shaders.
-    struct Params { width: u32, height: u32, gamma: f32, blend: f32, radius: i32, highlights: f32, soften: f32 }
+    struct Params { width: u32, height: u32, gamma: f32, blend: f32, highlights: f32, soften: f32 }
 }
 
 const MAIN: &str = "@compute @workgroup_size(256)\n\
@@ -23,7 +23,6 @@ fn dispatch(site: &Site<'_>, source: String, kernel: &Resolve) -> Dispatch {
         height: size.height as u32,
         gamma: kernel.gamma,
         blend: kernel.blend,
-        radius: kernel.window.unwrap_or(0) as i32,
         highlights: kernel.highlights,
         soften: kernel.soften,
     };
@@ -46,6 +45,12 @@ fn {name}_at(at: i32) -> vec3<f32> {{
             );
             continue;
         }
+        if slot.element == Element::F32x4 {
+            text += &format!(
+                "@group(0) @binding({binding}) var<storage, read> {name}: array<vec4<f32>>;\n"
+            );
+            continue;
+        }
         let channels = if *name == "motion" { 2 } else { planes };
         let value = |plane: usize| match plane {
             p if p < channels => format!("{name}[at + {p} * i32(p.width * p.height)]"),
@@ -59,10 +64,11 @@ fn {name}_at(at: i32) -> vec3<f32> {{
             value(2)
         );
     }
-    for (i, name) in writes.iter().enumerate() {
+    for (i, (name, slot)) in writes.iter().zip(&site.writes).enumerate() {
         text += &format!(
-            "@group(0) @binding({}) var<storage, read_write> {name}: array<f32>;\n",
-            reads.len() + 1 + i
+            "@group(0) @binding({}) var<storage, read_write> {name}: array<{}>;\n",
+            reads.len() + 1 + i,
+            slot.element.wgsl()
         );
     }
     text
@@ -100,7 +106,7 @@ fn store(to: &str, value: &str, planes: usize) -> String {
         .collect()
 }
 
-/// What kernels without a window have for parameters.
+/// What other kernels have for parameters.
 const PLAIN: Resolve = Resolve {
     gamma: 0.0,
     blend: 0.0,
@@ -126,30 +132,97 @@ pub(super) fn convert(highlights: f32, site: &Site<'_>) -> Dispatch {
     dispatch(site, source, &kernel)
 }
 
-/// Mean and deviation of the window, made here.
-const STATISTICS: &str = "    var sum = vec3<f32>(0.0);\n    var squares = vec3<f32>(0.0);\n    var count = 0.0;\n    \
-    for (var j = max(y - p.radius, 0); j <= min(y + p.radius, i32(p.height) - 1); j++) {\n        \
-    for (var i = max(x - p.radius, 0); i <= min(x + p.radius, i32(p.width) - 1); i++) {\n            \
-    let c = convert(color_at(j * i32(p.width) + i));\n            \
-    sum += c;\n            squares += c * c;\n            count += 1.0;\n        }\n    }\n    \
-    let mean = sum / count;\n    \
-    let spread = max(squares / count - mean * mean, vec3<f32>(0.0));\n    \
-    let deviation = select(sqrt(spread), vec3<f32>(0.0), count < 1.5);\n";
+/// The widest window that is read through a tile.
+const TILED: usize = 3;
+
+/// Declares `seen`: the colour as it is blended and a one, some pixels away; zeros outside. And the entry point's beginning.
+///
+/// Of a small window pixels are converted once, into a tile of the workgroup, not once for each pixel that sees them.
+fn begin(radius: usize) -> String {
+    if radius > TILED {
+        return format!(
+            "fn seen(x: i32, y: i32) -> vec4<f32> {{
+    if x < 0 || y < 0 || x >= i32(p.width) || y >= i32(p.height) {{
+        return vec4<f32>(0.0);
+    }}
+    return vec4<f32>(convert(color_at(y * i32(p.width) + x)), 1.0);
+}}
+{MAIN}"
+        );
+    }
+    let (wide, tall) = (32 + 2 * radius, 8 + 2 * radius);
+    format!(
+        "var<workgroup> tile: array<vec4<f32>, {all}>;
+var<private> corner: vec2<i32>;
+fn seen(x: i32, y: i32) -> vec4<f32> {{
+    return tile[(y - corner.y) * {wide} + x - corner.x];
+}}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
+    corner = vec2<i32>(group.xy * vec2<u32>(32u, 8u)) - {radius};
+    let size = vec2<i32>(vec2<u32>(p.width, p.height));
+    for (var i = lane; i < {all}u; i += 256u) {{
+        let q = corner + vec2<i32>(vec2<u32>(i % {wide}u, i / {wide}u));
+        let inside = all(q >= vec2<i32>(0)) && all(q < size);
+        let near = clamp(q, vec2<i32>(0), size - 1);
+        let c = convert(color_at(near.y * size.x + near.x));
+        tile[i] = select(vec4<f32>(0.0), vec4<f32>(c, 1.0), inside);
+    }}
+    workgroupBarrier();
+    let x = i32(group.x * 32u + lane % 32u);
+    let y = i32(group.y * 8u + lane / 32u);
+    if x >= i32(p.width) || y >= i32(p.height) {{
+        return;
+    }}
+    let at = y * i32(p.width) + x;
+",
+        all = wide * tall
+    )
+}
+
+/// Mean and deviation of the window.
+fn statistics(radius: usize) -> String {
+    format!(
+        "        var sum = vec4<f32>(0.0);
+        var squares = vec3<f32>(0.0);
+        for (var j = -{radius}; j <= {radius}; j++) {{
+            for (var i = -{radius}; i <= {radius}; i++) {{
+                let c = seen(x + i, y + j);
+                sum += c;
+                squares += c.xyz * c.xyz;
+            }}
+        }}
+        let mean = sum.xyz / sum.w;
+        let spread = max(squares / sum.w - mean * mean, vec3<f32>(0.0));
+        let deviation = select(sqrt(spread), vec3<f32>(0.0), sum.w < 1.5);
+"
+    )
+}
+
+/// The frame alone, with a share of its neighbours.
+const SOFTENED: &str = "        var sum = vec4<f32>(0.0);
+        for (var j = -1; j <= 1; j++) {
+            for (var i = -1; i <= 1; i++) {
+                sum += select(1.0, p.soften, i != 0) * select(1.0, p.soften, j != 0) * seen(x + i, y + j);
+            }
+        }
+        kept = sum.xyz / sum.w;
+        made = back(kept);
+";
 
 pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     let planes = site.writes[0].planes;
     let alone = if kernel.soften > 0.0 {
         SOFTENED
     } else {
-        "        made = raw;\n        kept = convert(raw);\n"
+        "        made = color_at(at);\n        kept = convert(made);\n"
     };
+    let around = usize::from(kernel.soften > 0.0);
+    let begin = begin(kernel.window.unwrap_or(0).max(around));
+    let made = "    var made: vec3<f32>;\n    var kept: vec3<f32>;\n";
     if !kernel.history {
         let source = format!(
-            "{}{}{MAIN}    let raw = color_at(at);
-    var made: vec3<f32>;
-    var kept: vec3<f32>;
-{alone}{}}}
-",
+            "{}{}{begin}{made}{alone}{}}}\n",
             bindings(site, &["color"], &["dst"], planes),
             colors(planes),
             store("dst", "made", planes)
@@ -158,10 +231,10 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     }
     let mut reads = vec!["color", "history"];
     let statistics = match kernel.window {
-        Some(_) => STATISTICS,
+        Some(radius) => statistics(radius),
         None => {
             reads.extend(["mu", "sigma"]);
-            "    let mean = mu_at(at);\n    let deviation = sigma_at(at);\n"
+            "        let mean = mu_at(at);\n        let deviation = sigma_at(at);\n".into()
         }
     };
     let moved = if kernel.motion {
@@ -170,50 +243,44 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     } else {
         "vec2<f32>(0.0)"
     };
+    let (old, keep) = if site.reads[1].element == Element::F32x4 {
+        (
+            "history[at]".to_owned(),
+            "    last[at] = vec4<f32>(kept, 1.0);\n".to_owned(),
+        )
+    } else {
+        let ones = format!("[at + {planes} * i32(p.width * p.height)]");
+        (
+            format!("vec4<f32>(history_at(at), history{ones})"),
+            store("last", "kept", planes) + &format!("    last{ones} = 1.0;\n"),
+        )
+    };
     let source = format!(
         "{}{}fn old(x: f32, y: f32, place: vec2<f32>) -> vec4<f32> {{
     if x < 0.0 || y < 0.0 || x >= f32(p.width) || y >= f32(p.height) {{
         return vec4<f32>(0.0);
     }}
     let at = i32(y) * i32(p.width) + i32(x);
-    let w = (1.0 - abs(place.x - x)) * (1.0 - abs(place.y - y)) * history[at + {planes} * i32(p.width * p.height)];
-    return w * vec4<f32>(history_at(at), 1.0);
+    let v = {old};
+    return (1.0 - abs(place.x - x)) * (1.0 - abs(place.y - y)) * v.w * vec4<f32>(v.xyz, 1.0);
 }}
-{MAIN}    let raw = color_at(at);
-    let far = vec2<f32>(f32(p.width), f32(p.height)) + 1.0;
+{begin}    let far = vec2<f32>(f32(p.width), f32(p.height)) + 1.0;
     let place = clamp(vec2<f32>(f32(x), f32(y)) + {moved}, vec2<f32>(-2.0), far);
     let b = floor(place);
     let h = old(b.x, b.y, place) + old(b.x + 1.0, b.y, place) + old(b.x, b.y + 1.0, place) + old(b.x + 1.0, b.y + 1.0, place);
-    var made: vec3<f32>;
-    var kept: vec3<f32>;
-    if h.a > 1e-3 {{
+{made}    if h.a > 1e-3 {{
 {statistics}        let away = h.rgb / h.a - mean;
         let over = abs(away) / max(p.gamma * deviation, vec3<f32>(1e-8));
         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));
-        kept = clipped + p.blend * (convert(raw) - clipped);
+        kept = clipped + p.blend * (seen(x, y).xyz - clipped);
         made = back(kept);
     }} else {{
 {alone}    }}
-{}{}    last[at + {planes} * i32(p.width * p.height)] = 1.0;
-}}
+{}{keep}}}
 ",
         bindings(site, &reads, &["dst", "last"], planes),
         colors(planes),
         store("dst", "made", planes),
-        store("last", "kept", planes),
     );
     dispatch(site, source, kernel)
 }
-
-/// The frame alone, with a share of its neighbours.
-const SOFTENED: &str = "        var weights = 0.0;
-        for (var j = max(y - 1, 0); j <= min(y + 1, i32(p.height) - 1); j++) {
-            for (var i = max(x - 1, 0); i <= min(x + 1, i32(p.width) - 1); i++) {
-                let w = select(1.0, p.soften, i != x) * select(1.0, p.soften, j != y);
-                kept += w * convert(color_at(j * i32(p.width) + i));
-                weights += w;
-            }
-        }
-        kept /= weights;
-        made = back(kept);
-";
