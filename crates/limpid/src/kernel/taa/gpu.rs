@@ -135,32 +135,32 @@ pub(super) fn convert(highlights: f32, site: &Site<'_>) -> Dispatch {
 /// The widest window that is read through a tile.
 const TILED: usize = 3;
 
-/// Declares `seen`: the colour as it is blended and a one, some pixels away; zeros outside. And the entry point's beginning.
+/// Declares `seen`: the colour as it is blended and a one, at a pixel; zeros outside. And what must be done before it is called.
 ///
 /// Of a small window pixels are converted once, into a tile of the workgroup, not once for each pixel that sees them.
-fn begin(radius: usize) -> String {
+fn seen(radius: usize) -> (String, String) {
     if radius > TILED {
-        return format!(
-            "fn seen(x: i32, y: i32) -> vec4<f32> {{
-    if x < 0 || y < 0 || x >= i32(p.width) || y >= i32(p.height) {{
+        let declared = "fn seen(q: vec2<i32>) -> vec4<f32> {
+    if any(q < vec2<i32>(0)) || q.x >= i32(p.width) || q.y >= i32(p.height) {
         return vec4<f32>(0.0);
-    }}
-    return vec4<f32>(convert(color_at(y * i32(p.width) + x)), 1.0);
-}}
-{MAIN}"
-        );
+    }
+    return vec4<f32>(convert(color_at(q.y * i32(p.width) + q.x)), 1.0);
+}
+";
+        return (declared.into(), String::new());
     }
     let (wide, tall) = (32 + 2 * radius, 8 + 2 * radius);
-    format!(
+    let all = wide * tall;
+    let declared = format!(
         "var<workgroup> tile: array<vec4<f32>, {all}>;
 var<private> corner: vec2<i32>;
-fn seen(x: i32, y: i32) -> vec4<f32> {{
-    return tile[(y - corner.y) * {wide} + x - corner.x];
+fn seen(q: vec2<i32>) -> vec4<f32> {{
+    return tile[(q.y - corner.y) * {wide} + q.x - corner.x];
 }}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    corner = vec2<i32>(group.xy * vec2<u32>(32u, 8u)) - {radius};
-    let size = vec2<i32>(vec2<u32>(p.width, p.height));
+"
+    );
+    let filled = format!(
+        "    corner = vec2<i32>(group.xy * vec2<u32>(32u, 8u)) - {radius};
     for (var i = lane; i < {all}u; i += 256u) {{
         let q = corner + vec2<i32>(vec2<u32>(i % {wide}u, i / {wide}u));
         let inside = all(q >= vec2<i32>(0)) && all(q < size);
@@ -169,15 +169,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         tile[i] = select(vec4<f32>(0.0), vec4<f32>(c, 1.0), inside);
     }}
     workgroupBarrier();
-    let x = i32(group.x * 32u + lane % 32u);
-    let y = i32(group.y * 8u + lane / 32u);
-    if x >= i32(p.width) || y >= i32(p.height) {{
-        return;
-    }}
-    let at = y * i32(p.width) + x;
-",
-        all = wide * tall
-    )
+"
+    );
+    (declared, filled)
 }
 
 /// Mean and deviation of the window.
@@ -187,7 +181,7 @@ fn statistics(radius: usize) -> String {
         var squares = vec3<f32>(0.0);
         for (var j = -{radius}; j <= {radius}; j++) {{
             for (var i = -{radius}; i <= {radius}; i++) {{
-                let c = seen(x + i, y + j);
+                let c = seen(here + vec2<i32>(i, j));
                 sum += c;
                 squares += c.xyz * c.xyz;
             }}
@@ -203,7 +197,7 @@ fn statistics(radius: usize) -> String {
 const SOFTENED: &str = "        var sum = vec4<f32>(0.0);
         for (var j = -1; j <= 1; j++) {
             for (var i = -1; i <= 1; i++) {
-                sum += select(1.0, p.soften, i != 0) * select(1.0, p.soften, j != 0) * seen(x + i, y + j);
+                sum += select(1.0, p.soften, i != 0) * select(1.0, p.soften, j != 0) * seen(here + vec2<i32>(i, j));
             }
         }
         kept = sum.xyz / sum.w;
@@ -218,13 +212,18 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
         "        made = color_at(at);\n        kept = convert(made);\n"
     };
     let around = usize::from(kernel.soften > 0.0);
-    let begin = begin(kernel.window.unwrap_or(0).max(around));
-    let made = "    var made: vec3<f32>;\n    var kept: vec3<f32>;\n";
+    let (seen, filled) = seen(kernel.window.unwrap_or(0).max(around));
+    let colors = colors(planes);
+    let made = "    if any(here >= size) {
+        return;
+    }
+    var made: vec3<f32>;
+    var kept: vec3<f32>;
+";
     if !kernel.history {
         let source = format!(
-            "{}{}{begin}{made}{alone}{}}}\n",
+            "{}{colors}{seen}{HERE}{filled}{made}{alone}{}}}\n",
             bindings(site, &["color"], &["dst"], planes),
-            colors(planes),
             store("dst", "made", planes)
         );
         return dispatch(site, source, kernel);
@@ -255,32 +254,41 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             store("last", "kept", planes) + &format!("    last{ones} = 1.0;\n"),
         )
     };
+    // History is asked for before the tile is made: it takes longest to come.
     let source = format!(
-        "{}{}fn old(x: f32, y: f32, place: vec2<f32>) -> vec4<f32> {{
-    if x < 0.0 || y < 0.0 || x >= f32(p.width) || y >= f32(p.height) {{
-        return vec4<f32>(0.0);
-    }}
-    let at = i32(y) * i32(p.width) + i32(x);
+        "{}{colors}{seen}fn old(q: vec2<i32>, size: vec2<i32>, weight: f32) -> vec4<f32> {{
+    let inside = all(q >= vec2<i32>(0)) && all(q < size);
+    let near = clamp(q, vec2<i32>(0), size - 1);
+    let at = near.y * size.x + near.x;
     let v = {old};
-    return (1.0 - abs(place.x - x)) * (1.0 - abs(place.y - y)) * v.w * vec4<f32>(v.xyz, 1.0);
+    return select(0.0, weight * v.w, inside) * vec4<f32>(v.xyz, 1.0);
 }}
-{begin}    let far = vec2<f32>(f32(p.width), f32(p.height)) + 1.0;
-    let place = clamp(vec2<f32>(f32(x), f32(y)) + {moved}, vec2<f32>(-2.0), far);
-    let b = floor(place);
-    let h = old(b.x, b.y, place) + old(b.x + 1.0, b.y, place) + old(b.x, b.y + 1.0, place) + old(b.x + 1.0, b.y + 1.0, place);
-{made}    if h.a > 1e-3 {{
+{HERE}    let far = vec2<f32>(size) + 1.0;
+    let place = clamp(vec2<f32>(here) + {moved}, vec2<f32>(-2.0), far);
+    let b = vec2<i32>(floor(place));
+    let f = place - floor(place);
+    let h = old(b, size, (1.0 - f.x) * (1.0 - f.y)) + old(b + vec2<i32>(1, 0), size, f.x * (1.0 - f.y))
+        + old(b + vec2<i32>(0, 1), size, (1.0 - f.x) * f.y) + old(b + 1, size, f.x * f.y);
+{filled}{made}    if h.a > 1e-3 {{
 {statistics}        let away = h.rgb / h.a - mean;
         let over = abs(away) / max(p.gamma * deviation, vec3<f32>(1e-8));
         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));
-        kept = clipped + p.blend * (seen(x, y).xyz - clipped);
+        kept = clipped + p.blend * (seen(here).xyz - clipped);
         made = back(kept);
     }} else {{
 {alone}    }}
 {}{keep}}}
 ",
         bindings(site, &reads, &["dst", "last"], planes),
-        colors(planes),
         store("dst", "made", planes),
     );
     dispatch(site, source, kernel)
 }
+
+/// The entry point's beginning: threads outside follow the last pixel as far as the barrier.
+const HERE: &str = "@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let size = vec2<i32>(vec2<u32>(p.width, p.height));
+    let here = vec2<i32>(group.xy * vec2<u32>(32u, 8u) + vec2<u32>(lane % 32u, lane / 32u));
+    let at = min(here.y, size.y - 1) * size.x + min(here.x, size.x - 1);
+";
