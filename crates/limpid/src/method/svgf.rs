@@ -215,6 +215,7 @@ impl Method for Svgf {
             Backend::Gpu => &[
                 "permuted:ascending:exact:tile",
                 "permuted:local:exact:tile",
+                "permuted:ascending:exact:tile:16x8x2x4",
                 "dilated",
                 "permuted:local:exact:global",
                 "permuted:ascending:exact:global",
