@@ -180,3 +180,28 @@ fn what_is_missing_is_said() {
     let error = Svgf::default().define(&frame).unwrap_err().to_string();
     assert!(error.contains("layer depth is missing"), "{error}");
 }
+
+/// Radiance in physical units is far above 1: no step may lose it where there is no history yet.
+#[test]
+fn very_bright_light_comes_through_a_first_frame() {
+    let mut frame = sequence(Size::new(20, 12), 1).remove(0);
+    let bright = frame.color().unwrap().map(|_| 1e6);
+    frame.insert(Kind::Color, bright).unwrap();
+    let method = Svgf {
+        no_demodulate: true,
+        ..Svgf::default()
+    };
+    for device in Device::all_for_tests().unwrap() {
+        let mut sequence = Sequence::new(&device, &Options::new(method.clone()));
+        let made = sequence.run(&frame, &Watch::default()).unwrap();
+        let off = |v: &f32| (v / 1e6 - 1.0).abs();
+        let most = made
+            .color()
+            .unwrap()
+            .data()
+            .iter()
+            .map(off)
+            .fold(0.0, f32::max);
+        assert!(most < 1e-4, "{}: off by {most}", device.name());
+    }
+}

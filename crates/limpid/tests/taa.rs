@@ -47,7 +47,7 @@ fn every_schedule_follows_the_definition_over_time() {
             Taa {
                 gamma: 0.75,
                 blend: 0.4,
-                radius: 2,
+                radius: 4,
                 highlights: 3.0,
                 soften: 0.25,
             },

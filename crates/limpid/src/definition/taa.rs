@@ -82,7 +82,7 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
             let place = [x as f64 + moved(0), y as f64 + moved(1)];
             let Some(old) = history.as_ref().and_then(|h| bilinear(h, place)) else {
                 if step.soften > 0.0 {
-                    let made = back(softened(&converted, [x, y], step.soften));
+                    let made = softened(color, [x, y], step);
                     (0..channels).for_each(|c| out.set(x, y, c, made[c] as f32));
                 }
                 continue;
@@ -106,14 +106,21 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
     out
 }
 
-/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away.
-fn softened(image: &Image, [x, y]: [usize; 2], soften: f32) -> [f64; 3] {
+/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, as they are blended: bright ones count less.
+/// Weights say that without the way to compressed colours and back, on which very bright ones would be lost.
+fn softened(color: &Image, [x, y]: [usize; 2], step: Step) -> [f64; 3] {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
-    for qy in y.saturating_sub(1)..(y + 2).min(image.height()) {
-        for qx in x.saturating_sub(1)..(x + 2).min(image.width()) {
+    for qy in y.saturating_sub(1)..(y + 2).min(color.height()) {
+        for qx in x.saturating_sub(1)..(x + 2).min(color.width()) {
             let steps = x.abs_diff(qx) + y.abs_diff(qy);
-            let weight = f64::from(soften).powi(steps as i32);
-            let p = pixel(image, qx, qy);
+            let p = pixel(color, qx, qy);
+            let luma = if color.channels() == 3 {
+                to_ycocg(p)[0]
+            } else {
+                p[0]
+            };
+            let scale = 1.0 + f64::from(step.highlights) * luma.max(0.0);
+            let weight = f64::from(step.soften).powi(steps as i32) / scale;
             for c in 0..3 {
                 sum[c] += weight * p[c];
             }

@@ -93,8 +93,8 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
             let old = history.as_ref().and_then(|h| bilinear(h, planes, place));
             let (made, kept) = match old {
                 None if kernel.soften > 0.0 => {
-                    let kept = softened(&color, kernel.soften, (x, y), convert);
-                    (back(kept), kept)
+                    let made = softened(&color, kernel, (x, y));
+                    (made, convert(made))
                 }
                 None => (raw, convert(raw)),
                 Some(old) => {
@@ -119,20 +119,21 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
     }
 }
 
-/// The frame alone, with a share of its neighbours.
-fn softened(
-    color: &View<'_>,
-    soften: f32,
-    (x, y): (usize, usize),
-    convert: impl Fn([f32; 3]) -> [f32; 3],
-) -> [f32; 3] {
+/// The frame alone, with a share of its neighbours; bright ones count less.
+fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32; 3] {
     let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
     let size = color.size();
     for qy in y.saturating_sub(1)..(y + 2).min(size.height) {
         for qx in x.saturating_sub(1)..(x + 2).min(size.width) {
-            let share = |apart: bool| if apart { soften } else { 1.0 };
-            let weight = share(qx != x) * share(qy != y);
-            let c = convert(pixel(color, qx, qy));
+            let share = |apart: bool| if apart { kernel.soften } else { 1.0 };
+            let c = pixel(color, qx, qy);
+            let luma = if color.planes() == 3 {
+                to_ycocg(c)[0]
+            } else {
+                c[0]
+            };
+            let scale = 1.0 + kernel.highlights * luma.max(0.0);
+            let weight = share(qx != x) * share(qy != y) / scale;
             for p in 0..3 {
                 sum[p] += weight * c[p];
             }

@@ -74,20 +74,27 @@ fn {name}_at(at: i32) -> vec3<f32> {{
     text
 }
 
-/// Declares `convert` and `back`: to luma and differences, bright colours compressed, and back.
+/// Declares `luma`, `convert` and `back`: to luma and differences, bright colours compressed, and back.
 fn colors(planes: usize) -> String {
-    let (to, from) = if planes == 3 {
+    let (luma, to, from) = if planes == 3 {
         (
-            "vec3<f32>(0.25 * c.r + 0.5 * c.g + 0.25 * c.b, 0.5 * c.r - 0.5 * c.b, -0.25 * c.r + 0.5 * c.g - 0.25 * c.b)",
+            "0.25 * c.r + 0.5 * c.g + 0.25 * c.b",
+            "vec3<f32>(luma(c), 0.5 * c.r - 0.5 * c.b, -0.25 * c.r + 0.5 * c.g - 0.25 * c.b)",
             "vec3<f32>(v.x + v.y - v.z, v.x + v.z, v.x - v.y - v.z)",
         )
     } else {
-        ("c", "v")
+        ("c.r", "c", "v")
     };
     format!(
-        "fn convert(c: vec3<f32>) -> vec3<f32> {{
+        "fn luma(c: vec3<f32>) -> f32 {{
+    return {luma};
+}}
+fn scale(y: f32) -> f32 {{
+    return 1.0 + p.highlights * max(y, 0.0);
+}}
+fn convert(c: vec3<f32>) -> vec3<f32> {{
     let v = {to};
-    return v * (1.0 / (1.0 + p.highlights * max(v.x, 0.0)));
+    return v * (1.0 / scale(v.x));
 }}
 fn back(c: vec3<f32>) -> vec3<f32> {{
     let v = c * (1.0 / max(1.0 - p.highlights * max(c.x, 0.0), {LEAST_SCALE:?}));
@@ -193,15 +200,17 @@ fn statistics(radius: usize) -> String {
     )
 }
 
-/// The frame alone, with a share of its neighbours.
+/// The frame alone, with a share of its neighbours; bright ones count less.
 const SOFTENED: &str = "        var sum = vec4<f32>(0.0);
-        for (var j = -1; j <= 1; j++) {
-            for (var i = -1; i <= 1; i++) {
-                sum += select(1.0, p.soften, i != 0) * select(1.0, p.soften, j != 0) * seen(here + vec2<i32>(i, j));
+        for (var y = max(here.y - 1, 0); y <= min(here.y + 1, size.y - 1); y++) {
+            for (var x = max(here.x - 1, 0); x <= min(here.x + 1, size.x - 1); x++) {
+                let c = color_at(y * size.x + x);
+                let share = select(1.0, p.soften, x != here.x) * select(1.0, p.soften, y != here.y);
+                sum += share / scale(luma(c)) * vec4<f32>(c, 1.0);
             }
         }
-        kept = sum.xyz / sum.w;
-        made = back(kept);
+        made = sum.xyz / sum.w;
+        kept = convert(made);
 ";
 
 pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
@@ -211,8 +220,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     } else {
         "        made = color_at(at);\n        kept = convert(made);\n"
     };
-    let around = usize::from(kernel.soften > 0.0);
-    let (seen, filled) = seen(kernel.window.unwrap_or(0).max(around));
+    let (seen, filled) = seen(kernel.window.unwrap_or(0));
     let colors = colors(planes);
     let made = "    if any(here >= size) {
         return;
@@ -222,7 +230,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
 ";
     if !kernel.history {
         let source = format!(
-            "{}{colors}{seen}{HERE}{filled}{made}{alone}{}}}\n",
+            "{}{colors}{HERE}{made}{alone}{}}}\n",
             bindings(site, &["color"], &["dst"], planes),
             store("dst", "made", planes)
         );
