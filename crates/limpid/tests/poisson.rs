@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use faer::linalg::solvers::Solve;
-use faer::sparse::{SparseColMat, Triplet};
-use faer::{Mat, Side};
 use limpid::definition::poisson::Problem;
 use limpid::method::poisson::Norm;
 use limpid::method::{Backend, Method, Poisson};
@@ -101,7 +98,7 @@ fn least_squares_agree_with_a_direct_solve() {
     }
 }
 
-/// The normal equations by a sparse Cholesky factorisation.
+/// The normal equations by Cholesky's factors: a band as wide as a row of the image.
 fn direct(frame: &Frame, alpha: f64) -> Image {
     let (base, dx, dy) = (
         frame.color().unwrap(),
@@ -109,29 +106,63 @@ fn direct(frame: &Frame, alpha: f64) -> Image {
         frame.get(Kind::Dy).unwrap(),
     );
     let (w, h) = (base.width(), base.height());
-    let mut matrix = Vec::new();
-    let mut right = Mat::<f64>::zeros(w * h, 3);
+    // Row `i` has the matrix's columns `i - w ..= i`, the diagonal last.
+    let mut band = vec![vec![0.0; w + 1]; w * h];
+    let mut right = vec![[0.0; 3]; w * h];
     for i in 0..w * h {
         let (x, y) = (i % w, i / w);
-        matrix.push(Triplet::new(i, i, alpha * alpha));
+        band[i][w] += alpha * alpha;
         for c in 0..3 {
-            right[(i, c)] += alpha * alpha * f64::from(base.get(x, y, c));
+            right[i][c] += alpha * alpha * f64::from(base.get(x, y, c));
         }
-        let neighbours = [(x + 1 < w, i + 1, dx), (y + 1 < h, i + w, dy)];
-        for (_, j, step) in neighbours.into_iter().filter(|n| n.0) {
-            for (p, q) in [(i, j), (j, i)] {
-                matrix.push(Triplet::new(p, p, 1.0));
-                matrix.push(Triplet::new(p, q, -1.0));
-            }
+        let neighbours = [(x + 1 < w, 1, dx), (y + 1 < h, w, dy)];
+        for (_, ahead, step) in neighbours.into_iter().filter(|n| n.0) {
+            band[i][w] += 1.0;
+            band[i + ahead][w] += 1.0;
+            band[i + ahead][w - ahead] -= 1.0;
             for c in 0..3 {
-                right[(i, c)] -= f64::from(step.get(x, y, c));
-                right[(j, c)] += f64::from(step.get(x, y, c));
+                right[i][c] -= f64::from(step.get(x, y, c));
+                right[i + ahead][c] += f64::from(step.get(x, y, c));
             }
         }
     }
-    let matrix = SparseColMat::<usize, f64>::try_new_from_triplets(w * h, w * h, &matrix).unwrap();
-    let solution = matrix.sp_cholesky(Side::Lower).unwrap().solve(&right);
-    Image::from_fn(w, h, 3, |x, y, c| solution[(y * w + x, c)] as f32)
+    factor(&mut band, w);
+    solve(&band, w, &mut right);
+    Image::from_fn(w, h, 3, |x, y, c| right[y * w + x][c] as f32)
+}
+
+/// Makes the lower band of a symmetric matrix that of its Cholesky factor.
+fn factor(band: &mut [Vec<f64>], w: usize) {
+    for i in 0..band.len() {
+        for j in i.saturating_sub(w)..=i {
+            let known = i.saturating_sub(w)..j;
+            let sum: f64 = known.map(|k| band[i][k + w - i] * band[j][k + w - j]).sum();
+            let rest = band[i][j + w - i] - sum;
+            band[i][j + w - i] = if j < i {
+                rest / band[j][w]
+            } else {
+                rest.sqrt()
+            };
+        }
+    }
+}
+
+/// Solves with a factor and then with its transpose.
+fn solve(band: &[Vec<f64>], w: usize, right: &mut [[f64; 3]]) {
+    for c in 0..3 {
+        for i in 0..band.len() {
+            for k in i.saturating_sub(w)..i {
+                right[i][c] -= band[i][k + w - i] * right[k][c];
+            }
+            right[i][c] /= band[i][w];
+        }
+        for i in (0..band.len()).rev() {
+            right[i][c] /= band[i][w];
+            for k in i.saturating_sub(w)..i {
+                right[k][c] -= band[i][k + w - i] * right[i][c];
+            }
+        }
+    }
 }
 
 #[test]

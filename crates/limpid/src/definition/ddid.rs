@@ -8,9 +8,9 @@
 
 use crate::Image;
 use rayon::prelude::*;
-use rustfft::{Fft, FftPlanner, num_complex::Complex};
+use rustfft::algorithm::Dft;
+use rustfft::{Fft, FftDirection, num_complex::Complex};
 use std::f64::consts::FRAC_PI_2;
-use std::sync::Arc;
 
 /// The parameters of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -269,14 +269,14 @@ pub fn dct(k: usize, i: usize, n: usize) -> f64 {
 /// The two-dimensional Fourier transform of a square window whose centre has the coordinates (0, 0), Eq. 4.4.
 struct Fourier {
     side: usize,
-    line: Arc<dyn Fft<f64>>,
+    line: Dft<f64>,
 }
 
 impl Fourier {
     fn new(side: usize) -> Self {
         Self {
             side,
-            line: FftPlanner::new().plan_fft_forward(side),
+            line: Dft::new(side, FftDirection::Forward),
         }
     }
 

@@ -13,6 +13,7 @@ pub mod ddid;
 pub mod details;
 pub mod dwt;
 pub mod fast_exp;
+pub mod fourier;
 pub mod guard;
 pub mod half;
 pub mod lift;

@@ -1,10 +1,10 @@
 //! The system with weights of one, solved at once: cosine transforms turn its matrix into a diagonal.
 
-use super::super::{Contract, Dispatch, Job, Kernel, Site};
+use super::super::{Contract, Dispatch, Job, Kernel, Site, fourier};
 use crate::{Error, Result, Size};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftDirection};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -90,15 +90,14 @@ struct Transform {
 
 impl Transform {
     fn new(length: usize) -> Self {
-        let mut planner = FftPlanner::new();
         let turn = |k: usize| {
             let angle = -PI * k as f64 / (2 * length) as f64;
             Complex::new(angle.cos() as f32, angle.sin() as f32)
         };
         Self {
             length,
-            forward: planner.plan_fft_forward(length),
-            backward: planner.plan_fft_inverse(length),
+            forward: fourier::plan(length, FftDirection::Forward),
+            backward: fourier::plan(length, FftDirection::Inverse),
             turns: (0..length).map(turn).collect(),
         }
     }
