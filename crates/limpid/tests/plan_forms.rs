@@ -458,27 +458,37 @@ fn fragment_passes_stand_beside_compute_passes() {
 
 #[test]
 fn wrong_plans_are_refused() {
-    let size = Size::new(4, 4);
-    let mut plan = Plan::new("wrong", size);
+    let refused = |plan: &Plan, why: &str| {
+        let error = plan.check().unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    let mut plan = Plan::new("wrong", Size::new(4, 4));
     let input = plan.input(Layer::COLOR, 1);
     let output = plan.output(Layer::COLOR, 1);
-    assert!(
-        plan.check()
-            .unwrap_err()
-            .to_string()
-            .contains("never written")
-    );
-    plan.pass(export(), [output], [output]);
-    assert!(plan.check().unwrap_err().to_string().contains("twice"));
+    refused(&plan, "never written");
+    for (kernel, read, write, why) in [
+        (export(), output, output, "twice"),
+        (jacobi(), input, output, "reads 2"),
+        (export(), output, input, "writes input"),
+    ] {
+        plan.steps.clear();
+        plan.pass(kernel, [read], [write]);
+        refused(&plan, why);
+    }
     plan.steps.clear();
-    plan.pass(jacobi(), [input], [output]);
-    assert!(plan.check().unwrap_err().to_string().contains("reads 2"));
-    plan.steps.clear();
-    plan.pass(export(), [output], [input]);
-    assert!(
-        plan.check()
-            .unwrap_err()
-            .to_string()
-            .contains("writes input")
-    );
+    plan.pass(export(), [input], [output]);
+    plan.check().unwrap();
+    let (now, last) = (plan.history("now", 1), plan.history("last", 2));
+    for (one, other, why) in [
+        (now, output, "no history"),
+        (now, now, "swapped twice"),
+        (now, last, "differ in form"),
+    ] {
+        plan.swaps.clear();
+        plan.swap(one, other);
+        refused(&plan, why);
+    }
+    plan.swaps.clear();
+    plan.slots[now.0].home = Home::Texture;
+    refused(&plan, "'now' is history");
 }

@@ -273,7 +273,7 @@ impl Plan {
                 written[id.0] = true;
             }
         }
-        if let Some(fault) = self.swap_fault() {
+        if let Some(fault) = self.history_fault() {
             return wrong(fault);
         }
         match self.slots.iter().zip(&written).find(|(_, w)| !**w) {
@@ -282,8 +282,15 @@ impl Plan {
         }
     }
 
-    /// What is wrong with the slots that change places.
-    fn swap_fault(&self) -> Option<String> {
+    /// What is wrong with history and with the slots that change places.
+    fn history_fault(&self) -> Option<String> {
+        let kept = |s: &&Slot| s.role == Role::History && s.home != Home::Buffer;
+        if let Some(slot) = self.slots.iter().find(kept) {
+            return Some(format!(
+                "'{}' is history, which buffers hold: textures cannot be cleared on every device",
+                slot.name
+            ));
+        }
         let mut seen = Vec::new();
         for id in self.swaps.iter().flatten() {
             let Some(slot) = self.slots.get(id.0) else {
