@@ -150,6 +150,53 @@ fn the_error_falls_towards_zero_as_samples_grow() {
     assert!(last < 1e-4);
 }
 
+/// A flat wall where each of four samples sees the light or not. Often all agree, and their variance is zero.
+#[test]
+fn samples_that_agree_by_chance_leave_no_specks() {
+    let (w, h) = (48, 36);
+    let mut state = 9u64;
+    let mut seen = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005);
+        state = state.wrapping_add(1_442_695_040_888_963_407);
+        f32::from(u8::from(state >> 33 < (7 << 31) / 10))
+    };
+    let samples: Vec<[f32; 4]> = (0..w * h)
+        .map(|_| [seen(), seen(), seen(), seen()])
+        .collect();
+    let image = |channels: usize, value: &dyn Fn(&[f32]) -> f32| {
+        Image::from_fn(w, h, channels, |x, y, _| value(&samples[y * w + x]))
+    };
+    let mean = |s: &[f32]| s.iter().sum::<f32>() / s.len() as f32;
+    let mut frame = Frame::empty(Size::new(w, h)).unwrap();
+    for (kind, channels) in [(Kind::Color, 3), (Kind::Visibility, 1)] {
+        let mut insert = |part, value: &dyn Fn(&[f32]) -> f32| {
+            let layer = Layer::new(kind.clone(), part);
+            frame.insert(layer, image(channels, value)).unwrap();
+        };
+        insert(Part::Mean, &mean);
+        insert(Part::HalfA, &|s| mean(&s[..2]));
+        insert(Part::HalfB, &|s| mean(&s[2..]));
+        insert(Part::Variance, &|s| mean(s) * (1.0 - mean(s)) / 3.0);
+    }
+    let wall = image(3, &|_| 0.7);
+    for device in Device::all_for_tests().unwrap() {
+        let off = |variance_floor: bool| {
+            let method = Rdfc {
+                radius: 4,
+                variance_floor,
+                ..Rdfc::default()
+            };
+            error(run(&device, &frame, &method).color().unwrap(), &wall)
+        };
+        let (with, without) = (off(true), off(false));
+        assert!(
+            with < 0.5 * without,
+            "{}: {with} with a floor, {without} without",
+            device.name()
+        );
+    }
+}
+
 #[test]
 fn light_layers_add_up_to_colour() {
     let (clean, features) = scene(Size::new(40, 33));

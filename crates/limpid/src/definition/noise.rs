@@ -1,4 +1,4 @@
-//! How much noise a picture has, told from the picture alone.
+//! How much noise a picture has, told from the picture alone; and a floor for what renderers tell of it.
 //!
 //! Donoho and Johnstone 1994: the finest diagonal wavelet details of a photograph are mostly noise, and the median of
 //! their magnitudes does not mind the few that are edges. For Gaussian noise the median magnitude is
@@ -73,7 +73,7 @@ pub fn spread(luminance: &Image) -> f32 {
     (sum / squares.len() as f64).sqrt() as f32
 }
 
-/// The same for one plane.
+/// [`estimate`] for one plane.
 pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     // Rows, then columns; where the filter would leave the image it starts earlier instead, unless the image is shorter.
     let start = |at: usize, n: usize| at.min(n.saturating_sub(HIGH_PASS.len()));
@@ -104,4 +104,22 @@ pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     let middle = details.len() / 2;
     let (_, median, _) = details.select_nth_unstable_by(middle, f32::total_cmp);
     f64::from(*median) / MEDIAN_MAGNITUDE
+}
+/// A floor for sample variances: each value, or the fourth smallest of the 3×3 around it where that is more. Borders are
+/// repeated.
+///
+/// Few samples often agree by chance, most of all where none found a light. Their variance is then near zero, nothing around
+/// is like such a pixel, and a filter that trusts it leaves a speck. A mean would spread the variance of single bright
+/// samples, a median that of lights into thin gaps between them.
+pub fn floor(image: &Image) -> Image {
+    let (w, h) = (image.width(), image.height());
+    Image::from_fn(w, h, image.channels(), |x, y, c| {
+        let at = |i: usize, j: usize| {
+            let (x, y) = ((x + i).saturating_sub(1), (y + j).saturating_sub(1));
+            image.get(x.min(w - 1), y.min(h - 1), c)
+        };
+        let mut around: [f32; 9] = std::array::from_fn(|k| at(k % 3, k / 3));
+        around.sort_by(f32::total_cmp);
+        image.get(x, y, c).max(around[3])
+    })
 }

@@ -6,13 +6,16 @@
 //! - sample variance alone: as it is; what is left after a filter is then `Σ w² Var / (Σ w)²`;
 //! - neither: colour's variance is seen from the image ([`image_variance`]); a feature is taken as free of noise.
 //!
-//! Where features alone decide, r and g agree but for rounding: risks that are nearly equal count as equal, and g is taken,
-//! so that the maps do not depend on the device.
+//! Beyond the thesis: sample variances have a floor ([`super::noise::floor`]), unless [`Settings::variance_floor`] is off.
+//!
+//! Where features alone decide, r and g agree but for rounding: risks that are nearly equal count as equal, and g is taken;
+//! slopes that are nearly equal count as equal, so that the maps do not depend on the device.
 //!
 //! Readings of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered buffer
 //! pair is kept as mean and half difference, which the same weights filter.
 
 use super::nlm::{Feature, Filter, Guide};
+use super::noise::floor;
 use super::window::{gaussian, tent};
 use crate::Image;
 
@@ -35,6 +38,8 @@ pub struct Settings {
     pub patch: usize,
     /// Whether there is a second pass.
     pub second_pass: bool,
+    /// Whether sample variances have a floor; the thesis has none.
+    pub variance_floor: bool,
 }
 
 /// An estimate with what is known of its noise.
@@ -72,12 +77,13 @@ pub fn rdfc(
 ) -> Output {
     // Lines 1 to 4: variances.
     let c = &color.mean;
-    let var_c = variance(color).unwrap_or_else(|| image_variance(c));
+    let floored = settings.variance_floor;
+    let var_c = variance(color, floored).unwrap_or_else(|| image_variance(c));
     // Lines 5 to 9: features.
     let flat: Vec<(Image, Image, f64)> = features
         .iter()
         .map(|(f, range2)| {
-            let (mean, variance) = prefilter(f, settings.patch);
+            let (mean, variance) = prefilter(f, settings.patch, floored);
             (mean, variance, *range2)
         })
         .collect();
@@ -142,7 +148,7 @@ pub fn rdfc(
     let maps = Image::from_fn(w, h, 3, |x, y, k| {
         let e = |k| risk.get(x, y, k);
         let least = e(0) < e(1).min(e(2)) - NEARLY * (e(0).abs() + e(1).abs());
-        let first = least && slope(0, x, y) <= slope(1, x, y);
+        let first = least && slope(0, x, y) <= slope(1, x, y) + NEARLY;
         let chosen = if first {
             0
         } else if e(1) < e(2) {
@@ -201,8 +207,8 @@ pub fn rdfc(
 }
 
 /// A feature filtered by itself, and the variance that is left.
-fn prefilter(feature: &Signal, patch: usize) -> (Image, Image) {
-    let Some(variance) = variance(feature) else {
+fn prefilter(feature: &Signal, patch: usize, floored: bool) -> (Image, Image) {
+    let Some(variance) = variance(feature, floored) else {
         return (feature.mean.clone(), feature.mean.map(|_| 0.0));
     };
     let filter = Filter {
@@ -226,9 +232,11 @@ fn prefilter(feature: &Signal, patch: usize) -> (Image, Image) {
 }
 
 /// The variance of an estimate, by what is there; none when nothing is.
-pub fn variance(signal: &Signal) -> Option<Image> {
+pub fn variance(signal: &Signal, floored: bool) -> Option<Image> {
     let two = signal.difference.as_ref().map(|d| d.map(|d| d * d));
-    match (&two, &signal.variance) {
+    let samples = signal.variance.as_ref();
+    let samples = samples.map(|v| if floored { floor(v) } else { v.clone() });
+    match (&two, &samples) {
         (Some(two), Some(samples)) => {
             let (a, b) = (box_mean(two, 10), box_mean(samples, 10));
             let (width, height) = (two.width(), two.height());
@@ -237,7 +245,7 @@ pub fn variance(signal: &Signal) -> Option<Image> {
             }))
         }
         (Some(two), None) => Some(box_mean(two, 3)),
-        (None, samples) => samples.clone(),
+        (None, _) => samples,
     }
 }
 
@@ -260,7 +268,7 @@ pub fn two_buffer_variance(difference: &Image) -> Image {
     gaussian(&difference.map(|d| d * d), 2, 0.5)
 }
 
-/// By how much the risk of r must be less than that of g, as a share of both.
+/// By how much the risk of r must be less than that of g, as a share of both, and by how much its slope may be above.
 pub const NEARLY: f32 = 1e-3;
 
 /// The mean of the least of four squared second differences with one centre, of white noise of variance 1, over 6 (by

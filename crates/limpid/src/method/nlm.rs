@@ -8,8 +8,9 @@ use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide};
 use crate::definition::noise;
 use crate::kernel::nlm::{Nlm as Kernel, Noise};
+use crate::kernel::rdfc::Floor;
 use crate::plan::Plan;
-use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 /// Non-local means in the list of methods.
 pub const ENTRY: Entry = Entry {
@@ -44,6 +45,9 @@ crate::options! {
         pub k: f32 = 0.4,
         /// Where the variance of the noise comes from.
         pub variance: Variance = Variance::Auto,
+        /// Lets the variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree by
+        /// chance, specks would stay.
+        pub variance_floor: bool = true,
         /// Averages weights over patches: a little smoother, slower.
         pub patchwise: bool = false,
         /// Lets opposite pixels balance each other: better gradients, slower.
@@ -126,7 +130,13 @@ impl Method for Nlm {
         let output = plan.output(Layer::COLOR, channels);
         let mut reads = vec![color];
         let noise = if self.per_pixel(shape)? {
-            reads.push(plan.input(VARIANCE, channels));
+            let mut variance = plan.input(VARIANCE, channels);
+            if self.variance_floor {
+                let floored = plan.transient("floored variance", channels);
+                plan.pass(Floor, [variance], [floored]);
+                variance = floored;
+            }
+            reads.push(variance);
             Noise::Pixel
         } else {
             Noise::Uniform(self.uniform())
@@ -146,23 +156,16 @@ impl Method for Nlm {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
-        let uniform;
-        let variance = if self.per_pixel(&frame.shape())? {
-            frame.require(VARIANCE)?
-        } else {
-            uniform = Image::from_fn(
-                image.width(),
-                image.height(),
-                image.channels(),
-                |_, _, _| self.uniform(),
-            );
-            &uniform
+        let variance = match (self.per_pixel(&frame.shape())?, self.variance_floor) {
+            (true, true) => noise::floor(frame.require(VARIANCE)?),
+            (true, false) => frame.require(VARIANCE)?.clone(),
+            (false, _) => image.map(|_| self.uniform()),
         };
         let filter = Filter {
             radius: self.radius,
             guide: Some(Guide {
                 image,
-                variance,
+                variance: &variance,
                 k: f64::from(self.k),
                 patch: self.patch,
             }),
@@ -184,7 +187,13 @@ impl Method for Nlm {
                 ..Self::default()
             }) as Box<dyn Method>
         };
+        let as_it_is = Box::new(Self {
+            radius: 1,
+            variance_floor: false,
+            ..Self::default()
+        });
         vec![
+            as_it_is,
             with(4, 3, Some(0.3), false),
             with(3, 1, None, true),
             with(2, 2, None, false),

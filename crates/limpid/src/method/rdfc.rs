@@ -29,7 +29,7 @@ crate::choice! {
 }
 
 crate::options! {
-    /// RDFC with its options. Defaults are those of Vicini 2015.
+    /// RDFC with its options. Defaults are those of Vicini 2015, but for the floor of variances.
     pub struct Rdfc {
         /// Radius of the window; the second pass takes half of it.
         pub radius: usize = 10,
@@ -47,6 +47,9 @@ crate::options! {
         pub depth_range: Option<f32> = None,
         /// Filters once more, to take out what the first pass left.
         pub second_pass: bool = true,
+        /// Lets the sample variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree
+        /// by chance, specks would stay.
+        pub variance_floor: bool = true,
         /// What is written: color, or all with the variance that is left, risk estimates and selection maps.
         pub layers: Layers = Layers::Color,
     }
@@ -123,6 +126,7 @@ impl Rdfc {
             patch_fine: 1,
             patch: 3,
             second_pass: self.second_pass,
+            variance_floor: self.variance_floor,
         }
     }
 }

@@ -3,10 +3,12 @@
 //! All of them look at a pixel or at its neighbours; their shaders have one thread per pixel.
 
 mod contrast;
+mod floor;
 mod select;
 mod variance;
 
 pub use contrast::Contrast;
+pub use floor::Floor;
 pub use select::{Blend, Select};
 pub use variance::{ImageVariance, Point};
 

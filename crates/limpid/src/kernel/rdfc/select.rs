@@ -6,7 +6,7 @@ use crate::definition::rdfc::NEARLY;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 
 /// Three maps of 0 and 1: the candidate with the least risk, the first one only where it is clearly less than the second's,
-/// and its slope not above the second's.
+/// and its slope not clearly above the second's.
 /// Reads the filtered risks (3 planes), and risk and slope of the first and of the second candidate (2 planes each).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Select;
@@ -28,7 +28,7 @@ impl Kernel for Select {
             for x in 0..dr.len() {
                 let margin = NEARLY * (e[0][x].abs() + e[1][x].abs());
                 let least = e[0][x] < e[1][x].min(e[2][x]) - margin;
-                let first = least && dr[x] <= dg[x];
+                let first = least && dr[x] <= dg[x] + NEARLY;
                 let second = !first && e[1][x] < e[2][x];
                 r[x] = f32::from(u8::from(first));
                 g[x] = f32::from(u8::from(second));
@@ -43,7 +43,7 @@ impl Kernel for Select {
             &format!("const NEARLY: f32 = {NEARLY:e}f;\n"),
             "    let e = vec3(read0[i], read0[i + p.pixels], read0[i + 2u * p.pixels]);
     let least = e.x < min(e.y, e.z) - NEARLY * (abs(e.x) + abs(e.y));
-    let first = least && read1[i + p.pixels] <= read2[i + p.pixels];
+    let first = least && read1[i + p.pixels] <= read2[i + p.pixels] + NEARLY;
     let second = !first && e.y < e.z;
     write0[i] = select(0.0, 1.0, first);
     write0[i + p.pixels] = select(0.0, 1.0, second);

@@ -2,7 +2,7 @@
 
 use super::{FEATURES, Layers, Rdfc, extras, part, risk_layers, selection_layer};
 use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
-use crate::kernel::rdfc::{Blend, Contrast, ImageVariance, Join, Point, Select};
+use crate::kernel::rdfc::{Blend, Contrast, Floor, ImageVariance, Join, Point, Select};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
 use crate::method::window::{box_mean, two_passes};
@@ -211,7 +211,15 @@ impl Build<'_> {
         let samples = self
             .shape
             .has(v.clone())
-            .then(|| self.plan.input(v, planes));
+            .then(|| self.plan.input(v, planes))
+            .map(|v| {
+                if !self.rdfc.variance_floor {
+                    return v;
+                }
+                let out = self.plan.transient("floored variance", planes);
+                self.plan.pass(Floor, [v], [out]);
+                out
+            });
         let variance = match (difference, samples) {
             (Some(d), samples) => {
                 let two = self.plan.transient("two-buffer variance", planes);
