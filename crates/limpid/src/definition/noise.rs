@@ -105,6 +105,7 @@ pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     let (_, median, _) = details.select_nth_unstable_by(middle, f32::total_cmp);
     f64::from(*median) / MEDIAN_MAGNITUDE
 }
+
 /// A floor for sample variances: each value, or the fourth smallest of the 3×3 around it where that is more. Borders are
 /// repeated.
 ///

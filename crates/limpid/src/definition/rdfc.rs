@@ -3,7 +3,7 @@
 //! Colour and each feature come as mean, half difference of two buffers, and sample variance, as far as they are there:
 //! - both: the sample variance is scaled by a 21×21 box ratio (`SCALESAMPLEVAR`);
 //! - two buffers alone: their squared half difference, averaged over 7×7 pixels;
-//! - sample variance alone: as it is; what is left after a filter is then `Σ w² Var / (Σ w)²`;
+//! - sample variance alone: unscaled; what is left after a filter is then `Σ w² Var / (Σ w)²`;
 //! - neither: colour's variance is seen from the image ([`image_variance`]); a feature is taken as free of noise.
 //!
 //! Beyond the thesis: sample variances have a floor ([`super::noise::floor`]), unless [`Settings::variance_floor`] is off.

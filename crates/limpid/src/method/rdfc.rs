@@ -188,7 +188,7 @@ impl Method for Rdfc {
         match (halves, has(Part::Variance)) {
             (true, _) => {}
             (false, true) => {
-                log::info!("rdfc: no half buffers; the variance layer is taken as it is");
+                log::info!("rdfc: no half buffers; the variance layer is taken unscaled");
             }
             (false, false) => log::warn!(
                 "rdfc: neither half buffers nor variance of color; the noise is estimated from the image, with which the result is less sharp"
