@@ -12,6 +12,7 @@ mod shrink;
 pub mod atrous;
 pub mod ddid;
 pub mod eaw;
+pub mod nfor;
 pub mod nlm;
 pub mod patch;
 pub mod poisson;
@@ -27,6 +28,7 @@ pub use ddid::Ddid;
 pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use nfor::Nfor;
 pub use nlm::Nlm;
 pub use patch::Patch;
 pub use poisson::Poisson;
@@ -159,6 +161,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[4],
     svgf::ENTRY,
     taa::ENTRY,
+    nfor::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,
