@@ -4,8 +4,7 @@ for a box and a path tracer.
 """
 
 import numpy as np
-
-from render_shapes import *  # noqa: F403
+from render_shapes import *
 
 SCENES = {}
 
@@ -51,7 +50,12 @@ def door():
 @scene("tune")
 def balls():
     """Glass, rough glass and mirror balls on a checkerboard: caustics and reflections."""
-    checker = {"type": "checkerboard", "color0": rgb(0.12, 0.12, 0.14), "color1": rgb(0.7, 0.68, 0.62), "to_uv": place(scale=(14, 14, 1))}
+    checker = {
+        "type": "checkerboard",
+        "color0": rgb(0.12, 0.12, 0.14),
+        "color1": rgb(0.7, 0.68, 0.62),
+        "to_uv": place(scale=(14, 14, 1)),
+    }
     return {
         "floor": floor(plastic(checker, 0.25), 6),
         "back": wall((0, 3, -3.5), (6, 3), "+z", diffuse(bitmap(bricks(1), 3))),
@@ -72,7 +76,9 @@ def leaves():
     rng, parts = np.random.default_rng(4), {}
     for k in range(14):
         a, b = rng.uniform(-1.6, 1.6, 2), rng.uniform(-0.5, 0.5, 3)
-        parts[f"stick {k}"] = stick((a[0], 0, a[1]), (a[0] + b[0], 1.6 + b[1], a[1] + b[2]), 0.02, diffuse(rgb(0.25, 0.16, 0.09)))
+        parts[f"stick {k}"] = stick(
+            (a[0], 0, a[1]), (a[0] + b[0], 1.6 + b[1], a[1] + b[2]), 0.02, diffuse(rgb(0.25, 0.16, 0.09))
+        )
     return parts | {
         "ground": floor(diffuse(rgb(0.18, 0.13, 0.08)), 12),
         "grass": blades("grass", diffuse(rgb(0.14, 0.32, 0.06)), 5000, 1),
@@ -129,7 +135,9 @@ def shelf():
                 x += 0.5
             elif kind == 2:
                 profile = rng.uniform(0.12, 0.35, 5)
-                parts[name] = vase(name, plastic(tint) if x < 0 else metals[len(parts) % 4], place((x + 0.25, y, 0), 0.65), profile)
+                parts[name] = vase(
+                    name, plastic(tint) if x < 0 else metals[len(parts) % 4], place((x + 0.25, y, 0), 0.65), profile
+                )
                 x += 0.5
             else:
                 parts[name] = knot(name, plastic(tint, 0.1), place((x + 0.3, y + 0.3, 0.05), 0.2, rng.uniform(0, 90)))
@@ -151,7 +159,12 @@ def shelf():
 def lamps():
     """Lamps from a thread to a panel, seen directly, very bright, close to walls."""
     paint = diffuse(rgb(0.7, 0.68, 0.66))
-    parts = room((2.2, 2.5), 2.8, [diffuse(rgb(0.6, 0.25, 0.2)), diffuse(rgb(0.2, 0.35, 0.55)), paint, paint, paint], plastic(rgb(0.3), 0.1))
+    parts = room(
+        (2.2, 2.5),
+        2.8,
+        [diffuse(rgb(0.6, 0.25, 0.2)), diffuse(rgb(0.2, 0.35, 0.55)), paint, paint, paint],
+        plastic(rgb(0.3), 0.1),
+    )
     tints = [(1, 0.8, 0.5), (0.6, 0.8, 1), (1, 0.4, 0.3), (0.5, 1, 0.6)]
     for k in range(9):
         r = 0.012 * 1.45**k
@@ -224,7 +237,11 @@ def beads():
             placed.append((x, z, r))
             bsdf = shared[rng.integers(len(shared))]
             cube = rng.random() < 0.3
-            shape = box((x, 0.7 * r, z), (0.6 * r, 0.7 * r, 0.6 * r), bsdf, rng.uniform(0, 90)) if cube else ball((x, r, z), r, bsdf)
+            shape = (
+                box((x, 0.7 * r, z), (0.6 * r, 0.7 * r, 0.6 * r), bsdf, rng.uniform(0, 90))
+                if cube
+                else ball((x, r, z), r, bsdf)
+            )
             parts[f"bead {len(placed)}"] = shape
     return parts | {
         "tray": floor(diffuse(bitmap(cloud(512, 33)[..., None] * np.array([0.3, 0.35, 0.5]) + 0.15)), 2.2),
@@ -251,7 +268,9 @@ def garden():
         "trunk": stick((-0.9, 0, 0), (-0.9, 1.6, 0), 0.09, diffuse(rgb(0.22, 0.15, 0.1))),
         "crown": foliage("crown", plastic(rgb(0.12, 0.34, 0.06), 0.2), 2600, 43, (-0.9, 2.3, 0), 1.0, 0.11),
         "hut": box((1.7, 0.8, -1), (0.9, 0.8, 0.8), diffuse(bitmap(bricks(44), 2)), 20),
-        "roof": vase("roof", diffuse(rgb(0.35, 0.08, 0.05)), place((1.7, 1.6, -1), (1.5, 0.8, 1.5), 20), [0.95, 0.7, 0.45, 0.2, 0.02]),
+        "roof": vase(
+            "roof", diffuse(rgb(0.35, 0.08, 0.05)), place((1.7, 1.6, -1), (1.5, 0.8, 1.5), 20), [0.95, 0.7, 0.45, 0.2, 0.02]
+        ),
         "pond": ball((0.6, 0.35, 1.5), 0.35, metal("Al")),
         "fence": box((-3, 0.4, -1.5), (1.2, 0.03, 0.02), diffuse(rgb(0.7))),
         "sky": sky(9000),
@@ -263,7 +282,12 @@ def garden():
 def museum():
     """Statues and pictures with a thin lens; some stand far in front of and behind the focus."""
     paint = diffuse(rgb(0.65, 0.63, 0.6))
-    parts = room((3, 6), 3.2, [diffuse(rgb(0.4, 0.15, 0.15)), diffuse(rgb(0.25, 0.3, 0.25)), paint, paint, paint], plastic(bitmap(wood(51), 4), 0.1))
+    parts = room(
+        (3, 6),
+        3.2,
+        [diffuse(rgb(0.4, 0.15, 0.15)), diffuse(rgb(0.25, 0.3, 0.25)), paint, paint, paint],
+        plastic(bitmap(wood(51), 4), 0.1),
+    )
     stuff = [metal("Cu", 0.1), diffuse(rgb(0.75)), plastic(rgb(0.1, 0.3, 0.5)), glass(), metal("Au", 0.25)]
     for k in range(5):
         x, z = (-1.3, 0.9, -0.7, 1.4, 0.1)[k], (3.0, 1.8, 0.2, -1.4, -3.5)[k]
@@ -284,7 +308,12 @@ def museum():
 def curtain():
     """Daylight through a thin curtain into a room: light that surfaces let through."""
     paint = diffuse(rgb(*WHITE))
-    parts = room((2.3, 2.5), 2.7, [paint, diffuse(rgb(0.5, 0.55, 0.35)), paint, paint, paint], diffuse(bitmap(cloud(256, 71)[..., None] * np.array([0.5, 0.3, 0.2]) + 0.1, 3)))
+    parts = room(
+        (2.3, 2.5),
+        2.7,
+        [paint, diffuse(rgb(0.5, 0.55, 0.35)), paint, paint, paint],
+        diffuse(bitmap(cloud(256, 71)[..., None] * np.array([0.5, 0.3, 0.2]) + 0.1, 3)),
+    )
     del parts["left"]
     points, faces, uv = surface(lambda u, v: (-2.1 + 0.07 * np.sin(40 * u) + 0 * v, 0.15 + 2.4 * v, -2.2 + 3.6 * u), 240, 12)
     cloth = {"type": "principledthin", "base_color": rgb(0.75, 0.45, 0.3), "diff_trans": 1.1, "roughness": 0.8}
@@ -294,7 +323,12 @@ def curtain():
         "pier b": box((-2.3, 0.3, -0.4), (0.05, 0.3, 2.1), paint),
         "sofa": box((0.6, 0.3, -1.7), (1.0, 0.3, 0.45), diffuse(rgb(0.15, 0.22, 0.4))),
         "sofa back": box((0.6, 0.75, -2.1), (1.0, 0.4, 0.12), diffuse(rgb(0.15, 0.22, 0.4))),
-        "table": vase("round table", plastic(bitmap(wood(72)), 0.1), place((-0.7, 0, -0.6), (1, 0.55, 1)), [0.3, 0.08, 0.05, 0.05, 0.1, 0.55]),
+        "table": vase(
+            "round table",
+            plastic(bitmap(wood(72)), 0.1),
+            place((-0.7, 0, -0.6), (1, 0.55, 1)),
+            [0.3, 0.08, 0.05, 0.05, 0.1, 0.55],
+        ),
         "bowl": ball((-0.7, 0.72, -0.6), 0.17, glass()),
         "paper": box((1.4, 1.6, -2.47), (0.5, 0.35, 0.01), diffuse(bitmap(text(73)))),
         "pot": vase("pot", plastic(rgb(0.5, 0.15, 0.08), 0.2), place((1.7, 0, -1.0), 0.5), [0.3, 0.4, 0.45, 0.5]),
@@ -313,14 +347,34 @@ def kitchen():
     joint = (np.arange(512) % 32 < 2)[:, None] | (np.arange(512) % 32 < 2)[None]
     bumps = bumpy(plastic(rgb(0.6, 0.25, 0.1), 0.1), bitmap(cloud(256, 83, 4, 24)[..., None], 2, True), 0.06)
     for k in range(7):
-        bsdf = [glass(), metal("Al", 0.1), plastic(rgb(*rng.uniform(0.1, 0.7, 3))), glass(0.1), bumps, metal("Cu", 0.2), plastic(rgb(0.7), 0.05)][k]
-        parts[f"pot {k}"] = vase(f"pot {k}", bsdf, place((-1.7 + 0.55 * k, 0, -0.5 + 0.35 * (k % 3)), rng.uniform(0.4, 0.85)), rng.uniform(0.15, 0.42, 5))
+        bsdf = [
+            glass(),
+            metal("Al", 0.1),
+            plastic(rgb(*rng.uniform(0.1, 0.7, 3))),
+            glass(0.1),
+            bumps,
+            metal("Cu", 0.2),
+            plastic(rgb(0.7), 0.05),
+        ][k]
+        parts[f"pot {k}"] = vase(
+            f"pot {k}",
+            bsdf,
+            place((-1.7 + 0.55 * k, 0, -0.5 + 0.35 * (k % 3)), rng.uniform(0.4, 0.85)),
+            rng.uniform(0.15, 0.42, 5),
+        )
     for k in range(12):
         bsdf = [plastic(rgb(0.7, 0.1, 0.05)), plastic(rgb(0.6, 0.5, 0.05), 0.1), diffuse(rgb(0.2, 0.4, 0.1)), glass()][k % 4]
         parts[f"fruit {k}"] = ball((rng.uniform(-1.8, 1.8), 0.09, rng.uniform(0.45, 1.1)), 0.09, bsdf)
     return parts | {
-        "counter": floor(bumpy(plastic(rgb(0.25, 0.24, 0.22), 0.08), bitmap(cloud(256, 82, 5, 16)[..., None], 4, True), 0.02), 3),
-        "tiles": wall((0, 1.5, -1.2), (3, 1.5), "+z", plastic(bitmap(np.where(joint, 0.8, tiles)[..., None] * np.array([0.7, 0.85, 0.9]), 2), 0.1)),
+        "counter": floor(
+            bumpy(plastic(rgb(0.25, 0.24, 0.22), 0.08), bitmap(cloud(256, 82, 5, 16)[..., None], 4, True), 0.02), 3
+        ),
+        "tiles": wall(
+            (0, 1.5, -1.2),
+            (3, 1.5),
+            "+z",
+            plastic(bitmap(np.where(joint, 0.8, tiles)[..., None] * np.array([0.7, 0.85, 0.9]), 2), 0.1),
+        ),
         "hood": lamp(wall((-0.7, 2.3, -0.2), (0.5, 0.12), "-y", None), 45, 38, 28),
         "window": lamp(wall((3, 1.6, 1.2), (0.7, 0.9), "-x", None), 6, 7, 9),
         "sky": {"type": "constant", "radiance": rgb(0.1)},

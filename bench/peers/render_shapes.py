@@ -93,7 +93,7 @@ def text(seed=0, size=512, height=16):
 
 
 def wood(seed=0, size=512, boards=5):
-    y, x = np.mgrid[:size, :size] / size
+    x = np.mgrid[:size, :size][1] / size
     board = (x * boards).astype(int)
     ring = np.sin(60 * (x + 0.12 * cloud(size, seed, 4, 3)) + 9 * board + 6 * cloud(size, seed + 1, 3, 2))
     tone = 0.75 + 0.18 * ring + np.random.default_rng(seed).uniform(-0.15, 0.15, boards)[board]
@@ -178,7 +178,9 @@ def blades(name, bsdf, count, seed, area=3.0, height=0.6, width=0.02):
     lean = np.stack([-np.sin(turn), 0 * turn, np.cos(turn)], -1) * (tall * rng.uniform(0, 0.6, count))[:, None]
     up = np.stack([0 * tall, tall, 0 * tall], -1)
     middle = root + 0.55 * up + 0.3 * lean
-    points = np.stack([root - side, root + side, middle - 0.7 * side, middle + 0.7 * side, root + up * 0.9 + lean], 1).reshape(-1, 3)
+    points = np.stack([root - side, root + side, middle - 0.7 * side, middle + 0.7 * side, root + up * 0.9 + lean], 1).reshape(
+        -1, 3
+    )
     faces = (np.arange(count)[:, None, None] * 5 + np.array([[0, 1, 2], [2, 1, 3], [2, 3, 4]])).reshape(-1, 3)
     return mesh(name, points, faces, bsdf, flat=True)
 

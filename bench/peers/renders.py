@@ -54,13 +54,25 @@ def read_exr(path, prefix="", axes="RGB"):
         return np.stack([np.asarray(channels[prefix + a].pixels, np.float32) for a in axes], -1)
 
 
+def read_json(path):
+    """The content of a file, or nothing if there is none."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return json.load(file)
+
+
 # Rendering
 
 
 def start_mitsuba():
     """LLVM where one that Dr.Jit can use (16 or newer) is found, else the scalar variant, which is slower."""
     found = [os.environ.get("DRJIT_LIBLLVM_PATH")]
-    found += [p for n in range(24, 15, -1) for p in glob.glob(f"/usr/lib/*/libLLVM*{n}*") + glob.glob(f"/usr/lib/llvm-{n}/lib/libLLVM*.so")]
+    found += [
+        p
+        for n in range(24, 15, -1)
+        for p in glob.glob(f"/usr/lib/*/libLLVM*{n}*") + glob.glob(f"/usr/lib/llvm-{n}/lib/libLLVM*.so")
+    ]
     found += [p for p in [ctypes.util.find_library("LLVM")] if p and not p.endswith(("-14.so.1", "-15.so.1"))]
     path = next((p for p in found if p), None)
     if path:
@@ -124,7 +136,7 @@ def render(folder, name, counts, size):
 def grow_reference(folder, name, spp, size):
     """Two independent halves of at least spp / 2 samples each, in steps, and their mean."""
     state = f"{folder}/ref.json"
-    have = json.load(open(state))["half_samples"] if os.path.exists(state) else 0
+    have = read_json(state).get("half_samples", 0)
     if 2 * have >= spp:
         return
     scene, step = load(name, size, False), (spp + 1) // 2 - have
@@ -179,7 +191,7 @@ def limpid(program, method, path, output):
 def update_anchors(cache, jobs):
     """Errors of the input and of OIDN for each file, in the form of a score file; made again where the reference grew."""
     path = f"{cache}/anchors.json"
-    anchors = json.load(open(path)) if os.path.exists(path) else {}
+    anchors = read_json(path)
     for name, n in jobs:
         folder = f"{cache}/{name}"
         floor, reference = floor_of(folder), read_exr(f"{folder}/ref.exr")
@@ -246,7 +258,9 @@ def sheet(rows, path):
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limpid", help="the program; without it only renders and anchors are made")
-    parser.add_argument("--methods", default="nfor,atrous,rdfc", help='comma between methods, options after a space: "rdfc --quality fast"')
+    parser.add_argument(
+        "--methods", default="nfor,atrous,rdfc", help='comma between methods, options after a space: "rdfc --quality fast"'
+    )
     parser.add_argument("--scenes", default="report", help="tune, report, all, or names with commas")
     parser.add_argument("--spp", default="4,16", help="samples of each buffer, with commas")
     parser.add_argument("--size", default="320x240")
@@ -305,7 +319,9 @@ def table(args, names, counts, anchors):
                 seconds.setdefault(method, []).append(wall)
                 pictures.append((f"{method} {e / peer:.2f}", picture))
                 cells += f"{e * 1e3:10.2f} {e / peer:6.2f} {wall:5.1f}s"
-            say(f"{name + '/' + str(n):16}{a['floor'] * 1e3:7.2f}{(error(noisy, reference) - a['floor']) * 1e3:9.1f}{peer * 1e3:8.2f}{cells}")
+            say(
+                f"{name + '/' + str(n):16}{a['floor'] * 1e3:7.2f}{(error(noisy, reference) - a['floor']) * 1e3:9.1f}{peer * 1e3:8.2f}{cells}"
+            )
             seconds.setdefault("oidn", []).append(a[key + "_seconds"])
             rows.append((f"{name}/{n}", pictures + [("OIDN", oidn(path, args.halves)[0]), ("reference", reference)]))
     for kind, n in [(k, n) for k in (False, True) for n in counts]:
