@@ -12,7 +12,7 @@ use crate::method::{self, Knob, Method, Schedule};
 use crate::plan::Plan;
 #[cfg(feature = "gpu")]
 use crate::plan::Step;
-use crate::{Device, Error, Fit, Frame, Result, Shape, Size, tune};
+use crate::{Device, Error, Fit, Frame, Kind, Result, Shape, Size, tune};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -124,7 +124,12 @@ impl Sequence {
     /// Runs on the next frame.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let mended = frame.mend()?;
+        let every = mended.frame.every();
         for (layer, count) in &mended.missing {
+            // That colour is missing between samples is as it should be.
+            if every > 1 && layer.kind == Kind::Color {
+                continue;
+            }
             log::warn!(
                 "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
             );

@@ -8,6 +8,7 @@ use limpid::kernel::{Site, Stage, Target};
 use limpid::method::{Use, entry};
 use limpid::plan::Plan;
 use limpid::{Fit, Layer, Room, Shape, Size};
+use std::io::Write;
 
 /// Show what would run: passes, layouts, memory, kernel text
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// Layers of the frame, with commas between them
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Print the WGSL of each pass too
+    /// Print what each pass runs too: on a GPU its WGSL, made for the limits of that device
     #[arg(long)]
     kernels: bool,
     #[command(flatten)]
@@ -74,13 +75,13 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         );
     }
     if args.kernels {
-        print_kernels(plan)?;
+        print_kernels(plan, room)?;
     }
     Ok(())
 }
 
 /// What the device has room for. A GPU that is not there is taken as one with the limits that every device has.
-fn room(how: &How) -> Result<Room> {
+pub(crate) fn room(how: &How) -> Result<Room> {
     if how.device.starts_with("gpu") {
         let opened = how.open().map(|device| device.room());
         return Ok(opened.unwrap_or(Room::Gpu(Target::BASE)));
@@ -88,26 +89,33 @@ fn room(how: &How) -> Result<Room> {
     Ok(how.open()?.room())
 }
 
-/// The WGSL of each pass, for a device with the limits that every device has.
-fn print_kernels(plan: &Plan) -> Result<()> {
+/// What each pass runs on a device: the WGSL made for its limits; on the CPU the compiled body.
+pub(crate) fn print_kernels(plan: &Plan, room: Room) -> Result<()> {
+    let mut out = std::io::stdout().lock();
     for (i, pass) in plan.passes().into_iter().enumerate() {
+        let number = i + 1;
+        let kernel = pass.kernel.as_ref();
+        let Room::Gpu(target) = room else {
+            writeln!(out, "// {number}. {}: compiled, on the CPU", kernel.name())?;
+            continue;
+        };
         let site = Site {
-            target: Target::BASE,
+            target,
             reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
             writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
         };
-        println!("\n// {}. {}", i + 1, pass.kernel.name());
-        match pass.kernel.gpu(&site) {
+        writeln!(out, "\n// {number}. {}", kernel.name())?;
+        match kernel.gpu(&site) {
             Ok(dispatch) => {
                 match dispatch.stage {
                     Stage::Compute { groups: [x, y, z] } => {
-                        println!("// {x} x {y} x {z} workgroups");
+                        writeln!(out, "// {x} x {y} x {z} workgroups")?;
                     }
-                    Stage::Fragment => println!("// drawn over the whole target"),
+                    Stage::Fragment => writeln!(out, "// drawn over the whole target")?,
                 }
-                println!("{}", dispatch.source);
+                writeln!(out, "{}", dispatch.source)?;
             }
-            Err(error) => println!("// {error}"),
+            Err(error) => writeln!(out, "// {error}")?,
         }
     }
     Ok(())

@@ -205,6 +205,9 @@ fn read_exr(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<P
     for (layer, image) in exr::images(&source, &found.layers)? {
         frame.insert(layer, image)?;
     }
+    if let Some(every) = source.text(exr::EVERY).and_then(|t| t.parse().ok()) {
+        frame.set_every(every);
+    }
     let mut notes = found.notes;
     notes.append(&mut source.notes);
     let notes = tell(path, notes);

@@ -4,14 +4,14 @@
 //! one, a new file with canonical names is made. The same input gives the same bytes: attributes are sorted by name.
 
 use super::assign::Mapped;
-use super::{PartSource, Samples, Source, fault, size_of};
+use super::{EVERY, PartSource, Samples, Source, fault, size_of};
 use crate::io::names;
 use crate::io::{Compression, Sample, WriteOptions};
 use crate::{Error, Frame, Image, Layer, Result, luminance};
 use ::exr::compression::Compression as ExrCompression;
 use ::exr::meta::attribute::{
-    self, ChannelDescription, ChannelList, IntegerBounds, LevelMode, LineOrder, SampleType, Text,
-    TileDescription,
+    self, AttributeValue, ChannelDescription, ChannelList, IntegerBounds, LevelMode, LineOrder,
+    SampleType, Text, TileDescription,
 };
 use ::exr::meta::header::{Header, LayerAttributes};
 use ::exr::meta::{BlockDescription, MetaData};
@@ -59,9 +59,22 @@ pub(in crate::io) fn bytes(
     };
     for part in &mut parts {
         prepare(part, options);
+        part.header.own_attributes.other.remove(&name(EVERY));
+    }
+    let every = (frame.every() > 1).then(|| (EVERY.to_owned(), frame.every().to_string()));
+    if let Some(first) = parts.first_mut() {
+        for (key, value) in options.texts.iter().chain(&every) {
+            let value = AttributeValue::Text(name(value));
+            let own = &mut first.header.own_attributes;
+            own.other.insert(name(key), value);
+        }
     }
     let file = assemble(&parts).map_err(|e| fault(path, e))?;
     Ok((file, notes))
+}
+
+fn name(text: &str) -> Text {
+    Text::from_bytes_unchecked(SmallVec::from_slice(text.as_bytes()))
 }
 
 /// A new part with all layers under canonical names.
@@ -150,11 +163,11 @@ fn add_layer(part: &mut Part<'_>, layer: &Layer, image: &Image, options: &WriteO
         Some(Sample::Float) | None => SampleType::F32,
     };
     let mut list = part.header.channels.list.to_vec();
-    for (name, plane) in names::canonical(layer, image.channels())
+    for (channel, plane) in names::canonical(layer, image.channels())
         .iter()
         .zip(image.planes())
     {
-        let name = Text::from_bytes_unchecked(SmallVec::from_slice(name.as_bytes()));
+        let name = name(channel);
         let samples = Cow::Owned(Samples::from_f32(plane, kind));
         match list.binary_search_by(|c| c.name.as_slice().cmp(name.as_slice())) {
             Ok(at) => {

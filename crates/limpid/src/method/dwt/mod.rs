@@ -173,6 +173,11 @@ impl Method for Dwt {
         "dwt"
     }
 
+    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+        self.ready()?.tell();
+        Ok(())
+    }
+
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         listed(self.ready(), on, Direction::Forward)
     }
@@ -212,6 +217,11 @@ impl Method for Dwt {
 impl Method for Idwt {
     fn name(&self) -> &'static str {
         "idwt"
+    }
+
+    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+        self.ready()?.tell();
+        Ok(())
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
