@@ -8,7 +8,7 @@ mod table;
 
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use crate::verb::plan::shape;
 use anyhow::Result;
 use limpid::exec::PassTime;
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        tell!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         table::print(&report, args.passes)?;
     }

@@ -3,7 +3,7 @@
 use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::definition::dwt::Layout;
@@ -195,27 +195,27 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
         Way::Back => Direction::Inverse,
     };
     let scheme = Scheme::new(lifting, name, direction);
-    println!(
+    tell!(
         "{} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n",
         wavelet.name()
     );
     for (i, stage) in scheme.stages.iter().enumerate() {
         if i > 0 {
-            println!("-- barrier --");
+            tell!("-- barrier --");
         }
         for matrix in stage {
-            println!("{matrix}");
+            tell!("{matrix}");
         }
     }
     let (l, h) = (lifting.low_scale, lifting.high_scale);
-    println!(
+    tell!(
         "scale: LL {:.6}, HL and LH {:.6}, HH {:.6}\n",
         l * l,
         l * h,
         h * h
     );
     let compute = scheme.compute_cost();
-    println!(
+    tell!(
         "compute:  {} operations, {} barriers, {} reads, {} writes, {} cells (single buffer), {} (double)",
         compute.operations,
         compute.barriers,
@@ -225,15 +225,20 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
         compute.double
     );
     let passes = scheme.pass_cost();
-    println!(
+    tell!(
         "graphics: {} operations, {} passes, {} reads, {} writes, {} cells\n",
-        passes.operations, passes.steps, passes.reads, passes.writes, passes.memory
+        passes.operations,
+        passes.steps,
+        passes.reads,
+        passes.writes,
+        passes.memory
     );
-    print!(
+    tell!(
         "{}",
         Level::new(lifting, scale(args).into(), direction, name)
             .mapped(mapping)
             .wgsl()?
+            .trim_end()
     );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use anyhow::Result;
 use limpid::kernel::{Site, Stage, Target};
 use limpid::method::{Use, entry};
@@ -64,9 +64,9 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let fit = Fit::new(room, &shape(args.size, &args.layers, entry.used), &options).or_usage()?;
     let plan = &fit.plan;
     plan.check()?;
-    println!("{plan}");
+    tell!("{plan}");
     if fit.tile_count() > 1 {
-        println!(
+        tell!(
             "in {} tiles for {}, whose inputs and outputs take {:.1} MiB more",
             fit.tile_count(),
             args.size,
@@ -96,18 +96,18 @@ fn print_kernels(plan: &Plan) -> Result<()> {
             reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
             writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
         };
-        println!("\n// {}. {}", i + 1, pass.kernel.name());
+        tell!("\n// {}. {}", i + 1, pass.kernel.name());
         match pass.kernel.gpu(&site) {
             Ok(dispatch) => {
                 match dispatch.stage {
                     Stage::Compute { groups: [x, y, z] } => {
-                        println!("// {x} x {y} x {z} workgroups");
+                        tell!("// {x} x {y} x {z} workgroups");
                     }
-                    Stage::Fragment => println!("// drawn over the whole target"),
+                    Stage::Fragment => tell!("// drawn over the whole target"),
                 }
-                println!("{}", dispatch.source);
+                tell!("{}", dispatch.source);
             }
-            Err(error) => println!("// {error}"),
+            Err(error) => tell!("// {error}"),
         }
     }
     Ok(())

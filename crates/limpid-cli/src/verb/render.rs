@@ -1,6 +1,6 @@
 //! `limpid render`: test inputs from built-in scenes and OBJ files.
 
-use crate::say::{self, OrUsage};
+use crate::say::{self, OrUsage, tell};
 use crate::shot;
 use anyhow::{Result, bail};
 use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
@@ -79,7 +79,7 @@ enum Layers {
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
         for (name, about) in BUILTIN {
-            println!("{name:10} {about}");
+            tell!("{name:10} {about}");
         }
         return Ok(());
     }

@@ -3,7 +3,9 @@
 
 use super::Args;
 use super::filters::FILTERS;
+use crate::say::tell;
 use anyhow::{Context, Result, bail};
+use limpid::exec::Runner;
 use limpid::exec::gpu::{Gpu, GpuRunner};
 use limpid::io::{self, ReadOptions};
 use limpid::method::{Schedule, Use, find};
@@ -50,7 +52,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        tell!("{}", serde_json::to_string_pretty(&rows)?);
         return Ok(());
     }
     print(&gpu, frame.size(), &rows)

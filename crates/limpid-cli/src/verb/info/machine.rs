@@ -1,5 +1,6 @@
 //! What this build and this machine can do.
 
+use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::cpu::Cpu;
 use limpid::exec::gpu::Adapter;
@@ -8,26 +9,26 @@ use serde_json::{Value, json};
 
 pub(super) fn run(as_json: bool) -> Result<()> {
     if as_json {
-        println!(
+        tell!(
             "{}",
             serde_json::to_string_pretty(&json!({ "devices": devices()?, "methods": methods() }))?
         );
         return Ok(());
     }
-    println!("limpid {}\n\ndevices:", env!("CARGO_PKG_VERSION"));
+    tell!("limpid {}\n\ndevices:", env!("CARGO_PKG_VERSION"));
     for device in devices()? {
-        println!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
+        tell!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
         if let Some(facts) = device["facts"].as_object() {
             let facts: Vec<String> = facts
                 .iter()
                 .map(|(k, v)| format!("{k} {}", text(v)))
                 .collect();
-            println!("           {}", facts.join(", "));
+            tell!("           {}", facts.join(", "));
         }
     }
-    println!("\nmethods:");
+    tell!("\nmethods:");
     for method in methods() {
-        println!("  {:<18} {}", text(&method["name"]), text(&method["about"]));
+        tell!("  {:<18} {}", text(&method["name"]), text(&method["about"]));
         for on in ["cpu", "gpu"] {
             let names: Vec<String> = method["schedules"][on]
                 .as_array()
@@ -35,7 +36,7 @@ pub(super) fn run(as_json: bool) -> Result<()> {
                 .flatten()
                 .map(text)
                 .collect();
-            println!("  {:<18} {on}: {}", "", names.join(", "));
+            tell!("  {:<18} {on}: {}", "", names.join(", "));
         }
     }
     Ok(())
