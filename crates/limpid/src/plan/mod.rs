@@ -195,6 +195,16 @@ impl Plan {
         passes
     }
 
+    /// Whether another plan has the same slots and the same passes over them, so that it can take this one's place between two
+    /// runs: the numbers in kernels and tables may differ.
+    pub(crate) fn same_form(&self, other: &Self) -> bool {
+        let slot = |(a, b): (&Slot, &Slot)| a.same_form(b);
+        (self.size, self.align, &self.swaps) == (other.size, other.align, &other.swaps)
+            && self.slots.len() == other.slots.len()
+            && self.slots.iter().zip(&other.slots).all(slot)
+            && same_steps(&self.steps, &other.steps)
+    }
+
     /// How far, in pixels, an output pixel depends on input pixels: the halos along the longest way from input to output,
     /// which a tile needs around it. `None` when some pass looks at the whole image, or history is kept, so that tiles would
     /// change the result.
@@ -312,6 +322,18 @@ impl Plan {
             a.name, b.name
         ))
     }
+}
+
+fn same_steps(a: &[Step], b: &[Step]) -> bool {
+    let same = |(a, b): (&Step, &Step)| match (a, b) {
+        (Step::Pass(a), Step::Pass(b)) => {
+            let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
+            form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
+        }
+        (Step::Repeat { steps: a, .. }, Step::Repeat { steps: b, .. }) => same_steps(a, b),
+        _ => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 impl Step {

@@ -128,6 +128,41 @@ impl Recorder {
         &self.plan
     }
 
+    /// Takes the numbers of another plan: nothing is compiled or allocated, and bindings and history stay. False where that plan
+    /// has other slots, passes or shaders; then nothing has changed.
+    pub fn update(&mut self, plan: &Plan) -> Result<bool> {
+        if !self.plan.same_form(plan) {
+            return Ok(false);
+        }
+        let mut uniforms = Vec::new();
+        let nodes = prepare(&self.gpu, plan, &plan.steps, &mut uniforms, &mut 0)?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        flatten(&self.nodes, &mut before);
+        flatten(&nodes, &mut after);
+        let same = |(a, b): (&&Ready, &&Ready)| {
+            Arc::ptr_eq(&a.pipeline, &b.pipeline) && a.params == b.params
+        };
+        if before.len() != after.len() || !before.iter().zip(&after).all(same) {
+            return Ok(false);
+        }
+        self.gpu.guarded(|| {
+            let queue = self.gpu.queue();
+            queue.write_buffer(&self.params, 0, &uniforms);
+            let pairs = plan.slots.iter().zip(&self.plan.slots).zip(&self.own);
+            for ((new, old), own) in pairs {
+                if let (Role::Data(words), Some(Resource::Buffer(buffer))) = (&new.role, own)
+                    && new.role != old.role
+                {
+                    queue.write_buffer(buffer, 0, bytemuck::cast_slice(words));
+                }
+            }
+            Ok(())
+        })?;
+        self.nodes = nodes;
+        self.plan = plan.clone();
+        Ok(true)
+    }
+
     /// The memory that a transient or history slot has in the next frame.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
         let id = match self.turn() {
@@ -158,7 +193,8 @@ impl Recorder {
         })
     }
 
-    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot.
+    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot. Memory that is smaller than its slot
+    /// or of another format is refused.
     pub fn bind(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
         let mut all = Vec::with_capacity(self.own.len());
         for (i, own) in self.own.iter().enumerate() {
@@ -170,7 +206,11 @@ impl Recorder {
             };
             all.push(match own {
                 Some(resource) => resource.clone(),
-                None => outside(SlotId(i)).ok_or_else(missing)?,
+                None => {
+                    let resource = outside(SlotId(i)).ok_or_else(missing)?;
+                    resource.check(&self.plan.slots[i])?;
+                    resource
+                }
             });
         }
         let mut passes = Vec::new();

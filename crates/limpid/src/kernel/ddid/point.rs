@@ -114,7 +114,7 @@ fn shader(site: &Site<'_>, way: Way<'_>) -> Dispatch {
         table.map(|v| format!("{v:?}")).join(", "),
         include_str!("point.wgsl")
     );
-    Dispatch::compute(source, &params, [wide, groups.div_ceil(wide), 1])
+    Dispatch::own(source, &params, [wide, groups.div_ceil(wide), 1])
 }
 
 impl Kernel for Enter {

@@ -90,7 +90,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
             keep: f32::from(u8::from(!self.first)),
             coarse: f32::from(u8::from(self.last)),
         };
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             source,
             &params,
             [across, groups.div_ceil(across), 1],

@@ -133,7 +133,7 @@ impl Kernel for Quads {
         let body = match &self.part {
             Part::Step(matrix) => {
                 let text = format!("{}{}", Params::WGSL, self.shader(matrix));
-                return Ok(Dispatch::fragment(text, &params));
+                return Ok(Dispatch::own_fragment(text, &params));
             }
             Part::Load => {
                 let load = if self.inverse() {
@@ -167,7 +167,7 @@ impl Kernel for Quads {
             self.plane,
             margin(level)
         );
-        Ok(Dispatch::compute(text, &params, tiles(grid, 16, 16)))
+        Ok(Dispatch::own(text, &params, tiles(grid, 16, 16)))
     }
 }
 

@@ -76,6 +76,6 @@ impl Kernel for Interleave {
         );
         let mut groups = tiles(size, 32, 8);
         groups[2] = site.reads[0].planes as u32;
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(Dispatch::own(text, &params, groups))
     }
 }

@@ -222,7 +222,7 @@ impl Kernel for Level {
             params.low_height.div_ceil((th * region.regions()) as u32),
             packed.planes as u32,
         ];
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             format!("{}{text}", Params::WGSL),
             &params,
             groups,

@@ -57,7 +57,7 @@ fn dispatch(slot: &Slot, source: String) -> Dispatch {
         width: slot.size.width as u32,
         height: slot.size.height as u32,
     };
-    Dispatch::compute(source, &params, tiles(slot.size, 32, 8))
+    Dispatch::own(source, &params, tiles(slot.size, 32, 8))
 }
 
 impl Guard {

@@ -85,7 +85,7 @@ impl Kernel for Reversible {
         );
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(Dispatch::own(text, &params, groups))
     }
 }
 

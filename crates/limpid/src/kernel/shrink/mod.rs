@@ -4,10 +4,11 @@ mod opponent;
 mod roll;
 mod thresholds;
 
-pub use opponent::Opponent;
+pub(crate) use opponent::opponent;
 pub use roll::Roll;
 pub use thresholds::{BandSums, Find, Thresholds, sums_size};
 
+use super::{Dispatch, Site, WgslStruct};
 use crate::{Size, params};
 
 params! {
@@ -49,7 +50,7 @@ pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> 
     found
 }
 
-/// The bands as a WGSL table.
+/// The bands as a WGSL table; their deviations are the numbers behind the parameters.
 fn table(bands: &[Band]) -> String {
     let rows = bands.iter().map(|b| {
         let (x, y) = b.at;
@@ -59,13 +60,21 @@ fn table(bands: &[Band]) -> String {
             y + b.size.height
         )
     });
-    let sigmas: Vec<String> = bands.iter().map(|b| format!("{:?}", b.sigma)).collect();
     let n = bands.len();
     format!(
-        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\nvar<private> deviation: array<f32, {n}> = array<f32, {n}>({});\n",
-        rows.collect::<Vec<_>>().join(", "),
-        sigmas.join(", ")
+        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\n",
+        rows.collect::<Vec<_>>().join(", ")
     )
+}
+
+/// A shader that knows the bands.
+fn over_bands(site: &Site<'_>, bands: &[Band], text: &str, groups: [u32; 3]) -> Dispatch {
+    let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+    let sigmas: Vec<f32> = bands.iter().map(|b| b.sigma).collect();
+    let source = Params::wgsl_with(sigmas.len()) + &table(bands) + text;
+    let mut dispatch = Dispatch::own(source, &(), groups);
+    dispatch.params = params(size, planes, (0, 0), 0.0).bytes_with(&sigmas);
+    dispatch
 }
 
 fn params(size: Size, planes: usize, (dx, dy): (usize, usize), number: f32) -> Params {

@@ -1,8 +1,8 @@
 //! Thresholds of bands from the coefficients themselves: sums over parts of bands, then one number per band.
 
-use super::{Band, Params, params, table};
+use super::{Band, over_bands};
 use crate::definition::shrink::CANDIDATES;
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View, WgslStruct};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::{Result, Size};
 use fearless_simd::{Level, Simd, dispatch};
 use rayon::prelude::*;
@@ -74,21 +74,18 @@ impl Kernel for BandSums {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let planes = site.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
         let text = format!(
-            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
-            Params::WGSL,
-            table(&self.bands),
+            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
             self.find.sums(),
             include_str!("sums.wgsl").replace("VALUE", value)
         );
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
-        let params = params(size, planes, (0, 0), 0.0);
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(over_bands(site, &self.bands, &text, groups))
     }
 }
 
@@ -233,20 +230,17 @@ impl Kernel for Thresholds {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let planes = site.reads[0].planes;
         let find = match self.find {
             Find::Bayes => include_str!("bayes.wgsl"),
             Find::Sure => include_str!("sure.wgsl"),
         };
         let text = format!(
-            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
-            Params::WGSL,
-            table(&self.bands),
+            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
             self.find.sums(),
             include_str!("thresholds.wgsl")
         );
         let groups = [self.bands.len() as u32, planes as u32, 1];
-        let params = params(size, planes, (0, 0), 0.0);
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(over_bands(site, &self.bands, &text, groups))
     }
 }

@@ -96,7 +96,7 @@ impl Kernel for ToTexture {
             height: src.size.height as u32,
             margin: self.margin as u32,
         };
-        Ok(Dispatch::compute(source, &params, tiles(dst.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
     }
 }
 
@@ -139,6 +139,6 @@ impl Kernel for FromTexture {
             height: dst.size.height as u32,
             margin: 0,
         };
-        Ok(Dispatch::compute(source, &params, tiles(dst.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
     }
 }

@@ -7,6 +7,8 @@
 mod cpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::definition::eaw::RADIUS;
+use crate::definition::shrink::OPPONENT;
 use crate::plan::Element;
 use crate::{Result, Size, params};
 
@@ -24,16 +26,6 @@ pub struct Shrink {
     /// Whether the coarse level is added: it is the last.
     pub last: bool,
 }
-
-/// Pixels to each side of the window.
-pub const RADIUS: usize = 6;
-
-/// Luminance and two differences of colour, as rows of an orthonormal matrix.
-pub const OPPONENT: [[f32; 3]; 3] = [
-    [0.577_350_26, 0.577_350_26, 0.577_350_26],
-    [0.707_106_77, 0.0, -0.707_106_77],
-    [0.408_248_28, -0.816_496_55, 0.408_248_28],
-];
 
 params! {
     /// Parameters of the shader.
@@ -109,7 +101,7 @@ fn load(v: {kind}) -> vec4<f32> {{
             luma: self.noise[0],
             chroma: self.noise[1],
         };
-        Ok(Dispatch::compute(source, &params, tiles(slot.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(slot.size, 32, 8)))
     }
 
     fn scratch(&self, size: Size) -> usize {
