@@ -26,6 +26,7 @@ pub mod prefilter;
 pub mod rdfc;
 pub mod reversible;
 pub mod shrink;
+pub(crate) mod stencil;
 pub(crate) mod stream;
 pub mod svgf;
 pub(crate) mod sweep;

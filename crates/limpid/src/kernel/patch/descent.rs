@@ -46,7 +46,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     );
     let rows = site.writes[0].size.height as u32;
     let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
-    Dispatch::compute(text, &params, groups)
+    Dispatch::own(text, &params, groups)
 }
 
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.

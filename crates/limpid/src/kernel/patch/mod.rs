@@ -23,7 +23,7 @@ pub use assemble::Assemble;
 pub use basis::Basis;
 pub use descent::{Advance, Multiply, Turn};
 pub use omega::Omega;
-pub use point::{CrossError, Differences, Least, Points};
+pub(crate) use point::{cross_error, differences, larger, least, scaled};
 pub use weights::Weights;
 
 use super::{Dispatch, Site, WgslStruct, tiles};
@@ -243,7 +243,7 @@ fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str)
              let i = y * p.width + x;\n{body}}}\n",
         GROUP * GROUP
     );
-    Dispatch::compute(source, &params, tiles(size, GROUP, GROUP))
+    Dispatch::own(source, &params, tiles(size, GROUP, GROUP))
 }
 
 /// WGSL that several shaders share: `moved` says whether a pixel at an offset is inside; `weight` is `w(p, q)` from the slot

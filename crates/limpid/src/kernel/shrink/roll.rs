@@ -64,7 +64,7 @@ impl Kernel for Roll {
         );
         let mut groups = tiles(size, 16, 16);
         groups[2] = planes as u32;
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             source,
             &params(size, planes, self.by, self.weight),
             groups,
