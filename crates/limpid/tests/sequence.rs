@@ -29,7 +29,7 @@ fn shot(t: usize) -> Frame {
 fn has_history(method: &dyn Method) -> bool {
     let schedule = &method.schedules(Backend::Cpu)[0];
     let plan = method.plan(&shot(0).shape(), schedule).unwrap();
-    plan.slots.iter().any(|s| s.role == Role::History)
+    plan.slots().iter().any(|s| s.role == Role::History)
 }
 
 /// A method whose first frame does not take minutes on a software device.

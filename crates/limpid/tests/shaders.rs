@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "only frames are needed here")]
 mod support;
 
-use limpid::kernel::{Dispatch, Site, Target};
+use limpid::kernel::{Dispatch, Target};
 use limpid::method::{Backend, METHODS, Method};
 use limpid::plan::{Element, Plan};
 use limpid::{Result, Size};
@@ -30,17 +30,10 @@ const TARGETS: [Target; 2] = [
 
 /// Name and shader of each pass.
 fn shaders(plan: &Plan, target: Target) -> Result<Vec<(&'static str, Dispatch)>> {
-    let text = |pass: &&limpid::plan::Pass| {
-        let site = Site {
-            target,
-            reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
-            writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
-        };
-        let dispatch = pass.kernel.gpu(&site)?;
-        assert!(dispatch.is_trusted(), "{}", pass.kernel.name());
-        Ok((pass.kernel.name(), dispatch))
-    };
-    plan.passes().iter().map(text).collect()
+    let passes = plan.passes().into_iter();
+    passes
+        .map(|pass| Ok((pass.name(), pass.shader(plan, target)?)))
+        .collect()
 }
 
 fn validate(name: &str, text: &str) {
@@ -87,7 +80,7 @@ fn every_shader_is_valid() {
                         for (name, dispatch) in all {
                             let text = dispatch.text();
                             if !seen.contains(&text) {
-                                validate(&format!("{} {name}", plan.title), &text);
+                                validate(&format!("{} {name}", plan.title()), &text);
                                 seen.insert(text);
                             }
                         }

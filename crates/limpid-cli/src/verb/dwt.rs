@@ -8,8 +8,7 @@ use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::definition::dwt::Layout;
 use limpid::io::y4m::Colour;
-use limpid::kernel::dwt::{Level, Mapping};
-use limpid::method::{Dwt, Idwt, Method, Scale, Value};
+use limpid::method::{Dwt, Idwt, Method, Scale, Value, shader};
 use limpid::wavelet::{Border, Direction, Scheme, SchemeName, Wavelet};
 use limpid::{Image, Sequence, Size};
 use std::path::{Path, PathBuf};
@@ -185,11 +184,7 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
         )
     })?;
     let text = args.scheme.as_deref().unwrap_or("lifting*");
-    let (name, mapping) = match text.split_once(':') {
-        Some((scheme, mapping)) => (scheme.parse().or_usage()?, mapping.parse().or_usage()?),
-        None => (text.parse().or_usage()?, Mapping::Single),
-    };
-    let name: SchemeName = name;
+    let name: SchemeName = text.split(':').next().unwrap_or(text).parse().or_usage()?;
     let direction = match way {
         Way::There => Direction::Forward,
         Way::Back => Direction::Inverse,
@@ -235,9 +230,8 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
     );
     tell!(
         "{}",
-        Level::new(lifting, scale(args).into(), direction, name)
-            .mapped(mapping)
-            .wgsl()?
+        shader(lifting, scale(args), direction, text)
+            .or_usage()?
             .trim_end()
     );
     Ok(())

@@ -4,7 +4,7 @@ use crate::knobs::Given;
 use crate::run::How;
 use crate::say::{OrUsage, tell};
 use anyhow::Result;
-use limpid::kernel::{Site, Stage, Target};
+use limpid::kernel::{Stage, Target};
 use limpid::method::{Use, entry};
 use limpid::plan::Plan;
 use limpid::{Fit, Layer, Room, Shape, Size};
@@ -91,13 +91,8 @@ fn room(how: &How) -> Result<Room> {
 /// The WGSL of each pass, for a device with the limits that every device has.
 fn print_kernels(plan: &Plan) -> Result<()> {
     for (i, pass) in plan.passes().into_iter().enumerate() {
-        let site = Site {
-            target: Target::BASE,
-            reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
-            writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
-        };
-        tell!("\n// {}. {}", i + 1, pass.kernel.name());
-        match pass.kernel.gpu(&site) {
+        tell!("\n// {}. {}", i + 1, pass.name());
+        match pass.shader(plan, Target::BASE) {
             Ok(dispatch) => {
                 match dispatch.stage {
                     Stage::Compute { groups: [x, y, z] } => {

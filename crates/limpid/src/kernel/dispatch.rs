@@ -161,8 +161,15 @@ impl Dispatch {
         self
     }
 
+    /// The same with runtime checks.
+    #[must_use]
+    pub(crate) fn checked(mut self) -> Self {
+        self.trusted = false;
+        self
+    }
+
     /// Whether the shader may run without runtime checks.
-    pub fn is_trusted(&self) -> bool {
+    pub(crate) fn is_trusted(&self) -> bool {
         self.trusted
     }
 

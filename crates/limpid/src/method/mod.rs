@@ -24,7 +24,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, Idwt, Scale};
+pub use dwt::{Dwt, Idwt, Scale, shader};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nlm::Nlm;

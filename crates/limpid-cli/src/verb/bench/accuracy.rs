@@ -108,7 +108,7 @@ fn picture(
     method.set("radius", &radius.to_string())?;
     let plan = method.plan(&frame.shape(), &Schedule::new(schedule))?;
     let mut out = Frame::empty(frame.size())?;
-    for slot in &plan.slots {
+    for slot in plan.slots() {
         if let Role::Output(layer) = &slot.role {
             let image = Image::new(slot.size.width, slot.size.height, slot.planes);
             out.insert(layer.clone(), image)?;

@@ -1,7 +1,8 @@
 //! A plan on a GPU with transfers to and from images.
 
 use super::Gpu;
-use super::record::{Bindings, Bound, Node, Ready, Recorder};
+use super::ready::{Node, Ready};
+use super::record::{Bindings, Bound, Recorder};
 use super::resource::{self, Resource};
 use crate::exec::{PassTime, Runner, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};

@@ -19,7 +19,7 @@ mod tile;
 pub use fused::Fused;
 pub(crate) use guided::light_weights;
 pub use guided::{FEATURES, Guided};
-pub use shape::{Shape, bank_pattern};
+pub use shape::Shape;
 
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site};
 use crate::plan::Phases;

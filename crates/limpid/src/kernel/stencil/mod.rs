@@ -89,8 +89,8 @@ impl Kernel for Stencil {
         gpu::dispatch(&self.graph, site)
     }
 
-    fn reads_texture(&self, _read: usize) -> bool {
-        true
+    fn reads_texture(&self, read: usize) -> bool {
+        !self.graph.single(read)
     }
 
     fn scratch(&self, _size: Size) -> usize {
