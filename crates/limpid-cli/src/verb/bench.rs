@@ -184,7 +184,7 @@ fn measure(
     let mut denoiser = Denoiser::new(device, shape, options)?;
     let frame = match given {
         Some(frame) => frame.clone(),
-        None => noise(denoiser.plan().size, shape, &denoiser)?,
+        None => noise(denoiser.plan().size(), shape, &denoiser)?,
     };
     let runs = denoiser.measure(&frame, runs.max(1))?;
     let sum = |times: &Vec<PassTime>| times.iter().map(|p| p.time).sum::<Duration>().as_secs_f64();

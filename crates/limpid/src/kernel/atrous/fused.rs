@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// Consecutive levels of the filter in permuted orders; the last one's order is written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fused {
+pub(crate) struct Fused {
     /// The levels.
     pub levels: Vec<Atrous>,
 }

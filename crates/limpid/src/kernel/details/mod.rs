@@ -7,7 +7,7 @@ use crate::{Result, params};
 
 /// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Details {
+pub(crate) struct Details {
     /// What the details are multiplied with.
     pub gain: f32,
     /// Whether the sum starts here.

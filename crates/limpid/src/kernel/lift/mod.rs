@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Which neighbours are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Near {
+pub(crate) enum Near {
     /// Left and right.
     X,
     /// Above and below.
@@ -24,7 +24,7 @@ pub enum Near {
 
 impl Near {
     /// Offsets in steps.
-    pub fn offsets(self) -> &'static [[isize; 2]] {
+    pub(crate) fn offsets(self) -> &'static [[isize; 2]] {
         match self {
             Self::X => &[[-1, 0], [1, 0]],
             Self::Y => &[[0, -1], [0, 1]],
@@ -36,7 +36,7 @@ impl Near {
 
 /// One lifting step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lift {
+pub(crate) struct Lift {
     /// Distance of the grid's pixels.
     pub step: usize,
     /// Which pixels are made: bit `x + 2y` for those with parities `x` and `y` on the grid.
@@ -214,4 +214,4 @@ impl Kernel for Lift {
 }
 
 /// What even the farthest neighbour weighs.
-pub const LEAST: f32 = 1e-12;
+pub(crate) const LEAST: f32 = 1e-12;

@@ -54,7 +54,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
 /// `A x` and, per row, `x · A x`. Reads the grid and `x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Apply;
+pub(crate) struct Apply;
 
 impl Kernel for Apply {
     fn name(&self) -> &'static str {
@@ -107,7 +107,7 @@ fn apply<S: Simd>(_simd: S, job: &mut Job<'_>) {
 
 /// For each row, the sum of `a · b` over its pixels and channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dot;
+pub(crate) struct Dot;
 
 impl Kernel for Dot {
     fn name(&self) -> &'static str {
@@ -194,7 +194,7 @@ pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32])
 
 /// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scalar {
+pub(crate) enum Scalar {
     /// Writes 0 and the sum: `β` and `r·z` before the first step.
     Start,
     /// `r·z` over the sum: `α`. Reads `r·z` too.
@@ -284,7 +284,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {{
 
 /// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step;
+pub(crate) struct Step;
 
 impl Kernel for Step {
     fn name(&self) -> &'static str {

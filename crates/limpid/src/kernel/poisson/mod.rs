@@ -11,9 +11,9 @@ mod cycle;
 mod descent;
 mod system;
 
-pub use cosine::Cosine;
-pub use cycle::{Coarsen, Down, Up, coarse};
-pub use descent::{Apply, Dot, Scalar, Step};
+pub(crate) use cosine::Cosine;
+pub(crate) use cycle::{Coarsen, Down, Up, coarse};
+pub(crate) use descent::{Apply, Dot, Scalar, Step};
 pub(super) use descent::{SIDE_BY_SIDE, add_products};
 pub(crate) use system::{direction, residual, right_side, weigh};
 

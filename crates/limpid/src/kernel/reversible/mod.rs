@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// Transforms the lines of the top left part of an image: low coefficients first, high ones behind them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reversible {
+pub(crate) struct Reversible {
     /// Along columns, not rows.
     pub down: bool,
     /// From coefficients to samples.

@@ -5,8 +5,8 @@ mod roll;
 mod thresholds;
 
 pub(crate) use opponent::opponent;
-pub use roll::Roll;
-pub use thresholds::{BandSums, Find, Thresholds, sums_size};
+pub(crate) use roll::Roll;
+pub(crate) use thresholds::{BandSums, Find, Thresholds, sums_size};
 
 use super::{Dispatch, Site, WgslStruct};
 use crate::{Size, params};
@@ -18,7 +18,7 @@ params! {
 
 /// A band in the packed image, and the noise in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Left and top.
     pub at: (usize, usize),
     /// Width and height.
@@ -28,7 +28,7 @@ pub struct Band {
 }
 
 /// The bands of a packed image, finest first: `HL`, `LH`, `HH` of each level.
-pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
+pub(crate) fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
     let mut found = Vec::new();
     let mut size = size;
     for level in 0..levels {

@@ -12,7 +12,7 @@ const PARTS: usize = 64;
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Find {
+pub(crate) enum Find {
     /// The mean square.
     Bayes,
     /// The least estimated risk.
@@ -21,7 +21,7 @@ pub enum Find {
 
 impl Find {
     /// Sums per band.
-    pub fn sums(self) -> usize {
+    pub(crate) fn sums(self) -> usize {
         match self {
             Self::Bayes => 1,
             Self::Sure => CANDIDATES,
@@ -31,7 +31,7 @@ impl Find {
 
 /// Sums over the bands of a packed image, in parts: a row per band and sum.
 #[derive(Debug, Clone)]
-pub struct BandSums {
+pub(crate) struct BandSums {
     /// The bands.
     pub bands: Vec<Band>,
     /// What for.
@@ -39,7 +39,7 @@ pub struct BandSums {
 }
 
 /// The size of the slot that [`BandSums`] writes.
-pub fn sums_size(bands: &[Band], find: Find) -> Size {
+pub(crate) fn sums_size(bands: &[Band], find: Find) -> Size {
     Size::new(PARTS, bands.len() * find.sums())
 }
 
@@ -184,7 +184,7 @@ fn firsts<S: Simd>(_: S, values: &[f32; 16], sigma: f32, first: &mut [u32; 16]) 
 
 /// One number per band from its sums.
 #[derive(Debug, Clone)]
-pub struct Thresholds {
+pub(crate) struct Thresholds {
     /// The bands.
     pub bands: Vec<Band>,
     /// What is looked for.

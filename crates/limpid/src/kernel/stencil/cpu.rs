@@ -103,7 +103,7 @@ impl Program {
                 (Node::Constant(bits), Some(at)) => buffers[*at].fill(f32::from_bits(*bits)),
                 (Node::Param(k), Some(at)) => buffers[*at].fill(self.graph.params[*k]),
                 (Node::First { slot }, Some(at)) => {
-                    buffers[*at].fill(job.reads[*slot].row(0, 0)[0])
+                    buffers[*at].fill(job.reads[*slot].row(0, 0)[0]);
                 }
                 _ => {}
             }
@@ -125,12 +125,12 @@ impl Program {
                         size,
                     };
                     if common {
-                        self.section(simd, &self.once, strip, reads, writes, buffers);
+                        self.section(simd, &self.once, strip, (reads, writes), buffers);
                         self.copy(strip, false, reads, writes, buffers);
                     }
                     for plane in if common { 0..planes } else { outer..outer + 1 } {
                         strip.plane = plane;
-                        self.section(simd, &self.each, strip, reads, writes, buffers);
+                        self.section(simd, &self.each, strip, (reads, writes), buffers);
                         self.copy(strip, true, reads, writes, buffers);
                     }
                 }
@@ -152,14 +152,13 @@ impl Program {
         simd: S,
         nodes: &[usize],
         strip: Strip,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
+        (reads, writes): (&[View<'_>], &mut [ViewMut<'_>]),
         buffers: &mut [Buffer],
     ) {
         for &i in nodes {
             if let Some((write, plane)) = self.target[i] {
                 let to = strip.of(&mut writes[write], plane);
-                self.compute(simd, i, strip, reads, (buffers, &[]), to);
+                self.compute(simd, (i, to), strip, reads, (buffers, &[]));
                 continue;
             }
             let Some(at) = self.place[i] else { continue };
@@ -173,7 +172,7 @@ impl Program {
                 Node::Old { slot, plane } => {
                     to.copy_from_slice(strip.of(&mut writes[slot], plane));
                 }
-                _ => self.compute(simd, i, strip, reads, (low, high), to),
+                _ => self.compute(simd, (i, to), strip, reads, (low, high)),
             }
         }
     }
@@ -183,11 +182,10 @@ impl Program {
     fn compute<S: Simd>(
         &self,
         simd: S,
-        node: usize,
+        (node, to): (usize, &mut [f32]),
         strip: Strip,
         reads: &[View<'_>],
         others: (&[Buffer], &[Buffer]),
-        to: &mut [f32],
     ) {
         let value = |i: usize| self.value(i, strip, reads, others);
         match self.graph.nodes[node] {

@@ -14,7 +14,7 @@ use crate::{Result, Size, params};
 
 /// One level's part of the upward pass.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shrink {
+pub(crate) struct Shrink {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
     /// Variance of noise in the details of this level, for luminance and for differences of colour.
@@ -34,7 +34,7 @@ params! {
 
 /// A detail without what is likely noise; `square` is the mean square of details around it.
 #[inline(always)]
-pub fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
+pub(crate) fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
     let signal = square - noise;
     let threshold = noise / signal.max(1e-20).sqrt();
     let left = (detail.abs() - threshold).max(0.0);
