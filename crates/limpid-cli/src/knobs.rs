@@ -3,12 +3,25 @@
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use limpid::method::{self, METHODS, Method, Use};
+use limpid::method::{self, Auto, METHODS, Method, Use};
+use std::ffi::OsString;
 
 /// The method that a command line names, and the verb it is for.
 pub(crate) struct Named {
     pub(crate) verb: String,
     pub(crate) method: Box<dyn Method>,
+    /// The verb's argument that names the method, and what stands there.
+    argument: &'static str,
+    name: String,
+}
+
+impl Named {
+    /// Whether a command line that was understood names this method.
+    pub(crate) fn is_named_by(&self, matches: &ArgMatches) -> bool {
+        let verb = matches.subcommand_matches(&self.verb);
+        let found = verb.and_then(|m| m.try_get_one::<String>(self.argument).ok().flatten());
+        found.is_none_or(|name| *name == self.name)
+    }
 }
 
 /// Options of the method that were given, as name and value.
@@ -25,42 +38,59 @@ impl Given {
     }
 }
 
-/// Finds the method in the raw command line: `denoise --method M`, `reconstruct --method M`, `filter NAME`, `plan PATH`, `bench PATH`.
-pub(crate) fn named(args: &[String]) -> anyhow::Result<Option<Named>> {
-    let Some(verb) = args.get(1) else {
-        return Ok(None);
+/// Methods that the raw command line may name, in the order of its words: `denoise --method M`, `reconstruct --method M`,
+/// `filter NAME`, `plan PATH`, `bench PATH`. A file may be called like a method, so there can be several.
+pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
+    let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
+    let [_, verb, rest @ ..] = &words[..] else {
+        return Ok(Vec::new());
     };
-    let rest = &args[2..];
-    let entry = match verb.as_str() {
-        "denoise" => match asked(rest) {
-            Some(name) => Some(listed(Use::Denoise, &name)?),
-            None => None,
-        },
-        "reconstruct" => {
-            let name = asked(rest).unwrap_or_else(|| RECONSTRUCTION.to_owned());
-            Some(listed(Use::Reconstruct, &name)?)
+    let named = |argument, name: &str, entry: &method::Entry| Named {
+        verb: (*verb).to_owned(),
+        method: (entry.make)(),
+        argument,
+        name: name.to_owned(),
+    };
+    let used = match *verb {
+        "denoise" => Use::Denoise,
+        "reconstruct" => Use::Reconstruct,
+        "filter" | "plan" | "bench" => Use::Filter,
+        _ => return Ok(Vec::new()),
+    };
+    if used != Use::Filter {
+        let default = (used == Use::Reconstruct).then_some(RECONSTRUCTION);
+        return match asked(rest).or(default) {
+            Some(name) => Ok(vec![named("method", name, listed(used, name)?)]),
+            None => Ok(vec![Named {
+                verb: (*verb).to_owned(),
+                method: Box::new(Auto::default()),
+                argument: "method",
+                name: String::new(),
+            }]),
+        };
+    }
+    let found = rest.iter().filter_map(|word| {
+        let mut all = METHODS.iter();
+        match *verb {
+            "filter" => all
+                .find(|e| e.used == Use::Filter && e.name == *word)
+                .map(|e| named("name", word, e)),
+            _ => all
+                .find(|e| e.path() == *word)
+                .map(|e| named("method", word, e)),
         }
-        "filter" => METHODS
-            .iter()
-            .find(|e| e.used == Use::Filter && rest.iter().any(|a| a == e.name)),
-        "plan" | "bench" => METHODS.iter().find(|e| rest.iter().any(|a| *a == e.path())),
-        _ => None,
-    };
-    Ok(entry.map(|e| Named {
-        verb: verb.clone(),
-        method: (e.make)(),
-    }))
+    });
+    Ok(found.collect())
 }
 
 /// How images are reconstructed when no method is named.
 pub(crate) const RECONSTRUCTION: &str = "poisson";
 
 /// What follows `--method`.
-fn asked(args: &[String]) -> Option<String> {
-    let long = |a: &String| a.strip_prefix("--method=").map(str::to_owned);
-    let pair = |p: &[String]| (p[0] == "--method").then(|| p[1].clone());
-    let apart = args.windows(2).find_map(pair);
-    apart.or_else(|| args.iter().find_map(long))
+fn asked<'a>(args: &[&'a str]) -> Option<&'a str> {
+    let apart = args.windows(2).find(|pair| pair[0] == "--method");
+    let joined = || args.iter().find_map(|a| a.strip_prefix("--method="));
+    apart.map(|pair| pair[1]).or_else(joined)
 }
 
 /// The method of this name.
@@ -77,7 +107,11 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
         .get_arguments()
         .filter_map(|a| a.get_long().map(str::to_owned))
         .collect();
-    let mut verb = verb.next_help_heading(format!("Options of {}", method.name()));
+    let heading = match method.name() {
+        "auto" => "Options of the method that is chosen".to_owned(),
+        name => format!("Options of {name}"),
+    };
+    let mut verb = verb.next_help_heading(heading);
     for knob in method.knobs() {
         let name = flag(&knob.name, knob.form, &knob.value);
         if taken.contains(&name) {

@@ -10,6 +10,7 @@ mod verb;
 mod video;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Takes noise out of images, fast, on any GPU and on the CPU.
@@ -43,9 +44,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     say::start();
-    let args: Vec<String> = std::env::args_os()
-        .map(|a| a.to_string_lossy().into_owned())
-        .collect();
+    let args: Vec<OsString> = std::env::args_os().collect();
     let result = parse(&args).and_then(|(verb, knobs)| match verb {
         Verb::Info(args) => verb::info::run(&args),
         Verb::Compare(args) => verb::compare::run(&args),
@@ -70,8 +69,17 @@ fn main() -> ExitCode {
 }
 
 /// Parses the command line. The options of the method that it names become options of the verb.
-fn parse(args: &[String]) -> anyhow::Result<(Verb, knobs::Given)> {
-    let named = knobs::named(args)?;
+fn parse(args: &[OsString]) -> anyhow::Result<(Verb, knobs::Given)> {
+    // A file may be called like a method: the right one is that whose options let the line name it.
+    let mut candidates = knobs::candidates(args)?;
+    let right = candidates.iter().position(|named| {
+        let matches = command(Some(named)).try_get_matches_from(args);
+        matches.is_ok_and(|m| named.is_named_by(&m))
+    });
+    let named = match right {
+        Some(at) => Some(candidates.swap_remove(at)),
+        None => candidates.into_iter().next(),
+    };
     let matches = command(named.as_ref()).get_matches_from(args);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = match (named, matches.subcommand()) {
@@ -116,13 +124,13 @@ mod tests {
                 for line in block.lines() {
                     let line = line.replace("cargo run --release -- ", "limpid ");
                     let words = line.split_whitespace();
-                    let args: Vec<String> = words
+                    let args: Vec<OsString> = words
                         .take_while(|w| !["|", ">", "#", "&&"].contains(w))
-                        .map(|w| w.trim_matches(['\'', '"']).to_owned())
+                        .map(|w| w.trim_matches(['\'', '"']).into())
                         .collect();
                     if args.first().is_some_and(|a| a == "limpid") {
-                        let named = knobs::named(&args).unwrap();
-                        if let Err(error) = command(named.as_ref()).try_get_matches_from(&args) {
+                        let named = knobs::candidates(&args).unwrap();
+                        if let Err(error) = command(named.first()).try_get_matches_from(&args) {
                             panic!("{}: {line}\n{error}", page.display());
                         }
                         found += 1;

@@ -6,6 +6,15 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// Prints a line on standard output. Who has stopped reading gets an error that ends the program quietly, not a panic.
+macro_rules! tell {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        writeln!(std::io::stdout(), $($text)*)?
+    }};
+}
+pub(crate) use tell;
+
 /// An error of the command line: exit code 2.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) limpid::Error);
@@ -130,8 +139,15 @@ impl Frames {
 
 /// Whether somebody stopped reading what we print, which is not an error.
 pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    let io = error.chain().filter_map(|e| match e.downcast_ref() {
+        Some(limpid::Error::Io { cause, .. }) => Some(cause),
+        _ => e.downcast_ref::<std::io::Error>(),
+    });
+    io.map(std::io::Error::kind)
+        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Whether the environment asks for silence.
+pub(crate) fn is_quiet() -> bool {
+    std::env::var_os("LIMPID_QUIET").is_some_and(|v| !v.is_empty() && v != "0")
 }

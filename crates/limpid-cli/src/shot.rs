@@ -7,6 +7,8 @@ use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions, WriteOptions};
 use limpid::{Error, Frame, Sequence};
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,21 +16,44 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Frames before the first missing one that are worked on again, so that history is there.
 const WARM_UP: u32 = 32;
 
+/// A name in three parts: what stands before its last run of `#`, how long the run is, and what follows it.
+fn parts(name: &OsStr) -> Option<(Cow<'_, OsStr>, usize, Cow<'_, OsStr>)> {
+    let bytes = name.as_encoded_bytes();
+    let end = bytes.iter().rposition(|b| *b == b'#')?;
+    let other = |b: &u8| *b != b'#';
+    let start = bytes[..end].iter().rposition(other).map_or(0, |i| i + 1);
+    Some((
+        part(&bytes[..start]),
+        end + 1 - start,
+        part(&bytes[end + 1..]),
+    ))
+}
+
+/// Part of a name, which need not be UTF-8.
+#[cfg(unix)]
+fn part(bytes: &[u8]) -> Cow<'_, OsStr> {
+    Cow::Borrowed(std::os::unix::ffi::OsStrExt::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn part(bytes: &[u8]) -> Cow<'_, OsStr> {
+    Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into())
+}
+
 /// Whether a path has a place for the number of the frame.
 pub(crate) fn is_pattern(path: &Path) -> bool {
-    path.file_name()
-        .is_some_and(|n| n.to_string_lossy().contains('#'))
+    path.file_name().and_then(parts).is_some()
 }
 
 /// The name with the number of a frame in place of its last run of `#`.
 pub(crate) fn numbered(pattern: &Path, frame: u32) -> PathBuf {
-    let text = pattern.to_string_lossy();
-    let Some(end) = text.rfind('#') else {
+    let Some((head, width, tail)) = pattern.file_name().and_then(parts) else {
         return pattern.to_owned();
     };
-    let start = text[..end].trim_end_matches('#').len();
-    let width = end + 1 - start;
-    format!("{}{frame:0width$}{}", &text[..start], &text[end + 1..]).into()
+    let mut name = head.into_owned();
+    name.push(format!("{frame:0width$}"));
+    name.push(tail);
+    pattern.with_file_name(name)
 }
 
 /// Parses `3..9` or `3`.
@@ -47,17 +72,19 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
-    let end = name.rfind('#').unwrap_or(0);
-    let (head, tail) = (name[..end].trim_end_matches('#'), &name[end + 1..]);
+    let name = pattern.file_name().and_then(parts);
+    let (head, _, tail) = name.with_context(|| format!("{}: no ####", pattern.display()))?;
+    let (head, tail) = (head.as_encoded_bytes(), tail.as_encoded_bytes());
     let mut numbers = Vec::new();
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
         let entry = entry.with_context(|| folder.display().to_string())?;
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let digits = file.strip_prefix(head).and_then(|f| f.strip_suffix(tail));
+        let file = entry.file_name();
+        let rest = file.as_encoded_bytes().strip_prefix(head);
+        let digits = rest.and_then(|f| f.strip_suffix(tail));
+        let digits = digits.and_then(|d| std::str::from_utf8(d).ok());
         if let Some(number) = digits.and_then(|d| d.parse().ok())
-            && numbered(pattern, number).file_name() == Some(&entry.file_name())
+            && numbered(pattern, number).file_name() == Some(&*file)
         {
             numbers.push(number);
         }

@@ -118,3 +118,31 @@ fn without_ffmpeg_it_is_told_what_to_do() -> Outcome {
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
     Ok(())
 }
+
+#[test]
+fn a_reader_that_stops_is_no_error() -> Outcome {
+    let mut long = film();
+    let frame = long[long.len() - 198..].to_vec();
+    for _ in 0..2000 {
+        long.extend(&frame);
+    }
+    for args in [
+        &["dwt", "-", "-o", "-", "--device", "cpu"][..],
+        &["plan", "filter:gaussian", "--device", "cpu", "--kernels"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_limpid"))
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().ok_or("no standard input")?;
+        stdin.write_all(&long).ok();
+        drop(stdin);
+        let out = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success() && said.is_empty(), "{args:?}: {said}");
+    }
+    Ok(())
+}

@@ -9,8 +9,8 @@
 //! ```
 
 use fearless_simd::{Level, Simd, SimdBase, dispatch};
-use limpid::kernel::ddid::panel::{Matrix, Panel, transform};
-use limpid::kernel::{ddid::table, fourier};
+use limpid::measured::panel::{Matrix, Panel, transform};
+use limpid::measured::{fourier, table};
 use rustfft::{FftDirection, num_complex::Complex};
 use std::hint::black_box;
 use std::time::Instant;

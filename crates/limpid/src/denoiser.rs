@@ -1,18 +1,10 @@
 //! The way of the data: frame, method and schedule, plan, device, frame.
 
-#[cfg(feature = "gpu")]
-use std::time::{Duration, Instant};
-
-use crate::exec::cpu::CpuRunner;
-#[cfg(feature = "gpu")]
-use crate::exec::gpu::GpuRunner;
 use crate::exec::tiled::Tiles;
-use crate::exec::{self, PassTime, Watch};
-use crate::method::{self, Knob, Method, Schedule};
-use crate::plan::Plan;
-#[cfg(feature = "gpu")]
-use crate::plan::Step;
-use crate::{Device, Error, Fit, Frame, Kind, Result, Shape, Size, tune};
+use crate::exec::{self, PassTime, Runner, Watch};
+use crate::method::{self, Method, Schedule};
+use crate::plan::{Plan, Role, Slot};
+use crate::{Device, Error, Fit, Frame, Kind, Result, Room, Shape, tune};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -87,8 +79,9 @@ pub fn denoise_on(
 
 /// Frames one after the other, of any shapes.
 ///
-/// For each frame: fills missing samples, lets the method look at the frame, makes a denoiser and runs it. A denoiser
-/// with history is kept as long as the shape of the frames is the same, so that history goes from frame to frame.
+/// For each frame: fills missing samples, lets the method look at the frame, and runs a denoiser. The denoiser is kept as
+/// long as the shape of the frames is the same, so that nothing is compiled or allocated anew, and history goes from frame to
+/// frame; numbers that a method without history finds in each frame anew, such as a noise level, are handed to it.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -103,10 +96,19 @@ pub fn denoise_on(
 pub struct Sequence {
     device: Device,
     options: Options,
-    kept: Option<(Shape, Denoiser)>,
-    /// The fastest schedule, and what it was measured for.
-    fastest: Option<((Shape, Vec<Knob>), String)>,
+    kept: Option<Kept>,
+    /// The fastest schedule, and the shape it was measured for.
+    fastest: Option<(Shape, String)>,
     looks: Vec<Vec<f32>>,
+}
+
+/// What is kept from frame to frame.
+#[derive(Debug)]
+struct Kept {
+    shape: Shape,
+    /// What it was made for, with the numbers found in the last frame.
+    options: Options,
+    denoiser: Denoiser,
 }
 
 impl Sequence {
@@ -136,29 +138,45 @@ impl Sequence {
         }
         let frame = &mended.frame;
         let shape = frame.shape();
-        let mut denoiser = match self.kept.take().filter(|(kept, _)| *kept == shape) {
-            Some((_, denoiser)) => denoiser,
-            None => {
-                let mut options = self.options.clone();
-                options.method.prepare(frame)?;
-                if options.schedule.as_deref() == Some(tune::AUTO) {
-                    let key = (shape.clone(), options.method.knobs());
-                    options.schedule = match &self.fastest {
-                        Some((kept, name)) if *kept == key => Some(name.clone()),
-                        _ => Some(tune::fastest(&self.device, frame, &options)?),
-                    };
-                    self.fastest = options.schedule.clone().map(|name| (key, name));
-                }
-                Denoiser::new(&self.device, &shape, &options)?
-            }
+        let kept = self.kept.take().filter(|kept| kept.shape == shape);
+        let mut kept = match kept {
+            Some(kept) if kept.denoiser.has_history() => kept,
+            kept => self.adjusted(kept, frame, shape)?,
         };
-        let out = denoiser.run_watched(frame, watch)?;
-        self.looks = denoiser.looks().to_vec();
-        let history = |s: &crate::plan::Slot| s.role == crate::plan::Role::History;
-        if denoiser.plan().slots.iter().any(history) {
-            self.kept = Some((shape, denoiser));
-        }
+        let out = kept.denoiser.run_watched(frame, watch)?;
+        self.looks = kept.denoiser.looks().to_vec();
+        self.kept = Some(kept);
         Ok(out)
+    }
+
+    /// A denoiser with the numbers of this frame: the one that was kept, or a new one.
+    fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
+        let mut options = self.options.clone();
+        options.method.prepare(frame)?;
+        if options.schedule.as_deref() == Some(tune::AUTO) {
+            options.schedule = match &self.fastest {
+                Some((kept, name)) if *kept == shape => Some(name.clone()),
+                _ => Some(tune::fastest(&self.device, frame, &options)?),
+            };
+            self.fastest = options.schedule.clone().map(|name| (shape.clone(), name));
+        }
+        if let Some(mut kept) = kept {
+            if kept.denoiser.update(&options)? {
+                kept.options = options;
+                return Ok(kept);
+            }
+        }
+        Ok(Kept {
+            denoiser: Denoiser::new(&self.device, &shape, &options)?,
+            options,
+            shape,
+        })
+    }
+
+    /// The method with what it has seen of the last frame.
+    pub fn method(&self) -> &dyn Method {
+        let kept = self.kept.as_ref().map(|kept| &kept.options);
+        kept.unwrap_or(&self.options).method.as_ref()
     }
 
     /// See [`Denoiser::looks`], of the last frame.
@@ -170,18 +188,12 @@ impl Sequence {
 /// A method made ready for frames of one shape: commit once, run many. History between frames lives here.
 #[derive(Debug)]
 pub struct Denoiser {
-    runner: Runner,
+    runner: Box<dyn Runner>,
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
-    size: Size,
-}
-
-#[derive(Debug)]
-enum Runner {
-    Cpu(CpuRunner),
-    #[cfg(feature = "gpu")]
-    Gpu(GpuRunner),
+    room: Room,
+    shape: Shape,
 }
 
 impl Denoiser {
@@ -199,18 +211,32 @@ impl Denoiser {
             tiles,
             ..
         } = Fit::new(device.room(), shape, options)?;
-        let runner = match device {
-            Device::Cpu(cpu) => Runner::Cpu(CpuRunner::new(cpu, plan)?),
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Runner::Gpu(GpuRunner::new(gpu, plan)?),
-        };
+        let runner = device.runner(plan)?;
         Ok(Self {
             runner,
             tiles,
             schedule,
             strength: options.strength,
-            size: shape.size,
+            room: device.room(),
+            shape: shape.clone(),
         })
+    }
+
+    /// Takes the numbers of other options, a noise level say: memory, shaders and history stay. False where the options ask for
+    /// other passes; then nothing has changed, and a new denoiser is needed.
+    pub fn update(&mut self, options: &Options) -> Result<bool> {
+        let fit = Fit::new(self.room, &self.shape, options)?;
+        let same = fit.tiles == self.tiles && self.runner.update(&fit.plan)?;
+        if same {
+            self.schedule = fit.schedule;
+            self.strength = options.strength;
+        }
+        Ok(same)
+    }
+
+    fn has_history(&self) -> bool {
+        let history = |s: &Slot| s.role == Role::History;
+        self.plan().slots.iter().any(history)
     }
 
     /// Runs on a frame without missing samples.
@@ -220,11 +246,11 @@ impl Denoiser {
 
     /// Runs on a frame, with progress and cancel.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        if frame.size() != self.size {
+        if frame.size() != self.shape.size {
             return Err(Error::input(format!(
                 "the frame is {}, the denoiser was made for {}",
                 frame.size(),
-                self.size
+                self.shape.size
             )));
         }
         let size = match &self.tiles {
@@ -259,76 +285,23 @@ impl Denoiser {
     /// Lets [`Denoiser::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
     /// takes as long as a small pass.
     pub fn time_together(&mut self) {
-        #[cfg(feature = "gpu")]
-        if let Runner::Gpu(runner) = &mut self.runner {
-            runner.time_together();
-        }
+        self.runner.time_together();
     }
 
-    /// Runs `runs` times on one frame, without transfers where the device has memory of its own, and gives the times of
-    /// the passes of each run. Runs before them warm up: one, on a GPU half a second of them, because an idle GPU lowers
-    /// its clock and takes its time to raise it (by a factor of 5 on an H200).
+    /// The times of the passes in each of `runs` runs on one frame, see [`Runner::measure`].
     pub fn measure(&mut self, frame: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
-        let mut out = exec::outputs(self.plan(), self.plan().output_size())?;
         let part = frame.crop(0, 0, self.plan().size);
-        let watch = Watch::default();
-        self.runner.run(&part, &mut out, &watch)?;
-        #[cfg(feature = "gpu")]
-        if let Runner::Gpu(runner) = &mut self.runner {
-            let begin = Instant::now();
-            while begin.elapsed() < Duration::from_millis(500) {
-                runner.compute(&watch)?;
-                runner.read_times()?;
-                runner.wait()?;
-            }
-        }
-        #[cfg(feature = "gpu")]
-        let repeats = {
-            let repeated = |s: &Step| matches!(s, Step::Repeat { .. });
-            self.plan().steps.iter().any(repeated)
-        };
-        let mut times = Vec::with_capacity(runs);
-        for _ in 0..runs {
-            match &mut self.runner {
-                Runner::Cpu(runner) => {
-                    runner.run(&part, &mut out, &watch)?;
-                    times.push(runner.times().to_vec());
-                }
-                #[cfg(feature = "gpu")]
-                Runner::Gpu(runner) => {
-                    let begin = Instant::now();
-                    runner.compute(&watch)?;
-                    runner.read_times()?;
-                    runner.wait()?;
-                    // Repeated passes have no timestamps: there the clock of the wall counts.
-                    if repeats {
-                        let (name, time) = ("all passes".to_owned(), begin.elapsed());
-                        times.push(vec![PassTime { name, time }]);
-                    } else {
-                        times.push(runner.times().to_vec());
-                    }
-                }
-            }
-        }
-        Ok(times)
+        self.runner.measure(&part, runs)
     }
 
     /// Forgets history: the next frame is a first one.
     pub fn reset(&mut self) {
-        match &mut self.runner {
-            Runner::Cpu(runner) => runner.reset(),
-            #[cfg(feature = "gpu")]
-            Runner::Gpu(runner) => runner.reset(),
-        }
+        self.runner.reset();
     }
 
     /// The plan that runs, of a tile when there are tiles.
     pub fn plan(&self) -> &Plan {
-        match &self.runner {
-            Runner::Cpu(runner) => runner.plan(),
-            #[cfg(feature = "gpu")]
-            Runner::Gpu(runner) => runner.plan(),
-        }
+        self.runner.plan()
     }
 
     /// The schedule that was chosen.
@@ -343,33 +316,13 @@ impl Denoiser {
 
     /// Time of each pass in the last run.
     pub fn times(&self) -> &[PassTime] {
-        match &self.runner {
-            Runner::Cpu(runner) => runner.times(),
-            #[cfg(feature = "gpu")]
-            Runner::Gpu(runner) => runner.times(),
-        }
+        self.runner.times()
     }
-}
 
-impl Denoiser {
     /// What each repetition of the plan looked at in the last run: of iterative solvers, the squared residual as a share of
     /// the right-hand side after every step (on a GPU after every few).
     pub fn looks(&self) -> &[Vec<f32>] {
-        match &self.runner {
-            Runner::Cpu(runner) => runner.looks(),
-            #[cfg(feature = "gpu")]
-            Runner::Gpu(runner) => runner.looks(),
-        }
-    }
-}
-
-impl Runner {
-    fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
-        match self {
-            Self::Cpu(runner) => runner.run(input, output, watch),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(runner) => runner.run(input, output, watch),
-        }
+        self.runner.looks()
     }
 }
 

@@ -1,9 +1,11 @@
 //! Devices by name.
 
-use crate::exec::cpu::Cpu;
+use crate::exec::Runner;
+use crate::exec::cpu::{Cpu, CpuRunner};
 #[cfg(feature = "gpu")]
-use crate::exec::gpu::{Adapter, Gpu};
+use crate::exec::gpu::{Adapter, Gpu, GpuRunner};
 use crate::method::Backend;
+use crate::plan::Plan;
 use crate::{DeviceFault, Error, Result, Room};
 
 /// What runs plans: the CPU or a GPU.
@@ -60,6 +62,15 @@ impl Device {
             #[cfg(feature = "gpu")]
             Self::Gpu(_) => Backend::Gpu,
         }
+    }
+
+    /// Makes a plan ready: compiles its shaders and takes its memory.
+    pub fn runner(&self, plan: Plan) -> Result<Box<dyn Runner>> {
+        Ok(match self {
+            Self::Cpu(cpu) => Box::new(CpuRunner::new(cpu, plan)?),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Box::new(GpuRunner::new(gpu, plan)?),
+        })
     }
 
     /// What it has room for.

@@ -46,6 +46,13 @@ pub mod plan;
 pub mod tune;
 pub mod wavelet;
 
+/// Parts of kernels that the example `window_dft` measures.
+#[doc(hidden)]
+pub mod measured {
+    pub use crate::kernel::ddid::{panel, table};
+    pub use crate::kernel::fourier;
+}
+
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;
 pub use error::{DeviceFault, Error, Result};

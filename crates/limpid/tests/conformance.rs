@@ -151,7 +151,7 @@ fn tiles_leave_no_seam(name: &str) {
             // A plan that reaches further than this image is wide has no tiles in it.
             let Some(least) = plan
                 .reach()
-                .map(|r| 2 * r + 2 * plan.align)
+                .map(|r| 2 * r + 2 * plan.align())
                 .filter(|n| *n < 40)
             else {
                 continue;

@@ -2,8 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use limpid::kernel::ddid::anscombe::Poisson;
-use limpid::method::ddid::{Ddid, Noise, Quality, Variant};
+use limpid::method::ddid::{Ddid, Noise, Poisson, Quality, Variant};
 use limpid::method::{Knobs, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Watch};
 use std::sync::{Arc, Mutex};

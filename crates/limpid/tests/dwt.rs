@@ -1,6 +1,7 @@
 //! The wavelet transform as a whole: plans of the GPU run on the CPU too, images come back, shrinkage takes noise out.
 
 use limpid::definition::dwt::Layout;
+use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
 use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold};
 use limpid::wavelet::Border;

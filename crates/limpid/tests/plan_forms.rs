@@ -3,11 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use limpid::exec::Runner;
 use limpid::exec::Watch;
-use limpid::exec::cpu::CpuRunner;
-use limpid::exec::gpu::GpuRunner;
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use limpid::plan::{Element, Home, Layout, Order, Phases, Plan, Role, Slot, Step, Until};
+use limpid::plan::{Element, Home, Layout, Order, Phases, Plan, Role, Slot, Until};
 use limpid::{Device, Frame, Image, Layer, Result, Size, params};
 
 params! {
@@ -60,34 +59,23 @@ impl Kernel for Toy {
     }
 }
 
-enum Runner {
-    Cpu(CpuRunner),
-    Gpu(GpuRunner),
-}
+/// A plan on a device, run on one image.
+struct Toys(Box<dyn Runner>);
 
-impl Runner {
+impl Toys {
     fn new(device: &Device, plan: &Plan) -> Self {
-        match device {
-            Device::Cpu(cpu) => Self::Cpu(CpuRunner::new(cpu, plan.clone()).unwrap()),
-            Device::Gpu(gpu) => Self::Gpu(GpuRunner::new(gpu, plan.clone()).unwrap()),
-        }
+        Self(device.runner(plan.clone()).unwrap())
     }
 
     fn run(&mut self, input: &Image) -> Image {
         let frame = Frame::new(input.clone()).unwrap();
         let mut out = Frame::new(input.map(|_| f32::NAN)).unwrap();
-        match self {
-            Self::Cpu(r) => r.run(&frame, &mut out, &Watch::default()).unwrap(),
-            Self::Gpu(r) => r.run(&frame, &mut out, &Watch::default()).unwrap(),
-        }
+        self.0.run(&frame, &mut out, &Watch::default()).unwrap();
         out.color().unwrap().clone()
     }
 
     fn reset(&mut self) {
-        match self {
-            Self::Cpu(r) => r.reset(),
-            Self::Gpu(r) => r.reset(),
-        }
+        self.0.reset();
     }
 }
 
@@ -181,7 +169,7 @@ fn layouts_change_from_pass_to_pass() {
         })
     });
     for device in Device::all_for_tests().unwrap() {
-        let got = Runner::new(&device, &plan).run(&input);
+        let got = Toys::new(&device, &plan).run(&input);
         // After three splits, pixel x is in part x mod 8, of 4 pixels each.
         let restored = Image::from_fn(32, 5, 1, |x, y, _| got.get((x % 8) * 4 + x / 8, y, 0));
         close(&restored, &dilated, 0.0);
@@ -260,26 +248,21 @@ fn solvers_repeat_until_a_number_is_small() {
     let y = plan.transient("next", 1);
     let number = plan.slot(Slot::new("change", Role::Transient, Size::new(1, 1), 1));
     plan.pass(jacobi(), [b, b], [x]);
-    let steps = vec![
-        Step::pass(jacobi(), [x, b], [y]),
-        Step::pass(jacobi(), [y, b], [x]),
-        Step::pass(change(), [x, y], [number]),
-    ];
     // So many rounds would run for hours: the plan must stop by itself.
     let until = Some(Until {
         slot: number,
         at_most: 1e-6,
         every: 4,
     });
-    plan.steps.push(Step::Repeat {
-        steps,
-        most: 1_000_000_000,
-        until,
+    plan.repeat(1_000_000_000, until, |plan| {
+        plan.pass(jacobi(), [x, b], [y]);
+        plan.pass(jacobi(), [y, b], [x]);
+        plan.pass(change(), [x, y], [number]);
     });
     assert_eq!(plan.reach(), None);
     let b = picture(size);
     for device in Device::all_for_tests().unwrap() {
-        let x = Runner::new(&device, &plan).run(&b);
+        let x = Toys::new(&device, &plan).run(&b);
         // The solution solves the equation.
         let residual = Image::from_fn(9, 6, 1, |i, j, _| {
             let sides = x.get(i.saturating_sub(1), j, 0) + x.get((i + 1).min(8), j, 0);
@@ -333,7 +316,7 @@ fn history_lives_from_frame_to_frame() {
     plan.pass(blend(), [input], [history, output]);
     let image = picture(size);
     for device in Device::all_for_tests().unwrap() {
-        let mut runner = Runner::new(&device, &plan);
+        let mut runner = Toys::new(&device, &plan);
         for weight in [0.25, 0.4375, 0.578_125] {
             close(&runner.run(&image), &image.map(|v| weight * v), 1e-5);
         }
@@ -452,7 +435,7 @@ fn fragment_passes_stand_beside_compute_passes() {
         image.get((x + 1).min(20), y, 0) - image.get(x, y, 0)
     });
     for device in Device::all_for_tests().unwrap() {
-        close(&Runner::new(&device, &plan).run(&image), &expected, 0.0);
+        close(&Toys::new(&device, &plan).run(&image), &expected, 0.0);
     }
 }
 
@@ -471,11 +454,10 @@ fn wrong_plans_are_refused() {
         (jacobi(), input, output, "reads 2"),
         (export(), output, input, "writes input"),
     ] {
-        plan.steps.clear();
+        let mut plan = plan.clone();
         plan.pass(kernel, [read], [write]);
         refused(&plan, why);
     }
-    plan.steps.clear();
     plan.pass(export(), [input], [output]);
     plan.check().unwrap();
     let (now, last) = (plan.history("now", 1), plan.history("last", 2));
@@ -484,11 +466,11 @@ fn wrong_plans_are_refused() {
         (now, now, "swapped twice"),
         (now, last, "differ in form"),
     ] {
-        plan.swaps.clear();
+        let mut plan = plan.clone();
         plan.swap(one, other);
         refused(&plan, why);
     }
-    plan.swaps.clear();
-    plan.slots[now.0].home = Home::Texture;
-    refused(&plan, "'now' is history");
+    let drawn = Slot::new("drawn", Role::History, Size::new(4, 4), 1).home(Home::Texture);
+    plan.slot(drawn);
+    refused(&plan, "'drawn' is history");
 }

@@ -280,7 +280,7 @@ fn defaults_are_those_of_the_thesis() {
             .unwrap()
             .passes()
             .iter()
-            .map(|p| format!("{:?}", p.kernel))
+            .map(|p| format!("{:?}", p.kernel()))
             .collect::<Vec<_>>()
     );
     // Prefilter, candidates and second pass have the window and patch radii of the pseudocode.

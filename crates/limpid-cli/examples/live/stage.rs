@@ -24,7 +24,7 @@ impl Stage {
         println!("schedule {schedule}");
         let plan = method.plan(&frame.shape(), schedule)?;
         let recorder = Recorder::new(gpu, plan.on_textures(Element::F32x4))?;
-        let slots = &recorder.plan().slots;
+        let slots = recorder.plan().slots();
         let textures: Vec<_> = slots
             .iter()
             .map(|s| (s.home == Home::Texture).then(|| texture(gpu, s.size)))
@@ -49,7 +49,7 @@ impl Stage {
         frame: &Frame,
         last: impl FnOnce(&mut wgpu::CommandEncoder),
     ) -> Result<Vec<(&'static str, f64)>> {
-        for (slot, texture) in self.recorder.plan().slots.iter().zip(&self.textures) {
+        for (slot, texture) in self.recorder.plan().slots().iter().zip(&self.textures) {
             if let (Role::Input(layer), Some(texture)) = (&slot.role, texture) {
                 upload(gpu, texture, frame.require(layer.clone())?);
             }
@@ -87,7 +87,7 @@ impl Stage {
         let ms = ticks
             .chunks_exact(2)
             .map(|t| t[1].saturating_sub(t[0]) as f64 * unit);
-        Ok(passes.map(|p| p.kernel.name()).zip(ms).collect())
+        Ok(passes.map(|p| p.name()).zip(ms).collect())
     }
 }
 
@@ -101,7 +101,7 @@ impl Stage {
             Role::Output(_) => !noisy,
             _ => false,
         };
-        let slots = self.recorder.plan().slots.iter();
+        let slots = self.recorder.plan().slots().iter();
         let mut found = slots.zip(&self.textures).filter(|(s, _)| wanted(&s.role));
         found.next().and_then(|(_, texture)| texture.as_ref())
     }

@@ -8,7 +8,7 @@ mod table;
 
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use crate::verb::plan::shape;
 use anyhow::Result;
 use limpid::exec::PassTime;
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        tell!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         table::print(&report, args.passes)?;
     }
@@ -184,7 +184,7 @@ fn measure(
     let mut denoiser = Denoiser::new(device, shape, options)?;
     let frame = match given {
         Some(frame) => frame.clone(),
-        None => noise(denoiser.plan().size, shape, &denoiser)?,
+        None => noise(denoiser.plan().size(), shape, &denoiser)?,
     };
     let runs = denoiser.measure(&frame, runs.max(1))?;
     let sum = |times: &Vec<PassTime>| times.iter().map(|p| p.time).sum::<Duration>().as_secs_f64();
@@ -194,7 +194,7 @@ fn measure(
     let median = quantile(0.5);
     let plan = denoiser.plan();
     let outside = plan
-        .slots
+        .slots()
         .iter()
         .filter(|s| matches!(s.role, Role::Input(_) | Role::Output(_)));
     let bytes: usize = outside.map(limpid::plan::Slot::bytes).sum();
@@ -209,10 +209,10 @@ fn measure(
     };
     Ok(Row {
         schedule: denoiser.schedule().to_string(),
-        size: plan.size.to_string(),
+        size: plan.size().to_string(),
         median_ms: 1e3 * median,
         spread: (quantile(0.75) - quantile(0.25)) / 2.0 / median,
-        ns_per_pixel: 1e9 * median / plan.size.pixels() as f64,
+        ns_per_pixel: 1e9 * median / plan.size().pixels() as f64,
         gbps,
         ratio_to_copy: copy_gbps / gbps,
         passes: (0..runs[0].len()).map(pass).collect(),
@@ -223,7 +223,7 @@ fn measure(
 fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     let mut state = 1u32;
-    for slot in &denoiser.plan().slots {
+    for slot in denoiser.plan().slots() {
         if let Role::Input(layer) = &slot.role
             && shape.has(layer.clone())
         {

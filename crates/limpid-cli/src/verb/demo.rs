@@ -1,7 +1,7 @@
 //! `limpid demo`: render, denoise, compare: everything once.
 
 use super::compare;
-use crate::say;
+use crate::say::{self, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
 use limpid::method::{METHODS, Use};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let frame = render()?;
     let noisy = folder.join("noisy.exr");
     io::write(&noisy, &frame, None, &WriteOptions::default())?;
-    println!(
+    tell!(
         "rendered cornell, {SIZE}, {SAMPLES} samples per pixel, in {:.1} s",
         start.elapsed().as_secs_f32()
     );
@@ -53,19 +53,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             Ok(result) => {
                 let path = folder.join(format!("{}.exr", entry.name));
                 write_color(&path, &result)?;
-                println!("{} in {:.2} s", entry.name, start.elapsed().as_secs_f32());
+                tell!("{} in {:.2} s", entry.name, start.elapsed().as_secs_f32());
                 images.push(path);
             }
             // A method for other inputs: gradients, photographs, sequences.
             Err(error @ (Error::Input(_) | Error::Unsupported(_))) => {
-                println!("{} left out: {error}", entry.name);
+                tell!("{} left out: {error}", entry.name);
             }
             Err(error) => return Err(error.into()),
         }
     }
     let page = folder.join("compare.html");
     compare::run(&compare::Args::page(images, reference, page.clone()))?;
-    println!(
+    tell!(
         "Look at {}; the layers of the noisy input: limpid info {}",
         page.display(),
         folder.join("noisy.exr").display()

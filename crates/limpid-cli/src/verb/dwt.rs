@@ -3,7 +3,7 @@
 use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
@@ -194,39 +194,39 @@ fn explain(args: &Args, (text, wavelet): (String, Wavelet), way: Way) -> Result<
     if let (Some(lifting), Room::Gpu(_)) = (wavelet.lifting(), room)
         && let Some(name) = fit.schedule.words().next().and_then(|w| w.parse().ok())
     {
-        print_scheme(wavelet.name(), lifting, name, way);
+        print_scheme(wavelet.name(), lifting, name, way)?;
     }
-    println!("{}", fit.plan);
+    tell!("{}", fit.plan);
     plan::print_kernels(&fit.plan, room)
 }
 
 /// Matrices and counts of a scheme.
-fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) {
+fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) -> Result<()> {
     let direction = match way {
         Way::There => Direction::Forward,
         Way::Back => Direction::Inverse,
     };
     let scheme = Scheme::new(lifting, name, direction);
-    println!(
+    tell!(
         "{wavelet} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n"
     );
     for (i, stage) in scheme.stages.iter().enumerate() {
         if i > 0 {
-            println!("-- barrier --");
+            tell!("-- barrier --");
         }
         for matrix in stage {
-            println!("{matrix}");
+            tell!("{matrix}");
         }
     }
     let (l, h) = (lifting.low_scale, lifting.high_scale);
-    println!(
+    tell!(
         "scale: LL {:.6}, HL and LH {:.6}, HH {:.6}\n",
         l * l,
         l * h,
         h * h
     );
     let compute = scheme.compute_cost();
-    println!(
+    tell!(
         "compute:  {} operations, {} barriers, {} reads, {} writes, {} cells (single buffer), {} (double)",
         compute.operations,
         compute.barriers,
@@ -236,8 +236,13 @@ fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) {
         compute.double
     );
     let passes = scheme.pass_cost();
-    println!(
+    tell!(
         "graphics: {} operations, {} passes, {} reads, {} writes, {} cells\n",
-        passes.operations, passes.steps, passes.reads, passes.writes, passes.memory
+        passes.operations,
+        passes.steps,
+        passes.reads,
+        passes.writes,
+        passes.memory
     );
+    Ok(())
 }

@@ -2,13 +2,12 @@
 
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, tell};
 use anyhow::Result;
-use limpid::kernel::{Site, Stage, Target};
+use limpid::kernel::{Stage, Target};
 use limpid::method::{Use, entry};
 use limpid::plan::Plan;
 use limpid::{Fit, Layer, Room, Shape, Size};
-use std::io::Write;
 
 /// Show what would run: passes, layouts, memory, kernel text
 #[derive(clap::Args)]
@@ -65,9 +64,9 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let fit = Fit::new(room, &shape(args.size, &args.layers, entry.used), &options).or_usage()?;
     let plan = &fit.plan;
     plan.check()?;
-    println!("{plan}");
+    tell!("{plan}");
     if fit.tile_count() > 1 {
-        println!(
+        tell!(
             "in {} tiles for {}, whose inputs and outputs take {:.1} MiB more",
             fit.tile_count(),
             args.size,
@@ -91,31 +90,24 @@ pub(crate) fn room(how: &How) -> Result<Room> {
 
 /// What each pass runs on a device: the WGSL made for its limits; on the CPU the compiled body.
 pub(crate) fn print_kernels(plan: &Plan, room: Room) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     for (i, pass) in plan.passes().into_iter().enumerate() {
         let number = i + 1;
-        let kernel = pass.kernel.as_ref();
         let Room::Gpu(target) = room else {
-            writeln!(out, "// {number}. {}: compiled, on the CPU", kernel.name())?;
+            tell!("// {number}. {}: compiled, on the CPU", pass.name());
             continue;
         };
-        let site = Site {
-            target,
-            reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
-            writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
-        };
-        writeln!(out, "\n// {number}. {}", kernel.name())?;
-        match kernel.gpu(&site) {
+        tell!("\n// {number}. {}", pass.name());
+        match pass.shader(plan, target) {
             Ok(dispatch) => {
                 match dispatch.stage {
                     Stage::Compute { groups: [x, y, z] } => {
-                        writeln!(out, "// {x} x {y} x {z} workgroups")?;
+                        tell!("// {x} x {y} x {z} workgroups");
                     }
-                    Stage::Fragment => writeln!(out, "// drawn over the whole target")?,
+                    Stage::Fragment => tell!("// drawn over the whole target"),
                 }
-                writeln!(out, "{}", dispatch.source)?;
+                tell!("{}", dispatch.source);
             }
-            Err(error) => writeln!(out, "// {error}")?,
+            Err(error) => tell!("// {error}"),
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `limpid render`: test inputs from built-in scenes and OBJ files.
 
-use crate::say::{self, OrUsage};
+use crate::say::{self, OrUsage, tell};
 use crate::shot;
 use crate::taken::{Taken, point};
 use anyhow::{Result, bail};
@@ -80,7 +80,7 @@ enum Layers {
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
         for (name, about) in BUILTIN {
-            println!("{name:10} {about}");
+            tell!("{name:10} {about}");
         }
         return Ok(());
     }

@@ -6,8 +6,11 @@
 //! (BayesShrink).
 
 use super::atrous::{Border, Filter, level};
+use super::shrink::OPPONENT;
 use crate::Image;
-use crate::kernel::upward::{OPPONENT, RADIUS};
+
+/// Pixels to each side of the window that the signal's deviation is told from.
+pub const RADIUS: usize = 6;
 
 /// The settings.
 #[derive(Debug, Clone)]

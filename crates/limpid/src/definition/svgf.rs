@@ -131,7 +131,9 @@ pub fn features(
         let slope = nearer(&depth, [x, y], axis).map_or(0.0, |(p, q)| {
             depth.get(q[0], q[1], 0) - depth.get(p[0], p[1], 0)
         });
-        crate::kernel::half::rounded(slope)
+        // Features are kept in half floats.
+        let most = half::f16::MAX.to_f32();
+        half::f16::from_f32(slope.clamp(-most, most)).to_f32()
     });
     let id = id.cloned().unwrap_or_else(|| Image::new(w, h, 1));
     Features {

@@ -1,7 +1,7 @@
 //! What a GPU body gives: WGSL text, constants, parameters, grid.
 
 use crate::Size;
-use crate::plan::Slot;
+use crate::plan::{Home, Slot};
 
 /// What kernels may know of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,8 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// WGSL: the slots as `read0`, `read1`, … and `write0`, …, at the bindings that follow the parameters.
+    /// WGSL: the slots as `read0`, `read1`, … and `write0`, …, at the bindings that follow the parameters. Written slots are
+    /// buffers.
     pub fn slots(&self) -> String {
         let reads = self.reads.iter().map(|slot| ("read", "read", slot));
         let writes = self.writes.iter().map(|slot| ("write", "read_write", slot));
@@ -63,11 +64,14 @@ impl Site<'_> {
             .enumerate()
             .map(|(i, (name, access, slot))| {
                 let number = if i < count { i } else { i - count };
-                format!(
-                    "@group(0) @binding({}) var<storage, {access}> {name}{number}: array<{}>;\n",
-                    i + 1,
-                    slot.element.wgsl()
-                )
+                let kind = match slot.home {
+                    Home::Buffer => format!(
+                        "<storage, {access}> {name}{number}: array<{}>",
+                        slot.element.wgsl()
+                    ),
+                    Home::Texture | Home::Texture8 => format!(" {name}{number}: texture_2d<f32>"),
+                };
+                format!("@group(0) @binding({}) var{kind};\n", i + 1)
             })
             .collect()
     }
@@ -105,6 +109,7 @@ pub struct Dispatch {
     pub stage: Stage,
     /// Whether a linear clamping sampler is bound last.
     pub sampler: bool,
+    trusted: bool,
 }
 
 impl Dispatch {
@@ -121,6 +126,7 @@ impl Dispatch {
             params: bytemuck::bytes_of(params).to_vec(),
             stage: Stage::Compute { groups },
             sampler: false,
+            trusted: false,
         }
     }
 
@@ -129,6 +135,63 @@ impl Dispatch {
         Self {
             stage: Stage::Fragment,
             ..Self::compute(source, params, [0; 3])
+        }
+    }
+
+    /// The whole text that is compiled: with what all shaders share.
+    pub fn text(&self) -> String {
+        // `enable` directives must come first in WGSL.
+        let directive = |l: &&str| l.starts_with("enable ") || l.starts_with("requires ");
+        let (head, body): (Vec<&str>, Vec<&str>) = self.source.lines().partition(directive);
+        let join = |lines: Vec<&str>| -> String {
+            lines.into_iter().flat_map(|line| [line, "\n"]).collect()
+        };
+        join(head) + include_str!("shared.wgsl") + &join(body)
+    }
+
+    /// Lets the shader run without wgpu's runtime checks, which take a third of the time of some kernels on an H200.
+    ///
+    /// # Safety
+    ///
+    /// For every site that the kernel accepts, and whatever the slots hold, the shader stays inside its bindings and its
+    /// workgroup memory, and its loops end.
+    #[must_use]
+    pub unsafe fn trusted(mut self) -> Self {
+        self.trusted = true;
+        self
+    }
+
+    /// The same with runtime checks.
+    #[must_use]
+    pub(crate) fn checked(mut self) -> Self {
+        self.trusted = false;
+        self
+    }
+
+    /// Whether the shader may run without runtime checks.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// A compute shader of this crate's own kernels: the one place, with [`Dispatch::own_fragment`], where shaders are trusted.
+    pub(crate) fn own(
+        source: impl Into<String>,
+        params: &impl bytemuck::Pod,
+        groups: [u32; 3],
+    ) -> Self {
+        // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by
+        // the same numbers as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound what
+        // they index by the sizes in `Params`, clamp what they read from images before they index with it, and loop over
+        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs all of
+        // them with the checks on.
+        unsafe { Self::compute(source, params, groups).trusted() }
+    }
+
+    /// A fragment shader of this crate's own kernels.
+    pub(crate) fn own_fragment(source: impl Into<String>, params: &impl bytemuck::Pod) -> Self {
+        Self {
+            stage: Stage::Fragment,
+            ..Self::own(source, params, [0; 3])
         }
     }
 

@@ -3,38 +3,43 @@
 //! A [`Kernel`] states what it reads and writes and how far it looks, and has a body for the CPU (a [`Job`]: a band of
 //! rows) and one for the GPU (a [`Dispatch`]: WGSL text with its constants and grid). Parameters are fields of the
 //! kernel, so a kernel prints itself with `Debug`. Kernels know no methods.
+//!
+//! The kernels of this crate are private: their shaders run without runtime checks (see [`Dispatch::trusted`]), which is sound
+//! because only this crate's methods put them together with slots. Small ones are described once, see `kernel/stencil`.
 
 mod dispatch;
 mod job;
 mod params;
 
-pub mod atrous;
-pub mod ddid;
-pub mod details;
-pub mod dwt;
+pub(crate) mod atrous;
+pub(crate) mod ddid;
+pub(crate) mod details;
+pub(crate) mod dwt;
 pub mod fast_exp;
+#[doc(hidden)]
 pub mod fourier;
-pub mod front;
-pub mod guard;
-pub mod half;
-pub mod lift;
-pub mod lines;
-pub mod nfor;
-pub mod nlm;
-pub mod pack;
-pub mod patch;
-pub mod poisson;
-pub mod prefilter;
-pub mod rdfc;
-pub mod reversible;
-pub mod shrink;
+pub(crate) mod front;
+pub(crate) mod guard;
+pub(crate) mod half;
+pub(crate) mod lift;
+pub(crate) mod lines;
+pub(crate) mod nfor;
+pub(crate) mod nlm;
+pub(crate) mod pack;
+pub(crate) mod patch;
+pub(crate) mod poisson;
+pub(crate) mod prefilter;
+pub(crate) mod rdfc;
+pub(crate) mod reversible;
+pub(crate) mod shrink;
+pub(crate) mod stencil;
 pub(crate) mod stream;
-pub mod svgf;
+pub(crate) mod svgf;
 pub(crate) mod sweep;
-pub mod taa;
-pub mod texture;
-pub mod upward;
-pub mod window;
+pub(crate) mod taa;
+pub(crate) mod texture;
+pub(crate) mod upward;
+pub(crate) mod window;
 
 pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
 pub use job::{Job, View, ViewMut};

@@ -23,7 +23,7 @@ pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
-pub use auto::{Auto, suggest};
+pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
 pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
@@ -73,6 +73,11 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// samples. Methods without such options keep this default.
     fn prepare(&mut self, _frame: &Frame) -> Result<()> {
         Ok(())
+    }
+
+    /// What [`Method::prepare`] has seen, in a few words for people.
+    fn seen(&self) -> Option<String> {
+        None
     }
 
     /// The schedules for a back end; the first is the one to take when nothing was measured.

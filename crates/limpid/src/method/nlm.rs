@@ -8,7 +8,7 @@ use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide};
 use crate::definition::noise;
 use crate::kernel::nlm::{Nlm as Kernel, Noise};
-use crate::kernel::rdfc::Floor;
+use crate::kernel::rdfc::floor;
 use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
@@ -133,7 +133,7 @@ impl Method for Nlm {
             let mut variance = plan.input(VARIANCE, channels);
             if self.variance_floor {
                 let floored = plan.transient("floored variance", channels);
-                plan.pass(Floor, [variance], [floored]);
+                plan.pass(floor(), [variance], [floored]);
                 variance = floored;
             }
             reads.push(variance);

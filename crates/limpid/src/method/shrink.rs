@@ -7,7 +7,7 @@ use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
 use crate::definition::shrink::{Rule, band_gains, visu};
 use crate::kernel::dwt::Limits;
-use crate::kernel::shrink::{Band, BandSums, Find, Opponent, Roll, Thresholds, bands, sums_size};
+use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, opponent, sums_size};
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::wavelet::Direction;
 use crate::{Error, Frame, Layer, Result, Shape, Size};
@@ -169,7 +169,7 @@ impl Method for Shrink {
         let mut sum = result;
         if planes == 3 {
             let rotated = plan.transient("rotated", 3);
-            plan.pass(Opponent { back: false }, [source], [rotated]);
+            plan.pass(opponent(false), [source], [rotated]);
             source = rotated;
             sum = plan.transient("sum", 3);
         }
@@ -201,7 +201,7 @@ impl Method for Shrink {
             );
         }
         if planes == 3 {
-            plan.pass(Opponent { back: true }, [sum], [result]);
+            plan.pass(opponent(true), [sum], [result]);
         }
         Ok(plan)
     }

@@ -4,6 +4,9 @@
 //! runs. Executors ([`crate::exec`]) read it; methods ([`crate::method`]) write it through [`Plan::new`],
 //! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and their siblings.
 //!
+//! A plan that was made cannot be changed from outside, only added to: kernels of this crate rely on the slots that its methods
+//! gave them.
+//!
 //! What always holds after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
 //! slot, every slot is written before it is read (inputs and history apart), every output is written, slots that change
 //! places are history of one form.
@@ -18,24 +21,52 @@ pub use layout::{Layout, Order, Phases};
 pub use memory::Memory;
 pub use slot::{Element, Home, Role, Slot, SlotId};
 
-use crate::kernel::{Kernel, Scope};
+use crate::kernel::{Dispatch, Kernel, Scope, Site, Target};
 use crate::{Error, Layer, Result, Size};
+use std::fmt;
 use std::sync::Arc;
 
 /// A kernel applied to slots.
 #[derive(Debug, Clone)]
 pub struct Pass {
     /// The operation.
-    pub kernel: Arc<dyn Kernel>,
+    pub(crate) kernel: Arc<dyn Kernel>,
     /// Slots it reads, in the order of its contract.
-    pub reads: Vec<SlotId>,
+    pub(crate) reads: Vec<SlotId>,
     /// Slots it writes, in the order of its contract.
-    pub writes: Vec<SlotId>,
+    pub(crate) writes: Vec<SlotId>,
+}
+
+impl Pass {
+    /// The kernel's name.
+    pub fn name(&self) -> &'static str {
+        self.kernel.name()
+    }
+
+    /// The kernel with its parameters, for people.
+    pub fn kernel(&self) -> &dyn fmt::Debug {
+        &self.kernel
+    }
+
+    /// The shader of this pass, which must be one of this plan, on a device. To look at: it is not trusted.
+    pub fn shader(&self, plan: &Plan, target: Target) -> Result<Dispatch> {
+        Ok(self.kernel.gpu(&self.site(plan, target))?.checked())
+    }
+
+    /// Where the kernel is applied.
+    pub(crate) fn site<'a>(&self, plan: &'a Plan, target: Target) -> Site<'a> {
+        let slots = |ids: &[SlotId]| ids.iter().map(|id| plan.at(*id)).collect();
+        Site {
+            target,
+            reads: slots(&self.reads),
+            writes: slots(&self.writes),
+        }
+    }
 }
 
 /// One step of a plan.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub(crate) enum Step {
     /// A pass.
     Pass(Pass),
     /// Steps repeated until a number is small, as iterative solvers need.
@@ -76,17 +107,17 @@ pub struct Until {
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Method and schedule, for people.
-    pub title: String,
+    pub(crate) title: String,
     /// Size of the frame.
-    pub size: Size,
+    pub(crate) size: Size,
     /// The logical images.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
     /// What is done, in order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// Pairs of history slots that change places after each run.
-    pub swaps: Vec<[SlotId; 2]>,
+    pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
-    pub align: usize,
+    pub(crate) align: usize,
 }
 
 impl Plan {
@@ -100,6 +131,26 @@ impl Plan {
             swaps: Vec::new(),
             align: 1,
         }
+    }
+
+    /// Method and schedule, for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Size of the frame.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The logical images, in the order of their [`SlotId`]s.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
+    pub fn align(&self) -> usize {
+        self.align
     }
 
     /// Adds a slot.
@@ -175,6 +226,14 @@ impl Plan {
         self.steps.push(Step::pass(kernel, reads, writes));
     }
 
+    /// Adds steps that are repeated `most` times, or until a number is small: those that `add` adds.
+    pub fn repeat(&mut self, most: usize, until: Option<Until>, add: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.steps);
+        add(self);
+        let steps = std::mem::replace(&mut self.steps, before);
+        self.steps.push(Step::Repeat { steps, most, until });
+    }
+
     /// A slot.
     pub fn at(&self, id: SlotId) -> &Slot {
         &self.slots[id.0]
@@ -182,17 +241,19 @@ impl Plan {
 
     /// All passes in order, each repetition once.
     pub fn passes(&self) -> Vec<&Pass> {
-        fn collect<'a>(steps: &'a [Step], into: &mut Vec<&'a Pass>) {
-            for step in steps {
-                match step {
-                    Step::Pass(pass) => into.push(pass),
-                    Step::Repeat { steps, .. } => collect(steps, into),
-                }
-            }
-        }
         let mut passes = Vec::new();
-        collect(&self.steps, &mut passes);
+        visit(&self.steps, &mut |pass| passes.push(pass));
         passes
+    }
+
+    /// Whether another plan has the same slots and the same passes over them, so that it can take this one's place between two
+    /// runs: the numbers in kernels and tables may differ.
+    pub(crate) fn same_form(&self, other: &Self) -> bool {
+        let slot = |(a, b): (&Slot, &Slot)| a.same_form(b);
+        (self.size, self.align, &self.swaps) == (other.size, other.align, &other.swaps)
+            && self.slots.len() == other.slots.len()
+            && self.slots.iter().zip(&other.slots).all(slot)
+            && same_steps(&self.steps, &other.steps)
     }
 
     /// How far, in pixels, an output pixel depends on input pixels: the halos along the longest way from input to output,
@@ -314,9 +375,41 @@ impl Plan {
     }
 }
 
+/// Visits passes in order, each repetition once.
+fn visit<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Pass)) {
+    for step in steps {
+        match step {
+            Step::Pass(pass) => each(pass),
+            Step::Repeat { steps, .. } => visit(steps, each),
+        }
+    }
+}
+
+/// The same, to change them.
+fn visit_mut(steps: &mut [Step], each: &mut impl FnMut(&mut Pass)) {
+    for step in steps {
+        match step {
+            Step::Pass(pass) => each(pass),
+            Step::Repeat { steps, .. } => visit_mut(steps, each),
+        }
+    }
+}
+
+fn same_steps(a: &[Step], b: &[Step]) -> bool {
+    let same = |(a, b): (&Step, &Step)| match (a, b) {
+        (Step::Pass(a), Step::Pass(b)) => {
+            let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
+            form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
+        }
+        (Step::Repeat { steps: a, .. }, Step::Repeat { steps: b, .. }) => same_steps(a, b),
+        _ => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
 impl Step {
     /// A pass as a step, for use inside [`Step::Repeat`].
-    pub fn pass(
+    pub(crate) fn pass(
         kernel: impl Kernel + 'static,
         reads: impl Into<Vec<SlotId>>,
         writes: impl Into<Vec<SlotId>>,

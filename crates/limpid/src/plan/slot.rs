@@ -125,6 +125,16 @@ impl Slot {
         self
     }
 
+    /// Whether the other slot is for the same and has the same memory; tables may hold other numbers.
+    pub(super) fn same_form(&self, other: &Self) -> bool {
+        let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.home);
+        let role = match (&self.role, &other.role) {
+            (Role::Data(a), Role::Data(b)) => a.len() == b.len(),
+            (a, b) => a == b,
+        };
+        role && form(self) == form(other)
+    }
+
     /// Size in 4-byte words.
     pub fn words(&self) -> usize {
         self.size.pixels() * self.planes * self.element.words()

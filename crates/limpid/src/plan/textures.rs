@@ -1,6 +1,6 @@
 //! Plans for engines, which keep their images in textures.
 
-use super::{Element, Home, Pass, Plan, Role, Slot, SlotId, Step};
+use super::{Element, Home, Pass, Plan, Role, Slot, SlotId, Step, visit_mut};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Plan {
             let texture = self.slots.len();
             match self.slots[i].role {
                 Role::Input(_) => {
-                    if !reads_planes(&self.steps, SlotId(i)) {
+                    if !reads_planes(&self, SlotId(i)) {
                         let slot = self.slots[i].clone();
                         self.slots[i] = as_texture(slot, element);
                         continue;
@@ -50,29 +50,20 @@ fn as_texture(slot: Slot, element: Element) -> Slot {
 }
 
 /// Whether some pass needs the planes of a slot.
-fn reads_planes(steps: &[Step], id: SlotId) -> bool {
-    let needs = |pass: &Pass| {
+fn reads_planes(plan: &Plan, id: SlotId) -> bool {
+    plan.passes().into_iter().any(|pass| {
         let mut reads = pass.reads.iter().enumerate();
         reads.any(|(k, read)| *read == id && !pass.kernel.reads_texture(k))
-    };
-    steps.iter().any(|step| match step {
-        Step::Pass(pass) => needs(pass),
-        Step::Repeat { steps, .. } => reads_planes(steps, id),
     })
 }
 
 /// Passes that can read textures read `texture` instead of `id`.
 fn look_at(steps: &mut [Step], id: SlotId, texture: SlotId) {
-    for step in steps {
-        match step {
-            Step::Pass(pass) => {
-                for (k, read) in pass.reads.iter_mut().enumerate() {
-                    if *read == id && pass.kernel.reads_texture(k) {
-                        *read = texture;
-                    }
-                }
+    visit_mut(steps, &mut |pass| {
+        for (k, read) in pass.reads.iter_mut().enumerate() {
+            if *read == id && pass.kernel.reads_texture(k) {
+                *read = texture;
             }
-            Step::Repeat { steps, .. } => look_at(steps, id, texture),
         }
-    }
+    });
 }

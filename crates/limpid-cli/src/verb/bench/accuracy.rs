@@ -3,7 +3,9 @@
 
 use super::Args;
 use super::filters::FILTERS;
+use crate::say::tell;
 use anyhow::{Context, Result, bail};
+use limpid::exec::Runner;
 use limpid::exec::gpu::{Gpu, GpuRunner};
 use limpid::io::{self, ReadOptions};
 use limpid::method::window::DEVIATION;
@@ -54,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        tell!("{}", serde_json::to_string_pretty(&rows)?);
         return Ok(());
     }
     print(&gpu, frame.size(), &rows)
@@ -115,7 +117,7 @@ fn pictures(
     method.set("radius", &radius.to_string())?;
     let plan = method.plan(&frame.shape(), &Schedule::new(schedule))?;
     let mut out = Frame::empty(frame.size())?;
-    for slot in &plan.slots {
+    for slot in plan.slots() {
         if let Role::Output(layer) = &slot.role {
             let image = Image::new(slot.size.width, slot.size.height, slot.planes);
             out.insert(layer.clone(), image)?;

@@ -1,6 +1,7 @@
 //! `limpid bench dwt`: the wavelet transform there and back, by all schedules, beside the copy limit.
 
 use super::Args;
+use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::PassTime;
 use limpid::method::{Backend, Dwt, Idwt, Method};
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        tell!("{}", serde_json::to_string_pretty(&report)?);
         return Ok(());
     }
     print(&report)

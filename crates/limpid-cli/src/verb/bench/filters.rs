@@ -3,6 +3,7 @@
 mod plot;
 
 use super::{Args, copy_gbps, measure};
+use crate::say::tell;
 use anyhow::Result;
 use limpid::method::{Use, find};
 use limpid::{Options, Shape, Size};
@@ -137,7 +138,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        tell!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print(&report)?;
     }

@@ -1,5 +1,6 @@
 //! What a file holds: size, parts, layers, types and what each layer was recognised as.
 
+use crate::say::tell;
 use anyhow::Result;
 use limpid::Layer;
 use limpid::io::{self, Facts, LayerFacts, PartFacts, ReadOptions};
@@ -13,9 +14,9 @@ pub(crate) fn run(path: &Path, layers: &[String], as_json: bool) -> Result<()> {
     }
     let facts = io::inspect(path, &options)?;
     if as_json {
-        println!("{:#}", as_value(path, &facts));
+        tell!("{:#}", as_value(path, &facts));
     } else {
-        print!("{}", as_text(path, &facts));
+        tell!("{}", as_text(path, &facts).trim_end());
     }
     Ok(())
 }

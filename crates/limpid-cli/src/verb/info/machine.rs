@@ -1,6 +1,7 @@
 //! What this build and this machine can do.
 
 use super::schedules;
+use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::cpu::Cpu;
 use limpid::exec::gpu::Adapter;
@@ -9,32 +10,32 @@ use serde_json::{Value, json};
 
 pub(super) fn run(as_json: bool) -> Result<()> {
     if as_json {
-        println!(
+        tell!(
             "{}",
             serde_json::to_string_pretty(&json!({ "devices": devices()?, "methods": methods() }))?
         );
         return Ok(());
     }
-    println!("limpid {}\n\ndevices:", env!("CARGO_PKG_VERSION"));
+    tell!("limpid {}\n\ndevices:", env!("CARGO_PKG_VERSION"));
     for device in devices()? {
-        println!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
+        tell!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
         if let Some(facts) = device["facts"].as_object() {
             let facts: Vec<String> = facts
                 .iter()
                 .map(|(k, v)| format!("{k} {}", text(v)))
                 .collect();
-            println!("           {}", facts.join(", "));
+            tell!("           {}", facts.join(", "));
         }
     }
-    println!("\nmethods:");
+    tell!("\nmethods:");
     for entry in METHODS {
-        println!("  {:<18} {}", entry.path(), entry.about);
+        tell!("  {:<18} {}", entry.path(), entry.about);
         for on in [Backend::Cpu, Backend::Gpu] {
             let names = schedules::grouped(&schedules::all(entry, on));
-            println!("  {:<18} {on}: {names}", "");
+            tell!("  {:<18} {on}: {names}", "");
         }
     }
-    println!("\n`limpid info --schedules METHOD` lists all schedules of a method.");
+    tell!("\n`limpid info --schedules METHOD` lists all schedules of a method.");
     Ok(())
 }
 

@@ -1,15 +1,15 @@
 //! A plan made ready for the CPU.
 
 use super::Cpu;
-use crate::exec::{PassTime, Watch};
+use crate::exec::{self, PassTime, Runner, Watch};
 use crate::kernel::{Job, Scope, View, ViewMut};
 use crate::memory::Memory;
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
 use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A plan with its memory: build once, run many times.
@@ -40,12 +40,7 @@ impl CpuRunner {
                 words.push(slot.words());
             }
         }
-        let scratch = plan
-            .passes()
-            .iter()
-            .map(|p| scratch_words(&plan, p))
-            .max()
-            .unwrap_or(0);
+        let scratch = most_scratch(&plan);
         let times = plan.passes().iter().map(|p| time_zero(p)).collect();
         Ok(Self {
             cpu: cpu.clone(),
@@ -58,49 +53,6 @@ impl CpuRunner {
             times,
             looks: Vec::new(),
         })
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Time of each pass in the last run.
-    pub fn times(&self) -> &[PassTime] {
-        &self.times
-    }
-
-    /// What each repetition of the last run looked at, round by round.
-    pub fn looks(&self) -> &[Vec<f32>] {
-        &self.looks
-    }
-
-    /// Forgets history: the next run is a first one.
-    pub fn reset(&mut self) {
-        for (slot, place) in self.plan.slots.iter().zip(&self.place) {
-            if let (Role::History, Some(at)) = (&slot.role, place) {
-                self.buffers[*at].fill(0.0);
-            }
-        }
-    }
-
-    /// Runs the plan on a frame; the outputs must be there and have the right size.
-    pub fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
-        self.check_frames(input, output)?;
-        for time in &mut self.times {
-            time.time = Default::default();
-        }
-        self.looks.clear();
-        let steps = std::mem::take(&mut self.plan.steps);
-        // Once for all passes: each way into the pool wakes a thread up.
-        let pool = self.cpu.pool.clone();
-        let result = pool.install(|| self.steps(&steps, input, output, watch, &mut 0));
-        self.plan.steps = steps;
-        result.and_then(|()| watch.go_on())?;
-        for [a, b] in &self.plan.swaps {
-            self.place.swap(a.0, b.0);
-        }
-        Ok(())
     }
 
     /// Runs steps in order; `number` counts passes.
@@ -285,6 +237,73 @@ impl CpuRunner {
     }
 }
 
+impl Runner for CpuRunner {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
+        self.check_frames(input, output)?;
+        for time in &mut self.times {
+            time.time = Default::default();
+        }
+        self.looks.clear();
+        let steps = std::mem::take(&mut self.plan.steps);
+        // Once for all passes: each way into the pool wakes a thread up.
+        let pool = self.cpu.pool.clone();
+        let result = pool.install(|| self.steps(&steps, input, output, watch, &mut 0));
+        self.plan.steps = steps;
+        result.and_then(|()| watch.go_on())?;
+        for [a, b] in &self.plan.swaps {
+            self.place.swap(a.0, b.0);
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, plan: &Plan) -> Result<bool> {
+        if !self.plan.same_form(plan) {
+            return Ok(false);
+        }
+        plan.check()?;
+        let words = most_scratch(plan);
+        for scratch in &mut self.scratch {
+            let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
+            scratch.resize(words.max(scratch.len()), 0.0);
+        }
+        self.plan = plan.clone();
+        Ok(true)
+    }
+
+    fn reset(&mut self) {
+        for (slot, place) in self.plan.slots.iter().zip(&self.place) {
+            if let (Role::History, Some(at)) = (&slot.role, place) {
+                self.buffers[*at].fill(0.0);
+            }
+        }
+    }
+
+    fn times(&self) -> &[PassTime] {
+        &self.times
+    }
+
+    fn looks(&self) -> &[Vec<f32>] {
+        &self.looks
+    }
+
+    /// One run before them warms up.
+    fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
+        let mut out = exec::outputs(&self.plan, self.plan.output_size())?;
+        let watch = Watch::default();
+        self.run(input, &mut out, &watch)?;
+        let mut times = Vec::with_capacity(runs);
+        for _ in 0..runs {
+            self.run(input, &mut out, &watch)?;
+            times.push(self.times.clone());
+        }
+        Ok(times)
+    }
+}
+
 /// Rows of a read slot that a band may look at.
 fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Range<usize> {
     match scope {
@@ -329,6 +348,12 @@ fn cut<'a>(
         }
     }
     bands
+}
+
+/// Scratch memory that is enough for every pass.
+fn most_scratch(plan: &Plan) -> usize {
+    let words = plan.passes().into_iter().map(|p| scratch_words(plan, p));
+    words.max().unwrap_or(0)
 }
 
 fn scratch_words(plan: &Plan, pass: &Pass) -> usize {

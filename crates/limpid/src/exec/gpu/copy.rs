@@ -1,7 +1,8 @@
 //! The copy limit of a GPU, by a shader that copies 16 bytes per thread.
 
 use super::{Gpu, GpuRunner};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, Stage};
+use crate::exec::Runner;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::{Element, Plan, Role, Slot};
 use crate::{Result, Size, Watch};
 use std::time::{Duration, Instant};
@@ -39,14 +40,9 @@ impl Kernel for Copy {
                 if i < arrayLength(&src) { dst[i] = src[i]; }\n\
             }\n";
         let groups = (site.reads[0].size.pixels() as u32).div_ceil(256);
-        let stage = Stage::Compute {
-            groups: [256, groups.div_ceil(256), 1],
-        };
-        Ok(Dispatch {
-            params: Vec::new(),
-            stage,
-            ..Dispatch::compute(source, &0u32, [0; 3])
-        })
+        let mut dispatch = Dispatch::own(source, &0u32, [256, groups.div_ceil(256), 1]);
+        dispatch.params.clear();
+        Ok(dispatch)
     }
 }
 

@@ -6,6 +6,7 @@
 mod copy;
 mod device;
 mod pipeline;
+mod ready;
 mod record;
 mod resource;
 mod runner;

@@ -7,7 +7,6 @@ use crate::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const SHARED: &str = include_str!("../../kernel/shared.wgsl");
 const FULLSCREEN: &str = include_str!("fullscreen.wgsl");
 
 /// How one binding of a shader is used.
@@ -31,6 +30,7 @@ struct Key {
     constants: Vec<(&'static str, u64)>,
     binds: Vec<(u32, Bind)>,
     targets: Vec<wgpu::TextureFormat>,
+    trusted: bool,
 }
 
 #[derive(Debug)]
@@ -47,13 +47,40 @@ pub(super) struct Pipeline {
     pub(super) binds: Vec<(u32, Bind)>,
 }
 
-/// All pipelines of a device.
+/// Most pipelines that are kept: the longest plan of all methods has about a hundred.
+const MOST: usize = 512;
+
+/// The pipelines of a device that were used last, at most [`MOST`].
 #[derive(Debug, Default)]
-pub(super) struct Pipelines(HashMap<Key, Arc<Pipeline>>);
+pub(super) struct Pipelines {
+    /// Each with the time of its last use, counted in uses.
+    kept: HashMap<Key, (u64, Arc<Pipeline>)>,
+    uses: u64,
+    built: usize,
+}
 
 impl Pipelines {
+    /// How many were built, ever.
     pub(super) fn built(&self) -> usize {
-        self.0.len()
+        self.built
+    }
+
+    fn get(&mut self, key: &Key) -> Option<Arc<Pipeline>> {
+        self.uses += 1;
+        let (used, found) = self.kept.get_mut(key)?;
+        *used = self.uses;
+        Some(found.clone())
+    }
+
+    /// Keeps a pipeline, and forgets the one that was not used for the longest time where there are too many.
+    fn keep(&mut self, key: Key, pipeline: Arc<Pipeline>) {
+        self.uses += 1;
+        self.built += 1;
+        if self.kept.len() >= MOST {
+            let oldest = self.kept.values().map(|(used, _)| *used).min();
+            self.kept.retain(|_, (used, _)| Some(*used) != oldest);
+        }
+        self.kept.insert(key, (self.uses, pipeline));
     }
 }
 
@@ -113,6 +140,7 @@ impl Gpu {
                 .collect(),
             binds: bindings(dispatch, site),
             targets,
+            trusted: dispatch.is_trusted() && !self.0.checked,
         };
         let stored = |bind: &&(u32, Bind)| matches!(bind.1, Bind::Read | Bind::Write);
         let (count, most) = (
@@ -126,11 +154,11 @@ impl Gpu {
                 self.name()
             )));
         }
-        if let Some(found) = locked(&self.0.pipelines).0.get(&key) {
-            return Ok(found.clone());
+        if let Some(found) = locked(&self.0.pipelines).get(&key) {
+            return Ok(found);
         }
         let built = Arc::new(self.guarded(|| Ok(self.build(name, dispatch, &key)))?);
-        locked(&self.0.pipelines).0.insert(key, built.clone());
+        locked(&self.0.pipelines).keep(key, built.clone());
         Ok(built)
     }
 
@@ -161,15 +189,13 @@ impl Gpu {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        // `enable` directives must come first in WGSL; they stand in the kernel's text only.
-        let (head, body) = split_enables(&dispatch.source);
-        let module = self.module(name, &format!("{head}{SHARED}{body}"));
+        let module = self.module(name, &dispatch.text(), key.trusted);
         let options = wgpu::PipelineCompilationOptions {
             constants: &dispatch.constants,
             zero_initialize_workgroup_memory: false,
         };
         let kind = if fragment {
-            let vertex = self.module("fullscreen", FULLSCREEN);
+            let vertex = self.module("fullscreen", FULLSCREEN, false);
             let targets: Vec<_> = key.targets.iter().map(|f| Some((*f).into())).collect();
             Kind::Fragment(
                 device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
@@ -213,29 +239,21 @@ impl Gpu {
         }
     }
 
-    fn module(&self, name: &str, text: &str) -> wgpu::ShaderModule {
+    fn module(&self, name: &str, text: &str, trusted: bool) -> wgpu::ShaderModule {
         let desc = wgpu::ShaderModuleDescriptor {
             label: Some(name),
             source: wgpu::ShaderSource::Wgsl(text.into()),
         };
-        if self.0.checked {
+        if !trusted {
             return self.device().create_shader_module(desc);
         }
-        // SAFETY: without runtime checks a shader must not index out of bounds or loop forever. The shaders are
-        // Limpid's own, no user text reaches them, and the conformance test runs all of them with the checks on.
+        // SAFETY: who marked the dispatch as trusted has promised that the shader stays inside its bindings and ends
+        // (`Dispatch::trusted`). Wgpu validates the text all the same.
         unsafe {
             self.device()
                 .create_shader_module_trusted(desc, wgpu::ShaderRuntimeChecks::unchecked())
         }
     }
-}
-
-fn split_enables(source: &str) -> (String, String) {
-    let (head, body): (Vec<&str>, Vec<&str>) = source
-        .lines()
-        .partition(|l| l.starts_with("enable ") || l.starts_with("requires "));
-    let join = |lines: Vec<&str>| lines.into_iter().flat_map(|l| [l, "\n"]).collect();
-    (join(head), join(body))
 }
 
 impl Bind {

@@ -1,10 +1,11 @@
 //! A plan made ready for somebody else's command encoder.
 
 use super::Gpu;
-use super::pipeline::{Bind, Kind, Pipeline};
-use super::resource::{self, Resource};
-use crate::kernel::{Site, Stage};
-use crate::plan::{Home, Pass, Plan, Role, SlotId, Step, Until};
+use super::pipeline::{Bind, Kind};
+use super::ready::{Node, Ready, flatten, memory, prepare};
+use super::resource::Resource;
+use crate::kernel::Stage;
+use crate::plan::{Home, Plan, Role, SlotId};
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,30 +26,6 @@ pub struct Recorder {
     sampler: wgpu::Sampler,
     /// Whose turn it is: 1 when swapped slots are in each other's places.
     turn: AtomicUsize,
-}
-
-/// A step, ready to be recorded.
-#[derive(Debug)]
-pub(super) enum Node {
-    Pass(Ready),
-    Repeat {
-        nodes: Vec<Node>,
-        most: usize,
-        until: Option<Until>,
-    },
-}
-
-/// A pass with its pipeline.
-#[derive(Debug)]
-pub(super) struct Ready {
-    /// Its place among all passes.
-    pub(super) number: usize,
-    pub(super) name: &'static str,
-    pipeline: Arc<Pipeline>,
-    slots: Vec<SlotId>,
-    targets: Vec<SlotId>,
-    params: (u64, u64),
-    stage: Stage,
 }
 
 /// A recorder's passes bound to given inputs and outputs: made once, recorded many times.
@@ -128,6 +105,41 @@ impl Recorder {
         &self.plan
     }
 
+    /// Takes the numbers of another plan: nothing is compiled or allocated, and bindings and history stay. False where that plan
+    /// has other slots, passes or shaders; then nothing has changed.
+    pub fn update(&mut self, plan: &Plan) -> Result<bool> {
+        if !self.plan.same_form(plan) {
+            return Ok(false);
+        }
+        let mut uniforms = Vec::new();
+        let nodes = prepare(&self.gpu, plan, &plan.steps, &mut uniforms, &mut 0)?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        flatten(&self.nodes, &mut before);
+        flatten(&nodes, &mut after);
+        let same = |(a, b): (&&Ready, &&Ready)| {
+            Arc::ptr_eq(&a.pipeline, &b.pipeline) && a.params == b.params
+        };
+        if before.len() != after.len() || !before.iter().zip(&after).all(same) {
+            return Ok(false);
+        }
+        self.gpu.guarded(|| {
+            let queue = self.gpu.queue();
+            queue.write_buffer(&self.params, 0, &uniforms);
+            let pairs = plan.slots.iter().zip(&self.plan.slots).zip(&self.own);
+            for ((new, old), own) in pairs {
+                if let (Role::Data(words), Some(Resource::Buffer(buffer))) = (&new.role, own)
+                    && new.role != old.role
+                {
+                    queue.write_buffer(buffer, 0, bytemuck::cast_slice(words));
+                }
+            }
+            Ok(())
+        })?;
+        self.nodes = nodes;
+        self.plan = plan.clone();
+        Ok(true)
+    }
+
     /// The memory that a transient or history slot has in the next frame.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
         let id = match self.turn() {
@@ -158,7 +170,8 @@ impl Recorder {
         })
     }
 
-    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot.
+    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot. Memory that is smaller than its slot
+    /// or of another format is refused.
     pub fn bind(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
         let mut all = Vec::with_capacity(self.own.len());
         for (i, own) in self.own.iter().enumerate() {
@@ -170,7 +183,11 @@ impl Recorder {
             };
             all.push(match own {
                 Some(resource) => resource.clone(),
-                None => outside(SlotId(i)).ok_or_else(missing)?,
+                None => {
+                    let resource = outside(SlotId(i)).ok_or_else(missing)?;
+                    resource.check(&self.plan.slots[i])?;
+                    resource
+                }
             });
         }
         let mut passes = Vec::new();
@@ -383,102 +400,4 @@ fn views(ready: &Ready, all: &[Resource]) -> Vec<wgpu::TextureView> {
         Resource::Buffer(_) => None,
     };
     ready.targets.iter().filter_map(view).collect()
-}
-
-fn flatten<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
-    for node in nodes {
-        match node {
-            Node::Pass(ready) => into.push(ready),
-            Node::Repeat { nodes, .. } => flatten(nodes, into),
-        }
-    }
-}
-
-fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
-    let memory = plan.memory();
-    let shared: Vec<wgpu::Buffer> = memory
-        .buffers
-        .iter()
-        .map(|words| resource::buffer(gpu, "transient", 4 * words))
-        .collect();
-    let home = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
-        (Role::Input(_) | Role::Output(_), _) => None,
-        (Role::Data(words), _) => {
-            let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
-            let bytes = bytemuck::cast_slice(words);
-            gpu.queue().write_buffer(&buffer, 0, bytes);
-            Some(Resource::Buffer(buffer))
-        }
-        (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
-        (_, None) => Some(Resource::new(gpu, slot)),
-    };
-    plan.slots.iter().zip(&memory.place).map(home).collect()
-}
-
-fn prepare(
-    gpu: &Gpu,
-    plan: &Plan,
-    steps: &[Step],
-    uniforms: &mut Vec<u8>,
-    number: &mut usize,
-) -> Result<Vec<Node>> {
-    let mut nodes = Vec::with_capacity(steps.len());
-    for step in steps {
-        nodes.push(match step {
-            Step::Pass(pass) => {
-                *number += 1;
-                Node::Pass(prepare_pass(gpu, plan, pass, uniforms, *number - 1)?)
-            }
-            Step::Repeat { steps, most, until } => Node::Repeat {
-                nodes: prepare(gpu, plan, steps, uniforms, number)?,
-                most: *most,
-                until: until.clone(),
-            },
-        });
-    }
-    Ok(nodes)
-}
-
-fn prepare_pass(
-    gpu: &Gpu,
-    plan: &Plan,
-    pass: &Pass,
-    uniforms: &mut Vec<u8>,
-    number: usize,
-) -> Result<Ready> {
-    let site = Site {
-        target: gpu.target(),
-        reads: pass.reads.iter().map(|id| plan.at(*id)).collect(),
-        writes: pass.writes.iter().map(|id| plan.at(*id)).collect(),
-    };
-    let name = pass.kernel.name();
-    let dispatch = pass.kernel.gpu(&site)?;
-    if let Stage::Compute { groups } = dispatch.stage
-        && groups.iter().any(|n| *n > site.target.groups)
-    {
-        return Err(Error::unsupported(format!(
-            "{name}: {groups:?} workgroups are too many; run in tiles"
-        )));
-    }
-    let pipeline = gpu.pipeline(name, &dispatch, &site)?;
-    // Uniform bindings start at multiples of 256 bytes, which every device accepts.
-    uniforms.resize(uniforms.len().next_multiple_of(256), 0);
-    let offset = uniforms.len() as u64;
-    uniforms.extend(&dispatch.params);
-    uniforms.resize(uniforms.len().next_multiple_of(16), 0);
-    let fragment = dispatch.stage == Stage::Fragment;
-    let writes = if fragment { &[][..] } else { &pass.writes[..] };
-    Ok(Ready {
-        number,
-        name,
-        pipeline,
-        slots: pass.reads.iter().chain(writes).copied().collect(),
-        targets: if fragment {
-            pass.writes.clone()
-        } else {
-            Vec::new()
-        },
-        params: (offset, (dispatch.params.len() as u64).next_multiple_of(16)),
-        stage: dispatch.stage,
-    })
 }

@@ -2,6 +2,7 @@
 
 use super::Gpu;
 use crate::plan::{Element, Home, Slot};
+use crate::{Error, Result};
 
 /// The memory of a slot on a GPU.
 #[derive(Debug, Clone)]
@@ -39,6 +40,49 @@ impl Resource {
         }
     }
 
+    /// Whether it can be the slot's memory: a buffer with room for all planes, or a whole texture of the slot's size and format.
+    pub(super) fn check(&self, slot: &Slot) -> Result<()> {
+        let wrong = |what: String| Err(Error::input(format!("memory of '{}': {what}", slot.name)));
+        match (self, format(slot)) {
+            (Self::Buffer(buffer), None) => {
+                let bytes = slot.bytes().max(LEAST_BYTES) as u64;
+                if buffer.size() < bytes {
+                    return wrong(format!(
+                        "a buffer of {} bytes, {bytes} are needed",
+                        buffer.size()
+                    ));
+                }
+                if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+                    return wrong("a buffer without the usage STORAGE".into());
+                }
+                Ok(())
+            }
+            (Self::Texture(view), Some(format)) => {
+                let texture = view.texture();
+                let size = (texture.width() as usize, texture.height() as usize);
+                if texture.format() != format {
+                    return wrong(format!(
+                        "a texture of {:?}, {format:?} is needed",
+                        texture.format()
+                    ));
+                }
+                if size != (slot.size.width, slot.size.height) {
+                    return wrong(format!(
+                        "a texture of {}x{}, {} is needed",
+                        size.0, size.1, slot.size
+                    ));
+                }
+                let parts = (texture.mip_level_count(), texture.depth_or_array_layers());
+                if texture.dimension() != wgpu::TextureDimension::D2 || parts != (1, 1) {
+                    return wrong("a texture with levels or layers".into());
+                }
+                Ok(())
+            }
+            (Self::Buffer(_), Some(_)) => wrong("a buffer, the plan wants a texture".into()),
+            (Self::Texture(_), None) => wrong("a texture, the plan wants a buffer".into()),
+        }
+    }
+
     pub(super) fn binding(&self) -> wgpu::BindingResource<'_> {
         match self {
             Self::Buffer(buffer) => buffer.as_entire_binding(),
@@ -47,11 +91,14 @@ impl Resource {
     }
 }
 
-/// A buffer for slots, of at least 16 bytes so that every element type can be bound.
+/// Every element type can be bound to a buffer of this size.
+const LEAST_BYTES: usize = 16;
+
+/// A buffer for slots.
 pub(super) fn buffer(gpu: &Gpu, label: &str, bytes: usize) -> wgpu::Buffer {
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
-        size: (bytes as u64).max(16),
+        size: bytes.max(LEAST_BYTES) as u64,
         usage: wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_SRC
             | wgpu::BufferUsages::COPY_DST,

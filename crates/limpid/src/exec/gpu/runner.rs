@@ -1,12 +1,13 @@
 //! A plan on a GPU with transfers to and from images.
 
 use super::Gpu;
-use super::record::{Bindings, Bound, Node, Ready, Recorder};
+use super::ready::{Node, Ready};
+use super::record::{Bindings, Bound, Recorder};
 use super::resource::{self, Resource};
-use crate::exec::{PassTime, Watch};
+use crate::exec::{PassTime, Runner, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};
 use crate::{DeviceFault, Error, Frame, Result};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A plan with all its memory, inputs and outputs included: build once, run many times.
 #[derive(Debug)]
@@ -70,44 +71,6 @@ impl GpuRunner {
             together: false,
             looks: Vec::new(),
         })
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        self.recorder.plan()
-    }
-
-    /// Time of each pass on the device in the last run, where the device can tell; 0 where passes are repeated.
-    pub fn times(&self) -> &[PassTime] {
-        &self.times
-    }
-
-    /// Times all passes together from now on, as the first one, if all of them compute and none is repeated: a timestamp
-    /// between passes lets the device run dry.
-    pub fn time_together(&mut self) {
-        self.together = self.recorder.only_computes();
-    }
-
-    /// What each repetition of the last run looked at, after every few rounds.
-    pub fn looks(&self) -> &[Vec<f32>] {
-        &self.looks
-    }
-
-    /// Forgets history: the next run is a first one.
-    pub fn reset(&mut self) {
-        let mut encoder = self.encoder();
-        self.recorder.reset(&mut encoder);
-        self.gpu.queue().submit([encoder.finish()]);
-    }
-
-    /// Runs the plan on a frame; the outputs must be there and have the right size.
-    pub fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
-        self.upload(input)?;
-        self.compute(watch)?;
-        self.download(output)?;
-        self.read_times()?;
-        watch.done(1.0);
-        Ok(())
     }
 
     /// Sends the inputs to the device.
@@ -288,6 +251,75 @@ impl GpuRunner {
             Ok(())
         })?;
         Ok(value)
+    }
+}
+
+impl Runner for GpuRunner {
+    fn plan(&self) -> &Plan {
+        self.recorder.plan()
+    }
+
+    fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
+        self.upload(input)?;
+        self.compute(watch)?;
+        self.download(output)?;
+        self.read_times()?;
+        watch.done(1.0);
+        Ok(())
+    }
+
+    fn update(&mut self, plan: &Plan) -> Result<bool> {
+        self.recorder.update(plan)
+    }
+
+    fn reset(&mut self) {
+        let mut encoder = self.encoder();
+        self.recorder.reset(&mut encoder);
+        self.gpu.queue().submit([encoder.finish()]);
+    }
+
+    /// On the device; 0 where passes are repeated.
+    fn times(&self) -> &[PassTime] {
+        &self.times
+    }
+
+    fn looks(&self) -> &[Vec<f32>] {
+        &self.looks
+    }
+
+    /// If all passes compute and none is repeated: a timestamp between passes lets the device run dry.
+    fn time_together(&mut self) {
+        self.together = self.recorder.only_computes();
+    }
+
+    /// Half a second of runs before them warms up, because an idle GPU lowers its clock and takes its time to raise it (by a
+    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and the clock of the wall counts.
+    fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
+        self.upload(input)?;
+        let watch = Watch::default();
+        let once = |runner: &mut Self| {
+            let begin = Instant::now();
+            runner.compute(&watch)?;
+            runner.read_times()?;
+            runner.wait()?;
+            Ok(begin.elapsed())
+        };
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(500) {
+            once(self)?;
+        }
+        let repeated = |s: &Step| matches!(s, Step::Repeat { .. });
+        let repeats = self.plan().steps.iter().any(repeated);
+        let mut times = Vec::with_capacity(runs);
+        for _ in 0..runs {
+            let time = once(self)?;
+            let name = "all passes".to_owned();
+            times.push(match repeats {
+                true => vec![PassTime { name, time }],
+                false => self.times.clone(),
+            });
+        }
+        Ok(times)
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
             source.push_str(include_str!("global.wgsl"));
         }
     }
-    Ok(Dispatch::compute(source, &params, groups))
+    Ok(Dispatch::own(source, &params, groups))
 }
 
 /// The tile to use on a device.

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// Consecutive levels of the filter in permuted orders; the last one's order is written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fused {
+pub(crate) struct Fused {
     /// The levels.
     pub levels: Vec<Atrous>,
 }
@@ -124,7 +124,7 @@ impl Kernel for Fused {
         params.splits = self.levels.len() as u32;
         let mut source = text.head(shape);
         self.body(&text, tile, &mut source);
-        Ok(Dispatch::compute(source, &params, groups))
+        Ok(Dispatch::own(source, &params, groups))
     }
 
     fn scratch(&self, _size: Size) -> usize {

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// How strongly differences stop the filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Guided {
+pub(crate) struct Guided {
     /// σ of luminance, in deviations.
     pub luminance: f32,
     /// σ of depth, in depths that the gradient leads to.
@@ -28,7 +28,7 @@ pub struct Guided {
 }
 
 /// Planes of features: normal, depth, gradient, object.
-pub const FEATURES: usize = 7;
+pub(crate) const FEATURES: usize = 7;
 
 /// Weights of luminance by the number of colours.
 pub(crate) fn light_weights(colors: usize) -> [f32; 3] {

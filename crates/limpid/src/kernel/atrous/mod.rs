@@ -16,10 +16,10 @@ mod pairs;
 mod shape;
 mod tile;
 
-pub use fused::Fused;
+pub(crate) use fused::Fused;
 pub(crate) use guided::light_weights;
-pub use guided::{FEATURES, Guided};
-pub use shape::{Shape, bank_pattern};
+pub(crate) use guided::{FEATURES, Guided};
+pub(crate) use shape::Shape;
 
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site};
 use crate::plan::Phases;
@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Stops {
+pub(crate) struct Stops {
     /// For all channels of colour; none when colour does not weigh.
     pub color: Option<f32>,
     /// For each plane of the features.
@@ -37,7 +37,7 @@ pub struct Stops {
 
 /// What is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// The weighted mean.
     #[default]
     Mean,
@@ -49,7 +49,7 @@ pub enum Mode {
 
 /// Where taps are read on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub(crate) enum Source {
     /// In global memory.
     Global,
     /// In a tile in workgroup memory: of this shape if it fits the device, else of the best that does.
@@ -58,7 +58,7 @@ pub enum Source {
 
 /// Where taps lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Walk {
+pub(crate) enum Walk {
     /// In rows, `2^level` pixels apart.
     Dilated,
     /// Side by side in the order `from`; written in the order `to`, or in rows.
@@ -74,7 +74,7 @@ pub enum Walk {
 
 /// One level of the filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Atrous {
+pub(crate) struct Atrous {
     /// Taps lie `2^level` pixels apart.
     pub level: u32,
     /// The kernel along one axis, an odd number of taps.
@@ -101,7 +101,7 @@ pub struct Atrous {
 
 impl Atrous {
     /// Taps to each side.
-    pub fn radius(&self) -> usize {
+    pub(crate) fn radius(&self) -> usize {
         self.taps.len() / 2
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A workgroup's tile of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Pixels in a row.
     pub width: u32,
     /// Rows.
@@ -18,7 +18,7 @@ pub struct Shape {
 
 impl Shape {
     /// One tile of `width` × `height` pixels, `rows` of them per thread.
-    pub const fn new(width: u32, height: u32, rows: u32) -> Self {
+    pub(crate) const fn new(width: u32, height: u32, rows: u32) -> Self {
         Self {
             width,
             height,
@@ -28,23 +28,28 @@ impl Shape {
     }
 
     /// The shape with that many tiles one after the other.
-    pub const fn steps(self, steps: u32) -> Self {
+    pub(crate) const fn steps(self, steps: u32) -> Self {
         Self { steps, ..self }
     }
 
     /// Threads of a workgroup.
-    pub const fn threads(self) -> u32 {
+    pub(crate) const fn threads(self) -> u32 {
         self.width * self.height / self.rows
     }
 
     /// Whether the tile with a halo fits a device.
-    pub fn fits(self, target: &Target, radius: u32, bytes_per_pixel: u32) -> bool {
+    pub(crate) fn fits(self, target: &Target, radius: u32, bytes_per_pixel: u32) -> bool {
         let span = (self.width + 2 * radius) * (self.height + 2 * radius);
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
     /// The best shape that fits a device for an image of so many pixels.
-    pub fn best(target: &Target, radius: u32, bytes_per_pixel: u32, pixels: usize) -> Option<Self> {
+    pub(crate) fn best(
+        target: &Target,
+        radius: u32,
+        bytes_per_pixel: u32,
+        pixels: usize,
+    ) -> Option<Self> {
         let fits = |s: &Self| s.fits(target, radius, bytes_per_pixel);
         let shape = PREFERRED.iter().copied().find(fits)?;
         let tiles = pixels / (shape.width * shape.height) as usize;
@@ -53,7 +58,7 @@ impl Shape {
     }
 
     /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
-    pub fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
+    pub(crate) fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
         // Threads below each other are `rows` rows of the tile apart.
         let (d, n) = bank_pattern((self.width + 2 * radius) * self.rows, element_bytes);
         let rows = self.height / self.rows;
@@ -110,13 +115,7 @@ const BANKS: u32 = 32;
 /// Columns and rows of a block of threads that never meet in a bank, wherever the block lies in a tile of this width
 /// (Dolp 2024, section 3.5): `d × n` with `d = gcd(width, banks)` and `n = banks / d`, where elements of more than 4
 /// bytes make as many fewer banks.
-///
-/// ```
-/// use limpid::kernel::atrous::bank_pattern;
-/// assert_eq!(bank_pattern(20, 4), (4, 8));
-/// assert_eq!(bank_pattern(10, 16), (2, 4));
-/// ```
-pub fn bank_pattern(width: u32, element_bytes: u32) -> (u32, u32) {
+pub(super) fn bank_pattern(width: u32, element_bytes: u32) -> (u32, u32) {
     let banks = (BANKS * 4 / element_bytes.max(4)).max(1);
     let d = gcd(width, banks);
     (d, banks / d)
@@ -129,6 +128,12 @@ fn gcd(a: u32, b: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_are_those_of_the_paper() {
+        assert_eq!(bank_pattern(20, 4), (4, 8));
+        assert_eq!(bank_pattern(10, 16), (2, 4));
+    }
 
     #[test]
     fn blocks_follow_the_rows_of_a_thread() {

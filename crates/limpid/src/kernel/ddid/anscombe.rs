@@ -48,16 +48,16 @@ impl Poisson {
 }
 
 /// Entries of the table of an [`Inverse`].
-pub const ENTRIES: usize = 64;
+pub(crate) const ENTRIES: usize = 64;
 
 /// Where the table ends: from here on it would be below 0.005 counts.
-pub const END: f32 = 10.0;
+pub(crate) const END: f32 = 10.0;
 
 /// The inverse that takes the mean of transformed samples to the mean of the samples (Mäkitalo and Foi 2013).
 ///
 /// It is the asymptotic form `¼d² - ⅛ - (read/gain)²` and, below [`END`], a table of what is missing to the exact one.
 #[derive(Clone, PartialEq)]
-pub struct Inverse {
+pub(crate) struct Inverse {
     /// The noise.
     pub noise: Poisson,
     /// The transform's mean for no light at all, where the table begins.
@@ -68,7 +68,7 @@ pub struct Inverse {
 
 impl Inverse {
     /// The inverse for a sensor's noise.
-    pub fn new(noise: Poisson) -> Self {
+    pub(crate) fn new(noise: Poisson) -> Self {
         const MEANS: usize = 400;
         let mean = |i: usize| 30.0 * (i as f64 / MEANS as f64).powi(2);
         let first = match 2.0 * (0.125 + noise.square()).sqrt() {
@@ -97,13 +97,13 @@ impl Inverse {
     }
 
     /// Entries of the table per unit of the transform.
-    pub fn scale(&self) -> f32 {
+    pub(crate) fn scale(&self) -> f32 {
         (ENTRIES - 1) as f32 / (END - self.first)
     }
 
     /// The mean of the samples; black for what is darker than no light.
     #[inline]
-    pub fn restore(&self, d: f32) -> f32 {
+    pub(crate) fn restore(&self, d: f32) -> f32 {
         let d = d.max(self.first);
         let mut counts = 0.25 * d * d - 0.125 - self.noise.square();
         if d < END {

@@ -5,7 +5,7 @@
 //! takes four folded planes; the noisy image then needs two of them again. Nothing of the window's size leaves the workgroup.
 
 use super::{DualDomain, table};
-use crate::kernel::{Dispatch, Site, Stage};
+use crate::kernel::{Dispatch, Site};
 
 /// How windows are laid out in a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,20 +68,10 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
         line(shape),
         include_str!("gpu.wgsl")
     );
-    Dispatch {
-        source,
-        entry: "main",
-        constants: Vec::new(),
-        params: params(kernel, site, shape),
-        stage: Stage::Compute {
-            groups: [
-                (size.width as u32).div_ceil(shape.windows),
-                size.height as u32,
-                1,
-            ],
-        },
-        sampler: false,
-    }
+    let groups = (size.width as u32).div_ceil(shape.windows);
+    let mut dispatch = Dispatch::own(source, &(), [groups, size.height as u32, 1]);
+    dispatch.params = params(kernel, site, shape);
+    dispatch
 }
 
 /// Numbers as WGSL's constructors take them.

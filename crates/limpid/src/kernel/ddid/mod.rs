@@ -3,11 +3,11 @@
 //! [`DualDomain`] reads the guide and the noisy image, both after the colour transform of [`point`], and writes the next
 //! guide. Pixels beyond the border are mirrored, edge pixel repeated.
 
-pub mod anscombe;
+pub(crate) mod anscombe;
 mod cpu;
 mod gpu;
 pub mod panel;
-pub mod point;
+pub(crate) mod point;
 pub mod table;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
@@ -15,7 +15,7 @@ use crate::{Result, Size};
 
 /// The dual-domain filter (Vicini 2015, Eq. 4.2 to 4.10, and Knaus and Zwicker 2013).
 #[derive(Debug, Clone, PartialEq)]
-pub struct DualDomain {
+pub(crate) struct DualDomain {
     /// Pixels to each side of the window; at least 1.
     pub radius: usize,
     /// Scale of squared distances in the spatial kernel.

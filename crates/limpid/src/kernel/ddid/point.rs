@@ -10,14 +10,14 @@ use crate::params;
 
 /// The discrete cosine transform along the channels, with Anscombe's transform before it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Enter {
+pub(crate) struct Enter {
     /// Noise to be made uniform, with standard deviation 1.
     pub noise: Option<Poisson>,
 }
 
 /// The way back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Leave {
+pub(crate) struct Leave {
     /// What brings back the values that [`Enter`] transformed.
     pub noise: Option<Inverse>,
 }
@@ -114,7 +114,7 @@ fn shader(site: &Site<'_>, way: Way<'_>) -> Dispatch {
         table.map(|v| format!("{v:?}")).join(", "),
         include_str!("point.wgsl")
     );
-    Dispatch::compute(source, &params, [wide, groups.div_ceil(wide), 1])
+    Dispatch::own(source, &params, [wide, groups.div_ceil(wide), 1])
 }
 
 impl Kernel for Enter {

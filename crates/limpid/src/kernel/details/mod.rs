@@ -7,7 +7,7 @@ use crate::{Result, params};
 
 /// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Details {
+pub(crate) struct Details {
     /// What the details are multiplied with.
     pub gain: f32,
     /// Whether the sum starts here.
@@ -90,7 +90,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
             keep: f32::from(u8::from(!self.first)),
             coarse: f32::from(u8::from(self.last)),
         };
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             source,
             &params,
             [across, groups.div_ceil(across), 1],

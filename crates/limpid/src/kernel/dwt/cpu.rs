@@ -10,10 +10,10 @@ use super::inverse;
 use super::lift::Two;
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::share::run;
-pub use super::streamed::Streamed;
+pub(crate) use super::streamed::Streamed;
 use super::streamed::Taps;
+use crate::Size;
 use crate::kernel::stream::STREAM_BYTES;
-use crate::{Error, Result, Size};
 use fearless_simd::{Level, dispatch};
 
 /// Low columns of a strip: its state stays in the second-level cache. Narrower ones would fit the first, but rows that end
@@ -25,7 +25,7 @@ const PIECE: usize = 8;
 
 /// How the work is laid out on the machine.
 #[derive(Debug, Clone, Copy)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// The SIMD level.
     pub level: Level,
     /// Bands: one per thread.
@@ -36,7 +36,7 @@ pub struct Layout {
 
 impl Layout {
     /// Strips of the usual width.
-    pub fn new(level: Level, threads: usize) -> Self {
+    pub(crate) fn new(level: Level, threads: usize) -> Self {
         Self {
             level,
             threads,
@@ -58,13 +58,6 @@ impl Layout {
     }
 }
 
-/// Memory between calls: the low bands of inner levels, and the threads' state.
-#[derive(Debug, Default)]
-pub struct Memory {
-    low: [Vec<f32>; 2],
-    state: Vec<f32>,
-}
-
 /// Words of state for levels of this width on this many threads.
 pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
     let columns = halves(width).0.min(layout.strip_columns());
@@ -74,77 +67,12 @@ pub(super) fn state_words(width: usize, layout: &Layout) -> usize {
     layout.threads.max(1) * (2 * 7 * (columns + 16) + 4 * columns)
 }
 
-/// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.
-fn padded(width: usize) -> usize {
-    let lines = width.next_multiple_of(16);
-    if lines.is_multiple_of(512) {
-        lines + 16
-    } else {
-        lines
-    }
-}
-
 /// Sizes of the images that levels transform.
 pub(super) fn sizes(size: Size, levels: usize) -> Vec<Size> {
     let next = |s: &Size| Some(Size::new(halves(s.width).0, halves(s.height).0));
     std::iter::successors(Some(size), next)
         .take(levels)
         .collect()
-}
-
-fn check(steps: &Streamed, size: Size, levels: usize, lengths: [usize; 2]) -> Result<()> {
-    if !steps.takes(size, levels) {
-        return Err(Error::unsupported(format!(
-            "{levels} levels of this wavelet need even sizes, {size} has odd ones"
-        )));
-    }
-    if size.pixels() > 0 && lengths == [size.pixels(); 2] {
-        return Ok(());
-    }
-    Err(Error::input(format!(
-        "a wavelet transform of {size} needs as many values, not {} and {}",
-        lengths[0], lengths[1]
-    )))
-}
-
-/// The packed sub-bands of one plane, `levels` deep.
-pub fn forward(
-    steps: &Streamed,
-    layout: &Layout,
-    (src, size): (&[f32], Size),
-    levels: usize,
-    dst: &mut [f32],
-    memory: &mut Memory,
-) -> Result<()> {
-    check(steps, size, levels, [src.len(), dst.len()])?;
-    if levels == 0 {
-        dst.copy_from_slice(src);
-        return Ok(());
-    }
-    let sizes = sizes(size, levels);
-    memory.prepare(&sizes, layout);
-    let Memory { low, state } = memory;
-    let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
-    for (l, level) in sizes.iter().enumerate() {
-        let plane = if l == 0 {
-            Plane {
-                data: src,
-                stride: size.width,
-                size,
-            }
-        } else {
-            Plane {
-                data: &*read,
-                stride: padded(level.width),
-                size: *level,
-            }
-        };
-        let apart = (l + 1 < levels).then_some((&mut *write, padded(halves(level.width).0)));
-        let packed = (&mut *dst, size.width);
-        forward_level((steps, [0.0; 3]), layout, &plane, packed, apart, state);
-        std::mem::swap(&mut read, &mut write);
-    }
-    Ok(())
 }
 
 /// One level: detail bands into the packed image, limited, `LL` there too or apart.
@@ -178,57 +106,6 @@ pub(super) fn forward_level(
             }
         },
     );
-}
-
-/// The plane whose packed sub-bands these are.
-pub fn inverse(
-    steps: &Streamed,
-    layout: &Layout,
-    (packed, size): (&[f32], Size),
-    levels: usize,
-    dst: &mut [f32],
-    memory: &mut Memory,
-) -> Result<()> {
-    check(steps, size, levels, [packed.len(), dst.len()])?;
-    if levels == 0 {
-        dst.copy_from_slice(packed);
-        return Ok(());
-    }
-    let sizes = sizes(size, levels);
-    memory.prepare(&sizes, layout);
-    let Memory { low, state } = memory;
-    let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
-    for (l, level) in sizes.iter().enumerate().rev() {
-        let low_size = Size::new(halves(level.width).0, halves(level.height).0);
-        let ll = if l + 1 == levels {
-            Plane {
-                data: packed,
-                stride: size.width,
-                size: low_size,
-            }
-        } else {
-            Plane {
-                data: &*read,
-                stride: padded(low_size.width),
-                size: low_size,
-            }
-        };
-        let bands = Bands {
-            ll,
-            packed,
-            stride: size.width,
-            size: *level,
-            limits: [0.0; 3],
-        };
-        let out = if l == 0 {
-            (&mut *dst, size.width)
-        } else {
-            (&mut *write, padded(level.width))
-        };
-        inverse_level(steps, layout, &bands, out, state);
-        std::mem::swap(&mut read, &mut write);
-    }
-    Ok(())
 }
 
 /// One level back.
@@ -343,19 +220,6 @@ pub(super) fn split_rows(
         .enumerate()
         .map(|(i, data)| (i * per..((i + 1) * per).min(lh), PlaneMut { data, stride }))
         .collect()
-}
-
-impl Memory {
-    fn prepare(&mut self, sizes: &[Size], layout: &Layout) {
-        let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
-        for buffer in &mut self.low {
-            if buffer.len() < size {
-                buffer.resize(size, 0.0);
-            }
-        }
-        let words = sizes.first().map_or(0, |s| state_words(s.width, layout));
-        self.state.resize(words, 0.0);
-    }
 }
 
 /// Runs a body with the steps of a lifting as the type that their number and taps make.

@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 /// What a pass does.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub(crate) enum Part {
     /// Takes quads from the image or its coefficients.
     Load,
     /// One step of the scheme.
@@ -26,7 +26,7 @@ pub enum Part {
 
 /// A pass over the quads of one plane.
 #[derive(Debug, Clone)]
-pub struct Quads {
+pub(crate) struct Quads {
     /// The level with its size.
     pub level: Level,
     /// Which plane.
@@ -37,14 +37,14 @@ pub struct Quads {
 
 impl Quads {
     /// Quads of a level, with those around it.
-    pub fn grid(level: &Level) -> Size {
+    pub(crate) fn grid(level: &Level) -> Size {
         let around = 2 * margin(level);
         let (width, height) = (halves(level.size.width).0, halves(level.size.height).0);
         Size::new(width + around, height + around)
     }
 
     /// The steps of a level's scheme, one matrix each.
-    pub fn steps(level: &Level) -> Vec<Matrix> {
+    pub(crate) fn steps(level: &Level) -> Vec<Matrix> {
         let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
         let stages = scheme.stages.iter().filter(|s| !s.is_empty());
         let product = |stage: &Vec<Matrix>| {
@@ -133,7 +133,7 @@ impl Kernel for Quads {
         let body = match &self.part {
             Part::Step(matrix) => {
                 let text = format!("{}{}", Params::WGSL, self.shader(matrix));
-                return Ok(Dispatch::fragment(text, &params));
+                return Ok(Dispatch::own_fragment(text, &params));
             }
             Part::Load => {
                 let load = if self.inverse() {
@@ -167,7 +167,7 @@ impl Kernel for Quads {
             self.plane,
             margin(level)
         );
-        Ok(Dispatch::compute(text, &params, tiles(grid, 16, 16)))
+        Ok(Dispatch::own(text, &params, tiles(grid, 16, 16)))
     }
 }
 

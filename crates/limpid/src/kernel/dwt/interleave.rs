@@ -6,7 +6,7 @@ use crate::{Result, Size, params};
 
 /// Moves coefficients: to the interleaved order, or `back` to sub-bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interleave {
+pub(crate) struct Interleave {
     /// How often the low band was transformed.
     pub levels: usize,
     /// Whether from interleaved to sub-bands.
@@ -76,6 +76,6 @@ impl Kernel for Interleave {
         );
         let mut groups = tiles(size, 32, 8);
         groups[2] = site.reads[0].planes as u32;
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(Dispatch::own(text, &params, groups))
     }
 }

@@ -1,6 +1,6 @@
 //! The wavelet transform, one level: rows and columns in one pass over memory.
 
-pub mod cpu;
+pub(crate) mod cpu;
 mod emit;
 mod forward;
 mod four;
@@ -16,10 +16,12 @@ mod share;
 mod streamed;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod whole;
 
-pub use fragment::{Part, Quads};
-pub use interleave::Interleave;
-pub use mapping::Mapping;
+pub(crate) use fragment::{Part, Quads};
+pub(crate) use interleave::Interleave;
+pub(crate) use mapping::Mapping;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
@@ -30,7 +32,7 @@ use plane::{Bands, Plane, halves};
 
 /// What coefficients of the detail bands are moved towards zero by, on their way.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Limits {
+pub(crate) enum Limits {
     /// Nothing.
     None,
     /// Forward: numbers for `HL`, `LH` and `HH`, before they are stored.
@@ -47,7 +49,7 @@ pub enum Limits {
 /// Forward it reads an image and writes the detail bands into their places of the packed image, and `LL` there too
 /// (`deepest`) or to a second slot. Back it reads the packed image, and `LL` from a second slot unless it is `deepest`.
 #[derive(Debug, Clone)]
-pub struct Level {
+pub(crate) struct Level {
     lifting: Lifting,
     fast: Option<Streamed>,
     general: General,
@@ -74,7 +76,7 @@ params! {
 }
 
 /// Whether a mirrored signal stays mirrored through all steps, so that mirroring the image is mirroring every step.
-pub fn keeps_mirrored(lifting: &Lifting) -> bool {
+pub(crate) fn keeps_mirrored(lifting: &Lifting) -> bool {
     let symmetric = |taps: &Taps, twice_centre: i32| {
         taps.iter().all(|(k, v)| {
             let other = taps.iter().find(|(j, _)| *j == twice_centre - k);
@@ -86,7 +88,7 @@ pub fn keeps_mirrored(lifting: &Lifting) -> bool {
 
 impl Level {
     /// A level of a wavelet's lifting.
-    pub fn new(
+    pub(crate) fn new(
         lifting: &Lifting,
         normalisation: Normalisation,
         direction: Direction,
@@ -111,21 +113,21 @@ impl Level {
 
     /// The level for an image of this size.
     #[must_use]
-    pub fn sized(mut self, size: Size, deepest: bool) -> Self {
+    pub(crate) fn sized(mut self, size: Size, deepest: bool) -> Self {
         (self.size, self.deepest) = (size, deepest);
         self
     }
 
     /// The level by another mapping.
     #[must_use]
-    pub fn mapped(mut self, mapping: Mapping) -> Self {
+    pub(crate) fn mapped(mut self, mapping: Mapping) -> Self {
         self.mapping = mapping;
         self
     }
 
     /// The level with limits of its coefficients.
     #[must_use]
-    pub fn limited(mut self, limits: Limits) -> Self {
+    pub(crate) fn limited(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
@@ -215,7 +217,7 @@ impl Kernel for Level {
             params.low_height.div_ceil((th * region.regions()) as u32),
             packed.planes as u32,
         ];
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             format!("{}{text}", Params::WGSL),
             &params,
             groups,

@@ -6,7 +6,7 @@ use crate::wavelet::{Lifting, Normalisation, Pair, Taps as Filter};
 
 /// A lifting with few taps, in `f32`: what the fast path takes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Streamed {
+pub(crate) struct Streamed {
     pub(super) taps: Taps,
     /// Factors of low and high samples at the end.
     pub(super) scales: [f32; 2],
@@ -28,7 +28,7 @@ pub(super) enum Taps {
 impl Streamed {
     /// The steps of a lifting, if they fit: one or two pairs whose steps have two equal taps, or one with twice two, as those
     /// of symmetric wavelets have; or one pair that never looks at another one (Haar).
-    pub fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
+    pub(crate) fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
         let (fl, fh) = normalisation.factors();
         let scales = [
             (lifting.low_scale * fl) as f32,
@@ -58,7 +58,7 @@ impl Streamed {
 
     /// Whether images of this size can be transformed. Steps with equal taps keep a mirrored signal mirrored; others need
     /// an even number of samples at every level.
-    pub fn takes(&self, size: Size, levels: usize) -> bool {
+    pub(crate) fn takes(&self, size: Size, levels: usize) -> bool {
         let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
         !matches!(self.taps, Taps::One(_)) || sizes(size, levels).iter().all(even)
     }

@@ -1,8 +1,9 @@
 //! The fast transform is held to the definition, on every SIMD level, with bands and strips of all kinds.
 
-use super::cpu::{Layout, Memory, Streamed, forward, inverse};
+use super::cpu::{Layout, Streamed};
 use super::general::General;
 use super::plane::{Bands, Plane};
+use super::whole::{Memory, forward, inverse};
 use crate::definition::dwt::{Dwt, Layout as Packing};
 use crate::exec::cpu::Cpu;
 use crate::kernel::stream::STREAM_BYTES;

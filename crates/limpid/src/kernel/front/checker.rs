@@ -8,11 +8,11 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 /// The mean of a pixel's four neighbours, weighted by how alike their surfaces are ([`crate::definition::front::checkerboard`]).
 /// Reads: the picture, classes, features if there are any. Writes: the means, and their variance as a share of a pixel's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Checkerboard {
+pub(crate) struct Checkerboard {
     /// Whether there are features.
-    pub features: bool,
+    pub(crate) features: bool,
     /// How many of them tell surfaces apart.
-    pub sharp: usize,
+    pub(crate) sharp: usize,
 }
 
 const BESIDE: [(i64, i64); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];

@@ -8,9 +8,9 @@ use fearless_simd::{Simd, dispatch};
 
 /// The mean of all planes, of one slot or of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Brightness {
+pub(crate) struct Brightness {
     /// Whether two slots are read.
-    pub two: bool,
+    pub(crate) two: bool,
 }
 
 impl Kernel for Brightness {
@@ -65,11 +65,11 @@ impl Kernel for Brightness {
 /// A picture with its outliers limited ([`crate::definition::front`]). Reads: the picture, its brightness, the brightness that
 /// limits it, classes. Writes: the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit {
+pub(crate) struct Limit {
     /// Whether it is limited by another buffer, not by itself.
-    pub by_other: bool,
+    pub(crate) by_other: bool,
     /// Brightness that is always allowed.
-    pub floor: f32,
+    pub(crate) floor: f32,
 }
 
 impl Limit {

@@ -9,11 +9,11 @@ mod noise;
 mod point;
 mod surface;
 
-pub use checker::Checkerboard;
-pub use limit::{Brightness, Limit};
-pub use noise::{FeatureNoise, NoiseScale};
-pub use point::{Op, Point};
-pub use surface::Surface;
+pub(crate) use checker::Checkerboard;
+pub(crate) use limit::{Brightness, Limit};
+pub(crate) use noise::{FeatureNoise, NoiseScale};
+pub(crate) use point::{Op, Point};
+pub(crate) use surface::Surface;
 
 use super::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;

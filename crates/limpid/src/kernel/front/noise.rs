@@ -8,7 +8,7 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 /// The logarithm of the squared difference of a pixel and the mean of its four neighbours, averaged over planes: to be averaged
 /// ([`crate::definition::front::feature_noise`]). Reads one slot, writes one plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FeatureNoise;
+pub(crate) struct FeatureNoise;
 
 impl Kernel for FeatureNoise {
     fn name(&self) -> &'static str {
@@ -65,7 +65,7 @@ impl Kernel for FeatureNoise {
 
 /// A mean of such logarithms as a variance, in all planes of the slot written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NoiseScale;
+pub(crate) struct NoiseScale;
 
 impl Kernel for NoiseScale {
     fn name(&self) -> &'static str {

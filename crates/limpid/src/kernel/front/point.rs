@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// What is made of the values `a`, `b`, `c` of a pixel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Op {
+pub(crate) enum Op {
     /// `a / b`.
     Divide,
     /// `max((a + b) / 2, 0) · c`.
@@ -123,7 +123,7 @@ impl Op {
 /// An operation on all planes of the slot it writes. A slot that is read with fewer planes has its last plane taken for the
 /// rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point(pub Op);
+pub(crate) struct Point(pub Op);
 
 impl Kernel for Point {
     fn name(&self) -> &'static str {

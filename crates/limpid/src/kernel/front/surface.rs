@@ -9,27 +9,27 @@ use std::fmt::Write;
 /// See [`crate::definition::front::surface`]. Reads: albedo, normal, depth, position, as far as they are there; the colour when
 /// none is. Writes: classes, the divisor, and the features if there are any.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Surface {
+pub(crate) struct Surface {
     /// Whether there is albedo.
-    pub albedo: bool,
+    pub(crate) albedo: bool,
     /// Whether there are normals.
-    pub normal: bool,
+    pub(crate) normal: bool,
     /// The range of the logarithm of depth, if there is depth.
-    pub depth: Option<Depth>,
+    pub(crate) depth: Option<Depth>,
     /// What position is multiplied by, if it is there.
-    pub position: Option<f32>,
+    pub(crate) position: Option<f32>,
     /// Whether colour is divided by albedo.
-    pub divide: bool,
+    pub(crate) divide: bool,
 }
 
 impl Surface {
     /// Planes of the features.
-    pub fn planes(&self) -> usize {
+    pub(crate) fn planes(&self) -> usize {
         self.sharp() + usize::from(self.depth.is_some()) + 3 * usize::from(self.position.is_some())
     }
 
     /// How many of them are albedo and normal.
-    pub fn sharp(&self) -> usize {
+    pub(crate) fn sharp(&self) -> usize {
         3 * (usize::from(self.albedo) + usize::from(self.normal))
     }
 

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 /// The firefly guard on a packed slot whose first channels are colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guard {
+pub(crate) struct Guard {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
     /// For each plane on the CPU, and each channel on the GPU, the power of the factor it is scaled with: 1 for light, 2
@@ -24,7 +24,7 @@ pub struct Guard {
 
 /// Powers of the factor, by place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Powers {
+pub(crate) struct Powers {
     /// For each plane on the CPU.
     pub planes: Vec<u8>,
     /// For each plane of four channels on the GPU.
@@ -32,7 +32,7 @@ pub struct Powers {
 }
 
 /// Standard deviations above the mean that are let through.
-pub const DEVIATIONS: f32 = 4.0;
+pub(crate) const DEVIATIONS: f32 = 4.0;
 
 /// Pixels to each side of the window.
 const RADIUS: usize = 2;
@@ -57,7 +57,7 @@ fn dispatch(slot: &Slot, source: String) -> Dispatch {
         width: slot.size.width as u32,
         height: slot.size.height as u32,
     };
-    Dispatch::compute(source, &params, tiles(slot.size, 32, 8))
+    Dispatch::own(source, &params, tiles(slot.size, 32, 8))
 }
 
 impl Guard {

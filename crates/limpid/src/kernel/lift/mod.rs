@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Which neighbours are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Near {
+pub(crate) enum Near {
     /// Left and right.
     X,
     /// Above and below.
@@ -24,7 +24,7 @@ pub enum Near {
 
 impl Near {
     /// Offsets in steps.
-    pub fn offsets(self) -> &'static [[isize; 2]] {
+    pub(crate) fn offsets(self) -> &'static [[isize; 2]] {
         match self {
             Self::X => &[[-1, 0], [1, 0]],
             Self::Y => &[[0, -1], [0, 1]],
@@ -36,7 +36,7 @@ impl Near {
 
 /// One lifting step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lift {
+pub(crate) struct Lift {
     /// Distance of the grid's pixels.
     pub step: usize,
     /// Which pixels are made: bit `x + 2y` for those with parities `x` and `y` on the grid.
@@ -145,7 +145,8 @@ impl Kernel for Lift {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let slot = site.reads[0];
-        let mut s = String::from(Params::WGSL);
+        let stops = &self.stops.features;
+        let mut s = Params::wgsl_with(stops.len());
         let mut names = vec!["src"];
         if self.stops.color.is_some() {
             names.push("guide");
@@ -174,10 +175,10 @@ impl Kernel for Lift {
                 "    d = (guide[{k}u * n + a] - guide[{k}u * n + b]) * p.color;\n    e -= d * d;"
             );
         }
-        for (k, stop) in self.stops.features.iter().enumerate() {
+        for k in 0..stops.len() {
             let _ = writeln!(
                 s,
-                "    d = (features[{k}u * n + a] - features[{k}u * n + b]) * {stop:?};\n    e -= d * d;"
+                "    d = (features[{k}u * n + a] - features[{k}u * n + b]) * param({k}u);\n    e -= d * d;"
             );
         }
         let weight = if self.weighs() {
@@ -206,9 +207,11 @@ impl Kernel for Lift {
             keep: f32::from(u8::from(self.keeps)),
             color: self.stops.color.unwrap_or(0.0),
         };
-        Ok(Dispatch::compute(s, &params, tiles(slot.size, 32, 8)))
+        let mut dispatch = Dispatch::own(s, &(), tiles(slot.size, 32, 8));
+        dispatch.params = params.bytes_with(stops);
+        Ok(dispatch)
     }
 }
 
 /// What even the farthest neighbour weighs.
-pub const LEAST: f32 = 1e-12;
+pub(crate) const LEAST: f32 = 1e-12;

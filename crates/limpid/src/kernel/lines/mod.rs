@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// Reads part of an image and a table (index and weight of each term, rows of equal length), writes part of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
+pub(crate) struct Lines {
     /// Along columns, not rows.
     pub down: bool,
     /// Where the part that is read starts.
@@ -31,7 +31,7 @@ params! {
 }
 
 /// Index and weight of a term as words of a table.
-pub fn term(index: usize, weight: f64) -> [u32; 2] {
+pub(crate) fn term(index: usize, weight: f64) -> [u32; 2] {
     [index as u32, (weight as f32).to_bits()]
 }
 
@@ -107,7 +107,7 @@ impl Kernel for Lines {
         );
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(Dispatch::own(text, &params, groups))
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Which buffer judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judge {
+pub(crate) enum Judge {
     /// Each of two buffers judges what was made of the other.
     Two,
     /// The pixels of each parity judge what was made of the others.
@@ -18,13 +18,13 @@ pub enum Judge {
 /// Relative squared errors of candidates. Reads: the candidates made of A, those made of B, the data A and B, and the squared
 /// brightness that counts as 1. Writes: a plane for each candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
+pub(crate) struct Errors {
     /// Which buffer judges.
-    pub judge: Judge,
+    pub(crate) judge: Judge,
     /// Planes of the data.
-    pub channels: usize,
+    pub(crate) channels: usize,
     /// Number of candidates.
-    pub count: usize,
+    pub(crate) count: usize,
 }
 
 impl Kernel for Errors {
@@ -91,11 +91,11 @@ impl Kernel for Errors {
 /// By how much candidates are worse than the first, within limits. Reads: slots of errors. Writes: all planes of them, or with
 /// `choose` ones where a candidate has the least and zeros elsewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contest {
+pub(crate) struct Contest {
     /// Candidates in each slot.
-    pub counts: Vec<usize>,
+    pub(crate) counts: Vec<usize>,
     /// Whether the least is chosen.
-    pub choose: bool,
+    pub(crate) choose: bool,
 }
 
 impl Contest {
@@ -168,11 +168,11 @@ impl Kernel for Contest {
 
 /// Candidates in the shares of the maps, none below zero. Reads: maps, slots of candidates. Writes: the mixture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mix {
+pub(crate) struct Mix {
     /// Candidates in each slot.
-    pub counts: Vec<usize>,
+    pub(crate) counts: Vec<usize>,
     /// Planes of a candidate.
-    pub planes: usize,
+    pub(crate) planes: usize,
 }
 
 impl Kernel for Mix {
@@ -235,7 +235,7 @@ impl Kernel for Mix {
 
 /// Light layers in the shares that make them add up to the colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Balance {
+pub(crate) enum Balance {
     /// The sum of this many slots.
     Sum(usize),
     /// Of this many layers, one: a layer, the colour, the sum of all layers.

@@ -10,33 +10,33 @@ mod gpu;
 mod moments;
 mod solve;
 
-pub use error::{Balance, Contest, Errors, Judge, Mix};
+pub(crate) use error::{Balance, Contest, Errors, Judge, Mix};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::nfor::Fit as Settings;
 use crate::{Result, Size};
 
 /// Most features: albedo, normal, depth, position.
-pub const FEATURES: usize = 10;
+pub(crate) const FEATURES: usize = 10;
 
 /// A fit. Reads: guide, its variance, classes, data, features if there are any. Writes: the data as fitted, for each `k` all
 /// planes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// Taps, patches, ridges.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// How far apart patches may be, in standard deviations: a candidate each.
-    pub k: Vec<f32>,
+    pub(crate) k: Vec<f32>,
     /// Only pixels whose `x + y` is of this parity count.
-    pub parity: Option<usize>,
+    pub(crate) parity: Option<usize>,
     /// Planes of the guide.
-    pub channels: usize,
+    pub(crate) channels: usize,
     /// Planes of the data.
-    pub data: usize,
+    pub(crate) data: usize,
     /// Planes of the features.
-    pub features: usize,
+    pub(crate) features: usize,
     /// How many of them are compared: albedo and normal.
-    pub sharp: usize,
+    pub(crate) sharp: usize,
 }
 
 impl Fit {

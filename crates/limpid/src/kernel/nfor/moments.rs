@@ -166,7 +166,12 @@ impl<'a> Window<'a> {
         let weights = self.weights.as_chunks::<LANES>().0;
         for (tap, weight) in self.taps.iter().zip(weights) {
             let w = f32x16::load_array_ref(simd, weight);
-            f(sums, w, tap.dx as f32, self.at.wrapping_add_signed(tap.shift));
+            f(
+                sums,
+                w,
+                tap.dx as f32,
+                self.at.wrapping_add_signed(tap.shift),
+            );
             if tap.last {
                 end(sums, tap.dy as f32);
             }

@@ -7,8 +7,8 @@ use crate::{Error, Result};
 use std::fmt::Write;
 
 params! {
-    /// Size of the image.
-    struct Params { width: u32, height: u32, pixels: u32 }
+    /// Size of the image, the guide's variance where it is the same everywhere, and what differences are divided by.
+    struct Params { width: u32, height: u32, pixels: u32, variance: f32, k_color: f32, k_feature: f32 }
 }
 
 /// Sides of tiles, the preferred first: wide enough that the pixels around them do not dominate.
@@ -21,20 +21,27 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
         width: size.width as u32,
         height: size.height as u32,
         pixels: size.pixels() as u32,
+        variance: match nlm.noise {
+            Noise::Pixel => 0.0,
+            Noise::Uniform(variance) => variance,
+        },
+        k_color: nlm.color.unwrap_or(1.0),
+        k_feature: nlm.features.as_ref().map_or(1.0, |f| f.k),
     };
+    // Each feature's τ.
+    let list = nlm.features.iter().flat_map(|f| &f.list);
+    let numbers: Vec<f32> = list.map(|f| f.tau).collect();
     let source = format!(
         "{}{}{}{}{}",
-        Params::WGSL,
+        Params::wgsl_with(numbers.len()),
         constants(nlm, width, height),
         bindings(nlm),
         features(nlm),
         include_str!("nlm.wgsl")
     );
-    Ok(Dispatch::compute(
-        source,
-        &params,
-        tiles(size, width, height),
-    ))
+    let mut dispatch = Dispatch::own(source, &(), tiles(size, width, height));
+    dispatch.params = params.bytes_with(&numbers);
+    Ok(dispatch)
 }
 
 /// The first tile that fits the device.
@@ -96,7 +103,6 @@ fn constants(nlm: &Nlm, width: u32, height: u32) -> String {
     add("SYMMETRIC", "bool", nlm.symmetric.to_string());
     add("RISK", "bool", nlm.risk.to_string());
     add("RESIDUAL", "bool", nlm.residual.to_string());
-    add("K_COLOR", "f32", float(nlm.color.unwrap_or(1.0)));
     add("EPSILON", "f32", float(EPSILON));
     add("LIMIT", "f32", float(SYMMETRIC_LIMIT));
     add("STEP", "f32", float(STEP));
@@ -136,8 +142,8 @@ fn bindings(nlm: &Nlm) -> String {
         bind("residual_dst", "read_write");
     }
     let variance = match nlm.noise {
-        Noise::Pixel => "variance[i]".to_owned(),
-        Noise::Uniform(v) => float(v),
+        Noise::Pixel => "variance[i]",
+        Noise::Uniform(_) => "p.variance",
     };
     let payload = if nlm.payload.is_some() {
         "filtered"
@@ -172,16 +178,14 @@ fn features(nlm: &Nlm) -> String {
     };
     let mut text = "fn features(t: Trio) -> vec2<f32> {\n    var w = vec2(1.0);\n".to_owned();
     let mut first = 0;
-    for feature in &features.list {
-        let (planes, tau) = (feature.planes, float(feature.tau));
+    for (k, feature) in features.list.iter().enumerate() {
+        let planes = feature.planes;
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "    w = min(w, feature(t, {first}, {planes}, {tau}));"
+            "    w = min(w, feature(t, {first}, {planes}, param({k}u)));"
         );
         first += planes;
     }
-    text += "    return w;\n}\n";
-    text + &format!("const K_FEATURE: f32 = {};\n", float(features.k))
-        + include_str!("feature.wgsl")
+    text + "    return w;\n}\n" + include_str!("feature.wgsl")
 }

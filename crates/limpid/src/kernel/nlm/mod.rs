@@ -14,17 +14,17 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 
 /// Keeps denominators above zero where there is no noise at all (Eq. 3.7, 3.10).
-pub const EPSILON: f32 = 1e-10;
+pub(crate) const EPSILON: f32 = 1e-10;
 /// `d²max` of section 3.2.4.
-pub const SYMMETRIC_LIMIT: f32 = 25.0;
+pub(crate) const SYMMETRIC_LIMIT: f32 = 25.0;
 /// Step of the finite difference as a share of the value (section 3.4.2).
-pub const STEP: f32 = 0.01;
+pub(crate) const STEP: f32 = 0.01;
 /// Smallest value whose share is taken as step.
-pub const STEP_FLOOR: f32 = 1e-3;
+pub(crate) const STEP_FLOOR: f32 = 1e-3;
 
 /// The variance of the guide.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub(crate) enum Noise {
     /// The same everywhere.
     Uniform(f32),
     /// A slot with the guide's planes.
@@ -33,7 +33,7 @@ pub enum Noise {
 
 /// One feature among the planes of the feature slots.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Feature {
+pub(crate) struct Feature {
     /// Number of planes.
     pub planes: usize,
     /// `τ_j` of section 3.3.2, scaled by the feature's range.
@@ -42,7 +42,7 @@ pub struct Feature {
 
 /// Weights from features: three slots with the planes of all features, one after the other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Features {
+pub(crate) struct Features {
     /// `k_f`.
     pub k: f32,
     /// The features in order.
@@ -53,7 +53,7 @@ pub struct Features {
 /// and the larger of variance and contrast. Writes: the filtered slot; with `risk` the SURE and the slope (2 planes); with
 /// `residual` the variance that is left.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Nlm {
+pub(crate) struct Nlm {
     /// Radius of the window.
     pub radius: usize,
     /// Radius of patches.
@@ -84,7 +84,7 @@ pub struct Nlm {
 
 impl Nlm {
     /// Non-local means of a slot by itself.
-    pub fn new(radius: usize, patch: usize, k: f32, noise: Noise) -> Self {
+    pub(crate) fn new(radius: usize, patch: usize, k: f32, noise: Noise) -> Self {
         Self {
             radius,
             patch,

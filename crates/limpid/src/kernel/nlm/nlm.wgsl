@@ -70,7 +70,7 @@ fn color_distance(t: Trio) -> vec3<f32> {
     var d = vec3(0.0);
     for (var c = 0; c < CHANNELS; c++) {
         let v = variance3(t, c);
-        d += distance3(guide3(t, c), v, v, K_COLOR * K_COLOR);
+        d += distance3(guide3(t, c), v, v, p.k_color * p.k_color);
     }
     return select(vec3(0.0), d, t.ok);
 }
@@ -78,7 +78,7 @@ fn color_distance(t: Trio) -> vec3<f32> {
 fn color_change(t: Trio) -> vec3<f32> {
     var d = vec3(0.0);
     for (var c = 0; c < CHANNELS; c++) {
-        d += change3(guide3(t, c), variance3(t, c), K_COLOR * K_COLOR);
+        d += change3(guide3(t, c), variance3(t, c), p.k_color * p.k_color);
     }
     return d;
 }

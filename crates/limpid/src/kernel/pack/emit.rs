@@ -52,7 +52,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
     }}
 {body}}}"
     );
-    Dispatch::compute(s, &params, [across, groups.div_ceil(across), 1])
+    Dispatch::own(s, &params, [across, groups.div_ceil(across), 1])
 }
 
 /// A value of a layer, divided by albedo.

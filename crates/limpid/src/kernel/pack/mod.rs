@@ -11,7 +11,7 @@ use crate::Result;
 
 /// Where a layer lies in a slot, and what is done to it on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Spot {
+pub(crate) struct Spot {
     /// Channels of the layer.
     pub channels: usize,
     /// First plane on the CPU.
@@ -29,7 +29,7 @@ pub struct Spot {
 
 /// Puts a layer into a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pack {
+pub(crate) struct Pack {
     /// Where to.
     pub spot: Spot,
     /// Whether it is the first: the rest of the slot becomes zero. Later ones keep what is there.
@@ -40,14 +40,14 @@ pub struct Pack {
 
 /// Takes a layer out of a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unpack {
+pub(crate) struct Unpack {
     /// Where from.
     pub spot: Spot,
 }
 
 /// How features are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Packing {
+pub(crate) enum Packing {
     /// Single precision.
     Full,
     /// 16 bytes per pixel, seven planes: normal and albedo as half floats, between them depth in full. What is not there
@@ -57,7 +57,7 @@ pub enum Packing {
 
 /// Gathers the planes of features into one slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PackFeatures {
+pub(crate) struct PackFeatures {
     /// For each layer read: its first plane in the slot, and its planes.
     pub layers: Vec<(usize, usize)>,
     /// How they are stored.

@@ -16,7 +16,7 @@ use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
 
 /// The matrix. Reads bases, omega, cross products and the grid of [`crate::kernel::poisson`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Assemble;
+pub(crate) struct Assemble;
 
 impl Kernel for Assemble {
     fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@ use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
 
 /// `B_p` of every pixel. Reads the weights and, where there are any, the features.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Basis {
+pub(crate) struct Basis {
     /// Planes of features.
     pub features: usize,
 }

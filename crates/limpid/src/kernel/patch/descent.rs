@@ -46,12 +46,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     );
     let rows = site.writes[0].size.height as u32;
     let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
-    Dispatch::compute(text, &params, groups)
+    Dispatch::own(text, &params, groups)
 }
 
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Multiply {
+pub(crate) struct Multiply {
     /// Whether the product is taken from a third slot.
     pub residual: bool,
 }
@@ -275,7 +275,7 @@ fn take<S: Simd, const INSIDE: bool>(simd: S, row: &[f32], x: isize) -> f32x16<S
 
 /// `x += α p` and `r -= α A p` in place, and per row `r · r` and `r · D⁻¹ r`. Reads `α`, `p`, `A p` and the matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Advance;
+pub(crate) struct Advance;
 
 impl Kernel for Advance {
     fn name(&self) -> &'static str {
@@ -344,7 +344,7 @@ fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
 
 /// `p = D⁻¹ r + β p` in place; without `β p` at first. Reads the matrix, `r` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// Whether there is no direction yet; then there is no `β` to read either.
     pub first: bool,
 }

@@ -19,12 +19,12 @@ mod omega;
 mod point;
 mod weights;
 
-pub use assemble::Assemble;
-pub use basis::Basis;
-pub use descent::{Advance, Multiply, Turn};
-pub use omega::Omega;
-pub use point::{CrossError, Differences, Least, Points};
-pub use weights::Weights;
+pub(crate) use assemble::Assemble;
+pub(crate) use basis::Basis;
+pub(crate) use descent::{Advance, Multiply, Turn};
+pub(crate) use omega::Omega;
+pub(crate) use point::{cross_error, differences, larger, least, scaled};
+pub(crate) use weights::Weights;
 
 use super::{Dispatch, Site, WgslStruct, tiles};
 use crate::definition::patch::{MOST, PATCH, RADIUS};
@@ -33,11 +33,11 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use std::ops::Range;
 
 /// Planes of a slot of weights.
-pub const WEIGHT_PLANES: usize = PATCH / 2;
+pub(crate) const WEIGHT_PLANES: usize = PATCH / 2;
 /// Planes of a slot of bases.
-pub const BASIS_PLANES: usize = PATCH * MOST / 2;
+pub(crate) const BASIS_PLANES: usize = PATCH * MOST / 2;
 /// Planes of a slot of cross products.
-pub const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
+pub(crate) const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
 /// Following neighbours of a pixel in the matrix.
 const NEIGHBOURS: usize = 40;
 /// Rows of numbers that a matrix has for a row of pixels.
@@ -52,7 +52,7 @@ const fn matrix_step(width: usize) -> usize {
 }
 
 /// Size of a slot of matrices: all that belongs to a row of pixels stands side by side, for memory is read in one go then.
-pub fn matrix_size(size: Size) -> Size {
+pub(crate) fn matrix_size(size: Size) -> Size {
     Size::new(MATRIX_ROWS * matrix_step(size.width), size.height)
 }
 
@@ -243,7 +243,7 @@ fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str)
              let i = y * p.width + x;\n{body}}}\n",
         GROUP * GROUP
     );
-    Dispatch::compute(source, &params, tiles(size, GROUP, GROUP))
+    Dispatch::own(source, &params, tiles(size, GROUP, GROUP))
 }
 
 /// WGSL that several shaders share: `moved` says whether a pixel at an offset is inside; `weight` is `w(p, q)` from the slot

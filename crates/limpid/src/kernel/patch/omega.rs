@@ -12,7 +12,7 @@ use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
 
 /// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; of that only its size matters as long as nothing is reweighted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Omega {
+pub(crate) struct Omega {
     /// `β`.
     pub beta: f32,
     /// Squared weights over `|e| + reg`, for a fit of least absolute errors.

@@ -10,7 +10,7 @@ use fearless_simd::{Simd, dispatch};
 /// `w(p, q)` for the pixels of a patch that follow. Reads the guide and its variance; and, where there are features, these,
 /// their variance and their spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// `k_c`.
     pub color: f32,
     /// `k_f`.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Solves `A x = b` where all weights are one. Reads `b`. For the CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cosine {
+pub(crate) struct Cosine {
     /// How much the base image counts.
     pub alpha: f32,
 }

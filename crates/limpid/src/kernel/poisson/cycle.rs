@@ -10,13 +10,13 @@ use crate::{Result, Size};
 use fearless_simd::{Simd, dispatch};
 
 /// The size of the next coarser level.
-pub fn coarse(size: Size) -> Size {
+pub(crate) fn coarse(size: Size) -> Size {
     Size::new(size.width.div_ceil(2), size.height.div_ceil(2))
 }
 
 /// The grid of the next coarser level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Coarsen;
+pub(crate) struct Coarsen;
 
 impl Kernel for Coarsen {
     fn name(&self) -> &'static str {
@@ -89,7 +89,7 @@ fn down(x: u32, y: u32) -> f32 {{
 
 /// What the first Jacobi step leaves of the residual, summed over 2×2 pixels. Reads grid and residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Down;
+pub(crate) struct Down;
 
 impl Kernel for Down {
     fn name(&self) -> &'static str {
@@ -179,7 +179,7 @@ fn restrict<S: Simd>(_simd: S, job: &mut Job<'_>) {
 /// Adds the correction of the coarser level to the first Jacobi step, and makes another. Reads grid, residual and the
 /// coarser level's correction; on the coarsest level, of one pixel, there is none, and the system is solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Up {
+pub(crate) struct Up {
     /// Whether this is the coarsest level.
     pub coarsest: bool,
     /// Whether the products of residual and correction are summed, row by row, in a second slot: what the finest level is for.

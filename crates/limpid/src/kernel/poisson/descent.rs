@@ -3,7 +3,7 @@
 //! Sums over the image are taken row by row, then over the rows, so that they do not depend on threads or bands. On a GPU a
 //! row is a workgroup, and nothing comes back to the host.
 
-use super::{PRODUCT, dispatch as shader_text, product, shader};
+use super::{PRODUCT, dispatch as shader_text, product};
 use crate::Result;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use fearless_simd::{Simd, dispatch};
@@ -52,12 +52,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     shader_text(site, size, &text, groups)
 }
 
-/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the grid, `x` and perhaps `b`.
+/// `A x` and, per row, `x · A x`. Reads the grid and `x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Apply {
-    /// Whether the product is taken from a third slot.
-    pub residual: bool,
-}
+pub(crate) struct Apply;
 
 impl Kernel for Apply {
     fn name(&self) -> &'static str {
@@ -65,11 +62,7 @@ impl Kernel for Apply {
     }
 
     fn contract(&self) -> Contract {
-        if self.residual {
-            Contract::gather(3, 1, None)
-        } else {
-            Contract::gather(2, 2, None)
-        }
+        Contract::gather(2, 2, None)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -84,15 +77,6 @@ impl Kernel for Apply {
 }}
 {PRODUCT}"
         );
-        if self.residual {
-            let body = "    if x >= p.width || y >= p.height { return; }
-    for (var c = 0u; c < p.planes; c++) {
-        let at = c * p.pixels + y * p.width + x;
-        write0[at] = read2[at] - product(x, y, c);
-    }
-";
-            return Ok(shader(site, site.writes[0].size, &functions, body));
-        }
         let each = "            for (var c = 0u; c < p.planes; c++) {
                 let at = c * p.pixels + i;
                 let made = product(x, y, c);
@@ -115,24 +99,15 @@ fn apply<S: Simd>(_simd: S, job: &mut Job<'_>) {
             let below = (y + 1 < height).then(|| image.row(c, y + 1));
             let out = job.writes[0].row(c, y);
             product(grid, y, above, image.row(c, y), below, out);
-            match job.reads.get(2) {
-                Some(b) => {
-                    for (o, b) in out.iter_mut().zip(b.row(c, y)) {
-                        *o = b - *o;
-                    }
-                }
-                None => sum += products(out, image.row(c, y)),
-            }
+            sum += products(out, image.row(c, y));
         }
-        if let Some(sums) = job.writes.get_mut(1) {
-            sums.row(0, y)[0] = sum;
-        }
+        job.writes[1].row(0, y)[0] = sum;
     }
 }
 
 /// For each row, the sum of `a · b` over its pixels and channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dot;
+pub(crate) struct Dot;
 
 impl Kernel for Dot {
     fn name(&self) -> &'static str {
@@ -219,7 +194,7 @@ pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32])
 
 /// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scalar {
+pub(crate) enum Scalar {
     /// Writes 0 and the sum: `β` and `r·z` before the first step.
     Start,
     /// `r·z` over the sum: `α`. Reads `r·z` too.
@@ -309,7 +284,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {{
 
 /// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step;
+pub(crate) struct Step;
 
 impl Kernel for Step {
     fn name(&self) -> &'static str {
@@ -354,61 +329,5 @@ fn step<S: Simd>(_simd: S, job: &mut Job<'_>) {
             sum += products(r, r);
         }
         job.writes[2].row(0, y)[0] = sum;
-    }
-}
-
-/// `p = z + β p`, in place; `p = z` at first. Reads `z` and `β`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Direction {
-    /// Whether there is no direction yet.
-    pub first: bool,
-}
-
-impl Kernel for Direction {
-    fn name(&self) -> &'static str {
-        "direction"
-    }
-
-    fn contract(&self) -> Contract {
-        let contract = Contract::gather(2, 1, None);
-        if self.first {
-            contract
-        } else {
-            contract.updating()
-        }
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let beta = job.reads[1].row(0, 0)[0];
-        for c in 0..job.reads[0].planes() {
-            for y in job.rows.clone() {
-                let z = job.reads[0].row(c, y);
-                let out = job.writes[0].row(c, y);
-                if self.first {
-                    out.copy_from_slice(z);
-                    continue;
-                }
-                for (o, z) in out.iter_mut().zip(z) {
-                    *o = z + beta * *o;
-                }
-            }
-        }
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let made = if self.first {
-            "read0[at] + 0.0 * read1[0]"
-        } else {
-            "read0[at] + read1[0] * write0[at]"
-        };
-        let body = format!(
-            "    if x >= p.width || y >= p.height {{ return; }}
-    for (var c = 0u; c < p.planes; c++) {{
-        let at = c * p.pixels + y * p.width + x;
-        write0[at] = {made};
-    }}
-"
-        );
-        Ok(shader(site, site.writes[0].size, "", &body))
     }
 }

@@ -11,11 +11,11 @@ mod cycle;
 mod descent;
 mod system;
 
-pub use cosine::Cosine;
-pub use cycle::{Coarsen, Down, Up, coarse};
-pub use descent::{Apply, Direction, Dot, Scalar, Step};
+pub(crate) use cosine::Cosine;
+pub(crate) use cycle::{Coarsen, Down, Up, coarse};
+pub(crate) use descent::{Apply, Dot, Scalar, Step};
 pub(super) use descent::{SIDE_BY_SIDE, add_products};
-pub use system::{RightSide, Weigh};
+pub(crate) use system::{direction, residual, right_side, weigh};
 
 use super::{Dispatch, Site, View, WgslStruct, tiles};
 use crate::Size;
@@ -39,8 +39,6 @@ params! {
         coarse_width: u32,
         coarse_height: u32,
         coarse_pixels: u32,
-        alpha: f32,
-        reg: f32,
     }
 }
 
@@ -50,18 +48,7 @@ const SIDE: u32 = 16;
 /// A shader with one thread per pixel of the first written slot: `body` sees `x` and `y`. `level` is the finer level that
 /// is looked at; slots are named `read0 …` and `write0 …`.
 fn shader(site: &Site<'_>, level: Size, functions: &str, body: &str) -> Dispatch {
-    weighed(site, level, (functions, body), [0.0; 2])
-}
-
-/// The same with `alpha` and `reg`, which are parameters so that rounds share a pipeline.
-fn weighed(
-    site: &Site<'_>,
-    level: Size,
-    (functions, body): (&str, &str),
-    numbers: [f32; 2],
-) -> Dispatch {
-    let size = site.writes[0].size;
-    let groups = tiles(size, SIDE, SIDE);
+    let groups = tiles(site.writes[0].size, SIDE, SIDE);
     let source = format!(
         "{functions}@compute @workgroup_size({})\n\
          fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
@@ -69,21 +56,11 @@ fn weighed(
              let y = group.y * {SIDE}u + lane / {SIDE}u;\n{body}}}\n",
         SIDE * SIDE
     );
-    numbered(site, level, &source, groups, numbers)
+    dispatch(site, level, &source, groups)
 }
 
 /// A shader with its parameters and slots in front.
 fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispatch {
-    numbered(site, level, text, groups, [0.0; 2])
-}
-
-fn numbered(
-    site: &Site<'_>,
-    level: Size,
-    text: &str,
-    groups: [u32; 3],
-    [alpha, reg]: [f32; 2],
-) -> Dispatch {
     let next = coarse(level);
     let params = Params {
         width: level.width as u32,
@@ -93,11 +70,9 @@ fn numbered(
         coarse_width: next.width as u32,
         coarse_height: next.height as u32,
         coarse_pixels: next.pixels() as u32,
-        alpha,
-        reg,
     };
     let source = format!("{}{}{text}", Params::WGSL, site.slots());
-    Dispatch::compute(source, &params, groups)
+    Dispatch::own(source, &params, groups)
 }
 
 /// WGSL: the product of the matrix in `read0` with the image that `value` gives, at a pixel.

@@ -1,89 +1,67 @@
 //! The small operations around the filter of [`super::nlm`]: joins, variances, contrast, selection and blending.
-//!
-//! All of them look at a pixel or at its neighbours; their shaders have one thread per pixel.
 
-mod contrast;
-mod floor;
 mod select;
 mod variance;
 
-pub use contrast::Contrast;
-pub use floor::Floor;
-pub use select::{Blend, Select};
-pub use variance::{ImageVariance, Point};
+pub(crate) use select::{blend, select};
+pub(crate) use variance::{floor, half_difference, image_variance, scale, square};
 
-use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use crate::Result;
-use crate::params;
+use super::stencil::{Stencil, stencil};
 
-params! {
-    /// Size of the image.
-    struct Params { width: u32, height: u32, pixels: u32, planes: u32 }
+/// `max(Var, |∇f|²)`: what features may differ by (Vicini 2015, Eq. 3.10). Reads values and their variance.
+pub(crate) fn contrast() -> Stencil {
+    stencil("contrast", |k| {
+        let [values, variance] = k.reads();
+        // Two pixels apart, one at the border.
+        let (across, down) = (
+            k.inside(-1, 0) & k.inside(1, 0),
+            k.inside(0, -1) & k.inside(0, 1),
+        );
+        let dx = (values.at(1, 0) - values.at(-1, 0)) * across.pick(0.5, 1.0);
+        let dy = (values.at(0, 1) - values.at(0, -1)) * down.pick(0.5, 1.0);
+        k.write(variance.here().max(dx * dx + dy * dy));
+    })
 }
 
-/// Side of a workgroup.
-const SIDE: u32 = 16;
-
-/// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`, and the slots `read0 …`, `write0 …`.
-fn per_pixel(site: &Site<'_>, functions: &str, body: &str) -> Dispatch {
-    let slot = site.writes[0];
-    let params = Params {
-        width: slot.size.width as u32,
-        height: slot.size.height as u32,
-        pixels: slot.size.pixels() as u32,
-        planes: slot.planes as u32,
-    };
-    let mut source = format!("{}{}{functions}", Params::WGSL, site.slots());
-    source += &format!(
-        "@compute @workgroup_size({})\n\
-         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
-             let x = group.x * {SIDE}u + lane % {SIDE}u;\n    \
-             let y = group.y * {SIDE}u + lane / {SIDE}u;\n    \
-             if x >= p.width || y >= p.height {{ return; }}\n    \
-             let i = y * p.width + x;\n{body}}}\n",
-        SIDE * SIDE
-    );
-    Dispatch::compute(source, &params, tiles(slot.size, SIDE, SIDE))
+/// Planes of several slots, one after the other, in one slot. For each slot read: its first plane that is taken, and how many.
+pub(crate) fn join(takes: &[(usize, usize)]) -> Stencil {
+    stencil("join", |k| {
+        let reads: Vec<_> = takes.iter().map(|_| k.read()).collect();
+        let planes = reads.iter().zip(takes).flat_map(|(read, (first, count))| {
+            (*first..first + count).map(|plane| read.plane(plane).here())
+        });
+        k.write_planes(planes);
+    })
 }
 
-/// Planes of several slots, one after the other, in one slot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Join {
-    /// For each slot read: its first plane that is taken, and how many.
-    pub takes: Vec<(usize, usize)>,
+/// Zeros, with the planes of what is read.
+pub(crate) fn zeros() -> Stencil {
+    stencil("zeros", |k| {
+        // Times zero would not do: it is NaN where the slot is infinite.
+        let _ = k.read();
+        k.write(0.0);
+    })
 }
 
-impl Kernel for Join {
-    fn name(&self) -> &'static str {
-        "join"
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::{Device, Frame, Image, Layer, Size, Watch};
 
-    fn contract(&self) -> Contract {
-        Contract::rows(self.takes.len(), 1, 0)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        for y in job.rows.clone() {
-            let mut to = 0;
-            for (read, (first, count)) in job.reads.iter().zip(&self.takes) {
-                for c in *first..first + count {
-                    job.writes[0].row(to, y).copy_from_slice(read.row(c, y));
-                    to += 1;
-                }
-            }
+    #[test]
+    fn zeros_are_zeros_whatever_is_read() -> crate::Result<()> {
+        let values = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1.0];
+        let frame = Frame::new(Image::from_fn(4, 1, 1, |x, _, _| values[x]))?;
+        let mut plan = Plan::new("zeros", Size::new(4, 1));
+        let (input, output) = (plan.input(Layer::COLOR, 1), plan.output(Layer::COLOR, 1));
+        plan.pass(zeros(), [input], [output]);
+        for device in Device::all_for_tests()? {
+            let mut out = frame.clone();
+            let watch = Watch::default();
+            device.runner(plan.clone())?.run(&frame, &mut out, &watch)?;
+            assert_eq!(out.color()?.data(), [0.0; 4], "{}", device.name());
         }
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let mut body = String::new();
-        let mut to = 0;
-        for (k, (first, count)) in self.takes.iter().enumerate() {
-            for c in *first..first + count {
-                body +=
-                    &format!("    write0[{to}u * p.pixels + i] = read{k}[{c}u * p.pixels + i];\n");
-                to += 1;
-            }
-        }
-        Ok(per_pixel(site, "", &body))
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// Transforms the lines of the top left part of an image: low coefficients first, high ones behind them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reversible {
+pub(crate) struct Reversible {
     /// Along columns, not rows.
     pub down: bool,
     /// From coefficients to samples.
@@ -85,7 +85,7 @@ impl Kernel for Reversible {
         );
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(Dispatch::own(text, &params, groups))
     }
 }
 

@@ -4,10 +4,11 @@ mod opponent;
 mod roll;
 mod thresholds;
 
-pub use opponent::Opponent;
-pub use roll::Roll;
-pub use thresholds::{BandSums, Find, Thresholds, sums_size};
+pub(crate) use opponent::opponent;
+pub(crate) use roll::Roll;
+pub(crate) use thresholds::{BandSums, Find, Thresholds, sums_size};
 
+use super::{Dispatch, Site, WgslStruct};
 use crate::{Size, params};
 
 params! {
@@ -17,7 +18,7 @@ params! {
 
 /// A band in the packed image, and the noise in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Left and top.
     pub at: (usize, usize),
     /// Width and height.
@@ -27,7 +28,7 @@ pub struct Band {
 }
 
 /// The bands of a packed image, finest first: `HL`, `LH`, `HH` of each level.
-pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
+pub(crate) fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
     let mut found = Vec::new();
     let mut size = size;
     for level in 0..levels {
@@ -49,7 +50,7 @@ pub fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> 
     found
 }
 
-/// The bands as a WGSL table.
+/// The bands as a WGSL table; their deviations are the numbers behind the parameters.
 fn table(bands: &[Band]) -> String {
     let rows = bands.iter().map(|b| {
         let (x, y) = b.at;
@@ -59,13 +60,21 @@ fn table(bands: &[Band]) -> String {
             y + b.size.height
         )
     });
-    let sigmas: Vec<String> = bands.iter().map(|b| format!("{:?}", b.sigma)).collect();
     let n = bands.len();
     format!(
-        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\nvar<private> deviation: array<f32, {n}> = array<f32, {n}>({});\n",
-        rows.collect::<Vec<_>>().join(", "),
-        sigmas.join(", ")
+        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\n",
+        rows.collect::<Vec<_>>().join(", ")
     )
+}
+
+/// A shader that knows the bands.
+fn over_bands(site: &Site<'_>, bands: &[Band], text: &str, groups: [u32; 3]) -> Dispatch {
+    let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+    let sigmas: Vec<f32> = bands.iter().map(|b| b.sigma).collect();
+    let source = Params::wgsl_with(sigmas.len()) + &table(bands) + text;
+    let mut dispatch = Dispatch::own(source, &(), groups);
+    dispatch.params = params(size, planes, (0, 0), 0.0).bytes_with(&sigmas);
+    dispatch
 }
 
 fn params(size: Size, planes: usize, (dx, dy): (usize, usize), number: f32) -> Params {

@@ -6,7 +6,7 @@ use crate::{Result, Size};
 
 /// Moves an image around its borders, `out(x, y) = in(x + dx, y + dy)`, and adds it up.
 #[derive(Debug, Clone, Copy)]
-pub struct Roll {
+pub(crate) struct Roll {
     /// How far.
     pub by: (usize, usize),
     /// Factor of each value.
@@ -64,7 +64,7 @@ impl Kernel for Roll {
         );
         let mut groups = tiles(size, 16, 16);
         groups[2] = planes as u32;
-        Ok(Dispatch::compute(
+        Ok(Dispatch::own(
             source,
             &params(size, planes, self.by, self.weight),
             groups,

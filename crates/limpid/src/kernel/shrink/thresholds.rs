@@ -1,8 +1,8 @@
 //! Thresholds of bands from the coefficients themselves: sums over parts of bands, then one number per band.
 
-use super::{Band, Params, params, table};
+use super::{Band, over_bands};
 use crate::definition::shrink::CANDIDATES;
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View, WgslStruct};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::{Result, Size};
 use fearless_simd::{Level, Simd, dispatch};
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ const PARTS: usize = 64;
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Find {
+pub(crate) enum Find {
     /// The mean square.
     Bayes,
     /// The least estimated risk.
@@ -21,7 +21,7 @@ pub enum Find {
 
 impl Find {
     /// Sums per band.
-    pub fn sums(self) -> usize {
+    pub(crate) fn sums(self) -> usize {
         match self {
             Self::Bayes => 1,
             Self::Sure => CANDIDATES,
@@ -31,7 +31,7 @@ impl Find {
 
 /// Sums over the bands of a packed image, in parts: a row per band and sum.
 #[derive(Debug, Clone)]
-pub struct BandSums {
+pub(crate) struct BandSums {
     /// The bands.
     pub bands: Vec<Band>,
     /// What for.
@@ -39,7 +39,7 @@ pub struct BandSums {
 }
 
 /// The size of the slot that [`BandSums`] writes.
-pub fn sums_size(bands: &[Band], find: Find) -> Size {
+pub(crate) fn sums_size(bands: &[Band], find: Find) -> Size {
     Size::new(PARTS, bands.len() * find.sums())
 }
 
@@ -74,21 +74,18 @@ impl Kernel for BandSums {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let planes = site.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
         let text = format!(
-            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
-            Params::WGSL,
-            table(&self.bands),
+            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
             self.find.sums(),
             include_str!("sums.wgsl").replace("VALUE", value)
         );
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
-        let params = params(size, planes, (0, 0), 0.0);
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(over_bands(site, &self.bands, &text, groups))
     }
 }
 
@@ -187,7 +184,7 @@ fn firsts<S: Simd>(_: S, values: &[f32; 16], sigma: f32, first: &mut [u32; 16]) 
 
 /// One number per band from its sums.
 #[derive(Debug, Clone)]
-pub struct Thresholds {
+pub(crate) struct Thresholds {
     /// The bands.
     pub bands: Vec<Band>,
     /// What is looked for.
@@ -233,20 +230,17 @@ impl Kernel for Thresholds {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+        let planes = site.reads[0].planes;
         let find = match self.find {
             Find::Bayes => include_str!("bayes.wgsl"),
             Find::Sure => include_str!("sure.wgsl"),
         };
         let text = format!(
-            "{}{}const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
-            Params::WGSL,
-            table(&self.bands),
+            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
             self.find.sums(),
             include_str!("thresholds.wgsl")
         );
         let groups = [self.bands.len() as u32, planes as u32, 1];
-        let params = params(size, planes, (0, 0), 0.0);
-        Ok(Dispatch::compute(text, &params, groups))
+        Ok(over_bands(site, &self.bands, &text, groups))
     }
 }

@@ -45,7 +45,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let i = u32(y) * p.width + u32(x);
 {body}}}"
     );
-    Dispatch::compute(s, &params, tiles(size, 32, 8))
+    Dispatch::own(s, &params, tiles(size, 32, 8))
 }
 
 /// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.

@@ -15,11 +15,11 @@ use crate::definition::svgf::WINDOW;
 use crate::plan::Phases;
 
 /// Planes of the moments.
-pub const MOMENTS: usize = 4;
+pub(crate) const MOMENTS: usize = 4;
 
 /// Where normals or depth come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub(crate) enum From {
     /// A layer of their own.
     Layer,
     /// Positions.
@@ -28,7 +28,7 @@ pub enum From {
 
 /// The layers of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layers {
+pub(crate) struct Layers {
     /// Channels of colour.
     pub colors: usize,
     /// Whether there is albedo to divide by.
@@ -43,7 +43,7 @@ pub struct Layers {
 
 impl Layers {
     /// Whether each is read after colour: albedo, normal, depth, position, id.
-    pub fn used(&self) -> [bool; 5] {
+    pub(crate) fn used(&self) -> [bool; 5] {
         let layer = |from| from == From::Layer;
         let position = !layer(self.normal) || !layer(self.depth);
         [
@@ -69,7 +69,7 @@ impl Layers {
 
 /// What history is blended with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Past {
+pub(crate) struct Past {
     /// Least share of the new frame.
     pub alpha: f32,
     /// The order of the last frame's colour; rows if none.
@@ -82,7 +82,7 @@ pub struct Past {
 /// Reads colour, then albedo, normal, depth, position and id, as far as they are used; with a past, motion, and of the last frame
 /// the first level's colour, features and moments. Writes payload, features and moments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Temporal {
+pub(crate) struct Temporal {
     /// What a frame brings.
     pub layers: Layers,
     /// How history counts, if there is any.
@@ -121,7 +121,7 @@ impl Kernel for Temporal {
 /// Makes the variance of luminance from the pixels around where history is short. Reads features and moments; changes the
 /// payload's variance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Young {
+pub(crate) struct Young {
     /// Channels of colour.
     pub colors: usize,
     /// σ of depth.

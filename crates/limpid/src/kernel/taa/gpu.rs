@@ -26,7 +26,7 @@ fn dispatch(site: &Site<'_>, source: String, kernel: &Resolve) -> Dispatch {
         highlights: kernel.highlights,
         soften: kernel.soften,
     };
-    Dispatch::compute(source, &params, tiles(size, 32, 8))
+    Dispatch::own(source, &params, tiles(size, 32, 8))
 }
 
 /// Declares the bindings and, for each that is read, a function that gives up to three channels of a pixel.

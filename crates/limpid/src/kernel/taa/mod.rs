@@ -8,7 +8,7 @@ use crate::Result;
 
 /// Red, green, blue to YCoCg, images of one plane as they are; then divided by one plus the luma's share of highlights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToYCoCg {
+pub(crate) struct ToYCoCg {
     /// How strongly bright colours are compressed.
     pub highlights: f32,
 }
@@ -36,7 +36,7 @@ impl Kernel for ToYCoCg {
 /// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
 /// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolve {
+pub(crate) struct Resolve {
     /// Half the size of the box, in standard deviations.
     pub gamma: f32,
     /// Share of the new frame.

@@ -10,14 +10,14 @@ use crate::{Error, Result};
 
 /// Packs a planar image of up to three planes into texels; the image starts at `(margin, margin)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToTexture {
+pub(crate) struct ToTexture {
     /// Zeros to the left and above; the slot's size says how many to the right and below.
     pub margin: usize,
 }
 
 /// Takes the planes out of texels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FromTexture;
+pub(crate) struct FromTexture;
 
 params! {
     /// Parameters of both shaders.
@@ -96,7 +96,7 @@ impl Kernel for ToTexture {
             height: src.size.height as u32,
             margin: self.margin as u32,
         };
-        Ok(Dispatch::compute(source, &params, tiles(dst.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
     }
 }
 
@@ -139,6 +139,6 @@ impl Kernel for FromTexture {
             height: dst.size.height as u32,
             margin: 0,
         };
-        Ok(Dispatch::compute(source, &params, tiles(dst.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
     }
 }

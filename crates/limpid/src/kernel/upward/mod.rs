@@ -7,12 +7,14 @@
 mod cpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::definition::eaw::RADIUS;
+use crate::definition::shrink::OPPONENT;
 use crate::plan::Element;
 use crate::{Result, Size, params};
 
 /// One level's part of the upward pass.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shrink {
+pub(crate) struct Shrink {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
     /// Variance of noise in the details of this level, for luminance and for differences of colour.
@@ -25,16 +27,6 @@ pub struct Shrink {
     pub last: bool,
 }
 
-/// Pixels to each side of the window.
-pub const RADIUS: usize = 6;
-
-/// Luminance and two differences of colour, as rows of an orthonormal matrix.
-pub const OPPONENT: [[f32; 3]; 3] = [
-    [0.577_350_26, 0.577_350_26, 0.577_350_26],
-    [0.707_106_77, 0.0, -0.707_106_77],
-    [0.408_248_28, -0.816_496_55, 0.408_248_28],
-];
-
 params! {
     /// Parameters of the shader.
     struct Params { width: u32, height: u32, gain: f32, keep: f32, coarse: f32, luma: f32, chroma: f32 }
@@ -42,7 +34,7 @@ params! {
 
 /// A detail without what is likely noise; `square` is the mean square of details around it.
 #[inline(always)]
-pub fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
+pub(crate) fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
     let signal = square - noise;
     let threshold = noise / signal.max(1e-20).sqrt();
     let left = (detail.abs() - threshold).max(0.0);
@@ -109,7 +101,7 @@ fn load(v: {kind}) -> vec4<f32> {{
             luma: self.noise[0],
             chroma: self.noise[1],
         };
-        Ok(Dispatch::compute(source, &params, tiles(slot.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, tiles(slot.size, 32, 8)))
     }
 
     fn scratch(&self, size: Size) -> usize {

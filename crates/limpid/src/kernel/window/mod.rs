@@ -21,7 +21,7 @@ use crate::{Error, Result, Size};
 
 /// What is summed over a window, with its weights `g(i, j)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Filter {
+pub(crate) enum Filter {
     /// `exp(-(i² + j²) / 2σ²)`, Eq. 3.
     Gaussian {
         /// Standard deviation in pixels.
@@ -54,7 +54,7 @@ pub enum Filter {
 
 impl Filter {
     /// One factor of the weight, for filters of rank one: `g(i, j) = side(i) · side(j)`.
-    pub fn side(self, i: i64) -> Option<f64> {
+    pub(crate) fn side(self, i: i64) -> Option<f64> {
         match self {
             Self::Gaussian { sigma } => {
                 Some((-0.5 * (i * i) as f64 / f64::from(sigma).powi(2)).exp())
@@ -67,7 +67,7 @@ impl Filter {
     }
 
     /// Number of results.
-    pub const fn results(self) -> usize {
+    pub(crate) const fn results(self) -> usize {
         match self {
             Self::Variance => 2,
             _ => 1,
@@ -85,7 +85,7 @@ impl Filter {
 
 /// How fragments of a quad share their sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Exchange {
+pub(crate) enum Exchange {
     /// Row by row, as the paper has it for filters of rank one and two: `r + 2` or `2r + 3` exchanges.
     Rows,
     /// The sums for the three neighbours at once: three exchanges, whatever the radius.
@@ -94,7 +94,7 @@ pub enum Exchange {
 
 /// How a window is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Walk {
+pub(crate) enum Walk {
     /// CPU: one axis after the other in one pass over memory, where the filter allows it.
     Separable,
     /// All `(2r+1)²` taps of each pixel, from buffers.
@@ -116,14 +116,14 @@ pub enum Walk {
 
 impl Walk {
     /// Whether it reads and draws textures.
-    pub const fn textures(self) -> bool {
+    pub(crate) const fn textures(self) -> bool {
         matches!(self, Self::Fragment | Self::Quad { .. })
     }
 }
 
 /// Zeros around an image in a texture: on the left and top `radius`; one more on the right and bottom, for the helper
 /// invocations of a quad that hangs over an odd edge.
-pub const fn margin(size: Size, radius: usize) -> Size {
+pub(crate) const fn margin(size: Size, radius: usize) -> Size {
     Size::new(size.width + 2 * radius + 1, size.height + 2 * radius + 1)
 }
 
@@ -132,7 +132,7 @@ pub const fn margin(size: Size, radius: usize) -> Size {
 /// From buffers: reads one planar slot, writes one for each result. On textures: reads texels with a [`margin`], writes
 /// one texture for each result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Window {
+pub(crate) struct Window {
     /// What is summed.
     pub filter: Filter,
     /// Taps to each side.
@@ -206,7 +206,7 @@ impl Kernel for Window {
 
 /// How one axis is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Along {
+pub(crate) enum Along {
     /// All taps of each pixel, from buffers.
     Plain,
     /// GPU: from workgroup memory, 128 pixels of a row at a time.
@@ -217,7 +217,7 @@ pub enum Along {
 
 /// One axis of a filter of rank one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WindowAxis {
+pub(crate) struct WindowAxis {
     /// What is summed: rank one.
     pub filter: Filter,
     /// Taps to each side.
@@ -229,10 +229,10 @@ pub struct WindowAxis {
 }
 
 /// Largest radius whose columns fit the 16 KiB of workgroup memory that every device has.
-pub const TILE_COLUMNS: usize = 48;
+pub(crate) const TILE_COLUMNS: usize = 48;
 
 /// Largest radius whose 16×16 tile of texels fits these.
-pub const TILE_SQUARE: usize = 8;
+pub(crate) const TILE_SQUARE: usize = 8;
 
 impl Kernel for WindowAxis {
     fn name(&self) -> &'static str {

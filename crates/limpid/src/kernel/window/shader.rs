@@ -39,7 +39,7 @@ pub(super) fn fragment(filter: Filter, radius: usize, walk: Walk) -> Dispatch {
         emit.functions(),
         emit.finish(),
     );
-    Dispatch::fragment(source, &())
+    Dispatch::own_fragment(source, &())
 }
 
 /// Exchanges by derivatives, Eq. 9 and 10.
@@ -103,7 +103,7 @@ fn compute(site: &Site<'_>, source: String, [wide, high]: [u32; 2]) -> Dispatch 
         height: size.height as u32,
         planes,
     };
-    Dispatch::compute(source, &params, tiles(size, wide, high))
+    Dispatch::own(source, &params, tiles(size, wide, high))
 }
 
 /// All taps from buffers; pixels away from the border need no tests.
@@ -384,7 +384,7 @@ pub(super) fn linear(axis: &WindowAxis) -> Dispatch {
          @fragment\nfn main(@builtin(position) place: vec4<f32>) -> @location(0) vec4<f32> {{\n\
          at = place.xy;\nvar a = vec4<f32>(0.0);\n{reads}return {out};\n}}\n"
     );
-    Dispatch::fragment(source, &()).with_sampler()
+    Dispatch::own_fragment(source, &()).with_sampler()
 }
 
 const _: () = assert!(UNROLLED >= 3, "the paper's windows are written out");

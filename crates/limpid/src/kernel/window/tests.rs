@@ -1,6 +1,7 @@
 //! Numbers of the paper, and the CPU bodies of walks that only GPUs use.
 
 use super::*;
+use crate::exec::Runner;
 use crate::exec::cpu::{Cpu, CpuRunner};
 use crate::exec::{Watch, outputs};
 use crate::method::{Bilateral, Gaussian, Method, Schedule, Tent2, Variance};

@@ -6,7 +6,7 @@ use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Shape as Tile, Source,
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
-use crate::kernel::prefilter::Prefilter;
+use crate::kernel::prefilter::prefilter;
 use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
@@ -216,7 +216,9 @@ fn features(slots: &mut Slots<'_>, albedo: Option<SlotId>) -> Option<SlotId> {
         let variance = slots.plan.input(layer, g.channels);
         let name = format!("calm {}", Layer::from(g.kind.clone()));
         let calm = slots.plan.transient(name, g.channels);
-        slots.plan.pass(Prefilter, [input, variance], [calm]);
+        slots
+            .plan
+            .pass(prefilter(g.channels), [input, variance], [calm]);
         reads.push(calm);
     }
     let features = slots.features("features".into(), Layout::Rows);

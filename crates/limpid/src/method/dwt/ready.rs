@@ -298,7 +298,7 @@ impl Ready {
 }
 
 /// A schedule's scheme and mapping.
-fn parse(name: &str) -> Result<(SchemeName, Mapping)> {
+pub(super) fn parse(name: &str) -> Result<(SchemeName, Mapping)> {
     match name.split_once(':') {
         Some((scheme, mapping)) => Ok((scheme.parse()?, mapping.parse()?)),
         None => Ok((name.parse()?, Mapping::Single)),

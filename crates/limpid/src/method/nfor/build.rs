@@ -7,7 +7,7 @@ use crate::kernel::front::{
 };
 use crate::kernel::nfor::{Balance, Contest, Errors, Fit, Judge, Mix};
 use crate::kernel::nlm::{Nlm, Noise};
-use crate::kernel::rdfc::Join;
+use crate::kernel::rdfc::join;
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::plan::{Plan, SlotId};
@@ -126,13 +126,7 @@ impl Build<'_> {
             self.write_error(halves, raw, variance, (judge, scale));
             for k in 0..self.plan.at(maps).planes {
                 let out = self.plan.output(choice_layer(k), 1);
-                self.plan.pass(
-                    Join {
-                        takes: vec![(k, 1)],
-                    },
-                    [maps],
-                    [out],
-                );
+                self.plan.pass(join(&[(k, 1)]), [maps], [out]);
             }
         }
         Ok(())
@@ -213,7 +207,7 @@ impl Build<'_> {
         for ((kind, planes), input) in kinds.iter().zip(counts).zip(inputs) {
             let group = self.plan.transient(format!("{kind:?} alone"), *planes);
             let takes = vec![(first, *planes)];
-            self.plan.pass(Join { takes }, [slot], [group]);
+            self.plan.pass(join(&takes), [slot], [group]);
             let variance = match self.known(kind, *planes, *input) {
                 Some(known) => known,
                 None => {
@@ -235,9 +229,9 @@ impl Build<'_> {
             first += planes;
         }
         let out = self.plan.transient("filtered features", first);
-        let takes = made.iter().map(|(_, n)| (0, *n)).collect();
+        let takes: Vec<(usize, usize)> = made.iter().map(|(_, n)| (0, *n)).collect();
         let reads: Vec<SlotId> = made.iter().map(|(slot, _)| *slot).collect();
-        self.plan.pass(Join { takes }, reads, [out]);
+        self.plan.pass(join(&takes), reads, [out]);
         out
     }
 
@@ -537,8 +531,8 @@ impl Build<'_> {
             }
             let planes = now.iter().map(|(_, n)| n).sum();
             let slot = self.plan.transient("other layers", planes);
-            let takes = now.iter().map(|(_, n)| (0, *n)).collect();
-            self.plan.pass(Join { takes }, made, [slot]);
+            let takes: Vec<(usize, usize)> = now.iter().map(|(_, n)| (0, *n)).collect();
+            self.plan.pass(join(&takes), made, [slot]);
             chunks.push(Chunk {
                 slot,
                 planes,
@@ -564,13 +558,7 @@ impl Build<'_> {
                 let takes = vec![(first, *n)];
                 let mut part = |slot| {
                     let out = self.plan.transient("part", *n);
-                    self.plan.pass(
-                        Join {
-                            takes: takes.clone(),
-                        },
-                        [slot],
-                        [out],
-                    );
+                    self.plan.pass(join(&takes), [slot], [out]);
                     out
                 };
                 let (a, b) = (part(a), part(b));

@@ -1,7 +1,8 @@
 //! What has to be known of a whole frame before it is planned.
 
 use super::{features, halves, others};
-use crate::definition::front::{Depth, FAR, NOISE_FLOOR, noise_share};
+use crate::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
+use crate::definition::noise::spread;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 
 /// Numbers of a whole frame.
@@ -17,6 +18,10 @@ pub struct Facts {
     pub noisy: bool,
     /// Whether the light layers add up to the colour.
     pub adds_up: bool,
+    /// Whether there are two buffers.
+    pub two: bool,
+    /// The noise of the picture's brightness, as a share of its mean.
+    pub noise: f32,
 }
 
 impl Default for Facts {
@@ -31,6 +36,8 @@ impl Default for Facts {
             position: 1.0,
             noisy: false,
             adds_up: false,
+            two: false,
+            noise: 0.0,
         }
     }
 }
@@ -59,6 +66,14 @@ impl Facts {
         }
         facts.noisy = noisy(frame, &facts);
         facts.adds_up = adds_up(frame, color);
+        facts.two = halves(&frame.shape());
+        let size = color.size();
+        let bright = Image::from_fn(size.width, size.height, 1, |x, y, _| {
+            brightness(color, x, y)
+        });
+        let one = spread(&bright) * facts.exposure / ORDINARY;
+        // The mean of two buffers has half the variance of one.
+        facts.noise = if facts.two { one * 0.5f32.sqrt() } else { one };
         Ok(facts)
     }
 }

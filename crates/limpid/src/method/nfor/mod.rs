@@ -210,6 +210,15 @@ impl Method for Nfor {
         Ok(())
     }
 
+    fn seen(&self) -> Option<String> {
+        Some(format!(
+            "{}noise {:.0} %{}",
+            if self.facts.two { "two buffers, " } else { "" },
+            100.0 * self.facts.noise,
+            if self.noisy() { ", noisy features" } else { "" }
+        ))
+    }
+
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
             Backend::Cpu => vec![Schedule::new("blocks")],

@@ -5,11 +5,11 @@ use crate::definition::patch::{
     CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
 };
 use crate::kernel::patch::{
-    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, CrossError, Differences, Least, Multiply,
-    Omega, Points, Turn, WEIGHT_PLANES, Weights, matrix_size,
+    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, Omega, Turn, WEIGHT_PLANES,
+    Weights, cross_error, differences, larger, least, matrix_size, scaled,
 };
-use crate::kernel::poisson::{Dot, RightSide, Scalar, Weigh};
-use crate::kernel::rdfc::{Blend, Contrast, ImageVariance, Join, Point};
+use crate::kernel::poisson::{Dot, Scalar, right_side, weigh};
+use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join, square, zeros};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
 use crate::method::poisson::Norm;
@@ -101,16 +101,15 @@ impl Build<'_> {
                 let difference = self.plan.transient("half difference", n);
                 let raw = self.plan.transient("two-buffer variance", n);
                 let out = self.plan.transient("variance", n);
-                self.plan.pass(Point::HalfDifference, [a, b], [difference]);
-                self.plan
-                    .pass(Point::Square { first: 0 }, [difference], [raw]);
+                self.plan.pass(half_difference(), [a, b], [difference]);
+                self.plan.pass(square(0), [difference], [raw]);
                 let blurred = two_passes(&mut self.plan, raw, Filter::Gaussian { sigma: 1.0 }, 2);
-                self.plan.pass(Points::Larger, [raw, blurred], [out]);
+                self.plan.pass(larger(), [raw, blurred], [out]);
                 out
             }
             None => {
                 let raw = self.plan.transient("least differences", n);
-                self.plan.pass(ImageVariance, [guide], [raw]);
+                self.plan.pass(image_variance(), [guide], [raw]);
                 box_mean(&mut self.plan, raw, 3)
             }
         };
@@ -128,12 +127,12 @@ impl Build<'_> {
             if let (Some([a, _]), Some([first, second]), Some(half)) = (halves, unbiased, half) {
                 self.copy(solver.x, half);
                 self.plan
-                    .pass(RightSide, [solver.grid, a[0], a[1], a[2]], [solver.b]);
+                    .pass(right_side(), [solver.grid, a[0], a[1], a[2]], [solver.b]);
                 self.solve(&solver, half, self.patch.tolerance);
                 let half = self.second_pass(a[0], half);
                 let raw = self.plan.transient("squared error", 1);
-                self.plan
-                    .pass(CrossError, [out, half, first, second], [raw]);
+                let error = cross_error(self.channels);
+                self.plan.pass(error, [out, half, first, second], [raw]);
                 errors.push(box_mean(&mut self.plan, raw, ERROR_RADIUS));
             }
         }
@@ -147,18 +146,18 @@ impl Build<'_> {
         let joined = self.plan.transient("errors", 3);
         if let [a, b, c] = errors {
             let takes = vec![(0, 1); 3];
-            self.plan.pass(Join { takes }, [*a, *b, *c], [joined]);
+            self.plan.pass(join(&takes), [*a, *b, *c], [joined]);
         } else {
             // Equal errors: the first one is taken.
             let takes = vec![(0, 1); 3];
             let same = self.plan.transient("no errors", n);
-            self.plan.pass(Point::Zero, [made[0]], [same]);
-            self.plan.pass(Join { takes }, [same, same, same], [joined]);
+            self.plan.pass(zeros(), [made[0]], [same]);
+            self.plan.pass(join(&takes), [same, same, same], [joined]);
         }
-        self.plan.pass(Least, [joined], [maps]);
+        self.plan.pass(least(), [joined], [maps]);
         let out = self.plan.output(Layer::COLOR, n);
         self.plan
-            .pass(Blend, [maps, made[0], made[1], made[2]], [out]);
+            .pass(blend(), [maps, made[0], made[1], made[2]], [out]);
         if self.patch.layers == Layers::All {
             for (layer, slot) in extra_layers("candidate").into_iter().zip(made) {
                 self.write(layer, *slot, n);
@@ -196,7 +195,7 @@ impl Build<'_> {
                 self.plan.input(noise, planes)
             } else {
                 let zero = self.plan.transient("no variance", planes);
-                self.plan.pass(Point::Zero, [mean], [zero]);
+                self.plan.pass(zeros(), [mean], [zero]);
                 zero
             });
             means.push(mean);
@@ -215,14 +214,14 @@ impl Build<'_> {
             let raw = self.plan.transient("raw features", planes);
             let out = self.plan.transient("features", planes);
             let takes = takes.clone();
-            self.plan.pass(Join { takes }, from, [raw]);
-            self.plan.pass(Points::Scaled(factors), [raw], [out]);
+            self.plan.pass(join(&takes), from, [raw]);
+            self.plan.pass(scaled(&factors), [raw], [out]);
             out
         };
         let mean = joined(means, factors);
         let variance = joined(variances, squares);
         let spread = self.plan.transient("spread of features", planes);
-        self.plan.pass(Contrast, [mean, variance], [spread]);
+        self.plan.pass(contrast(), [mean, variance], [spread]);
         Guides {
             slots: [mean, variance, spread],
             planes,
@@ -298,12 +297,12 @@ impl Build<'_> {
         self.copy(base, x);
         for round in 0..self.patch.rounds {
             let (alpha, reg) = (self.patch.alpha, reg(round));
-            let beta = candidate.beta as f32;
+            let (beta, channels) = (candidate.beta as f32, self.channels);
             let plan = &mut self.plan;
-            plan.pass(Weigh { alpha, reg }, [x, base, dx, dy], [grid]);
+            plan.pass(weigh(channels, alpha, reg), [x, base, dx, dy], [grid]);
             plan.pass(Omega { beta, reg }, [basis, weights, x], [omega, cross]);
             plan.pass(Assemble, [basis, omega, cross, grid], [matrix]);
-            plan.pass(RightSide, [grid, base, dx, dy], [solver.b]);
+            plan.pass(right_side(), [grid, base, dx, dy], [solver.b]);
             let last = round + 1 == self.patch.rounds;
             let ease = if last { 1.0 } else { EARLY };
             self.solve(solver, x, ease * self.patch.tolerance);
@@ -359,18 +358,18 @@ impl Build<'_> {
             self.plan.transient("dx of estimate", n),
             self.plan.transient("dy of estimate", n),
         );
-        self.plan.pass(Differences, [x], [dx, dy]);
+        self.plan.pass(differences(), [x], [dx, dy]);
         self.fit(Norm::L2, SECOND_ALPHA, [base, dx, dy])
     }
 
     fn copy(&mut self, from: SlotId, to: SlotId) {
         let takes = vec![(0, self.channels)];
-        self.plan.pass(Join { takes }, [from], [to]);
+        self.plan.pass(join(&takes), [from], [to]);
     }
 
     fn write(&mut self, layer: Layer, slot: SlotId, planes: usize) {
         let out = self.plan.output(layer, planes);
         let takes = vec![(0, planes)];
-        self.plan.pass(Join { takes }, [slot], [out]);
+        self.plan.pass(join(&takes), [slot], [out]);
     }
 }

@@ -3,9 +3,11 @@
 use super::{Norm, Poisson};
 use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 use crate::kernel::poisson::{
-    Apply, Coarsen, Cosine, Direction, Dot, Down, RightSide, Scalar, Step, Up, Weigh, coarse,
+    Apply, Coarsen, Cosine, Dot, Down, Scalar, Step, Up, coarse, direction, residual, right_side,
+    weigh,
 };
-use crate::kernel::rdfc::Join;
+use crate::kernel::rdfc::join;
+use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
 use crate::plan::{self, Plan, Role, Slot, SlotId, Until};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
@@ -46,7 +48,7 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
     let x = fit.add(&mut plan, [base, dx, dy], channels);
     let out = plan.output(color, channels);
     let takes = vec![(0, channels)];
-    plan.pass(Join { takes }, [x], [out]);
+    plan.pass(join(&takes), [x], [out]);
     Ok(plan)
 }
 
@@ -82,8 +84,8 @@ impl Fit {
             let grid = plan.transient("grid", 4);
             let b = plan.transient("right side", channels);
             let out = plan.transient("fit", channels);
-            plan.pass(Weigh { alpha, reg: None }, [base, base, dx, dy], [grid]);
-            plan.pass(RightSide, [grid, base, dx, dy], [b]);
+            plan.pass(weigh(channels, alpha, None), [base, base, dx, dy], [grid]);
+            plan.pass(right_side(), [grid, base, dx, dy], [b]);
             plan.pass(Cosine { alpha }, [b], [out]);
             return out;
         }
@@ -96,13 +98,7 @@ impl Fit {
         };
         for round in 0..rounds {
             let x = solver.x;
-            solver.weigh(
-                Weigh {
-                    alpha,
-                    reg: reg(round),
-                },
-                [x, base, dx, dy],
-            );
+            solver.weigh(weigh(channels, alpha, reg(round)), [x, base, dx, dy]);
             solver.coarsen();
             solver.right_side([base, dx, dy]);
             solver.solve();
@@ -191,10 +187,10 @@ impl<'a> Solver<'a> {
     /// The estimate to begin with.
     fn start(&mut self, from: SlotId) {
         let takes = vec![(0, self.channels)];
-        self.plan.pass(Join { takes }, [from], [self.x]);
+        self.plan.pass(join(&takes), [from], [self.x]);
     }
 
-    fn weigh(&mut self, weigh: Weigh, reads: [SlotId; 4]) {
+    fn weigh(&mut self, weigh: Stencil, reads: [SlotId; 4]) {
         self.plan.pass(weigh, reads, [self.levels[0][0]]);
     }
 
@@ -206,7 +202,7 @@ impl<'a> Solver<'a> {
 
     fn right_side(&mut self, [base, dx, dy]: [SlotId; 3]) {
         let grid = self.levels[0][0];
-        self.plan.pass(RightSide, [grid, base, dx, dy], [self.b]);
+        self.plan.pass(right_side(), [grid, base, dx, dy], [self.b]);
     }
 
     /// One V-cycle: from the residual to the correction.
@@ -245,17 +241,17 @@ impl<'a> Solver<'a> {
         let first = [
             plan::Step::pass(Dot, [self.b, self.b], [rr]),
             plan::Step::pass(Scalar::Norm, [rr], [self.bb]),
-            plan::Step::pass(Apply { residual: true }, [grid, self.x, self.b], [r]),
+            plan::Step::pass(residual(), [grid, self.x, self.b], [r]),
         ];
         self.plan.steps.extend(first);
         let cycle = self.cycle();
         self.plan.steps.extend(cycle);
         let begin = [
             plan::Step::pass(Scalar::Start, [scaled], [self.beta, self.rz]),
-            plan::Step::pass(Direction { first: true }, [z, self.beta], [self.p]),
+            plan::Step::pass(direction(true), [z, self.beta], [self.p]),
         ];
         self.plan.steps.extend(begin);
-        let product = Apply { residual: false };
+        let product = Apply;
         let mut steps = vec![
             plan::Step::pass(product, [grid, self.p], [self.ap, pap]),
             plan::Step::pass(Scalar::Alpha, [pap, self.rz], [self.alpha]),
@@ -265,7 +261,7 @@ impl<'a> Solver<'a> {
         steps.extend(self.cycle());
         steps.extend([
             plan::Step::pass(Scalar::Beta, [scaled], [self.beta, self.rz]),
-            plan::Step::pass(Direction { first: false }, [z, self.beta], [self.p]),
+            plan::Step::pass(direction(false), [z, self.beta], [self.p]),
         ]);
         self.plan.steps.push(plan::Step::Repeat {
             steps,

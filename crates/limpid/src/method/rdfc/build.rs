@@ -2,7 +2,9 @@
 
 use super::{FEATURES, Layers, Rdfc, extras, part, risk_layers, selection_layer};
 use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
-use crate::kernel::rdfc::{Blend, Contrast, Floor, ImageVariance, Join, Point, Select};
+use crate::kernel::rdfc::{
+    blend, contrast, floor, half_difference, image_variance, join, scale, select, square, zeros,
+};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
 use crate::method::window::{box_mean, two_passes};
@@ -52,7 +54,7 @@ impl Build<'_> {
             Some(v) => v,
             None => {
                 let raw = self.plan.transient("least differences", n);
-                self.plan.pass(ImageVariance, [color.mean], [raw]);
+                self.plan.pass(image_variance(), [color.mean], [raw]);
                 box_mean(&mut self.plan, raw, 3)
             }
         };
@@ -95,7 +97,7 @@ impl Build<'_> {
         );
         let risk = self.smooth("smooth risks", (mean, variance, n), raw, 1);
         let maps = self.plan.transient("maps", 3);
-        self.plan.pass(Select, [risk, risks[0], risks[1]], [maps]);
+        self.plan.pass(select(), [risk, risks[0], risks[1]], [maps]);
         let maps = self.smooth("smooth maps", (mean, variance, n), maps, 5);
         // Lines 31 to 37.
         let pass1 = self.blend("first pass", maps, &made, planes);
@@ -205,7 +207,7 @@ impl Build<'_> {
             let out = self
                 .plan
                 .transient(format!("half difference of {kind:?}"), planes);
-            self.plan.pass(Point::HalfDifference, [a, b], [out]);
+            self.plan.pass(half_difference(), [a, b], [out]);
             out
         });
         let samples = self
@@ -217,13 +219,13 @@ impl Build<'_> {
                     return v;
                 }
                 let out = self.plan.transient("floored variance", planes);
-                self.plan.pass(Floor, [v], [out]);
+                self.plan.pass(floor(), [v], [out]);
                 out
             });
         let variance = match (difference, samples) {
             (Some(d), samples) => {
                 let two = self.plan.transient("two-buffer variance", planes);
-                self.plan.pass(Point::Square { first: 0 }, [d], [two]);
+                self.plan.pass(square(0), [d], [two]);
                 Some(match samples {
                     Some(s) => {
                         let (a, b) = (
@@ -231,7 +233,7 @@ impl Build<'_> {
                             box_mean(&mut self.plan, s, 10),
                         );
                         let out = self.plan.transient("scaled variance", planes);
-                        self.plan.pass(Point::Scale, [s, a, b], [out]);
+                        self.plan.pass(scale(), [s, a, b], [out]);
                         out
                     }
                     None => box_mean(&mut self.plan, two, 3),
@@ -271,7 +273,7 @@ impl Build<'_> {
         let mean = self.join("features", &means);
         let variance = self.join("variance of features", &variances);
         let spread = self.plan.transient("spread of features", planes);
-        self.plan.pass(Contrast, [mean, variance], [spread]);
+        self.plan.pass(contrast(), [mean, variance], [spread]);
         Ok(Guides {
             slots: [mean, variance, spread],
             list,
@@ -282,7 +284,7 @@ impl Build<'_> {
         let n = signal.planes;
         let Some(variance) = signal.variance else {
             let zero = self.plan.transient("no variance", n);
-            self.plan.pass(Point::Zero, [signal.mean], [zero]);
+            self.plan.pass(zeros(), [signal.mean], [zero]);
             return (signal.mean, zero);
         };
         let kernel = Nlm {
@@ -378,15 +380,14 @@ impl Build<'_> {
     fn blend(&mut self, name: &str, maps: SlotId, made: &[SlotId], planes: usize) -> SlotId {
         let out = self.plan.transient(name, planes);
         self.plan
-            .pass(Blend, [maps, made[0], made[1], made[2]], [out]);
+            .pass(blend(), [maps, made[0], made[1], made[2]], [out]);
         out
     }
 
     /// The variance of the half difference that stands behind a mean of `n` planes.
     fn two_buffer_variance(&mut self, slot: SlotId, n: usize) -> SlotId {
         let squares = self.plan.transient("squares", n);
-        self.plan
-            .pass(Point::Square { first: n }, [slot], [squares]);
+        self.plan.pass(square(n), [slot], [squares]);
         two_passes(&mut self.plan, squares, Filter::Gaussian { sigma: 0.5 }, 2)
     }
 
@@ -395,11 +396,9 @@ impl Build<'_> {
         let (now, later) = takes.split_at(takes.len().min(6));
         let planes = now.iter().map(|(_, _, n)| n).sum();
         let out = self.plan.transient(name, planes);
-        let kernel = Join {
-            takes: now.iter().map(|(_, first, n)| (*first, *n)).collect(),
-        };
+        let planes_of: Vec<_> = now.iter().map(|(_, first, n)| (*first, *n)).collect();
         let reads: Vec<SlotId> = now.iter().map(|(id, _, _)| *id).collect();
-        self.plan.pass(kernel, reads, [out]);
+        self.plan.pass(join(&planes_of), reads, [out]);
         if later.is_empty() {
             return out;
         }
@@ -412,6 +411,6 @@ impl Build<'_> {
     fn write(&mut self, layer: Layer, (slot, first, planes): (SlotId, usize, usize)) {
         let out = self.plan.output(layer, planes);
         let takes = vec![(first, planes)];
-        self.plan.pass(Join { takes }, [slot], [out]);
+        self.plan.pass(join(&takes), [slot], [out]);
     }
 }

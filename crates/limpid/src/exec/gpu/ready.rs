@@ -1,0 +1,130 @@
+//! A plan's passes with their pipelines, and its memory.
+
+use super::Gpu;
+use super::pipeline::Pipeline;
+use super::resource::{self, Resource};
+use crate::kernel::Stage;
+use crate::plan::{Pass, Plan, Role, SlotId, Step, Until};
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// A step, ready to be recorded.
+#[derive(Debug)]
+pub(super) enum Node {
+    Pass(Ready),
+    Repeat {
+        nodes: Vec<Node>,
+        most: usize,
+        until: Option<Until>,
+    },
+}
+
+/// A pass with its pipeline.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// Its place among all passes.
+    pub(super) number: usize,
+    pub(super) name: &'static str,
+    pub(super) pipeline: Arc<Pipeline>,
+    /// What is bound, in order.
+    pub(super) slots: Vec<SlotId>,
+    /// What is drawn to.
+    pub(super) targets: Vec<SlotId>,
+    /// Place and size of its parameters.
+    pub(super) params: (u64, u64),
+    pub(super) stage: Stage,
+}
+
+pub(super) fn flatten<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
+    for node in nodes {
+        match node {
+            Node::Pass(ready) => into.push(ready),
+            Node::Repeat { nodes, .. } => flatten(nodes, into),
+        }
+    }
+}
+
+pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
+    let memory = plan.memory();
+    let shared: Vec<wgpu::Buffer> = memory
+        .buffers
+        .iter()
+        .map(|words| resource::buffer(gpu, "transient", 4 * words))
+        .collect();
+    let home = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
+        (Role::Input(_) | Role::Output(_), _) => None,
+        (Role::Data(words), _) => {
+            let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
+            let bytes = bytemuck::cast_slice(words);
+            gpu.queue().write_buffer(&buffer, 0, bytes);
+            Some(Resource::Buffer(buffer))
+        }
+        (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
+        (_, None) => Some(Resource::new(gpu, slot)),
+    };
+    plan.slots.iter().zip(&memory.place).map(home).collect()
+}
+
+pub(super) fn prepare(
+    gpu: &Gpu,
+    plan: &Plan,
+    steps: &[Step],
+    uniforms: &mut Vec<u8>,
+    number: &mut usize,
+) -> Result<Vec<Node>> {
+    let mut nodes = Vec::with_capacity(steps.len());
+    for step in steps {
+        nodes.push(match step {
+            Step::Pass(pass) => {
+                *number += 1;
+                Node::Pass(prepare_pass(gpu, plan, pass, uniforms, *number - 1)?)
+            }
+            Step::Repeat { steps, most, until } => Node::Repeat {
+                nodes: prepare(gpu, plan, steps, uniforms, number)?,
+                most: *most,
+                until: until.clone(),
+            },
+        });
+    }
+    Ok(nodes)
+}
+
+fn prepare_pass(
+    gpu: &Gpu,
+    plan: &Plan,
+    pass: &Pass,
+    uniforms: &mut Vec<u8>,
+    number: usize,
+) -> Result<Ready> {
+    let site = pass.site(plan, gpu.target());
+    let name = pass.kernel.name();
+    let dispatch = pass.kernel.gpu(&site)?;
+    if let Stage::Compute { groups } = dispatch.stage
+        && groups.iter().any(|n| *n > site.target.groups)
+    {
+        return Err(Error::unsupported(format!(
+            "{name}: {groups:?} workgroups are too many; run in tiles"
+        )));
+    }
+    let pipeline = gpu.pipeline(name, &dispatch, &site)?;
+    // Uniform bindings start at multiples of 256 bytes, which every device accepts.
+    uniforms.resize(uniforms.len().next_multiple_of(256), 0);
+    let offset = uniforms.len() as u64;
+    uniforms.extend(&dispatch.params);
+    uniforms.resize(uniforms.len().next_multiple_of(16), 0);
+    let fragment = dispatch.stage == Stage::Fragment;
+    let writes = if fragment { &[][..] } else { &pass.writes[..] };
+    Ok(Ready {
+        number,
+        name,
+        pipeline,
+        slots: pass.reads.iter().chain(writes).copied().collect(),
+        targets: if fragment {
+            pass.writes.clone()
+        } else {
+            Vec::new()
+        },
+        params: (offset, (dispatch.params.len() as u64).next_multiple_of(16)),
+        stage: dispatch.stage,
+    })
+}

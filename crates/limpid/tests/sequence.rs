@@ -1,0 +1,74 @@
+//! Commit once, run many: over a film nothing is compiled anew, and each frame gets what it would get alone.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod support;
+
+use limpid::method::{Backend, Entry, METHODS, Method};
+use limpid::plan::Role;
+use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
+use support::frame;
+
+const SIZE: Size = Size::new(24, 17);
+
+/// A frame of a film: brightness, noise and extent change, so that all that is estimated changes.
+fn shot(t: usize) -> Frame {
+    let base = frame(SIZE);
+    let mut made = Frame::empty(SIZE).unwrap();
+    for (layer, image) in base.layers() {
+        let gain = match layer.kind {
+            Kind::Color | Kind::Dx | Kind::Dy => 1.0 + 0.13 * t as f32,
+            Kind::Position => 1.0 + 0.07 * t as f32,
+            _ => 1.0,
+        };
+        made.insert(layer.clone(), image.map(|v| gain * v)).unwrap();
+    }
+    made
+}
+
+fn has_history(method: &dyn Method) -> bool {
+    let schedule = &method.schedules(Backend::Cpu)[0];
+    let plan = method.plan(&shot(0).shape(), schedule).unwrap();
+    plan.slots().iter().any(|s| s.role == Role::History)
+}
+
+/// A method whose first frame does not take minutes on a software device.
+fn method(entry: &Entry) -> Box<dyn Method> {
+    match entry.name {
+        "patch" | "ddid" => (entry.make)().examples().swap_remove(0),
+        _ => (entry.make)(),
+    }
+}
+
+#[test]
+fn nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own() {
+    let devices = Device::all_for_tests().unwrap();
+    let watch = Watch::default();
+    for device in [&devices[0], &devices[devices.len() - 1]] {
+        for entry in METHODS {
+            let options = Options::of(method(entry));
+            let mut sequence = Sequence::new(device, &options);
+            sequence.run(&shot(0), &watch).unwrap();
+            let built = built(device);
+            let mut last = None;
+            for t in 1..10 {
+                last = Some(sequence.run(&shot(t), &watch).unwrap());
+                let more = self::built(device) - built;
+                assert_eq!(more, 0, "{}: compiled for frame {t}", entry.name);
+            }
+            if !has_history(options.method.as_ref()) {
+                let alone = denoise_on(device, &shot(9), &options, &watch).unwrap();
+                let case = format!("{} on {}", entry.name, device.name());
+                support::compare(&case, &entry.path(), &alone, &last.unwrap());
+            }
+        }
+    }
+}
+
+/// Pipelines that were built on a device.
+fn built(device: &Device) -> usize {
+    match device {
+        Device::Cpu(_) => 0,
+        Device::Gpu(gpu) => gpu.pipelines_built(),
+    }
+}
