@@ -6,62 +6,6 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 use fearless_simd::{Simd, dispatch};
 
-/// The mean of all planes, of one slot or of two.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Brightness {
-    /// Whether two slots are read.
-    pub(crate) two: bool,
-}
-
-impl Kernel for Brightness {
-    fn name(&self) -> &'static str {
-        "brightness"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::rows(1 + usize::from(self.two), 1, 0)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let planes = job.reads[0].planes();
-        let over = 1.0 / (planes * job.reads.len()) as f32;
-        for y in job.rows.clone() {
-            let out = job.writes[0].row(0, y);
-            out.fill(0.0);
-            for read in &job.reads {
-                for c in 0..planes {
-                    for (o, v) in out.iter_mut().zip(read.row(c, y)) {
-                        *o += v;
-                    }
-                }
-            }
-            for o in out.iter_mut() {
-                *o *= over;
-            }
-        }
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let planes = site.reads[0].planes;
-        let value = if self.two {
-            "read0[at] + read1[at]"
-        } else {
-            "read0[at]"
-        };
-        let over = 1.0 / (planes * site.reads.len()) as f32;
-        let body = format!(
-            "    var sum = 0.0;
-    for (var c = 0u; c < {planes}u; c++) {{
-        let at = c * p.pixels + i;
-        sum += {value};
-    }}
-    write0[i] = sum * p.a;
-"
-        );
-        Ok(per_pixel(site, [over, 0.0, 0.0, 0.0], "", &body))
-    }
-}
-
 /// A picture with its outliers limited ([`crate::definition::front`]). Reads: the picture, its brightness, the brightness that
 /// limits it, classes. Writes: the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]

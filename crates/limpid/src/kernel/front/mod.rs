@@ -3,16 +3,15 @@
 //! The definition is [`crate::definition::front`]. All kernels here look at a pixel or at a few around it; their shaders have
 //! one thread per pixel.
 
-mod checker;
 mod limit;
-mod noise;
 mod point;
 mod surface;
 
-pub(crate) use checker::Checkerboard;
-pub(crate) use limit::{Brightness, Limit};
-pub(crate) use noise::{FeatureNoise, NoiseScale};
-pub(crate) use point::{Op, Point};
+pub(crate) use limit::Limit;
+pub(crate) use point::{
+    Point, brightness, checkerboard, divide, finish, follow, larger, log_variance, middle, minus,
+    off, roughness, square_difference, square_plus,
+};
 pub(crate) use surface::Surface;
 
 use super::{Dispatch, Site, WgslStruct, tiles};

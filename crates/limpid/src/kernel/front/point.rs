@@ -1,183 +1,241 @@
-//! Operations on single pixels, each said twice: in Rust and in WGSL.
+//! Operations on single pixels and their neighbours, said once.
 
-use super::per_pixel;
 use crate::Result;
+use crate::definition::front::{NOISE_FLOOR, noise_share};
+use crate::kernel::front::per_pixel;
+use crate::kernel::stencil::{Stencil, Value, stencil};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use std::fmt::Write;
 
-/// What is made of the values `a`, `b`, `c` of a pixel.
+/// The sum of values.
+fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
+    values.into_iter().reduce(|a, b| a + b)
+}
+
+/// `a / b`; with `one`, by the first plane of `b`.
+pub(crate) fn divide(one: bool) -> Stencil {
+    stencil("divide", |k| {
+        let [a, b] = k.reads();
+        let by = if one { b.plane(0) } else { b };
+        k.write(a.here() / by.here());
+    })
+}
+
+/// `max((a + b) / 2, 0) · c`; with `one`, by the first plane of `c`.
+pub(crate) fn finish(one: bool) -> Stencil {
+    stencil("finish", |k| {
+        let [a, b, c] = k.reads();
+        let by = if one { c.plane(0) } else { c };
+        k.write(((a.here() + b.here()) * 0.5).max(0.0) * by.here());
+    })
+}
+
+/// `share · (a - b)²`.
+pub(crate) fn square_difference(share: f32) -> Stencil {
+    stencil("square-difference", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write((a - b).squared() * share);
+    })
+}
+
+/// `(a - b)² / (1 + c)`, for `c` of one plane.
+pub(crate) fn off() -> Stencil {
+    stencil("off", |k| {
+        let [a, b, c] = k.reads();
+        k.write((a.here() - b.here()).squared() / (c.plane(0).here() + 1.0));
+    })
+}
+
+/// `(a + b) / 2`.
+pub(crate) fn middle() -> Stencil {
+    stencil("middle", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write((a + b) * 0.5);
+    })
+}
+
+/// `a² +` a number.
+pub(crate) fn square_plus(dark: f32) -> Stencil {
+    stencil("square", |k| {
+        let dark = k.param(dark);
+        k.write(k.read().here().squared() + dark);
+    })
+}
+
+/// `a - b - c`.
+pub(crate) fn minus() -> Stencil {
+    stencil("minus", |k| {
+        let [a, b, c] = k.reads().map(|r| r.here());
+        k.write(a - b - c);
+    })
+}
+
+/// `max(a, b)`.
+pub(crate) fn larger() -> Stencil {
+    stencil("larger", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(a.max(b));
+    })
+}
+
+/// `a · b / c` where `c` is above 0, else `a`: what limiting `c` to `b` makes of `a`. `b` and `c` have one plane.
+pub(crate) fn follow() -> Stencil {
+    stencil("follow", |k| {
+        let [a, b, c] = k.reads();
+        let (a, b, c) = (a.here(), b.plane(0).here(), c.plane(0).here());
+        k.write(c.gt(0.0).pick(a * (b / c), a));
+    })
+}
+
+/// The variance of a logarithm: `a / b²` where `b` is above 0, else 0.
+pub(crate) fn log_variance() -> Stencil {
+    stencil("log-variance", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(b.gt(0.0).pick(a / (b * b), 0.0));
+    })
+}
+
+/// The mean of all planes, of one slot or of two.
+pub(crate) fn brightness(planes: usize, slots: usize) -> Stencil {
+    stencil("brightness", |k| {
+        let reads: Vec<_> = (0..slots).map(|_| k.read()).collect();
+        let all = reads
+            .iter()
+            .flat_map(|r| (0..planes).map(|c| r.plane(c).here()));
+        if let Some(sum) = sum(all) {
+            k.write(sum * (1.0 / (planes * slots) as f32));
+        }
+    })
+}
+
+/// The mean of a pixel's four neighbours, weighted by how alike their surfaces are ([`crate::definition::front::checkerboard`]).
+/// Reads: the picture, classes, features if there are any, of which the first `sharp` planes tell surfaces apart. Writes: the
+/// means, and their variance as a share of a pixel's.
+pub(crate) fn checkerboard(features: bool, sharp: usize) -> Stencil {
+    stencil("checkerboard", |k| {
+        let [picture, class] = k.reads();
+        let features = features.then(|| k.read());
+        let weights = [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
+            let apart = features.and_then(|f| {
+                let planes = (0..sharp).map(|c| f.plane(c));
+                sum(planes.map(|p| (p.here() - p.at(dx, dy)).squared()))
+            });
+            let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
+            let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
+            let far = match apart {
+                Some(apart) => apart * 50.0 + other,
+                None => other,
+            };
+            let weight = (far * -1.0).exp() + 1e-4;
+            (dx, dy, k.inside(dx, dy).pick(weight, 0.0))
+        });
+        let Some(total) = sum(weights.map(|(.., w)| w)) else {
+            return;
+        };
+        let total = total + 1e-6;
+        if let Some(mean) = sum(weights.map(|(dx, dy, w)| w * picture.at(dx, dy))) {
+            k.write(mean / total);
+        }
+        if let Some(squares) = sum(weights.map(|(.., w)| w * w)) {
+            k.write(squares / (total * total));
+        }
+    })
+}
+
+/// The squared difference of a pixel and the mean of its four neighbours, averaged over planes
+/// ([`crate::definition::front::feature_noise`]).
+pub(crate) fn roughness(planes: usize) -> Stencil {
+    stencil("roughness", |k| {
+        let read = k.read();
+        let squares = (0..planes).map(|c| {
+            let p = read.plane(c);
+            let around = (p.at(-1, 0) + p.at(1, 0)) + (p.at(0, -1) + p.at(0, 1));
+            (around * 0.25 - p.here()).squared()
+        });
+        if let Some(sum) = sum(squares) {
+            k.write(sum * (0.8 / planes as f32));
+        }
+    })
+}
+
+/// What of a pixel depends on the parity of `x + y`, or needs functions that stencils have not.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Op {
-    /// `a / b`.
-    Divide,
-    /// `max((a + b) / 2, 0) · c`.
-    Finish,
-    /// `(a - b)² / 2`.
-    HalfSquare,
-    /// `(a - b)² / 4`.
-    QuarterSquare,
-    /// `(a - b)² / (1 + c)`.
-    Off,
+pub(crate) enum Point {
     /// `a` where `x + y` is of this parity, else `b`.
     Pick(u32),
-    /// `a` where `x + y` is of this parity, else `a · b`.
+    /// `a` where `x + y` is of this parity, else `a · b`, for `b` of one plane.
     Share(u32),
-    /// `(a + b) / 2`.
-    Middle,
-    /// `a² +` a number.
-    Square(f32),
-    /// `a - b`.
-    Minus,
-    /// `max(a, b)`.
-    Larger,
-    /// `a · b / c`, or `a` where `c` is not above 0: what limiting `c` to `b` makes of `a`.
-    Follow,
-    /// `a / c² ` for a variance `a` of `c`'s logarithm, 0 where `c` is not above 0.
+    /// The logarithm of `a` and a little.
     Logarithm,
+    /// Back from a mean of logarithms to a variance, in all planes of what is written.
+    Variance,
 }
-
-impl Op {
-    /// Number of values.
-    fn reads(self) -> usize {
-        match self {
-            Self::Square(_) => 1,
-            Self::Finish | Self::Off | Self::Follow => 3,
-            _ => 2,
-        }
-    }
-
-    #[inline(always)]
-    fn value(self, [a, b, c]: [f32; 3], parity: u32) -> f32 {
-        match self {
-            Self::Divide => a / b,
-            Self::Finish => (0.5 * (a + b)).max(0.0) * c,
-            Self::HalfSquare => 0.5 * (a - b) * (a - b),
-            Self::QuarterSquare => 0.25 * (a - b) * (a - b),
-            Self::Off => (a - b) * (a - b) / (1.0 + c),
-            Self::Pick(p) => {
-                if p == parity {
-                    a
-                } else {
-                    b
-                }
-            }
-            Self::Share(p) => {
-                if p == parity {
-                    a
-                } else {
-                    a * b
-                }
-            }
-            Self::Middle => 0.5 * (a + b),
-            Self::Square(dark) => a * a + dark,
-            Self::Minus => a - b,
-            Self::Larger => a.max(b),
-            Self::Follow => {
-                if c > 0.0 {
-                    a * (b / c)
-                } else {
-                    a
-                }
-            }
-            Self::Logarithm => {
-                if b > 0.0 {
-                    a / (b * b)
-                } else {
-                    0.0
-                }
-            }
-        }
-    }
-
-    /// The same in WGSL; `parity` is that of the pixel.
-    fn wgsl(self) -> (&'static str, [f32; 4]) {
-        let mut numbers = [0.0; 4];
-        let text = match self {
-            Self::Divide => "a / b",
-            Self::Finish => "max(0.5 * (a + b), 0.0) * c",
-            Self::HalfSquare => "0.5 * (a - b) * (a - b)",
-            Self::QuarterSquare => "0.25 * (a - b) * (a - b)",
-            Self::Off => "(a - b) * (a - b) / (1.0 + c)",
-            Self::Pick(p) => {
-                numbers[0] = p as f32;
-                "select(b, a, parity == p.a)"
-            }
-            Self::Share(p) => {
-                numbers[0] = p as f32;
-                "select(a * b, a, parity == p.a)"
-            }
-            Self::Middle => "0.5 * (a + b)",
-            Self::Square(dark) => {
-                numbers[0] = dark;
-                "a * a + p.a"
-            }
-            Self::Minus => "a - b",
-            Self::Larger => "max(a, b)",
-            Self::Follow => "select(a, a * (b / c), c > 0.0)",
-            Self::Logarithm => "select(0.0, a / (b * b), b > 0.0)",
-        };
-        (text, numbers)
-    }
-}
-
-/// An operation on all planes of the slot it writes. A slot that is read with fewer planes has its last plane taken for the
-/// rest.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Point(pub Op);
 
 impl Kernel for Point {
     fn name(&self) -> &'static str {
-        match self.0 {
-            Op::Divide => "divide",
-            Op::Finish => "finish",
-            Op::HalfSquare | Op::QuarterSquare => "half-variance",
-            Op::Off => "off",
-            Op::Pick(_) => "pick",
-            Op::Share(_) => "share",
-            Op::Middle => "middle",
-            Op::Square(_) => "square",
-            Op::Minus => "minus",
-            Op::Larger => "larger",
-            Op::Follow => "follow",
-            Op::Logarithm => "logarithm",
+        match self {
+            Self::Pick(_) => "pick",
+            Self::Share(_) => "share",
+            Self::Logarithm => "logarithm",
+            Self::Variance => "variance",
         }
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(self.0.reads(), 1, 0)
+        let reads = if let Self::Pick(_) | Self::Share(_) = self {
+            2
+        } else {
+            1
+        };
+        Contract::rows(reads, 1, 0)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let op = self.0;
-        for plane in 0..job.writes[0].planes() {
+        let planes = job.writes[0].planes();
+        let over = 1.0 / noise_share(planes);
+        for plane in 0..planes {
             for y in job.rows.clone() {
                 let row = |k: usize| {
-                    let read = &job.reads[k.min(op.reads() - 1)];
+                    let read = &job.reads[k];
                     read.row(plane.min(read.planes() - 1), y)
                 };
-                let (a, b, c) = (row(0), row(1), row(2));
-                let out = job.writes[0].row(plane, y);
-                for x in 0..out.len() {
-                    out[x] = op.value([a[x], b[x], c[x]], ((x + y) % 2) as u32);
+                let own = |parity: u32, x: usize| ((x + y) % 2) as u32 == parity;
+                let a = row(0);
+                for (x, o) in job.writes[0].row(plane, y).iter_mut().enumerate() {
+                    *o = match *self {
+                        Self::Pick(p) if own(p, x) => a[x],
+                        Self::Pick(_) => row(1)[x],
+                        Self::Share(p) if own(p, x) => a[x],
+                        Self::Share(_) => a[x] * row(1)[x],
+                        Self::Logarithm => (a[x] + NOISE_FLOOR).ln(),
+                        Self::Variance => (a[x].exp() - NOISE_FLOOR).max(0.0) * over,
+                    };
                 }
             }
         }
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (text, numbers) = self.0.wgsl();
-        let mut body =
-            "    let parity = f32((x + y) % 2u);\n    for (var k = 0u; k < p.planes; k++) {\n"
-                .to_owned();
-        for (name, (k, slot)) in ["a", "b", "c"].iter().zip(site.reads.iter().enumerate()) {
-            // Writing to a string cannot fail.
-            let last = slot.planes - 1;
-            let _ = writeln!(
-                body,
-                "        let {name} = read{k}[min(k, {last}u) * p.pixels + i];"
-            );
-        }
-        let _ = write!(body, "        write0[k * p.pixels + i] = {text};\n    }}\n");
-        Ok(per_pixel(site, numbers, "", &body))
+        let planes = site.writes[0].planes;
+        let (value, number) = match *self {
+            Self::Pick(p) => ("select(read1[at], read0[at], parity == p.a)", p as f32),
+            Self::Share(p) => (
+                "select(read0[at] * read1[i], read0[at], parity == p.a)",
+                p as f32,
+            ),
+            Self::Logarithm => ("log(read0[at] + p.b)", 0.0),
+            Self::Variance => (
+                "max(exp(read0[i]) - p.b, 0.0) * p.a",
+                1.0 / noise_share(planes),
+            ),
+        };
+        let body = format!(
+            "    let parity = f32((x + y) % 2u);
+    for (var k = 0u; k < p.planes; k++) {{
+        let at = k * p.pixels + i;
+        write0[at] = {value};
+    }}
+"
+        );
+        Ok(per_pixel(site, [number, NOISE_FLOOR, 0.0, 0.0], "", &body))
     }
 }

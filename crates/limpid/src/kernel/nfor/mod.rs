@@ -10,7 +10,7 @@ mod gpu;
 mod moments;
 mod solve;
 
-pub(crate) use error::{Balance, Contest, Errors, Judge, Mix};
+pub(crate) use error::{balance, choose, contest, errors, mix, total};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::nfor::Fit as Settings;

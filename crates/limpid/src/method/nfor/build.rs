@@ -1,13 +1,17 @@
 //! The passes.
 
-use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
+mod others;
+
+use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves};
 use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
-    Brightness, Checkerboard, FeatureNoise, Limit, NoiseScale, Op, Point, Surface,
+    Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, log_variance, minus,
+    off, roughness, square_difference, square_plus,
 };
-use crate::kernel::nfor::{Balance, Contest, Errors, Fit, Judge, Mix};
+use crate::kernel::nfor::{Fit, choose, contest, errors, mix};
 use crate::kernel::nlm::{Nlm, Noise};
 use crate::kernel::rdfc::join;
+use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::plan::{Plan, SlotId};
@@ -83,9 +87,7 @@ impl Build<'_> {
         let bright = self.brightness(raw);
         let bright = box_mean(&mut self.plan, bright, 2);
         let dark = DARK_SQUARE / (exposure * exposure);
-        let scale = self.point(Op::Square(dark), "squared brightness", &[bright], 1);
-        let judge = if two { Judge::Two } else { Judge::One };
-
+        let scale = self.small(square_plus(dark), "squared brightness", &[bright], 1);
         let mut chains = vec![Chain {
             data: raw,
             planes: n,
@@ -98,13 +100,13 @@ impl Build<'_> {
             made: Vec::new(),
         }));
         let s = self.settings.clone();
-        let mut errors = Vec::new();
+        let mut found = Vec::new();
         self.stage(&mut chains, ground, guide, (&s.first, &s.first_k), None);
-        let mut maps = self.choose(&chains[0], &mut errors, judge, scale);
+        let mut maps = self.choose(&chains[0], &mut found, (two, scale));
         if let Some(second) = &s.second {
             let guide = self.pilot(&chains[0], maps, guide.parity);
             self.stage(&mut chains, ground, guide, (second, &s.second_k), None);
-            maps = self.choose(&chains[0], &mut errors, judge, scale);
+            maps = self.choose(&chains[0], &mut found, (two, scale));
         }
         let guide = self.pilot(&chains[0], maps, [None, None]);
         self.stage(
@@ -114,16 +116,16 @@ impl Build<'_> {
             (&s.last, &[s.last_k]),
             Some((maps, guide.color)),
         );
-        let maps = self.choose(&chains[0], &mut errors, judge, scale);
+        let maps = self.choose(&chains[0], &mut found, (two, scale));
 
         let halves = self.mix(&chains[0], maps);
         let color = self.plan.output(Layer::COLOR, n);
         let [a, b] = halves;
         self.plan
-            .pass(Point(Op::Finish), [a, b, ground.divide], [color]);
+            .pass(finish(false), [a, b, ground.divide], [color]);
         self.write_others(&chains[1..], &chunks, maps, ground.divide, color);
         if self.method.options.layers == Layers::All {
-            self.write_error(halves, raw, variance, (judge, scale));
+            self.write_error(halves, raw, variance, (two, scale));
             for k in 0..self.plan.at(maps).planes {
                 let out = self.plan.output(choice_layer(k), 1);
                 self.plan.pass(join(&[(k, 1)]), [maps], [out]);
@@ -132,21 +134,20 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// A point operation into a new slot.
-    fn point(&mut self, op: Op, name: &str, reads: &[SlotId], planes: usize) -> SlotId {
+    /// A small kernel into a new slot.
+    fn small(&mut self, kernel: Stencil, name: &str, reads: &[SlotId], planes: usize) -> SlotId {
         let out = self.plan.transient(name, planes);
-        self.plan.pass(Point(op), reads, [out]);
+        self.plan.pass(kernel, reads, [out]);
         out
     }
 
     fn brightness(&mut self, pair: Pair) -> SlotId {
-        let out = self.plan.transient("brightness", 1);
+        let planes = self.plan.at(pair[0]).planes;
         if pair[0] == pair[1] {
-            self.plan.pass(Brightness { two: false }, [pair[0]], [out]);
+            self.small(brightness(planes, 1), "brightness", &pair[..1], 1)
         } else {
-            self.plan.pass(Brightness { two: true }, pair, [out]);
+            self.small(brightness(planes, 2), "brightness", &pair, 1)
         }
-        out
     }
 
     /// Classes, divisor and features.
@@ -211,11 +212,12 @@ impl Build<'_> {
             let variance = match self.known(kind, *planes, *input) {
                 Some(known) => known,
                 None => {
-                    let raw = self.plan.transient("differences", 1);
-                    self.plan.pass(FeatureNoise, [group], [raw]);
-                    let mean = box_mean(&mut self.plan, raw, 4);
+                    let raw = self.small(roughness(*planes), "roughness", &[group], 1);
+                    let log = self.plan.transient("its logarithm", 1);
+                    self.plan.pass(Point::Logarithm, [raw], [log]);
+                    let mean = box_mean(&mut self.plan, log, 4);
                     let noise = self.plan.transient("feature noise", *planes);
-                    self.plan.pass(NoiseScale, [mean], [noise]);
+                    self.plan.pass(Point::Variance, [mean], [noise]);
                     box_mean(&mut self.plan, noise, 2)
                 }
             };
@@ -247,14 +249,14 @@ impl Build<'_> {
         } else if has(Part::HalfA) && has(Part::HalfB) {
             let a = self.plan.input(layer(Part::HalfA), planes);
             let b = self.plan.input(layer(Part::HalfB), planes);
-            let squares = self.point(Op::QuarterSquare, "half differences", &[a, b], planes);
+            let squares = self.small(square_difference(0.25), "half differences", &[a, b], planes);
             box_mean(&mut self.plan, squares, 3)
         } else {
             return None;
         };
         Some(match kind {
-            Kind::Depth => self.point(
-                Op::Logarithm,
+            Kind::Depth => self.small(
+                log_variance(),
                 "variance of log depth",
                 &[variance, input],
                 1,
@@ -279,12 +281,17 @@ impl Build<'_> {
         if two {
             [Part::HalfA, Part::HalfB].map(|part| {
                 let half = self.plan.input(Layer::new(Kind::Color, part), n);
-                self.point(Op::Divide, "half over divisor", &[half, ground.divide], n)
+                self.small(
+                    divide(false),
+                    "half over divisor",
+                    &[half, ground.divide],
+                    n,
+                )
             })
         } else {
             let color = self.plan.input(Layer::COLOR, n);
-            [self.point(
-                Op::Divide,
+            [self.small(
+                divide(false),
                 "colour over divisor",
                 &[color, ground.divide],
                 n,
@@ -316,7 +323,12 @@ impl Build<'_> {
 
     /// Two halves guide each other.
     fn two(&mut self, raw: Pair) -> (Guide, SlotId) {
-        let squares = self.point(Op::HalfSquare, "half differences", &raw, self.channels);
+        let squares = self.small(
+            square_difference(0.5),
+            "half differences",
+            &raw,
+            self.channels,
+        );
         let variance = box_mean(&mut self.plan, squares, self.settings.variance);
         let guide = Guide {
             color: raw,
@@ -331,18 +343,22 @@ impl Build<'_> {
         let n = self.channels;
         let mean = self.plan.transient("mean of neighbours", n);
         let share = self.plan.transient("variance of that mean", 1);
-        let board = Checkerboard {
-            features: ground.features.is_some(),
-            sharp: ground.sharp,
-        };
+        let board = checkerboard(ground.features.is_some(), ground.sharp);
         let mut reads = vec![y, ground.class];
         reads.extend(ground.features);
         self.plan.pass(board, reads, [mean, share]);
-        let squares = self.point(Op::Off, "differences", &[y, mean, share], n);
+        let squares = self.small(off(), "differences", &[y, mean, share], n);
         let variance = box_mean(&mut self.plan, squares, self.settings.variance);
+        let mut by_parity = |kernel: fn(u32) -> Point, name: &str, reads: [SlotId; 2]| {
+            [0, 1].map(|parity| {
+                let out = self.plan.transient(name, n);
+                self.plan.pass(kernel(parity), reads, [out]);
+                out
+            })
+        };
         let guide = Guide {
-            color: [0, 1].map(|p| self.point(Op::Pick(p), "guide", &[y, mean], n)),
-            variance: [0, 1].map(|p| self.point(Op::Share(p), "variance", &[variance, share], n)),
+            color: by_parity(Point::Pick, "guide", [y, mean]),
+            variance: by_parity(Point::Share, "variance", [variance, share]),
             parity: [Some(0), Some(1)],
         };
         (guide, variance)
@@ -394,37 +410,37 @@ impl Build<'_> {
         &mut self,
         color: &Chain,
         errors: &mut Vec<(SlotId, usize)>,
-        judge: Judge,
-        scale: SlotId,
+        (two, scale): (bool, SlotId),
     ) -> SlotId {
-        for ([a, b], count) in &color.made[errors.len()..] {
-            let out = self.plan.transient("errors", *count);
-            let kernel = Errors {
-                judge,
-                channels: self.channels,
-                count: *count,
-            };
-            self.plan
-                .pass(kernel, [*a, *b, color.data[0], color.data[1], scale], [out]);
+        for (made, count) in &color.made[errors.len()..] {
+            let out = self.judged(*made, color.data, two, scale, *count);
             errors.push((out, *count));
         }
         let counts: Vec<usize> = errors.iter().map(|(_, n)| *n).collect();
         let total = counts.iter().sum();
         let off = self.plan.transient("differences of errors", total);
         let reads: Vec<SlotId> = errors.iter().map(|(slot, _)| *slot).collect();
-        let contest = Contest {
-            counts,
-            choose: false,
-        };
-        self.plan.pass(contest, reads, [off]);
+        self.plan.pass(contest(&counts), reads, [off]);
         let off = self.smooth(off, SMOOTH.0);
         let won = self.plan.transient("choice", total);
-        let contest = Contest {
-            counts: vec![total],
-            choose: true,
-        };
-        self.plan.pass(contest, [off], [won]);
+        self.plan.pass(choose(total), [off], [won]);
         self.smooth(won, SMOOTH.1)
+    }
+
+    /// Relative errors of candidates: each buffer judges what was made of the other, or of one buffer each parity.
+    fn judged(&mut self, made: Pair, data: Pair, two: bool, scale: SlotId, count: usize) -> SlotId {
+        let n = self.channels;
+        let out = self.plan.transient("errors", count);
+        if two {
+            let reads = [made[0], data[1], made[1], data[0], scale];
+            self.plan.pass(errors(n, count, 2), reads, [out]);
+        } else {
+            let judged = self.plan.transient("judged", count * n);
+            self.plan.pass(Point::Pick(1), made, [judged]);
+            self.plan
+                .pass(errors(n, count, 1), [judged, data[0], scale], [out]);
+        }
+        out
     }
 
     fn smooth(&mut self, slot: SlotId, radius: usize) -> SlotId {
@@ -437,11 +453,8 @@ impl Build<'_> {
             let out = self.plan.transient("mixture", chain.planes);
             let mut reads = vec![maps];
             reads.extend(chain.made.iter().map(|(made, _)| made[i]));
-            let mix = Mix {
-                counts: chain.made.iter().map(|(_, n)| *n).collect(),
-                planes: chain.planes,
-            };
-            self.plan.pass(mix, reads, [out]);
+            let counts: Vec<usize> = chain.made.iter().map(|(_, n)| *n).collect();
+            self.plan.pass(mix(&counts, chain.planes), reads, [out]);
             out
         })
     }
@@ -449,7 +462,12 @@ impl Build<'_> {
     /// The result so far as a guide, with what is left of its noise.
     fn pilot(&mut self, color: &Chain, maps: SlotId, parity: [Option<usize>; 2]) -> Guide {
         let pilot = self.mix(color, maps);
-        let squares = self.point(Op::HalfSquare, "half differences", &pilot, self.channels);
+        let squares = self.small(
+            square_difference(0.5),
+            "half differences",
+            &pilot,
+            self.channels,
+        );
         let spread = box_mean(&mut self.plan, squares, 1);
         Guide {
             color: pilot,
@@ -464,136 +482,19 @@ impl Build<'_> {
         halves: Pair,
         raw: Pair,
         variance: SlotId,
-        (judge, scale): (Judge, SlotId),
+        (two, scale): (bool, SlotId),
     ) {
         let n = self.channels;
-        let found = self.plan.transient("error found", 1);
-        let kernel = Errors {
-            judge,
-            channels: n,
-            count: 1,
-        };
-        let [a, b] = halves;
-        self.plan
-            .pass(kernel, [a, b, raw[0], raw[1], scale], [found]);
-        let apart = self.point(Op::QuarterSquare, "half differences", &halves, n);
+        let found = self.judged(halves, raw, two, scale, 1);
+        let apart = self.small(square_difference(0.25), "half differences", &halves, n);
         let mut relative = |slot| {
             let bright = self.brightness([slot, slot]);
-            self.point(Op::Divide, "relative variance", &[bright, scale], 1)
+            self.small(divide(false), "relative variance", &[bright, scale], 1)
         };
         let (noise, apart) = (relative(variance), relative(apart));
-        let less = self.point(Op::Minus, "less noise", &[found, noise], 1);
-        let less = self.point(Op::Minus, "less variance", &[less, apart], 1);
+        let less = self.small(minus(), "less noise", &[found, noise, apart], 1);
         let (less, apart) = (self.smooth(less, 3), self.smooth(apart, 3));
         let out = self.plan.output(error_layer(), 1);
-        self.plan.pass(Point(Op::Larger), [less, apart], [out]);
-    }
-}
-
-/// Other layers that are fitted together.
-struct Chunk {
-    slot: SlotId,
-    planes: usize,
-    layers: Vec<(Layer, usize)>,
-}
-
-impl Build<'_> {
-    /// Light layers over the divisor and limited as colour was, and alpha as it is, a few planes at a time.
-    fn others(&mut self, ground: Ground, before: Pair, after: Pair) -> Vec<Chunk> {
-        let layers = others(self.shape);
-        let mut chunks = Vec::new();
-        let lit = layers.iter().any(|(l, _)| l.kind != Kind::Alpha);
-        let bright = lit.then(|| (self.brightness(before), self.brightness(after)));
-        let mut rest = &layers[..];
-        while !rest.is_empty() {
-            let mut planes = 0;
-            let fit = rest.iter().take_while(|(_, n)| {
-                planes += n;
-                planes <= CHUNK
-            });
-            let (now, later) = rest.split_at(fit.count().max(1));
-            rest = later;
-            let mut made = Vec::new();
-            for (layer, n) in now {
-                let input = self.plan.input(layer.clone(), *n);
-                made.push(match (&layer.kind, bright) {
-                    (Kind::Light(_), Some((before, after))) => {
-                        let divided = self.point(
-                            Op::Divide,
-                            "light over divisor",
-                            &[input, ground.divide],
-                            *n,
-                        );
-                        self.point(Op::Follow, "limited light", &[divided, after, before], *n)
-                    }
-                    _ => input,
-                });
-            }
-            let planes = now.iter().map(|(_, n)| n).sum();
-            let slot = self.plan.transient("other layers", planes);
-            let takes: Vec<(usize, usize)> = now.iter().map(|(_, n)| (0, *n)).collect();
-            self.plan.pass(join(&takes), made, [slot]);
-            chunks.push(Chunk {
-                slot,
-                planes,
-                layers: now.to_vec(),
-            });
-        }
-        chunks
-    }
-
-    fn write_others(
-        &mut self,
-        chains: &[Chain],
-        chunks: &[Chunk],
-        maps: SlotId,
-        divide: SlotId,
-        color: SlotId,
-    ) {
-        let mut lights = Vec::new();
-        for (chain, chunk) in chains.iter().zip(chunks) {
-            let [a, b] = self.mix(chain, maps);
-            let mut first = 0;
-            for (layer, n) in &chunk.layers {
-                let takes = vec![(first, *n)];
-                let mut part = |slot| {
-                    let out = self.plan.transient("part", *n);
-                    self.plan.pass(join(&takes), [slot], [out]);
-                    out
-                };
-                let (a, b) = (part(a), part(b));
-                first += n;
-                if layer.kind == Kind::Alpha {
-                    let out = self.plan.output(layer.clone(), *n);
-                    self.plan.pass(Point(Op::Middle), [a, b], [out]);
-                } else if self.method.facts.adds_up && *n == self.channels {
-                    let made = self.point(Op::Finish, "light", &[a, b, divide], *n);
-                    lights.push((layer.clone(), made));
-                } else {
-                    let out = self.plan.output(layer.clone(), *n);
-                    self.plan.pass(Point(Op::Finish), [a, b, divide], [out]);
-                }
-            }
-        }
-        if lights.is_empty() {
-            return;
-        }
-        // The sum of all, a few at a time.
-        let n = self.channels;
-        let mut sum = None;
-        for chunk in lights.chunks(4) {
-            let out = self.plan.transient("sum of lights", n);
-            let mut reads: Vec<SlotId> = chunk.iter().map(|(_, slot)| *slot).collect();
-            reads.extend(sum);
-            self.plan.pass(Balance::Sum(reads.len()), reads, [out]);
-            sum = Some(out);
-        }
-        let Some(sum) = sum else { return };
-        let count = lights.len();
-        for (layer, slot) in lights {
-            let out = self.plan.output(layer, n);
-            self.plan
-                .pass(Balance::Share(count), [slot, color, sum], [out]);
-        }
+        self.plan.pass(larger(), [less, apart], [out]);
     }
 }
