@@ -2,7 +2,7 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::io::{self, Format, ReadOptions, Transfer, WriteOptions};
+use limpid::io::{self, Format, Picture, ReadOptions, Transfer, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ pub(crate) fn run(
     run_and(from, to, layers, sequence, |_, result| Ok(result))
 }
 
-/// The same, with something done to the result before it is written; that sees what was read.
+/// The same, with something done to the result before it is written; that sees the file that was read.
 pub(crate) fn run_and(
     from: &Path,
     to: &Path,
     layers: &[String],
     sequence: &mut Sequence,
-    last: impl FnOnce(&Frame, Frame) -> Result<Frame>,
+    last: impl FnOnce(&Picture, Frame) -> Result<Frame>,
 ) -> Result<()> {
     let mut read = ReadOptions::default();
     for layer in layers {
@@ -39,7 +39,7 @@ pub(crate) fn run_and(
         .run(&picture.frame, &watch)
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
-    let result = last(&picture.frame, result)?;
+    let result = last(&picture, result)?;
     // Large frames: what was read is not needed beside the bytes to be written.
     drop(picture.frame);
     for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {

@@ -3,7 +3,7 @@
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use limpid::method::{self, METHODS, Method, Use};
+use limpid::method::{self, Auto, METHODS, Method, Use};
 use std::ffi::OsString;
 
 /// The method that a command line names, and the verb it is for.
@@ -61,7 +61,12 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         let default = (used == Use::Reconstruct).then_some(RECONSTRUCTION);
         return match asked(rest).or(default) {
             Some(name) => Ok(vec![named("method", name, listed(used, name)?)]),
-            None => Ok(Vec::new()),
+            None => Ok(vec![Named {
+                verb: (*verb).to_owned(),
+                method: Box::new(Auto::default()),
+                argument: "method",
+                name: String::new(),
+            }]),
         };
     }
     let found = rest.iter().filter_map(|word| {
@@ -102,7 +107,11 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
         .get_arguments()
         .filter_map(|a| a.get_long().map(str::to_owned))
         .collect();
-    let mut verb = verb.next_help_heading(format!("Options of {}", method.name()));
+    let heading = match method.name() {
+        "auto" => "Options of the method that is chosen".to_owned(),
+        name => format!("Options of {name}"),
+    };
+    let mut verb = verb.next_help_heading(heading);
     for knob in method.knobs() {
         let name = flag(&knob.name, knob.form, &knob.value);
         if taken.contains(&name) {

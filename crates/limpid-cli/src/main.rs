@@ -5,6 +5,7 @@ mod knobs;
 mod run;
 mod say;
 mod shot;
+mod taken;
 mod verb;
 mod video;
 

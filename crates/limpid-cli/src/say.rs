@@ -146,3 +146,8 @@ pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
     io.map(std::io::Error::kind)
         .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
+
+/// Whether the environment asks for silence.
+pub(crate) fn is_quiet() -> bool {
+    std::env::var_os("LIMPID_QUIET").is_some_and(|v| !v.is_empty() && v != "0")
+}

@@ -134,3 +134,61 @@ fn schemes_are_explained() -> Outcome {
     );
     Ok(())
 }
+
+/// What `dwt --explain` says of a scheme, from where the passes begin.
+fn passes(folder: &Path, more: &str) -> Result<String, Box<dyn Error>> {
+    let text = done(folder, &format!("dwt --explain --levels 1 {more}"))?;
+    let start = text.find("\n// 1. ").ok_or("no passes")?;
+    Ok(text[start..].to_owned())
+}
+
+#[test]
+fn what_is_explained_is_what_runs() -> Outcome {
+    let folder = folder()?;
+    let folder = folder.path();
+    // Schedules differ in where samples of other quads come from, so their kernels do.
+    let kernels = |scheme: &str| passes(folder, &format!("--device gpu --scheme {scheme}"));
+    let (plain, double) = (kernels("lifting*")?, kernels("lifting*:double")?);
+    let (texture, fragment) = (kernels("lifting*:texture")?, kernels("lifting#:fragment")?);
+    assert!(
+        plain.contains("var<workgroup>") && !plain.contains("texture_2d"),
+        "{plain}"
+    );
+    assert_ne!(plain, double);
+    assert!(texture.contains("texture_2d"), "{texture}");
+    assert!(fragment.contains("@fragment"), "{fragment}");
+    // Sub-groups are used where the device has them in one size.
+    let shuffle = kernels("lifting*:shuffle")?;
+    if shuffle != plain {
+        assert!(shuffle.contains("subgroupShuffle"), "{shuffle}");
+    }
+    // `plan --kernels` prints the same kernels, and none that do not run.
+    let listed = done(
+        folder,
+        "plan filter:dwt --device gpu --schedule lifting*:shuffle --levels 1 --size 512x512 --layers color --kernels",
+    )?;
+    assert_eq!(
+        listed.contains("subgroupShuffle"),
+        shuffle.contains("subgroupShuffle")
+    );
+    let compiled = done(folder, "dwt --explain --device cpu")?;
+    assert!(
+        compiled.contains("compiled, on the CPU") && !compiled.contains("@compute"),
+        "{compiled}"
+    );
+    Ok(())
+}
+
+#[test]
+fn approximate_wavelets_say_so() -> Outcome {
+    let folder = folder()?;
+    let said = |wavelet: &str| -> Result<String, Box<dyn Error>> {
+        let args = format!(
+            "dwt photo.png -o c.exr --device cpu --boundary periodization --levels 1 --wavelet {wavelet}"
+        );
+        Ok(String::from_utf8(limpid(folder.path(), &args)?.stderr)?)
+    };
+    assert!(said("dmey")?.contains("approximation"), "{}", said("dmey")?);
+    assert_eq!(said("db4")?, "");
+    Ok(())
+}

@@ -70,3 +70,31 @@ fn bad_files_are_answered() {
     assert_eq!(code, Some(1));
     assert!(errors.contains("Did you mean 'normal'?"), "{errors}");
 }
+
+#[test]
+fn schedules_are_all_there_and_in_groups() {
+    let (code, text, _) = info(&["--schedules", "reconstruct:poisson"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        text.contains("dct") && text.contains("with --norm l2"),
+        "{text}"
+    );
+    let (_, text, _) = info(&["--schedules", "filter:dwt"]);
+    assert!(
+        text.contains("lifting*:shuffle") && text.contains("  tables"),
+        "{text}"
+    );
+    let (_, json, _) = info(&["--schedules", "filter:dwt", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["schedules"]["gpu"].as_array().unwrap().len() > 20);
+
+    let (_, text, _) = info(&[]);
+    for name in ["mirror", "dct", "tables"] {
+        assert!(text.contains(name), "{name} is not in {text}");
+    }
+    let longest = text.lines().map(|l| l.chars().count()).max().unwrap();
+    assert!(longest < 260, "{longest}");
+
+    let (code, _, errors) = info(&["--schedules", "poison"]);
+    assert_eq!(code, Some(2), "{errors}");
+}

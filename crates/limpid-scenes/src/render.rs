@@ -179,6 +179,7 @@ impl<'a> Render<'a> {
     /// The frame of the samples so far. A render that was stopped in the middle of a batch has none.
     pub fn frame(&self) -> Result<Frame> {
         let mut frame = self.gather.frame(&self.options)?;
+        frame.set_every(self.options.every);
         let ids = self.ids();
         frame.insert(Kind::Id, ids)?;
         Ok(frame)

@@ -4,7 +4,7 @@ use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::method::{self, Method, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{Device, Error, Fit, Frame, Result, Room, Shape, tune};
+use crate::{Device, Error, Fit, Frame, Kind, Result, Room, Shape, tune};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -126,7 +126,12 @@ impl Sequence {
     /// Runs on the next frame.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let mended = frame.mend()?;
+        let every = mended.frame.every();
         for (layer, count) in &mended.missing {
+            // That colour is missing between samples is as it should be.
+            if every > 1 && layer.kind == Kind::Color {
+                continue;
+            }
             log::warn!(
                 "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
             );
@@ -156,8 +161,7 @@ impl Sequence {
             self.fastest = options.schedule.clone().map(|name| (shape.clone(), name));
         }
         if let Some(mut kept) = kept {
-            let same = kept.options.method.knobs() == options.method.knobs();
-            if same || kept.denoiser.update(&options)? {
+            if kept.denoiser.update(&options)? {
                 kept.options = options;
                 return Ok(kept);
             }
@@ -167,6 +171,12 @@ impl Sequence {
             options,
             shape,
         })
+    }
+
+    /// The method with what it has seen of the last frame.
+    pub fn method(&self) -> &dyn Method {
+        let kept = self.kept.as_ref().map(|kept| &kept.options);
+        kept.unwrap_or(&self.options).method.as_ref()
     }
 
     /// See [`Denoiser::looks`], of the last frame.

@@ -243,6 +243,7 @@ impl Shape {
 pub struct Frame {
     size: Size,
     layers: BTreeMap<Layer, Image>,
+    every: usize,
 }
 
 impl Frame {
@@ -263,6 +264,7 @@ impl Frame {
         Ok(Self {
             size,
             layers: BTreeMap::new(),
+            every: 1,
         })
     }
 
@@ -329,6 +331,17 @@ impl Frame {
         self.size
     }
 
+    /// Colour holds a sample at the first pixel of each block of this many pixels squared, and is missing at the others;
+    /// 1 when all pixels hold one.
+    pub fn every(&self) -> usize {
+        self.every
+    }
+
+    /// Says that colour is sampled at the first pixel of each block of this many pixels squared.
+    pub fn set_every(&mut self, every: usize) {
+        self.every = every.max(1);
+    }
+
     /// The layers in order.
     pub fn layers(&self) -> impl Iterator<Item = (&Layer, &Image)> {
         self.layers.iter()
@@ -355,6 +368,7 @@ impl Frame {
                 .iter()
                 .map(|(l, i)| (l.clone(), i.crop(x, y, size)))
                 .collect(),
+            every: self.every,
         }
     }
 }

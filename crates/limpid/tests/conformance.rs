@@ -61,6 +61,7 @@ conformance! {
     tent = "filter:tent",
     tent2 = "filter:tent2",
     variance = "filter:variance",
+    nfor = "nfor",
     nlm = "nlm",
     patch = "reconstruct:patch",
     poisson = "reconstruct:poisson",

@@ -181,3 +181,47 @@ fn results_do_not_depend_on_threads_and_rows_may_be_wide() {
         }
     }
 }
+
+#[test]
+fn files_without_halves_run_on_every_device() {
+    let whole = frame(Size::new(21, 14));
+    let means = |features: bool| {
+        let mut out = Frame::empty(whole.size()).unwrap();
+        for (layer, image) in whole.layers().filter(|(l, _)| l.part == Part::Mean) {
+            let sampled = [Kind::Color, Kind::Dx, Kind::Dy].contains(&layer.kind);
+            if sampled || features {
+                out.insert(layer.clone(), image.clone()).unwrap();
+            }
+        }
+        out
+    };
+    for (frame, layers) in [
+        (means(true), patch::Layers::Color),
+        (means(true), patch::Layers::All),
+        (means(false), patch::Layers::All),
+    ] {
+        let settings = Patch {
+            rounds: 2,
+            tolerance: 1e-6,
+            layers,
+            ..Patch::default()
+        };
+        let mut method = settings.boxed();
+        method.prepare(&frame).unwrap();
+        let expected = method.define(&frame).unwrap();
+        for device in Device::all_for_tests().unwrap() {
+            let out = run(&device, &frame, &settings);
+            assert_eq!(out.layers().count(), expected.layers().count());
+            for (layer, want) in expected.layers() {
+                let have = out.require(layer.clone()).unwrap();
+                let size = want.size();
+                for i in 0..want.data().len() {
+                    let (a, b) = (want.data()[i], have.data()[i]);
+                    let (x, y) = (i % size.width, i / size.width % size.height);
+                    let close = (a - b).abs() < 2e-3;
+                    assert!(close, "{layer} {x},{y} on {}: {a} and {b}", device.name());
+                }
+            }
+        }
+    }
+}

@@ -3,15 +3,16 @@
 use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{self, OrUsage};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
-use limpid::Sequence;
 use limpid::io::y4m::Colour;
 use limpid::method::{Auto, Method, Use, find};
+use limpid::{Device, Sequence};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Take noise out of images
 ///
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// For 'shot.####.exr': keep the results that are there and go on after them
     #[arg(long)]
     resume: bool,
+    /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
+    #[arg(long, short)]
+    quiet: bool,
     #[command(flatten)]
     how: How,
 }
@@ -48,6 +52,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let method: Box<dyn Method> = match &args.method {
         Some(name) => find(Use::Denoise, name).or_usage()?,
+        None if args.inputs.iter().any(|i| shot::is_pattern(i)) => Box::new(Auto::sequence()),
         None => Box::new(Auto::default()),
     };
     let mut options = args.how.options(method, knobs)?;
@@ -82,7 +87,27 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             video::run(from, &to, form, |image| files::change(image, &mut sequence))?;
             continue;
         }
+        let begin = Instant::now();
         files::run(from, &to, &args.layer, &mut sequence)?;
+        if !args.quiet && !say::is_quiet() {
+            report(from, &to, &sequence, &device, begin.elapsed());
+        }
     }
     Ok(())
+}
+
+/// One line about a file: what was done, on what, what was seen, how long it took.
+fn report(from: &Path, to: &Path, sequence: &Sequence, device: &Device, time: Duration) {
+    let method = sequence.method();
+    let seen = method
+        .seen()
+        .map_or(String::new(), |seen| format!(", {seen}"));
+    eprintln!(
+        "{}: {} on {}{seen}, {:.2} s, written to {}",
+        from.display(),
+        method.name(),
+        device.name(),
+        time.as_secs_f64(),
+        to.display()
+    );
 }

@@ -4,13 +4,14 @@ use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
 use crate::say::{OrUsage, tell};
+use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::definition::dwt::Layout;
 use limpid::io::y4m::Colour;
-use limpid::method::{Dwt, Idwt, Method, Scale, Value, shader};
-use limpid::wavelet::{Border, Direction, Scheme, SchemeName, Wavelet};
-use limpid::{Image, Sequence, Size};
+use limpid::method::{Dwt, Idwt, Method, Scale, Value};
+use limpid::wavelet::{Border, Direction, Lifting, Scheme, SchemeName, Wavelet};
+use limpid::{Fit, Image, Room, Sequence, Shape, Size};
 use std::path::{Path, PathBuf};
 
 /// Transform images to wavelet coefficients
@@ -49,13 +50,13 @@ pub(crate) struct Args {
     /// Whole numbers without loss, of samples of this many bits, as JPEG 2000 has them; with --wavelet cdf53
     #[arg(long, value_name = "BITS")]
     reversible: Option<usize>,
-    /// For idwt: size of the image, where coefficients do not tell it
+    /// For idwt: size of the image, where coefficients do not tell it; for --explain: of the image that is transformed
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
     /// For idwt: the transpose of the transform instead of its inverse
     #[arg(long)]
     adjoint: bool,
-    /// Print the scheme's steps, its costs and its kernel instead
+    /// Print the scheme's steps, its costs and the kernels that run on the device instead
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -72,7 +73,7 @@ pub(crate) enum Way {
 pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
     let (text, wavelet) = find(&args.wavelet)?;
     if args.explain {
-        return explain(args, &wavelet, way);
+        return explain(args, (text, wavelet), way);
     }
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
@@ -175,24 +176,39 @@ fn scale(args: &Args) -> Scale {
     given.unwrap_or(default)
 }
 
-/// Steps, costs and kernel text of a scheme.
-fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
-    let lifting = wavelet.lifting().with_context(|| {
-        format!(
-            "wavelet '{}' has no well-conditioned lifting steps; it is convolved",
-            wavelet.name()
-        )
-    })?;
-    let text = args.scheme.as_deref().unwrap_or("lifting*");
-    let name: SchemeName = text.split(':').next().unwrap_or(text).parse().or_usage()?;
+/// Side of the image whose passes are explained when none is given.
+const EXPLAINED: Size = Size::new(512, 512);
+
+/// Steps and costs of a scheme, and what runs on the device.
+fn explain(args: &Args, (text, wavelet): (String, Wavelet), way: Way) -> Result<()> {
+    let mut how = args.how.clone();
+    how.schedule = how.schedule.or(args.scheme.clone());
+    // Schemes are for GPUs: those that `auto` does not take because they are slow can still be explained.
+    if how.device == "auto" {
+        how.device = "gpu".to_owned();
+    }
+    let room = plan::room(&how)?;
+    let options = how.options(method(args, text, way), &Given::default())?;
+    let shape = Shape::color(args.size.unwrap_or(EXPLAINED), 1);
+    let fit = Fit::new(room, &shape, &options).or_usage()?;
+    if let (Some(lifting), Room::Gpu(_)) = (wavelet.lifting(), room)
+        && let Some(name) = fit.schedule.words().next().and_then(|w| w.parse().ok())
+    {
+        print_scheme(wavelet.name(), lifting, name, way)?;
+    }
+    tell!("{}", fit.plan);
+    plan::print_kernels(&fit.plan, room)
+}
+
+/// Matrices and counts of a scheme.
+fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) -> Result<()> {
     let direction = match way {
         Way::There => Direction::Forward,
         Way::Back => Direction::Inverse,
     };
     let scheme = Scheme::new(lifting, name, direction);
     tell!(
-        "{} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n",
-        wavelet.name()
+        "{wavelet} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n"
     );
     for (i, stage) in scheme.stages.iter().enumerate() {
         if i > 0 {
@@ -227,12 +243,6 @@ fn explain(args: &Args, wavelet: &Wavelet, way: Way) -> Result<()> {
         passes.reads,
         passes.writes,
         passes.memory
-    );
-    tell!(
-        "{}",
-        shader(lifting, scale(args), direction, text)
-            .or_usage()?
-            .trim_end()
     );
     Ok(())
 }

@@ -2,8 +2,11 @@
 
 mod file;
 mod machine;
+mod schedules;
 
+use crate::say::OrUsage;
 use anyhow::Result;
+use limpid::method::entry;
 use std::path::PathBuf;
 
 /// Show devices, methods and schedules of this machine; with a file, its size and layers
@@ -14,14 +17,18 @@ pub(crate) struct Args {
     /// Take a layer from a name in the file: normal=N
     #[arg(long = "layer", value_name = "LAYER=NAME", requires = "file")]
     layers: Vec<String>,
+    /// All schedules of a method, one per line, with the option that each needs
+    #[arg(long, value_name = "METHOD", conflicts_with = "file")]
+    schedules: Option<String>,
     /// Facts as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    match &args.file {
-        Some(path) => file::run(path, &args.layers, args.json),
-        None => machine::run(args.json),
+    match (&args.file, &args.schedules) {
+        (Some(path), _) => file::run(path, &args.layers, args.json),
+        (None, Some(name)) => schedules::print(entry(name).or_usage()?, args.json),
+        (None, None) => machine::run(args.json),
     }
 }

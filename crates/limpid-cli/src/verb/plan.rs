@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Layers of the frame, with commas between them
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Print the WGSL of each pass too
+    /// Print what each pass runs too: on a GPU its WGSL, made for the limits of that device
     #[arg(long)]
     kernels: bool,
     #[command(flatten)]
@@ -74,13 +74,13 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         );
     }
     if args.kernels {
-        print_kernels(plan)?;
+        print_kernels(plan, room)?;
     }
     Ok(())
 }
 
 /// What the device has room for. A GPU that is not there is taken as one with the limits that every device has.
-fn room(how: &How) -> Result<Room> {
+pub(crate) fn room(how: &How) -> Result<Room> {
     if how.device.starts_with("gpu") {
         let opened = how.open().map(|device| device.room());
         return Ok(opened.unwrap_or(Room::Gpu(Target::BASE)));
@@ -88,11 +88,16 @@ fn room(how: &How) -> Result<Room> {
     Ok(how.open()?.room())
 }
 
-/// The WGSL of each pass, for a device with the limits that every device has.
-fn print_kernels(plan: &Plan) -> Result<()> {
+/// What each pass runs on a device: the WGSL made for its limits; on the CPU the compiled body.
+pub(crate) fn print_kernels(plan: &Plan, room: Room) -> Result<()> {
     for (i, pass) in plan.passes().into_iter().enumerate() {
-        tell!("\n// {}. {}", i + 1, pass.name());
-        match pass.shader(plan, Target::BASE) {
+        let number = i + 1;
+        let Room::Gpu(target) = room else {
+            tell!("// {number}. {}: compiled, on the CPU", pass.name());
+            continue;
+        };
+        tell!("\n// {number}. {}", pass.name());
+        match pass.shader(plan, target) {
             Ok(dispatch) => {
                 match dispatch.stage {
                     Stage::Compute { groups: [x, y, z] } => {

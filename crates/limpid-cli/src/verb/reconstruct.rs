@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
         files::run_and(from, &to, &args.layer, &mut sequence, |input, made| {
+            args.known.tell(&args.method, &input.frame);
             args.known.choose(input, made, all)
         })?;
         if args.residuals {

@@ -2,10 +2,11 @@
 
 use crate::say::{self, OrUsage, tell};
 use crate::shot;
+use crate::taken::{Taken, point};
 use anyhow::{Result, bail};
 use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
 use limpid_scenes::glam::Vec3A;
-use limpid_scenes::{BUILTIN, Render, RenderOptions, Scene, builtin_world, read_obj};
+use limpid_scenes::{BUILTIN, Camera, Render, RenderOptions, Scene, builtin_world, read_obj};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -94,13 +95,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let path = shot::numbered(output, frame);
         let done = (frame - first) as f32;
         let part = watch.part(done / count, (done + 1.0) / count);
-        let rendered = match one(name, frame, args, &path, &part) {
+        let (rendered, taken) = match one(name, frame, args, &path, &part) {
             Err(Error::Stopped) => {
                 bail!("stopped; the same command goes on with {}", path.display())
             }
-            other => pick(other?, args.layers)?,
+            other => other?,
         };
-        io::write(&path, &rendered, None, &io::WriteOptions::default())?;
+        let mut options = io::WriteOptions::default();
+        options.texts = taken.texts();
+        io::write(&path, &pick(rendered, args.layers)?, None, &options)?;
         if !args.keep_state {
             std::fs::remove_file(state_path(&path)).ok();
         }
@@ -109,8 +112,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Renders one frame, from where an earlier run left it.
-fn one(name: &str, frame: u32, args: &Args, path: &Path, watch: &Watch) -> limpid::Result<Frame> {
-    let scene = load(name, frame, args)?;
+fn one(
+    name: &str,
+    frame: u32,
+    args: &Args,
+    path: &Path,
+    watch: &Watch,
+) -> limpid::Result<(Frame, Taken)> {
+    let (scene, camera) = load(name, frame, args)?;
     let options = RenderOptions {
         size: args.size,
         samples: args.spp,
@@ -149,11 +158,12 @@ fn one(name: &str, frame: u32, args: &Args, path: &Path, watch: &Watch) -> limpi
     if args.keep_state {
         render.save(&state, &label)?;
     }
-    render.frame()
+    let taken = Taken::new(name, frame, options.bounces, &camera);
+    Ok((render.frame()?, taken))
 }
 
 /// The scene at a frame, with the camera where the options put it.
-fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<Scene> {
+fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<(Scene, Camera)> {
     let is_file = Path::new(name)
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("obj"));
@@ -172,7 +182,8 @@ fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<Scene> {
         camera.target = args.target.unwrap_or(camera.target);
         camera.field_of_view = args.field_of_view.unwrap_or(camera.field_of_view);
     }
-    Scene::new(&worlds[0], worlds.get(1))
+    let scene = Scene::new(&worlds[0], worlds.get(1))?;
+    Ok((scene, worlds[0].camera))
 }
 
 /// A texture file in linear light.
@@ -198,6 +209,7 @@ fn pick(frame: Frame, layers: Layers) -> Result<Frame> {
         Layers::Color => layer.part == Part::Mean && layer.kind == Kind::Color,
     };
     let mut out = Frame::empty(frame.size())?;
+    out.set_every(frame.every());
     for (layer, image) in frame.layers().filter(|(l, _)| wanted(l)) {
         out.insert(layer.clone(), image.clone())?;
     }
@@ -226,29 +238,4 @@ fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<(
         )));
     }
     Ok(())
-}
-
-/// Parses `1,2.5,-3`.
-fn point(text: &str) -> Result<Vec3A, String> {
-    let numbers: Vec<f32> = text
-        .split(',')
-        .filter_map(|v| v.trim().parse().ok())
-        .collect();
-    match numbers[..] {
-        [x, y, z] if text.split(',').count() == 3 => Ok(Vec3A::new(x, y, z)),
-        _ => Err(format!(
-            "'{text}' is not a point; expected X,Y,Z, like 1,2.5,-3"
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_have_three_numbers() {
-        assert_eq!(point("1,2.5,-3").unwrap(), Vec3A::new(1.0, 2.5, -3.0));
-        assert!(point("1,2").is_err() && point("1,2,x").is_err());
-    }
 }

@@ -35,6 +35,10 @@ impl Frame {
         };
         for (layer, image) in &self.layers {
             if image.non_finite() == 0 {
+                // Somebody filled the pixels between the samples.
+                if *layer == Layer::COLOR && self.every > 1 {
+                    mended.frame.to_mut().every = 1;
+                }
                 continue;
             }
             // Escaped rays have infinite depth by convention; that is a value, not a missing sample.
@@ -50,6 +54,10 @@ impl Frame {
             } else {
                 fill(image, &known)
             };
+            if *layer == Layer::COLOR {
+                let every = grid(&known, image.width(), self.every);
+                mended.frame.to_mut().every = every;
+            }
             if !escaped {
                 mended.missing.push((layer.clone(), missing));
             }
@@ -64,6 +72,27 @@ fn known_pixels(image: &Image) -> Vec<bool> {
     (0..image.size().pixels())
         .map(|i| image.planes().all(|p| p[i].is_finite()))
         .collect()
+}
+
+/// The size of the blocks whose first pixel, and no other, is known; 1 if pixels are missing in another way. Where the size
+/// is told, samples may be missing too.
+fn grid(known: &[bool], width: usize, told: usize) -> usize {
+    let on = |i: usize, every: usize| {
+        (i % width).is_multiple_of(every) && (i / width).is_multiple_of(every)
+    };
+    if told > 1 && (0..known.len()).all(|i| !known[i] || on(i, told)) {
+        return told;
+    }
+    let height = known.len() / width;
+    // The first row tells; a picture of one block could be anything.
+    let Some(every) = (1..width).find(|x| known[*x]) else {
+        return 1;
+    };
+    if height > every && (0..known.len()).all(|i| known[i] == on(i, every)) {
+        every
+    } else {
+        1
+    }
 }
 
 /// One level of the pyramid: weighted sums and weights.
@@ -193,6 +222,35 @@ mod tests {
         for (a, b) in image.data().iter().zip(out.data()) {
             assert!(!a.is_finite() || a == b);
         }
+    }
+
+    #[test]
+    fn blocks_with_one_sample_are_recognised() {
+        let every = |f: &dyn Fn(usize, usize) -> bool, (width, height): (usize, usize)| {
+            let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
+            let frame = Frame::new(Image::from_fn(width, height, 3, value)).unwrap();
+            frame.mend().unwrap().frame.every()
+        };
+        for n in [2usize, 3, 4] {
+            let on = |x: usize, y: usize| x.is_multiple_of(n) && y.is_multiple_of(n);
+            assert_eq!(every(&on, (17, 13)), n);
+            let one_more = |x, y| on(x, y) || (x, y) == (5, 7);
+            assert_eq!(every(&one_more, (17, 13)), 1);
+            let one_less = |x, y| on(x, y) && (x, y) != (0, 0);
+            assert_eq!(every(&one_less, (17, 13)), 1);
+        }
+        assert_eq!(every(&|_, _| true, (17, 13)), 1);
+        // What a file says holds if a sample is missing, but not if other pixels are there.
+        let told = |f: &dyn Fn(usize, usize) -> bool| {
+            let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
+            let mut frame = Frame::new(Image::from_fn(17, 13, 3, value)).unwrap();
+            frame.set_every(2);
+            frame.mend().unwrap().frame.every()
+        };
+        assert_eq!(told(&|x, y| (x | y) & 1 == 0 && (x, y) != (4, 4)), 2);
+        assert_eq!(told(&|x, y| (x, y) != (4, 4)), 1);
+        assert_eq!(told(&|_, _| true), 1);
+        assert_eq!(every(&|x, y| (x, y) == (0, 0), (3, 3)), 1);
     }
 
     #[test]

@@ -14,12 +14,15 @@ pub(super) mod write;
 use self::assign::{Divide, Mapped};
 use super::names::Adjust;
 use crate::{Error, Image, Kind, Layer, Result, Size};
-use ::exr::meta::attribute::SampleType;
+use ::exr::meta::attribute::{AttributeValue, SampleType};
 use ::exr::meta::header::Header;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use std::path::Path;
+
+/// The attribute that says at which pixels colour is sampled: [`crate::Frame::every`].
+pub(super) const EVERY: &str = "limpid.every";
 
 /// Depth from here on means that a ray hit nothing: Cycles writes 1e10, other renderers larger values.
 const ESCAPED: f32 = 1e10;
@@ -118,6 +121,18 @@ pub(super) fn text(bytes: &[u8]) -> String {
 }
 
 impl Source {
+    /// The text attribute of this name, of the first part that has it.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let value = |part: &PartSource| {
+            let own = &part.header.own_attributes.other;
+            match own.iter().find(|(key, _)| text(key.as_slice()) == name)?.1 {
+                AttributeValue::Text(value) => Some(text(value.as_slice())),
+                _ => None,
+            }
+        };
+        self.parts.iter().find_map(value)
+    }
+
     /// The image of a layer, in the frame's convention.
     pub(super) fn image(&self, mapped: &Mapped) -> Result<Image> {
         let size = size_of(&self.parts[mapped.part].header);

@@ -40,7 +40,7 @@ mod raster;
 mod tiff;
 pub mod y4m;
 
-use crate::{Error, Frame, Kind, Layer, Result};
+use crate::{Error, Frame, Kind, Layer, Part, Result};
 use picture::{Body, Kept};
 use raster::Raster;
 use std::borrow::Cow;
@@ -180,6 +180,22 @@ fn tell(path: &Path, notes: Vec<String>) -> Vec<String> {
     notes.into_iter().map(about).collect()
 }
 
+/// The colour was the first of two buffers of as many samples: it becomes their mean, of half the variance.
+fn two_buffers(frame: &mut Frame) {
+    let part = |part| Layer::new(Kind::Color, part);
+    let Some(b) = frame.get(part(Part::HalfB)).cloned() else {
+        return;
+    };
+    if let Some(color) = frame.get_mut(Layer::COLOR) {
+        for (c, b) in color.data_mut().iter_mut().zip(b.data()) {
+            *c = 0.5 * (*c + b);
+        }
+    }
+    if let Some(variance) = frame.get_mut(part(Part::Variance)) {
+        variance.data_mut().iter_mut().for_each(|v| *v *= 0.5);
+    }
+}
+
 fn read_exr(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Picture> {
     let about = |e: Error| match e {
         Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
@@ -204,6 +220,16 @@ fn read_exr(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<P
     let mut frame = Frame::empty(size)?;
     for (layer, image) in exr::images(&source, &found.layers)? {
         frame.insert(layer, image)?;
+    }
+    if found
+        .layers
+        .iter()
+        .any(|m| m.derived && m.layer.part == Part::HalfA)
+    {
+        two_buffers(&mut frame);
+    }
+    if let Some(every) = source.text(exr::EVERY).and_then(|t| t.parse().ok()) {
+        frame.set_every(every);
     }
     let mut notes = found.notes;
     notes.append(&mut source.notes);

@@ -60,6 +60,8 @@ pub struct WriteOptions {
     pub quality: Option<u8>,
     /// What the frame's colour is, where its origin does not say. Linear by default.
     pub transfer: Option<Transfer>,
+    /// Names and values of text attributes to put into EXR files; [`super::Origin::text`] reads them.
+    pub texts: Vec<(String, String)>,
 }
 
 /// A sample type of EXR files.

@@ -63,6 +63,26 @@ impl Origin {
         }
     }
 
+    /// A text attribute of the file, if it has one of this name. Only EXR files do.
+    ///
+    /// ```
+    /// use limpid::{Frame, Image, io};
+    /// let path = std::env::temp_dir().join("limpid-text-example.exr");
+    /// let mut options = io::WriteOptions::default();
+    /// options.texts.push(("shot".to_owned(), "the long one".to_owned()));
+    /// io::write(&path, &Frame::new(Image::new(2, 2, 3))?, None, &options)?;
+    /// let origin = io::read(&path, &io::ReadOptions::default())?.origin;
+    /// assert_eq!(origin.text("shot").as_deref(), Some("the long one"));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), limpid::Error>(())
+    /// ```
+    pub fn text(&self, name: &str) -> Option<String> {
+        match &*self.body {
+            Body::Exr { source, .. } => source.text(name),
+            Body::Raster { .. } => None,
+        }
+    }
+
     /// The alpha that the file had.
     pub(super) fn alpha(&self) -> Option<Image> {
         match &*self.body {

@@ -18,10 +18,12 @@ pub(crate) mod dwt;
 pub mod fast_exp;
 #[doc(hidden)]
 pub mod fourier;
+pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod half;
 pub(crate) mod lift;
 pub(crate) mod lines;
+pub(crate) mod nfor;
 pub(crate) mod nlm;
 pub(crate) mod pack;
 pub(crate) mod patch;

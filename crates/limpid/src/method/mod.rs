@@ -12,6 +12,7 @@ mod shrink;
 pub mod atrous;
 pub mod ddid;
 pub mod eaw;
+pub mod nfor;
 pub mod nlm;
 pub mod patch;
 pub mod poisson;
@@ -22,11 +23,12 @@ pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
-pub use auto::{Auto, suggest};
+pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, Idwt, Scale, shader};
+pub use dwt::{Dwt, Idwt, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use nfor::Nfor;
 pub use nlm::Nlm;
 pub use patch::Patch;
 pub use poisson::Poisson;
@@ -71,6 +73,11 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// samples. Methods without such options keep this default.
     fn prepare(&mut self, _frame: &Frame) -> Result<()> {
         Ok(())
+    }
+
+    /// What [`Method::prepare`] has seen, in a few words for people.
+    fn seen(&self) -> Option<String> {
+        None
     }
 
     /// The schedules for a back end; the first is the one to take when nothing was measured.
@@ -159,6 +166,7 @@ pub const METHODS: &[Entry] = &[
     window::ENTRIES[4],
     svgf::ENTRY,
     taa::ENTRY,
+    nfor::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,

@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 use limpid::exec::Runner;
 use limpid::exec::gpu::{Gpu, GpuRunner};
 use limpid::io::{self, ReadOptions};
+use limpid::method::window::DEVIATION;
 use limpid::method::{Schedule, Use, find};
 use limpid::plan::Role;
-use limpid::{Device, Frame, Image, Size, Watch, metric};
+use limpid::{Device, Frame, Image, Layer, Size, Watch, metric};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -39,15 +40,18 @@ pub(super) fn run(args: &Args) -> Result<()> {
     for (derivatives, schedule) in [("fine", "quad:8bit"), ("coarse", "quad:coarse:8bit")] {
         for filter in FILTERS {
             for radius in 1..=3 {
-                let all = picture(&gpu, &frame, (filter, radius), "fragment:8bit")?;
-                let shared = picture(&gpu, &frame, (filter, radius), schedule)?;
-                rows.push(Row {
-                    filter,
-                    radius,
-                    derivatives,
-                    mse: 255.0 * 255.0 * metric::mse(&shared, &all)?,
-                    ssim: metric::ssim(&shared, &all)?,
-                });
+                let all = pictures(&gpu, &frame, (filter, radius), "fragment:8bit")?;
+                let shared = pictures(&gpu, &frame, (filter, radius), schedule)?;
+                for ((layer, all), (_, shared)) in all.layers().zip(shared.layers()) {
+                    let first = *layer == Layer::COLOR;
+                    rows.push(Row {
+                        filter: if first { filter } else { DEVIATION },
+                        radius,
+                        derivatives,
+                        mse: 255.0 * 255.0 * metric::mse(shared, all)?,
+                        ssim: metric::ssim(shared, all)?,
+                    });
+                }
             }
         }
     }
@@ -69,14 +73,14 @@ fn print(gpu: &Gpu, size: Size, rows: &[Row]) -> Result<()> {
         for (what, exact) in [("MSE", true), ("SSIM", false)] {
             writeln!(out, "\n{what}, {derivatives} derivatives")?;
             write!(out, "{:<5}", "")?;
-            for filter in FILTERS {
+            for filter in columns() {
                 write!(out, " {filter:>10}")?;
             }
             writeln!(out)?;
             for radius in 1..=3 {
                 let side = 2 * radius + 1;
                 write!(out, "{side}x{side}  ")?;
-                for filter in FILTERS {
+                for filter in columns() {
                     let of = |r: &&Row| {
                         (r.filter, r.radius, r.derivatives) == (filter, radius, derivatives)
                     };
@@ -97,13 +101,18 @@ fn print(gpu: &Gpu, size: Size, rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// The filter's first result by a schedule that is not in the list.
-fn picture(
+/// The filters; `variance` is the mean over the window, and its second result has a column of its own.
+fn columns() -> impl Iterator<Item = &'static str> {
+    FILTERS.into_iter().chain([DEVIATION])
+}
+
+/// The filter's results by a schedule that is not in the list.
+fn pictures(
     gpu: &Gpu,
     frame: &Frame,
     (filter, radius): (&str, usize),
     schedule: &'static str,
-) -> Result<Image> {
+) -> Result<Frame> {
     let mut method = find(Use::Filter, filter)?;
     method.set("radius", &radius.to_string())?;
     let plan = method.plan(&frame.shape(), &Schedule::new(schedule))?;
@@ -115,7 +124,7 @@ fn picture(
         }
     }
     GpuRunner::new(gpu, plan)?.run(frame, &mut out, &Watch::default())?;
-    Ok(out.color()?.clone())
+    Ok(out)
 }
 
 fn read(path: &Path) -> Result<Image> {

@@ -1,5 +1,6 @@
 //! What this build and this machine can do.
 
+use super::schedules;
 use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::cpu::Cpu;
@@ -27,18 +28,14 @@ pub(super) fn run(as_json: bool) -> Result<()> {
         }
     }
     tell!("\nmethods:");
-    for method in methods() {
-        tell!("  {:<18} {}", text(&method["name"]), text(&method["about"]));
-        for on in ["cpu", "gpu"] {
-            let names: Vec<String> = method["schedules"][on]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(text)
-                .collect();
-            tell!("  {:<18} {on}: {}", "", names.join(", "));
+    for entry in METHODS {
+        tell!("  {:<18} {}", entry.path(), entry.about);
+        for on in [Backend::Cpu, Backend::Gpu] {
+            let names = schedules::grouped(&schedules::all(entry, on));
+            tell!("  {:<18} {on}: {names}", "");
         }
     }
+    tell!("\n`limpid info --schedules METHOD` lists all schedules of a method.");
     Ok(())
 }
 
@@ -91,12 +88,9 @@ fn memory() -> u64 {
 }
 
 fn methods() -> Vec<Value> {
-    let names = |method: &dyn limpid::method::Method, on| -> Vec<String> {
-        method
-            .schedules(on)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+    let names = |entry, on| -> Vec<String> {
+        let all = schedules::all(entry, on);
+        all.into_iter().map(|f| f.name).collect()
     };
     METHODS
         .iter()
@@ -111,8 +105,8 @@ fn methods() -> Vec<Value> {
                 "name": entry.path(),
                 "about": entry.about,
                 "schedules": {
-                    "cpu": names(method.as_ref(), Backend::Cpu),
-                    "gpu": names(method.as_ref(), Backend::Gpu),
+                    "cpu": names(entry, Backend::Cpu),
+                    "gpu": names(entry, Backend::Gpu),
                 },
                 "options": options,
             })

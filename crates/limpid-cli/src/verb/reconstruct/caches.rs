@@ -1,10 +1,12 @@
 //! References at a few pixels, from a scene or from a file, that tell which candidate is best where.
 
 use crate::say::OrUsage;
+use crate::taken::Taken;
 use anyhow::{Context, Result};
 use limpid::caches::{Choice, places};
-use limpid::{Error, Frame, Image, Kind, Layer, Options, Part, io};
-use limpid_scenes::{RenderOptions, builtin, sample_pixels};
+use limpid::io::{self, Picture};
+use limpid::{Error, Frame, Image, Kind, Layer, Options, Part};
+use limpid_scenes::{RenderOptions, builtin_world, sample_pixels};
 use std::path::PathBuf;
 
 /// First number of the samples taken at caches: far beyond those of any render.
@@ -40,11 +42,6 @@ impl Caches {
             .iter()
             .any(|k| k.name == "layers" && k.value == "all");
         if !self.given() {
-            if method == "patch" {
-                log::warn!(
-                    "patch: no references; errors are estimated across the halves of the samples"
-                );
-            }
             return Ok(all);
         }
         if method != "patch" {
@@ -55,8 +52,18 @@ impl Caches {
         Ok(all)
     }
 
+    /// Says where errors come from if there are no references. Without halves the method itself says what it does.
+    pub(super) fn tell(&self, method: &str, input: &Frame) {
+        let half = Layer::new(Kind::Color, Part::HalfA);
+        if method == "patch" && !self.given() && input.get(half).is_some() {
+            log::warn!(
+                "patch: no references; errors are estimated across the halves of the samples"
+            );
+        }
+    }
+
     /// Takes the candidate that is nearest to the references at each pixel.
-    pub(super) fn choose(&self, input: &Frame, made: Frame, all: bool) -> Result<Frame> {
+    pub(super) fn choose(&self, input: &Picture, made: Frame, all: bool) -> Result<Frame> {
         if !self.given() {
             return Ok(made);
         }
@@ -87,23 +94,27 @@ impl Caches {
     #[expect(clippy::type_complexity, reason = "two lists of the same length")]
     fn references(
         &self,
-        input: &Frame,
+        picture: &Picture,
         candidates: &[Image],
     ) -> Result<(Vec<(usize, usize)>, Vec<[f32; 3]>)> {
+        let input = &picture.frame;
         let wanted = places(candidates, &variance(input)?, self.caches, 1);
         if let Some(name) = &self.scene {
+            let taken = self.taken(name, picture)?;
             let options = RenderOptions {
                 size: input.size(),
+                frame: u64::from(taken.frame),
+                bounces: taken.bounces,
                 ..RenderOptions::default()
             };
-            let scene = builtin(name, 0).or_usage()?;
+            let scene = taken.load().or_usage()?;
             let samples = FIRST..FIRST + self.cache_samples;
             let known = sample_pixels(&scene, &options, &wanted, samples)?;
             return Ok((wanted, known.into_iter().map(|e| e.color).collect()));
         }
         let path = self.references.as_ref().context("no references")?;
-        let picture = io::read(path, &io::ReadOptions::default())?;
-        let image = picture.frame.color()?;
+        let known = io::read(path, &io::ReadOptions::default())?;
+        let image = known.frame.color()?;
         if image.size() != input.size() {
             return Err(Error::input(format!(
                 "{}: is {}, the input {}",
@@ -132,6 +143,26 @@ impl Caches {
         }
         let colors = pixels.iter().map(|p| color(*p)).collect();
         Ok((pixels, colors))
+    }
+
+    /// What the input shows: as its file says, or else the scene from its own camera.
+    fn taken(&self, scene: &str, input: &Picture) -> Result<Taken> {
+        let world = builtin_world(scene, 0.0).or_usage()?;
+        match Taken::read(&input.origin) {
+            Some(taken) if taken.scene == scene => Ok(taken),
+            Some(taken) => Err(Error::input(format!(
+                "--scene {scene}: the file says that it shows {}",
+                taken.scene
+            )))
+            .or_usage(),
+            None => {
+                log::warn!(
+                    "patch: the file does not say where its camera stood; that of {scene} is taken"
+                );
+                let bounces = RenderOptions::default().bounces;
+                Ok(Taken::new(scene, 0, bounces, &world.camera))
+            }
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result
     }
     choose(&mut layers, candidates, &groups, headers, &mut notes);
     match_sizes(&mut layers, headers, options, &mut notes)?;
-    second_half(&mut layers, &mut notes);
+    second_half(&mut layers);
     already_denoised(&layers, &groups, &mut notes);
     Ok(Assignment {
         layers,
@@ -443,8 +443,8 @@ fn match_sizes(
     wrong.map_or(Ok(()), |message| Err(Error::input(message)))
 }
 
-/// A second half without a first: the colour is the first.
-fn second_half(layers: &mut Vec<Mapped>, notes: &mut Vec<String>) {
+/// A second half without a first: two buffers of as many samples, of which the colour is the first.
+fn second_half(layers: &mut Vec<Mapped>) {
     let find = |part| {
         layers
             .iter()
@@ -457,7 +457,6 @@ fn second_half(layers: &mut Vec<Mapped>, notes: &mut Vec<String>) {
             ..color.clone()
         };
         layers.push(half);
-        notes.push("half B is there without half A: the colour is taken as half A".to_owned());
     }
 }
 

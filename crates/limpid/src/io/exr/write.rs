@@ -4,14 +4,14 @@
 //! one, a new file with canonical names is made. The same input gives the same bytes: attributes are sorted by name.
 
 use super::assign::Mapped;
-use super::{PartSource, Samples, Source, fault, size_of};
+use super::{EVERY, PartSource, Samples, Source, fault, size_of};
 use crate::io::names;
 use crate::io::{Compression, Sample, WriteOptions};
 use crate::{Error, Frame, Image, Layer, Result, luminance};
 use ::exr::compression::Compression as ExrCompression;
 use ::exr::meta::attribute::{
-    self, ChannelDescription, ChannelList, IntegerBounds, LevelMode, LineOrder, SampleType, Text,
-    TileDescription,
+    self, AttributeValue, ChannelDescription, ChannelList, IntegerBounds, LevelMode, LineOrder,
+    SampleType, Text, TileDescription,
 };
 use ::exr::meta::header::{Header, LayerAttributes};
 use ::exr::meta::{BlockDescription, MetaData};
@@ -59,9 +59,22 @@ pub(in crate::io) fn bytes(
     };
     for part in &mut parts {
         prepare(part, options);
+        part.header.own_attributes.other.remove(&name(EVERY));
+    }
+    let every = (frame.every() > 1).then(|| (EVERY.to_owned(), frame.every().to_string()));
+    if let Some(first) = parts.first_mut() {
+        for (key, value) in options.texts.iter().chain(&every) {
+            let value = AttributeValue::Text(name(value));
+            let own = &mut first.header.own_attributes;
+            own.other.insert(name(key), value);
+        }
     }
     let file = assemble(&parts).map_err(|e| fault(path, e))?;
     Ok((file, notes))
+}
+
+fn name(text: &str) -> Text {
+    Text::from_bytes_unchecked(SmallVec::from_slice(text.as_bytes()))
 }
 
 /// A new part with all layers under canonical names.
@@ -106,10 +119,17 @@ fn changed<'a>(
             samples: samples.iter().map(Cow::Borrowed).collect(),
         })
         .collect();
+    // Where the colour's channels hold the first of two buffers, they keep it as long as the frame does.
+    let first = |m: &&Mapped| m.derived && m.layer.part == crate::Part::HalfA;
+    let buffers = layers
+        .iter()
+        .find(first)
+        .is_some_and(|m| frame.get(m.layer.clone()).is_some());
     for (layer, image) in frame.layers() {
         match layers.iter().find(|m| m.layer == *layer) {
-            // These channels are written with the layer that owns them.
-            Some(mapped) if mapped.derived => {}
+            // The mean of two buffers, its variance, and what is written with the layer that owns its channels.
+            Some(mapped) if buffers && of_mean(mapped) => {}
+            Some(mapped) if mapped.derived && !first(&mapped) => {}
             Some(mapped) => {
                 let image = with_channels(image, mapped.channels.len());
                 let encoded: Vec<Samples> = (0..mapped.channels.len())
@@ -126,7 +146,44 @@ fn changed<'a>(
             }
         }
     }
+    for stale in layers.iter().filter(|m| is_stale(m, frame)) {
+        let names: Vec<Text> = stale
+            .channels
+            .iter()
+            .map(|c| {
+                source.parts[stale.part].header.channels.list[*c]
+                    .name
+                    .clone()
+            })
+            .collect();
+        remove(&mut parts[stale.part], &names);
+    }
     parts
+}
+
+/// Whether a layer belongs to the mean of two buffers, of which the file has none.
+fn of_mean(mapped: &Mapped) -> bool {
+    let parts = [crate::Part::Mean, crate::Part::Variance];
+    mapped.layer.kind == crate::Kind::Color && parts.contains(&mapped.layer.part)
+}
+
+/// Halves and variances of a layer that was made anew say nothing of it any more.
+fn is_stale(mapped: &Mapped, frame: &Frame) -> bool {
+    let Layer { kind, part } = &mapped.layer;
+    let kept = frame.get(mapped.layer.clone()).is_some();
+    *part != crate::Part::Mean && !mapped.derived && !kept && frame.get(kind.clone()).is_some()
+}
+
+/// Takes channels out of a part.
+fn remove(part: &mut Part<'_>, names: &[Text]) {
+    let mut list = part.header.channels.list.to_vec();
+    for name in names {
+        if let Some(at) = list.iter().position(|c| c.name == *name) {
+            list.remove(at);
+            part.samples.remove(at);
+        }
+    }
+    part.header.channels = ChannelList::new(list.into());
 }
 
 /// An image with another number of channels: grey for colour, or the other way round.
@@ -150,11 +207,11 @@ fn add_layer(part: &mut Part<'_>, layer: &Layer, image: &Image, options: &WriteO
         Some(Sample::Float) | None => SampleType::F32,
     };
     let mut list = part.header.channels.list.to_vec();
-    for (name, plane) in names::canonical(layer, image.channels())
+    for (channel, plane) in names::canonical(layer, image.channels())
         .iter()
         .zip(image.planes())
     {
-        let name = Text::from_bytes_unchecked(SmallVec::from_slice(name.as_bytes()));
+        let name = name(channel);
         let samples = Cow::Owned(Samples::from_f32(plane, kind));
         match list.binary_search_by(|c| c.name.as_slice().cmp(name.as_slice())) {
             Ok(at) => {

@@ -23,8 +23,7 @@ pub(crate) use fragment::{Part, Quads};
 pub(crate) use interleave::Interleave;
 pub(crate) use mapping::Mapping;
 
-use super::{Contract, Dispatch, Job, Kernel, Site, Target, WgslStruct};
-use crate::plan::Home;
+use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use crate::{Result, Size, params};
 use cpu::{Layout, Streamed};
@@ -144,12 +143,6 @@ impl Level {
     fn scales(&self) -> [f32; 3] {
         let (l, h) = (self.lifting.low_scale, self.lifting.high_scale);
         [l * l, l * h, h * h].map(|v| v as f32)
-    }
-
-    /// The WGSL of this level on any device, as `limpid dwt --explain` shows it.
-    pub(crate) fn wgsl(&self) -> Result<String> {
-        let (text, _) = emit::kernel(self, &Target::BASE, (Home::Buffer, self.size.width))?;
-        Ok(format!("{}{text}", Params::WGSL))
     }
 
     fn params(&self, packed: Size) -> Params {

@@ -50,7 +50,7 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
         levels: setup.levels,
         color: setup.color,
         color_from: setup.color_from,
-        grid: method.subsample,
+        grid: method.grid(),
         guides: setup
             .guides
             .iter()

@@ -86,8 +86,9 @@ crate::options! {
         pub no_prefilter: bool = false,
         /// What happens at the borders.
         pub border: Border = Border::Zero,
-        /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in.
-        pub subsample: usize = 1,
+        /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in. Seen from
+        /// the frame when not given.
+        pub subsample: Option<usize> = None,
         /// Even out what pixels give to others, so that the image keeps its energy.
         pub energy: bool = false,
         /// Keep details, times a gain for each level from the finest: 1 keeps, less softens, more sharpens.
@@ -107,6 +108,8 @@ impl Method for Atrous {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        let known = Some(frame.every()).filter(|n| setup::SQUARES.contains(n));
+        self.subsample = self.subsample.or(known);
         self.estimate(frame)
     }
 
@@ -174,11 +177,11 @@ impl Method for Atrous {
                 ..base.clone()
             },
             Self {
-                subsample: 2,
+                subsample: Some(2),
                 ..base.clone()
             },
             Self {
-                subsample: 4,
+                subsample: Some(4),
                 sigma_normal: Some(0.01),
                 levels: 2,
                 ..base.clone()

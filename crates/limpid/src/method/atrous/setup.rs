@@ -5,6 +5,9 @@ use crate::definition::noise;
 use crate::kernel::pack::Spot;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape, luminance};
 
+/// Widths of the squares of which one pixel may hold a sample.
+pub(super) const SQUARES: [usize; 3] = [1, 2, 4];
+
 /// A layer that is filtered.
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Item {
@@ -152,6 +155,11 @@ impl Atrous {
         })
     }
 
+    /// Width of the squares that hold one sample each.
+    pub(super) fn grid(&self) -> usize {
+        self.subsample.unwrap_or(1)
+    }
+
     /// Checks the options against the layers.
     pub(in crate::method) fn setup(&self, shape: &Shape) -> Result<Setup> {
         if !(1..=10).contains(&self.levels) {
@@ -160,10 +168,10 @@ impl Atrous {
                 self.levels
             )));
         }
-        if ![1, 2, 4].contains(&self.subsample) {
+        if !SQUARES.contains(&self.grid()) {
             return Err(Error::input(format!(
                 "--subsample {}: expected 1, 2 or 4",
-                self.subsample
+                self.grid()
             )));
         }
         if self.gains.len() > self.levels {
@@ -203,7 +211,7 @@ impl Atrous {
             } else {
                 self.sigma_color
             },
-            color_from: self.subsample.ilog2() as usize,
+            color_from: self.grid().ilog2() as usize,
             guides: self.guides(shape)?,
             items: self.items(shape, colors, demodulates)?,
             colors,

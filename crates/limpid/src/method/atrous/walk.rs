@@ -261,7 +261,7 @@ fn guard(setup: &Setup) -> Guard {
 fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     let setup = slots.setup;
     let last = level + 1 == setup.levels;
-    let grid = if level == 0 { method.subsample } else { 1 };
+    let grid = if level == 0 { method.grid() } else { 1 };
     let from = slots.way.phases.map(|p| Phases {
         level: level as u32,
         ..p
@@ -336,7 +336,7 @@ fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> SlotId {
     let mut sum = None;
     let count = slots.setup.levels;
     // Further planes do not fit the tile of fused levels, nor does the filling of unsampled pixels.
-    let at_once = if slots.setup.vectors() == 1 && method.subsample == 1 {
+    let at_once = if slots.setup.vectors() == 1 && method.grid() == 1 {
         slots.way.fused
     } else {
         1

@@ -12,9 +12,8 @@ pub(super) use ready::Ready;
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::dwt::Layout;
-use crate::kernel::dwt::Level;
 use crate::plan::Plan;
-use crate::wavelet::{Border, Direction, Lifting, Normalisation, Wavelet};
+use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 
 /// The transform and its inverse in the list of methods.
@@ -41,19 +40,6 @@ crate::choice! {
         /// `LL` of a constant is the constant, as in JPEG 2000.
         Unit = "unit",
     }
-}
-
-/// The WGSL of one level by a schedule such as `lifting*` or `lifting*:shuffle`, on any device.
-pub fn shader(
-    lifting: &Lifting,
-    scale: Scale,
-    direction: Direction,
-    schedule: &str,
-) -> Result<String> {
-    let (scheme, mapping) = ready::parse(schedule)?;
-    Level::new(lifting, scale.into(), direction, scheme)
-        .mapped(mapping)
-        .wgsl()
 }
 
 impl From<Scale> for Normalisation {
@@ -187,6 +173,11 @@ impl Method for Dwt {
         "dwt"
     }
 
+    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+        self.ready()?.tell();
+        Ok(())
+    }
+
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         listed(self.ready(), on, Direction::Forward)
     }
@@ -226,6 +217,11 @@ impl Method for Dwt {
 impl Method for Idwt {
     fn name(&self) -> &'static str {
         "idwt"
+    }
+
+    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+        self.ready()?.tell();
+        Ok(())
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

@@ -21,6 +21,9 @@ pub(in crate::method) struct Ready {
     pub(super) adjoint: bool,
 }
 
+/// Banks that are further than this from giving a signal back do not give it back in `f32` either.
+const EXACT: f64 = 1e-6;
+
 /// Schemes that differ most, for mappings beside the first.
 const FEW: [&str; 4] = [
     "separable-lifting+",
@@ -67,6 +70,17 @@ impl Ready {
             ));
         }
         Ok(self)
+    }
+
+    /// Says so if the wavelet's filters do not give an image back.
+    pub(super) fn tell(&self) {
+        let error = self.wavelet.bank().reconstruction_error();
+        if error > EXACT {
+            log::warn!(
+                "wavelet '{}': its filters are an approximation; an image comes back with errors of about {error:.0e} of its range",
+                self.wavelet.name()
+            );
+        }
     }
 
     pub(in crate::method) fn definition(&self) -> Definition {

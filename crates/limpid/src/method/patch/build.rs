@@ -76,7 +76,6 @@ struct Solver {
     grid: SlotId,
     b: SlotId,
     x: SlotId,
-    half: SlotId,
     r: SlotId,
     p: SlotId,
     ap: SlotId,
@@ -117,6 +116,7 @@ impl Build<'_> {
         let unbiased = halves.map(|h| h.map(|h| self.fit(Norm::L2, GUIDE_ALPHA, h)));
         let guides = self.guides();
         let solver = self.solver();
+        let half = halves.map(|_| self.plan.transient("half estimate", n));
         let mut made = Vec::new();
         let mut errors = Vec::new();
         for candidate in CANDIDATES {
@@ -124,12 +124,12 @@ impl Build<'_> {
             self.reweighted(&solver, candidate, all);
             let out = self.second_pass(all[0], solver.x);
             made.push(out);
-            if let (Some([a, _]), Some([first, second])) = (halves, unbiased) {
-                self.copy(solver.x, solver.half);
+            if let (Some([a, _]), Some([first, second]), Some(half)) = (halves, unbiased, half) {
+                self.copy(solver.x, half);
                 self.plan
                     .pass(right_side(), [solver.grid, a[0], a[1], a[2]], [solver.b]);
-                self.solve(&solver, solver.half, self.patch.tolerance);
-                let half = self.second_pass(a[0], solver.half);
+                self.solve(&solver, half, self.patch.tolerance);
+                let half = self.second_pass(a[0], half);
                 let raw = self.plan.transient("squared error", 1);
                 let error = cross_error(self.channels);
                 self.plan.pass(error, [out, half, first, second], [raw]);
@@ -246,7 +246,6 @@ impl Build<'_> {
             grid: plan.transient("grid", 4),
             b: plan.transient("right side", n),
             x: plan.transient("estimate", n),
-            half: plan.transient("half estimate", n),
             r: plan.transient("residual", n),
             p: plan.transient("direction", n),
             ap: plan.transient("product", n),

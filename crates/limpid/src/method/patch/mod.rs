@@ -138,7 +138,7 @@ impl Method for Patch {
         self.depth_range = self.depth_range.or(measured(Kind::Depth));
         if !has_halves(|l| frame.get(l).is_some()) {
             log::warn!(
-                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and the most careful candidate is taken everywhere"
+                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the most careful candidate is taken everywhere"
             );
         }
         if features(|k| frame.get(k).is_some()).is_empty() {

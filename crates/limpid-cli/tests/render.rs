@@ -1,0 +1,138 @@
+//! What a render's file remembers, and what is made of it: the camera, and at which pixels colour was sampled.
+#![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
+
+use limpid::{Frame, Image, Kind, Layer, io};
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code and standard error of a command in a folder; spaces separate arguments.
+fn limpid(folder: &Path, line: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .current_dir(folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .args(line.split(' '))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), errors)
+}
+
+/// The same for commands that must work; gives what they say.
+fn works(folder: &Path, line: &str) -> String {
+    let (code, errors) = limpid(folder, line);
+    assert_eq!(code, Some(0), "{line}: {errors}");
+    errors
+}
+
+fn read(path: &Path) -> io::Picture {
+    io::read(path, &io::ReadOptions::default()).unwrap()
+}
+
+fn mean(image: &Image) -> f64 {
+    let sum: f64 = image.data().iter().map(|v| f64::from(*v)).sum();
+    sum / image.data().len() as f64
+}
+
+#[test]
+fn references_are_taken_through_the_camera_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let camera = "--size 32x24 --camera 0.3,0.4,1.2 --target=-0.6,0.2,-1 --field-of-view 50";
+    works(
+        at,
+        &format!("render cornell -o in.exr --spp 8 --gradients {camera}"),
+    );
+    works(
+        at,
+        &format!("render cornell -o ref.exr --spp 256 --seed 9 --layers color {camera}"),
+    );
+    let patch = "reconstruct in.exr --method patch --rounds 2 --device cpu --layers all";
+    let said = works(
+        at,
+        &format!("{patch} -o a.exr --scene cornell --caches 200 --cache-samples 64"),
+    );
+    assert_eq!(said, "");
+    works(at, &format!("{patch} -o b.exr --references ref.exr"));
+    // The measured error of a candidate is about the same from both; through another camera it is a hundred times as large.
+    let error = |file: &str| {
+        let layer = Layer::from(Kind::Light("error-1".into()));
+        mean(read(&at.join(file)).frame.require(layer).unwrap())
+    };
+    let (scene, known) = (error("a.exr"), error("b.exr"));
+    assert!(
+        scene < 3.0 * known && known < 3.0 * scene,
+        "{scene} and {known}"
+    );
+
+    let (code, errors) = limpid(at, &format!("{patch} -o c.exr --scene columns"));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("shows cornell"), "{errors}");
+
+    // A file that says nothing of its camera: the scene's own, and one line says so.
+    let mut bare = Frame::empty(read(&at.join("in.exr")).frame.size()).unwrap();
+    for (layer, image) in read(&at.join("in.exr")).frame.layers() {
+        bare.insert(layer.clone(), image.clone()).unwrap();
+    }
+    io::write(
+        at.join("bare.exr"),
+        &bare,
+        None,
+        &io::WriteOptions::default(),
+    )
+    .unwrap();
+    let said = works(
+        at,
+        "reconstruct bare.exr -o d.exr --method patch --rounds 1 --device cpu --scene cornell --caches 20",
+    );
+    assert!(said.contains("does not say where its camera"), "{said}");
+}
+
+#[test]
+fn patch_runs_without_halves_and_says_one_thing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    works(
+        at,
+        "render cornell -o in.exr --spp 4 --gradients --size 20x16 --layers means",
+    );
+    let said = works(
+        at,
+        "reconstruct in.exr -o out.exr --method patch --rounds 2 --device cpu",
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("no half buffers"), "{said}");
+    assert_eq!(
+        read(&at.join("out.exr"))
+            .frame
+            .color()
+            .unwrap()
+            .non_finite(),
+        0
+    );
+}
+
+#[test]
+fn files_say_at_which_pixels_colour_was_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for n in [2, 4] {
+        works(
+            at,
+            &format!("render glossy -o in.exr --spp 4 --size 48x40 --every {n}"),
+        );
+        let input = read(&at.join("in.exr"));
+        assert_eq!(input.frame.every(), n);
+        let denoise = "denoise in.exr --method atrous --device cpu";
+        let said = works(at, &format!("{denoise} -o seen.exr"));
+        assert!(!said.contains("NaN"), "{said}");
+        works(at, &format!("{denoise} -o told.exr --subsample {n}"));
+        works(at, &format!("{denoise} -o full.exr --subsample 1"));
+        let [seen, told, full] = ["seen.exr", "told.exr", "full.exr"].map(|f| read(&at.join(f)));
+        assert_eq!(seen.frame.color().unwrap(), told.frame.color().unwrap());
+        assert_ne!(seen.frame.color().unwrap(), full.frame.color().unwrap());
+        // The result has a colour at every pixel, and the file no longer says otherwise.
+        assert_eq!(seen.frame.every(), 1);
+        assert_eq!(seen.origin.text("limpid.every"), None);
+        assert_eq!(seen.origin.text("limpid.scene").as_deref(), Some("glossy"));
+    }
+}

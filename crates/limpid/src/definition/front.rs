@@ -1,0 +1,281 @@
+//! What stands in front of every method for renders: surfaces, outliers, one buffer as two.
+//!
+//! - [`surface`]: features on a common scale, three classes of pixels that never mix, and the albedo that colour is divided
+//!   by. Renderers disagree here: Cycles writes emission into albedo, others write none at all for lamps.
+//! - [`limit_by_other`], [`limit_by_itself`]: single bright samples are limited by what is around them.
+//! - [`checkerboard`]: the two colours of a checkerboard take the place of two independent buffers.
+
+use crate::Image;
+
+/// Albedo below this is black: an emitter, or a surface without albedo.
+pub const BLACK: f32 = 1e-3;
+/// Albedo above this has emission in it.
+pub const EMITTING: f32 = 1.2;
+/// Depth from here on is the sky's.
+pub const FAR: f32 = 1e9;
+/// What is added to albedo before colour is divided by it.
+pub const DARK: f32 = 0.05;
+/// Radius of the window that outliers are compared with.
+pub const WINDOW: usize = 3;
+/// Which value of the other buffer's window limits a pixel, counted from the largest; and how far it may be exceeded.
+pub const OTHER: (usize, f32) = (3, 1.2);
+/// The same for the pixel's own window, without the pixel.
+pub const ITSELF: (usize, f32) = (6, 1.3);
+
+/// Pixels that show a surface.
+pub const SURFACE: f32 = 0.0;
+/// Pixels that show an emitter.
+pub const EMITTER: f32 = 1.0;
+/// Pixels that show nothing.
+pub const MISS: f32 = 2.0;
+
+/// Feature layers, as far as they are there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layers<'a> {
+    /// Albedo.
+    pub albedo: Option<&'a Image>,
+    /// Normals.
+    pub normal: Option<&'a Image>,
+    /// Depth with the range of its logarithm.
+    pub depth: Option<(&'a Image, Depth)>,
+    /// Position with what it is multiplied by.
+    pub position: Option<(&'a Image, f32)>,
+}
+
+/// The range of the logarithm of depth over a picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Depth {
+    /// Nearer depths count as this.
+    pub low: f32,
+    /// What is subtracted.
+    pub middle: f32,
+    /// Farther depths count as this.
+    pub high: f32,
+}
+
+/// What the features say of each pixel.
+#[derive(Debug, Clone)]
+pub struct Surface {
+    /// Albedo, normal, depth and position on a common scale, one plane after the other; none when there are no features.
+    pub features: Option<Image>,
+    /// How many of the planes are albedo and normal.
+    pub sharp: usize,
+    /// [`SURFACE`], [`EMITTER`] or [`MISS`].
+    pub class: Image,
+    /// What colour is divided by.
+    pub divide: Image,
+}
+
+/// Features, classes, and the divisor of a colour with `channels` channels.
+pub fn surface(layers: &Layers<'_>, size: crate::Size, channels: usize, divide: bool) -> Surface {
+    let (w, h) = (size.width, size.height);
+    let class = Image::from_fn(w, h, 1, |x, y, _| class(layers, x, y));
+    let mut planes: Vec<Box<dyn Fn(usize, usize) -> f32 + '_>> = Vec::new();
+    for c in 0..3 {
+        if let Some(a) = layers.albedo {
+            planes.push(Box::new(move |x, y| a.get(x, y, c).clamp(0.0, 1.0)));
+        }
+    }
+    for c in 0..3 {
+        if let Some(n) = layers.normal {
+            planes.push(Box::new(move |x, y| n.get(x, y, c).clamp(-1.0, 1.0)));
+        }
+    }
+    let sharp = planes.len();
+    if let Some((d, range)) = layers.depth {
+        let class = &class;
+        planes.push(Box::new(move |x, y| match class.get(x, y, 0) {
+            MISS => 0.0,
+            _ => d.get(x, y, 0).max(1e-30).ln().clamp(range.low, range.high) - range.middle,
+        }));
+    }
+    for c in 0..3 {
+        if let Some((p, scale)) = layers.position {
+            planes.push(Box::new(move |x, y| scale * p.get(x, y, c)));
+        }
+    }
+    let features =
+        (!planes.is_empty()).then(|| Image::from_fn(w, h, planes.len(), |x, y, c| planes[c](x, y)));
+    let divide = Image::from_fn(w, h, channels, |x, y, c| match layers.albedo {
+        Some(a) if divide && class.get(x, y, 0) == SURFACE => {
+            let one = |c: usize| a.get(x, y, c).clamp(0.0, 1.0);
+            let albedo = match channels {
+                1 => (one(0) + one(1) + one(2)) / 3.0,
+                _ => one(c),
+            };
+            albedo + DARK
+        }
+        _ => 1.0,
+    });
+    Surface {
+        features,
+        sharp,
+        class: class.clone(),
+        divide,
+    }
+}
+
+fn class(layers: &Layers<'_>, x: usize, y: usize) -> f32 {
+    let nothing = match (layers.depth, layers.normal) {
+        (Some((d, _)), _) => {
+            let d = d.get(x, y, 0);
+            d <= 0.0 || d >= FAR
+        }
+        (None, Some(n)) => (0..3).all(|c| n.get(x, y, c).abs() < 1e-2),
+        (None, None) => false,
+    };
+    let emits = layers.albedo.is_some_and(|a| {
+        let most = (0..3).fold(0.0f32, |m, c| m.max(a.get(x, y, c)));
+        !(BLACK..=EMITTING).contains(&most)
+    });
+    match (nothing, emits) {
+        (true, _) => MISS,
+        (false, true) => EMITTER,
+        (false, false) => SURFACE,
+    }
+}
+
+/// The mean of the channels.
+pub fn brightness(image: &Image, x: usize, y: usize) -> f32 {
+    let n = image.channels();
+    (0..n).map(|c| image.get(x, y, c)).sum::<f32>() / n as f32
+}
+
+/// The `rank` largest brightnesses around a pixel, of pixels of its class; -1 where there are fewer.
+fn largest(image: &Image, class: &Image, at: (usize, usize), rank: usize, own: bool) -> Vec<f32> {
+    let (w, h) = (image.width(), image.height());
+    let (x0, y0) = (
+        at.0.saturating_sub(WINDOW)..(at.0 + WINDOW + 1).min(w),
+        at.1.saturating_sub(WINDOW)..(at.1 + WINDOW + 1).min(h),
+    );
+    let mut found = vec![-1.0; rank];
+    for y in y0 {
+        for x in x0.clone() {
+            let same = class.get(x, y, 0) == class.get(at.0, at.1, 0);
+            if same && (own || (x, y) != at) {
+                found.push(brightness(image, x, y).max(0.0));
+            }
+        }
+    }
+    found.sort_by(|a, b| b.total_cmp(a));
+    found.truncate(rank);
+    found
+}
+
+/// Limits a buffer by another, independent one: a pixel may be as bright as the other's pixel, or a little brighter than the
+/// brightest but two around it. `floor` is a brightness that is always allowed.
+pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -> Image {
+    let (rank, factor) = OTHER;
+    limited(image, |x, y| {
+        let found = largest(other, class, (x, y), rank, true);
+        (factor * found[rank - 1]).max(brightness(other, x, y)) + floor
+    })
+}
+
+/// Limits a buffer by itself: a pixel may be a little brighter than the brightest but five around it. Where there are not that
+/// many of its class, the brightest counts; a lone pixel has no limit.
+pub fn limit_by_itself(image: &Image, class: &Image, floor: f32) -> Image {
+    let (rank, factor) = ITSELF;
+    limited(image, |x, y| {
+        let found = largest(image, class, (x, y), rank, false);
+        match (found[rank - 1] >= 0.0, found[0] >= 0.0) {
+            (true, _) => factor * found[rank - 1] + floor,
+            (false, true) => factor * found[0] + floor,
+            (false, false) => f32::MAX,
+        }
+    })
+}
+
+fn limited(image: &Image, limit: impl Fn(usize, usize) -> f32) -> Image {
+    let (w, h) = (image.width(), image.height());
+    let scale = Image::from_fn(w, h, 1, |x, y, _| {
+        let (limit, bright) = (limit(x, y), brightness(image, x, y));
+        if bright > limit { limit / bright } else { 1.0 }
+    });
+    Image::from_fn(w, h, image.channels(), |x, y, c| {
+        image.get(x, y, c) * scale.get(x, y, 0)
+    })
+}
+
+/// One buffer seen as two: each pixel beside the mean of its four neighbours, which are of the other parity.
+#[derive(Debug, Clone)]
+pub struct Checkerboard {
+    /// The mean of the neighbours, weighted by how alike their surfaces are.
+    pub mean: Image,
+    /// The variance of that mean, as a share of a pixel's.
+    pub share: Image,
+}
+
+/// The means of the four neighbours. The first `sharp` planes of the features tell how alike surfaces are.
+pub fn checkerboard(
+    image: &Image,
+    features: Option<&Image>,
+    sharp: usize,
+    class: &Image,
+) -> Checkerboard {
+    let (w, h) = (image.width(), image.height());
+    let weights = |x: usize, y: usize| -> Vec<(usize, usize, f64)> {
+        let beside = [(1i64, 0i64), (0, 1), (-1, 0), (0, -1)];
+        let inside = beside.into_iter().filter_map(|(dx, dy)| {
+            let (i, j) = (x as i64 + dx, y as i64 + dy);
+            let ok = (0..w as i64).contains(&i) && (0..h as i64).contains(&j);
+            ok.then_some((i as usize, j as usize))
+        });
+        inside
+            .map(|(i, j)| {
+                let apart: f64 = features.map_or(0.0, |f| {
+                    let d = |c| f64::from(f.get(x, y, c)) - f64::from(f.get(i, j, c));
+                    (0..sharp).map(|c| d(c).powi(2)).sum()
+                });
+                let other = class.get(x, y, 0) != class.get(i, j, 0);
+                let far = 50.0 * apart + if other { 9.0 } else { 0.0 };
+                (i, j, (-far).exp() + 1e-4)
+            })
+            .collect()
+    };
+    let sum = |x, y| weights(x, y).iter().map(|(.., w)| w).sum::<f64>() + 1e-6;
+    Checkerboard {
+        mean: Image::from_fn(w, h, image.channels(), |x, y, c| {
+            let near = weights(x, y);
+            let total = near
+                .iter()
+                .map(|(i, j, w)| w * f64::from(image.get(*i, *j, c)));
+            (total.sum::<f64>() / sum(x, y)) as f32
+        }),
+        share: Image::from_fn(w, h, 1, |x, y, _| {
+            let squares: f64 = weights(x, y).iter().map(|(.., w)| w * w).sum();
+            (squares / sum(x, y).powi(2)) as f32
+        }),
+    }
+}
+
+/// Squared differences below this are no noise.
+pub const NOISE_FLOOR: f32 = 1e-9;
+
+/// What the geometric mean of the squared differences of white noise is, as a share of its variance: of one plane, and of the
+/// mean of three.
+pub fn noise_share(planes: usize) -> f32 {
+    if planes == 1 { 0.28 } else { 0.7 }
+}
+
+/// The variance of the noise of a feature, seen from the feature alone: what differs from the mean of the four neighbours. The
+/// geometric mean over 9×9 pixels does not see edges and texture, which leave many pixels as they are; noise leaves none.
+pub fn feature_noise(feature: &Image) -> Image {
+    let (w, h, n) = (feature.width(), feature.height(), feature.channels());
+    let raw = Image::from_fn(w, h, 1, |x, y, _| {
+        let off = |c: usize| {
+            let at = |x: usize, y: usize| f64::from(feature.get(x, y, c));
+            let (right, below) = ((x + 1).min(w - 1), (y + 1).min(h - 1));
+            let around = at(x.saturating_sub(1), y)
+                + at(right, y)
+                + at(x, y.saturating_sub(1))
+                + at(x, below);
+            (0.25 * around - at(x, y)).powi(2)
+        };
+        let mean = (0..n).map(off).sum::<f64>() * 0.8 / n as f64;
+        (mean + f64::from(NOISE_FLOOR)).ln() as f32
+    });
+    let mean = super::window::tent(&raw, 4, 1.0, 0.0);
+    let noise = mean.map(|v| (v.exp() - NOISE_FLOOR).max(0.0) / noise_share(n));
+    super::window::tent(&noise, 2, 1.0, 0.0)
+}

@@ -1,0 +1,512 @@
+//! First-order regression for renders, after Bitterli et al. 2016, *Nonlinearly Weighted First-order Regression for Denoising
+//! Monte Carlo Renderings*.
+//!
+//! Around each pixel, colour is fitted as a linear function of features and position; the value of the fit at the pixel is
+//! the result. Neighbours count as much as their patches are alike. Two independent buffers A and B guard against noise that
+//! confirms itself: the weights of B filter A and the other way round, and what filters A is judged by B.
+//!
+//! Beyond the paper: pixels of different classes never mix ([`super::front`]); one buffer serves as two by the colours of a
+//! checkerboard; a last fit smooths what the first one left, over a wider, sparse window. The paper's collaborative vote is
+//! left out: it was measured and brought nothing.
+
+use super::front::{self, Checkerboard, Surface};
+use super::window::tent;
+use crate::Image;
+
+/// Where the taps of a fit are: all offsets within a radius, or those of a lattice, `dx + 2·dy` divisible by `stride`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Largest offset along an axis.
+    pub radius: usize,
+    /// One of how many offsets is taken.
+    pub stride: usize,
+}
+
+impl Window {
+    /// The offsets, row by row.
+    pub fn offsets(self) -> impl Iterator<Item = (i64, i64)> {
+        let (r, stride) = (self.radius as i64, self.stride as i64);
+        (-r..=r)
+            .flat_map(move |dy| (-r..=r).map(move |dx| (dx, dy)))
+            .filter(move |(dx, dy)| (dx + 2 * dy) % stride == 0)
+    }
+}
+
+/// One fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// Its taps.
+    pub window: Window,
+    /// Radius of the patches that are compared.
+    pub patch: usize,
+    /// Least variance.
+    pub floor: f32,
+    /// How much albedo and normal add to the distance.
+    pub feature: f32,
+    /// Ridge: a share of each feature's own square, what is added for features, and for x and y.
+    pub ridge: [f32; 3],
+}
+
+/// The numbers of the whole method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The first fit.
+    pub first: Fit,
+    /// How far apart patches may be, in standard deviations: a candidate each.
+    pub first_k: Vec<f32>,
+    /// A second fit of the noisy data, guided by the first result.
+    pub second: Option<Fit>,
+    /// Its candidates.
+    pub second_k: Vec<f32>,
+    /// The last fit, of the result itself.
+    pub last: Fit,
+    /// Its candidate.
+    pub last_k: f32,
+    /// Radius over which variances are averaged.
+    pub variance: usize,
+    /// Colours are multiplied by this for all that is not relative: thresholds assume pictures of ordinary brightness.
+    pub exposure: f32,
+}
+
+/// Position counts in steps of this many pixels.
+pub const STEP: f32 = 9.0;
+/// Smaller weights count as none.
+pub const LEAST: f32 = 1e-8;
+/// Keeps quotients of distances finite.
+pub const TINY: f32 = 1e-8;
+/// Brightness that is always allowed, and the square that is added to squares of brightness; for pictures of ordinary exposure.
+pub const DARK: f32 = 1e-3;
+/// See [`DARK`].
+pub const DARK_SQUARE: f32 = 0.01;
+/// By how much the error of a candidate may differ from that of the first.
+pub const MOST: f32 = 0.2;
+/// Radii over which errors and choices are averaged, twice each.
+pub const SMOOTH: (usize, usize) = (2, 1);
+
+/// What guides a fit, and which pixels count.
+#[derive(Debug, Clone, Copy)]
+pub struct Guide<'a> {
+    /// Colours that are compared.
+    pub color: &'a Image,
+    /// Their variance.
+    pub variance: &'a Image,
+    /// Features, classes.
+    pub surface: &'a Surface,
+    /// Only pixels whose `x + y` is of this parity count.
+    pub parity: Option<usize>,
+}
+
+/// Two estimates of one picture.
+pub type Pair = [Image; 2];
+
+/// The buffers that are filtered.
+#[derive(Debug, Clone)]
+pub enum Buffers {
+    /// Two independent ones.
+    Two(Pair),
+    /// One.
+    One(Image),
+}
+
+/// What comes out.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The result.
+    pub color: Image,
+    /// Estimated squared error of each pixel over its squared brightness.
+    pub error: Image,
+    /// How much of each candidate there is in the result, in the order in which they were made.
+    pub choice: Image,
+    /// Other layers, by the same fits.
+    pub others: Vec<Image>,
+}
+
+/// The whole method on buffers that were divided by [`Surface::divide`]. `others` are layers in the same units.
+pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings) -> Output {
+    let dark = DARK / s.exposure;
+    // Outliers.
+    let raw = match buffers {
+        Buffers::Two([a, b]) => [
+            front::limit_by_other(a, b, &surface.class, dark),
+            front::limit_by_other(b, a, &surface.class, dark),
+        ],
+        Buffers::One(y) => {
+            let y = front::limit_by_itself(y, &surface.class, dark);
+            [y.clone(), y]
+        }
+    };
+    // What guides the first fit: the other buffer; of one buffer, its other parity.
+    let two = matches!(buffers, Buffers::Two(_));
+    let (guides, variances, noise, parities) = if two {
+        let v = mean(
+            &zip(&raw[0], &raw[1], |a, b| 0.5 * (a - b).powi(2)),
+            s.variance,
+        );
+        (raw.clone(), [v.clone(), v.clone()], v, [None, None])
+    } else {
+        let sharp = surface.sharp;
+        let board = front::checkerboard(&raw[0], surface.features.as_ref(), sharp, &surface.class);
+        let (guides, variances, noise) = split(&raw[0], &board, s.variance);
+        (guides, variances, noise, [Some(0), Some(1)])
+    };
+    let guide = |k: usize| Guide {
+        color: &guides[k],
+        variance: &variances[k],
+        surface,
+        parity: parities[1 - k],
+    };
+    let judge = Judge::new(&raw, two, s.exposure);
+    let mut chain: Vec<Chain> = Vec::new();
+    chain.push(Chain::new(raw.clone()));
+    chain.extend(others.iter().map(|o| Chain::new([o.clone(), o.clone()])));
+    // Data k is fitted by the weights of the other one.
+    for c in &mut chain {
+        for k in &s.first_k {
+            let made = [0, 1].map(|i| fit(&guide(1 - i), &c.data[i], *k, &s.first));
+            c.candidates.push(made);
+        }
+    }
+    let mut maps = judge.choose(&chain[0].candidates);
+    let (pilot, spread) = result(&chain[0], &maps);
+    if let Some(second) = &s.second {
+        let again = |i: usize| Guide {
+            color: &pilot[i],
+            variance: &spread,
+            surface,
+            parity: parities[1 - i],
+        };
+        for c in &mut chain {
+            for k in &s.second_k {
+                let made = [0, 1].map(|i| fit(&again(1 - i), &c.data[i], *k, second));
+                c.candidates.push(made);
+            }
+        }
+        maps = judge.choose(&chain[0].candidates);
+    }
+    // The result is fitted once more.
+    let (pilot, spread) = result(&chain[0], &maps);
+    let last = |i: usize| Guide {
+        color: &pilot[i],
+        variance: &spread,
+        surface,
+        parity: None,
+    };
+    for c in &mut chain {
+        let now = c.mix(&maps);
+        let made = [0, 1].map(|i| fit(&last(1 - i), &now[i], s.last_k, &s.last));
+        c.candidates.push(made);
+    }
+    let maps = judge.choose(&chain[0].candidates);
+    let halves = chain[0].mix(&maps);
+    let middle = |pair: &Pair| zip(&pair[0], &pair[1], |a, b| 0.5 * (a + b));
+    Output {
+        color: middle(&halves),
+        error: judge.error(&halves, &noise),
+        choice: maps.clone(),
+        others: chain[1..].iter().map(|c| middle(&c.mix(&maps))).collect(),
+    }
+}
+
+/// A layer on its way: what is fitted, and what the fits made of it.
+struct Chain {
+    data: Pair,
+    candidates: Vec<Pair>,
+}
+
+impl Chain {
+    fn new(data: Pair) -> Self {
+        Self {
+            data,
+            candidates: Vec::new(),
+        }
+    }
+
+    /// The candidates in the shares of the maps, none below zero.
+    fn mix(&self, maps: &Image) -> Pair {
+        [0, 1].map(|i| {
+            let first = &self.candidates[0][i];
+            Image::from_fn(
+                first.width(),
+                first.height(),
+                first.channels(),
+                |x, y, c| {
+                    let share =
+                        |(k, made): (usize, &Pair)| maps.get(x, y, k) * made[i].get(x, y, c);
+                    self.candidates
+                        .iter()
+                        .enumerate()
+                        .map(share)
+                        .sum::<f32>()
+                        .max(0.0)
+                },
+            )
+        })
+    }
+}
+
+/// The chosen pair, and what is left of its noise.
+fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
+    let pilot = chain.mix(maps);
+    let spread = mean(&zip(&pilot[0], &pilot[1], |a, b| 0.5 * (a - b).powi(2)), 1);
+    (pilot, spread)
+}
+
+/// Judges candidates by the buffer that they were not made of.
+struct Judge {
+    raw: Pair,
+    two: bool,
+    /// One over the squared brightness around each pixel.
+    scale: Image,
+}
+
+impl Judge {
+    fn new(raw: &Pair, two: bool, exposure: f32) -> Self {
+        let (w, h) = (raw[0].width(), raw[0].height());
+        let bright = Image::from_fn(w, h, 1, |x, y, _| {
+            0.5 * (front::brightness(&raw[0], x, y) + front::brightness(&raw[1], x, y))
+        });
+        let dark = DARK_SQUARE / exposure.powi(2);
+        Self {
+            raw: raw.clone(),
+            two,
+            scale: mean(&bright, 2).map(|v| 1.0 / (v * v + dark)),
+        }
+    }
+
+    /// The relative squared error of a pair at a pixel, with the noise of what it is compared with.
+    fn at(&self, made: &Pair, x: usize, y: usize) -> f32 {
+        let n = made[0].channels();
+        let off =
+            |i: usize, c: usize| (made[i].get(x, y, c) - self.raw[1 - i].get(x, y, c)).powi(2);
+        let sum = |f: &dyn Fn(usize) -> f32| (0..n).map(f).sum::<f32>() / n as f32;
+        let error = if self.two {
+            sum(&|c| 0.5 * (off(0, c) + off(1, c)))
+        } else {
+            // A was made of even pixels: odd ones judge it.
+            sum(&|c| off((x + y + 1) % 2, c))
+        };
+        error * self.scale.get(x, y, 0)
+    }
+
+    /// The least error wins, around each pixel.
+    fn choose(&self, candidates: &[Pair]) -> Image {
+        let (w, h) = (self.raw[0].width(), self.raw[0].height());
+        let off = Image::from_fn(w, h, candidates.len(), |x, y, k| {
+            let difference = self.at(&candidates[k], x, y) - self.at(&candidates[0], x, y);
+            difference.clamp(-MOST, MOST)
+        });
+        let off = mean(&mean(&off, SMOOTH.0), SMOOTH.0);
+        let won = Image::from_fn(w, h, candidates.len(), |x, y, k| {
+            let least = (0..candidates.len()).fold(0, |best, k| {
+                if off.get(x, y, k) < off.get(x, y, best) {
+                    k
+                } else {
+                    best
+                }
+            });
+            f32::from(u8::from(least == k))
+        });
+        mean(&mean(&won, SMOOTH.1), SMOOTH.1)
+    }
+
+    /// What the error of the mean of a pair is thought to be, over the squared brightness.
+    fn error(&self, halves: &Pair, variance: &Image) -> Image {
+        let (w, h) = (variance.width(), variance.height());
+        let n = variance.channels() as f32;
+        let raw = Image::from_fn(w, h, 2, |x, y, k| {
+            let sum = |f: &dyn Fn(usize) -> f32| {
+                (0..variance.channels()).map(f).sum::<f32>() / n * self.scale.get(x, y, 0)
+            };
+            let apart = sum(&|c| 0.25 * (halves[0].get(x, y, c) - halves[1].get(x, y, c)).powi(2));
+            match k {
+                0 => self.at(halves, x, y) - sum(&|c| variance.get(x, y, c)) - apart,
+                _ => apart,
+            }
+        });
+        let smooth = mean(&mean(&raw, 3), 3);
+        Image::from_fn(w, h, 1, |x, y, _| {
+            smooth.get(x, y, 0).max(smooth.get(x, y, 1))
+        })
+    }
+}
+
+/// One buffer as two guides with their variances: pixels of the one parity, and what their neighbours say of the others. Last,
+/// the variance of a pixel.
+fn split(y: &Image, board: &Checkerboard, radius: usize) -> (Pair, Pair, Image) {
+    let (w, h) = (y.width(), y.height());
+    let own = |x: usize, j: usize, parity: usize| (x + j) % 2 == parity;
+    let raw = Image::from_fn(w, h, y.channels(), |x, j, c| {
+        (y.get(x, j, c) - board.mean.get(x, j, c)).powi(2) / (1.0 + board.share.get(x, j, 0))
+    });
+    let variance = mean(&raw, radius);
+    let guide = |parity| {
+        Image::from_fn(w, h, y.channels(), |x, j, c| {
+            let from = if own(x, j, parity) { y } else { &board.mean };
+            from.get(x, j, c)
+        })
+    };
+    let spread = |parity| {
+        Image::from_fn(w, h, y.channels(), |x, j, c| {
+            let share = if own(x, j, parity) {
+                1.0
+            } else {
+                board.share.get(x, j, 0)
+            };
+            share * variance.get(x, j, c)
+        })
+    };
+    let variances = [spread(0), spread(1)];
+    ([guide(0), guide(1)], variances, variance)
+}
+
+/// Fits the data around each pixel and gives the value of the fit there.
+pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &Fit) -> Image {
+    let (w, h) = (data.width(), data.height());
+    let features = guide.surface.features.as_ref();
+    let planes = features.map_or(0, Image::channels);
+    let size = planes + 3;
+    let mut out = data.clone();
+    for y in 0..h {
+        for x in 0..w {
+            let mut sums = vec![vec![0.0f64; size + data.channels()]; size];
+            for (dx, dy) in fit.window.offsets() {
+                let (i, j) = (x as i64 + dx, y as i64 + dy);
+                if !(0..w as i64).contains(&i) || !(0..h as i64).contains(&j) {
+                    continue;
+                }
+                let (i, j) = (i as usize, j as usize);
+                let weight = weight(guide, (x, y), (i, j), k, fit);
+                if guide.parity.is_some_and(|p| (i + j) % 2 != p) || weight == 0.0 {
+                    continue;
+                }
+                let mut row = vec![
+                    1.0,
+                    dx as f64 / f64::from(STEP),
+                    dy as f64 / f64::from(STEP),
+                ];
+                let near =
+                    |f: &Image, c: usize| f64::from(f.get(i, j, c)) - f64::from(f.get(x, y, c));
+                row.extend(
+                    features
+                        .iter()
+                        .flat_map(|f| (0..planes).map(|c| near(f, c))),
+                );
+                let values = (0..data.channels()).map(|c| f64::from(data.get(i, j, c)));
+                let all: Vec<f64> = row.iter().copied().chain(values).collect();
+                for (sums, r) in sums.iter_mut().zip(&row) {
+                    for (s, v) in sums.iter_mut().zip(&all) {
+                        *s += weight * r * v;
+                    }
+                }
+            }
+            if sums[0][0] > 0.0 {
+                let at = solve(&mut sums, fit.ridge);
+                for c in 0..data.channels() {
+                    let value: f64 = (0..size).map(|r| at[r] * sums[r][size + c]).sum();
+                    out.set(x, y, c, value as f32);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The weight of pixel `q` for pixel `p`: patches of colour compared beside their noise, albedo and normal as they are.
+fn weight(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), k: f32, fit: &Fit) -> f64 {
+    let surface = guide.surface;
+    if surface.class.get(p.0, p.1, 0) != surface.class.get(q.0, q.1, 0) {
+        return 0.0;
+    }
+    let apart: f64 = surface.features.as_ref().map_or(0.0, |f| {
+        let d = |c| f64::from(f.get(p.0, p.1, c)) - f64::from(f.get(q.0, q.1, c));
+        (0..surface.sharp).map(|c| d(c).powi(2)).sum()
+    });
+    let distance = distance(guide, p, q, fit).max(0.0) / f64::from(k).powi(2);
+    let weight = (-distance - apart * f64::from(fit.feature).powi(2)).exp();
+    if weight < f64::from(LEAST) {
+        0.0
+    } else {
+        weight
+    }
+}
+
+/// The mean over patches and channels of `((a - b)² - (va + min(va, vb))) / (va + vb)`.
+fn distance(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), fit: &Fit) -> f64 {
+    let (w, h) = (guide.color.width() as i64, guide.color.height() as i64);
+    let f = fit.patch as i64;
+    let (mut sum, mut count) = (0.0, 0);
+    for dy in -f..=f {
+        for dx in -f..=f {
+            let shift = |(x, y): (usize, usize)| (x as i64 + dx, y as i64 + dy);
+            let inside = |(x, y): (i64, i64)| (0..w).contains(&x) && (0..h).contains(&y);
+            let (a, b) = (shift(p), shift(q));
+            if !inside(a) || !inside(b) {
+                continue;
+            }
+            for c in 0..guide.color.channels() {
+                let at =
+                    |i: &Image, (x, y): (i64, i64)| f64::from(i.get(x as usize, y as usize, c));
+                let floor = f64::from(fit.floor);
+                let (va, vb) = (at(guide.variance, a) + floor, at(guide.variance, b) + floor);
+                let off = at(guide.color, a) - at(guide.color, b);
+                sum += (off * off - (va + va.min(vb))) / (f64::from(TINY) + va + vb);
+                count += 1;
+            }
+        }
+    }
+    sum / f64::from(count)
+}
+
+/// The first row of the inverse of the matrix with its ridge: what the right-hand sides are multiplied by to give the value of
+/// the fit at the pixel. A Cholesky factorisation whose pivots are at least the ridge.
+fn solve(sums: &mut [Vec<f64>], ridge: [f32; 3]) -> Vec<f64> {
+    let n = sums.len();
+    let [share, feature, place] = ridge.map(f64::from);
+    let all = sums[0][0];
+    let mut low = vec![vec![0.0f64; n]; n];
+    for i in 0..n {
+        for j in 0..=i {
+            let least = match i {
+                0 => 1e-6 * all,
+                1 | 2 => place * all,
+                _ => feature * all,
+            };
+            let mut v = sums[j][i];
+            if i == j && i > 0 {
+                v = v * (1.0 + share) + least;
+            }
+            for q in 0..j {
+                v -= low[i][q] * low[j][q];
+            }
+            low[i][j] = if i == j {
+                v.max(least).sqrt()
+            } else {
+                v / low[j][j]
+            };
+        }
+    }
+    let mut at = vec![0.0; n];
+    for i in 0..n {
+        let first = if i == 0 { 1.0 } else { 0.0 };
+        let v = first - (0..i).map(|q| low[i][q] * at[q]).sum::<f64>();
+        at[i] = v / low[i][i];
+    }
+    for i in (0..n).rev() {
+        let v = at[i] - (i + 1..n).map(|q| low[q][i] * at[q]).sum::<f64>();
+        at[i] = v / low[i][i];
+    }
+    at
+}
+
+/// The mean over a square.
+fn mean(image: &Image, radius: usize) -> Image {
+    tent(image, radius, 1.0, 0.0)
+}
+
+fn zip(a: &Image, b: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
+    let mut out = a.clone();
+    for (o, b) in out.data_mut().iter_mut().zip(b.data()) {
+        *o = f(*o, *b);
+    }
+    out
+}

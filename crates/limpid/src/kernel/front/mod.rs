@@ -1,0 +1,62 @@
+//! What stands in front of methods for renders: surfaces and classes, limits for outliers, one buffer as two.
+//!
+//! The definition is [`crate::definition::front`]. All kernels here look at a pixel or at a few around it; their shaders have
+//! one thread per pixel.
+
+mod checker;
+mod limit;
+mod noise;
+mod point;
+mod surface;
+
+pub(crate) use checker::Checkerboard;
+pub(crate) use limit::{Brightness, Limit};
+pub(crate) use noise::{FeatureNoise, NoiseScale};
+pub(crate) use point::{Op, Point};
+pub(crate) use surface::Surface;
+
+use super::{Dispatch, Site, WgslStruct, tiles};
+use crate::params;
+
+params! {
+    /// Size of the image, planes of the first slot written, and numbers of the kernel.
+    struct Params { width: u32, height: u32, pixels: u32, planes: u32, a: f32, b: f32, c: f32, d: f32 }
+}
+
+/// Side of a workgroup.
+const SIDE: u32 = 16;
+
+/// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`, the slots `read0 …`, `write0 …`, and the
+/// numbers as `p.a … p.d`.
+pub(in crate::kernel) fn per_pixel(
+    site: &Site<'_>,
+    [a, b, c, d]: [f32; 4],
+    functions: &str,
+    body: &str,
+) -> Dispatch {
+    let slot = site.writes[0];
+    let params = Params {
+        width: slot.size.width as u32,
+        height: slot.size.height as u32,
+        pixels: slot.size.pixels() as u32,
+        planes: slot.planes as u32,
+        a,
+        b,
+        c,
+        d,
+    };
+    let source = format!(
+        "{}{}{functions}@compute @workgroup_size({})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
+    let x = group.x * {SIDE}u + lane % {SIDE}u;
+    let y = group.y * {SIDE}u + lane / {SIDE}u;
+    if x >= p.width || y >= p.height {{ return; }}
+    let i = y * p.width + x;
+{body}}}
+",
+        Params::WGSL,
+        site.slots(),
+        SIDE * SIDE
+    );
+    Dispatch::compute(source, &params, tiles(slot.size, SIDE, SIDE))
+}

@@ -1,0 +1,93 @@
+//! Local linear fits: colour as a function of features and position, weighted by how alike patches are.
+//!
+//! [`Fit`] does what is expensive. For each tap it makes the distance of two patches once, whatever the number of
+//! candidates, and adds to the normal equations of each; these are solved in place, so that neither weights nor sums
+//! leave the block (CPU) or the registers (GPU). The other kernels judge and mix what it makes.
+
+mod cpu;
+mod error;
+mod gpu;
+mod moments;
+mod solve;
+
+pub(crate) use error::{Balance, Contest, Errors, Judge, Mix};
+
+use super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::definition::nfor::Fit as Settings;
+use crate::{Result, Size};
+
+/// Most features: albedo, normal, depth, position.
+pub(crate) const FEATURES: usize = 10;
+
+/// A fit. Reads: guide, its variance, classes, data, features if there are any. Writes: the data as fitted, for each `k` all
+/// planes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fit {
+    /// Taps, patches, ridges.
+    pub(crate) settings: Settings,
+    /// How far apart patches may be, in standard deviations: a candidate each.
+    pub(crate) k: Vec<f32>,
+    /// Only pixels whose `x + y` is of this parity count.
+    pub(crate) parity: Option<usize>,
+    /// Planes of the guide.
+    pub(crate) channels: usize,
+    /// Planes of the data.
+    pub(crate) data: usize,
+    /// Planes of the features.
+    pub(crate) features: usize,
+    /// How many of them are compared: albedo and normal.
+    pub(crate) sharp: usize,
+}
+
+impl Fit {
+    fn reach(&self) -> usize {
+        self.settings.window.radius + self.settings.patch
+    }
+
+    /// The first column of a row of taps; the others follow at the window's stride.
+    fn first(&self, dy: i64) -> i64 {
+        let (r, stride) = (
+            self.settings.window.radius as i64,
+            self.settings.window.stride as i64,
+        );
+        -r + (r - 2 * dy).rem_euclid(stride)
+    }
+
+    /// The offsets along a row of taps.
+    fn row(&self, dy: i64) -> impl Iterator<Item = i64> + use<> {
+        let r = self.settings.window.radius as i64;
+        (self.first(dy)..=r).step_by(self.settings.window.stride)
+    }
+
+    /// Number of taps.
+    fn taps(&self) -> usize {
+        let r = self.settings.window.radius as i64;
+        (-r..=r).map(|dy| self.row(dy).count()).sum()
+    }
+}
+
+impl Kernel for Fit {
+    fn name(&self) -> &'static str {
+        "fit"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(4 + usize::from(self.features > 0), 1, self.reach())
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::run(job, self);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        gpu::dispatch(self, site)
+    }
+
+    fn scratch(&self, _size: Size) -> usize {
+        cpu::scratch(self)
+    }
+
+    fn work(&self) -> f32 {
+        (self.taps() * (1 + self.k.len())) as f32
+    }
+}

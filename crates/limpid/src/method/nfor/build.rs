@@ -1,0 +1,599 @@
+//! The passes.
+
+use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
+use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
+use crate::kernel::front::{
+    Brightness, Checkerboard, FeatureNoise, Limit, NoiseScale, Op, Point, Surface,
+};
+use crate::kernel::nfor::{Balance, Contest, Errors, Fit, Judge, Mix};
+use crate::kernel::nlm::{Nlm, Noise};
+use crate::kernel::rdfc::join;
+use crate::method::Schedule;
+use crate::method::window::box_mean;
+use crate::plan::{Plan, SlotId};
+use crate::{Kind, Layer, Part, Result, Shape};
+
+/// Planes of other layers that are fitted together: more would crowd a GPU's registers.
+const CHUNK: usize = 6;
+
+pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+    let mut build = Build {
+        plan: Plan::new(format!("nfor {schedule}"), shape.size),
+        method,
+        shape,
+        settings: method.settings(),
+        channels: channels(shape)?,
+    };
+    build.run()?;
+    // The colours of a checkerboard must not change places between tiles.
+    build.plan.align = if halves(shape) { 1 } else { 2 };
+    Ok(build.plan)
+}
+
+/// What the features say, in slots.
+#[derive(Clone, Copy)]
+struct Ground {
+    class: SlotId,
+    divide: SlotId,
+    features: Option<SlotId>,
+    planes: usize,
+    sharp: usize,
+}
+
+/// A pair of slots: of buffer A and of buffer B.
+type Pair = [SlotId; 2];
+
+/// Layers on their way: what is fitted, and what the fits made of it.
+struct Chain {
+    data: Pair,
+    planes: usize,
+    /// Slots of candidates with their number.
+    made: Vec<(Pair, usize)>,
+}
+
+/// What guides fits.
+#[derive(Clone, Copy)]
+struct Guide {
+    color: Pair,
+    variance: Pair,
+    parity: [Option<usize>; 2],
+}
+
+struct Build<'a> {
+    plan: Plan,
+    method: &'a Nfor,
+    shape: &'a Shape,
+    settings: Settings,
+    channels: usize,
+}
+
+impl Build<'_> {
+    fn run(&mut self) -> Result<()> {
+        let n = self.channels;
+        let ground = self.ground();
+        let two = halves(self.shape);
+        let before = self.buffers(ground, two);
+        let raw = self.limited(before, ground.class, two);
+        let (guide, variance) = if two {
+            self.two(raw)
+        } else {
+            self.one(raw[0], ground)
+        };
+        let exposure = self.settings.exposure;
+        let bright = self.brightness(raw);
+        let bright = box_mean(&mut self.plan, bright, 2);
+        let dark = DARK_SQUARE / (exposure * exposure);
+        let scale = self.point(Op::Square(dark), "squared brightness", &[bright], 1);
+        let judge = if two { Judge::Two } else { Judge::One };
+
+        let mut chains = vec![Chain {
+            data: raw,
+            planes: n,
+            made: Vec::new(),
+        }];
+        let chunks = self.others(ground, before, raw);
+        chains.extend(chunks.iter().map(|chunk| Chain {
+            data: [chunk.slot; 2],
+            planes: chunk.planes,
+            made: Vec::new(),
+        }));
+        let s = self.settings.clone();
+        let mut errors = Vec::new();
+        self.stage(&mut chains, ground, guide, (&s.first, &s.first_k), None);
+        let mut maps = self.choose(&chains[0], &mut errors, judge, scale);
+        if let Some(second) = &s.second {
+            let guide = self.pilot(&chains[0], maps, guide.parity);
+            self.stage(&mut chains, ground, guide, (second, &s.second_k), None);
+            maps = self.choose(&chains[0], &mut errors, judge, scale);
+        }
+        let guide = self.pilot(&chains[0], maps, [None, None]);
+        self.stage(
+            &mut chains,
+            ground,
+            guide,
+            (&s.last, &[s.last_k]),
+            Some((maps, guide.color)),
+        );
+        let maps = self.choose(&chains[0], &mut errors, judge, scale);
+
+        let halves = self.mix(&chains[0], maps);
+        let color = self.plan.output(Layer::COLOR, n);
+        let [a, b] = halves;
+        self.plan
+            .pass(Point(Op::Finish), [a, b, ground.divide], [color]);
+        self.write_others(&chains[1..], &chunks, maps, ground.divide, color);
+        if self.method.options.layers == Layers::All {
+            self.write_error(halves, raw, variance, (judge, scale));
+            for k in 0..self.plan.at(maps).planes {
+                let out = self.plan.output(choice_layer(k), 1);
+                self.plan.pass(join(&[(k, 1)]), [maps], [out]);
+            }
+        }
+        Ok(())
+    }
+
+    /// A point operation into a new slot.
+    fn point(&mut self, op: Op, name: &str, reads: &[SlotId], planes: usize) -> SlotId {
+        let out = self.plan.transient(name, planes);
+        self.plan.pass(Point(op), reads, [out]);
+        out
+    }
+
+    fn brightness(&mut self, pair: Pair) -> SlotId {
+        let out = self.plan.transient("brightness", 1);
+        if pair[0] == pair[1] {
+            self.plan.pass(Brightness { two: false }, [pair[0]], [out]);
+        } else {
+            self.plan.pass(Brightness { two: true }, pair, [out]);
+        }
+        out
+    }
+
+    /// Classes, divisor and features.
+    fn ground(&mut self) -> Ground {
+        let kinds = features(self.shape);
+        let (has, facts) = (|k: Kind| kinds.contains(&k), self.method.facts);
+        let noisy = self.method.noisy();
+        let surface = Surface {
+            albedo: has(Kind::Albedo),
+            normal: has(Kind::Normal),
+            depth: has(Kind::Depth).then_some(facts.depth),
+            position: has(Kind::Position).then_some(facts.position),
+            divide: !noisy,
+        };
+        let planes_of = |kind: &Kind| self.shape.channels(&kind.clone().into()).unwrap_or(0);
+        let counts: Vec<usize> = kinds.iter().map(planes_of).collect();
+        let mut reads: Vec<SlotId> = Vec::new();
+        for (kind, planes) in kinds.iter().zip(&counts) {
+            reads.push(self.plan.input(kind.clone(), *planes));
+        }
+        let inputs = reads.clone();
+        if reads.is_empty() {
+            reads.push(self.color_input());
+        }
+        let class = self.plan.transient("class", 1);
+        let divide = self.plan.transient("divisor", self.channels);
+        let mut writes = vec![class, divide];
+        let planes = surface.planes();
+        let mut features = None;
+        if planes > 0 {
+            let slot = self.plan.transient("features", planes);
+            writes.push(slot);
+            features = Some(slot);
+        }
+        self.plan.pass(surface, reads, writes);
+        if let (true, Some(slot)) = (noisy, features) {
+            features = Some(self.prefiltered(slot, &kinds, &counts, &inputs));
+        }
+        Ground {
+            class,
+            divide,
+            features,
+            planes,
+            sharp: surface.sharp(),
+        }
+    }
+
+    /// Features filtered by themselves, each kind by its own noise.
+    fn prefiltered(
+        &mut self,
+        slot: SlotId,
+        kinds: &[Kind],
+        counts: &[usize],
+        inputs: &[SlotId],
+    ) -> SlotId {
+        let mut made = Vec::new();
+        let mut first = 0;
+        for ((kind, planes), input) in kinds.iter().zip(counts).zip(inputs) {
+            let group = self.plan.transient(format!("{kind:?} alone"), *planes);
+            let takes = vec![(first, *planes)];
+            self.plan.pass(join(&takes), [slot], [group]);
+            let variance = match self.known(kind, *planes, *input) {
+                Some(known) => known,
+                None => {
+                    let raw = self.plan.transient("differences", 1);
+                    self.plan.pass(FeatureNoise, [group], [raw]);
+                    let mean = box_mean(&mut self.plan, raw, 4);
+                    let noise = self.plan.transient("feature noise", *planes);
+                    self.plan.pass(NoiseScale, [mean], [noise]);
+                    box_mean(&mut self.plan, noise, 2)
+                }
+            };
+            let filter = Nlm {
+                channels: *planes,
+                ..Nlm::new(7, 3, 1.0, Noise::Pixel)
+            };
+            let out = self.plan.transient(format!("{kind:?} filtered"), *planes);
+            self.plan.pass(filter, [group, variance], [out]);
+            made.push((out, *planes));
+            first += planes;
+        }
+        let out = self.plan.transient("filtered features", first);
+        let takes: Vec<(usize, usize)> = made.iter().map(|(_, n)| (0, *n)).collect();
+        let reads: Vec<SlotId> = made.iter().map(|(slot, _)| *slot).collect();
+        self.plan.pass(join(&takes), reads, [out]);
+        out
+    }
+
+    /// The variance of a feature where the frame tells it.
+    fn known(&mut self, kind: &Kind, planes: usize, input: SlotId) -> Option<SlotId> {
+        if *kind == Kind::Position {
+            return None;
+        }
+        let layer = |part| Layer::new(kind.clone(), part);
+        let has = |part| self.shape.has(layer(part));
+        let variance = if has(Part::Variance) {
+            self.plan.input(layer(Part::Variance), planes)
+        } else if has(Part::HalfA) && has(Part::HalfB) {
+            let a = self.plan.input(layer(Part::HalfA), planes);
+            let b = self.plan.input(layer(Part::HalfB), planes);
+            let squares = self.point(Op::QuarterSquare, "half differences", &[a, b], planes);
+            box_mean(&mut self.plan, squares, 3)
+        } else {
+            return None;
+        };
+        Some(match kind {
+            Kind::Depth => self.point(
+                Op::Logarithm,
+                "variance of log depth",
+                &[variance, input],
+                1,
+            ),
+            _ => variance,
+        })
+    }
+
+    fn color_input(&mut self) -> SlotId {
+        let part = if halves(self.shape) {
+            Part::HalfA
+        } else {
+            Part::Mean
+        };
+        self.plan
+            .input(Layer::new(Kind::Color, part), self.channels)
+    }
+
+    /// Colour over the divisor: two halves, or one buffer twice.
+    fn buffers(&mut self, ground: Ground, two: bool) -> Pair {
+        let n = self.channels;
+        if two {
+            [Part::HalfA, Part::HalfB].map(|part| {
+                let half = self.plan.input(Layer::new(Kind::Color, part), n);
+                self.point(Op::Divide, "half over divisor", &[half, ground.divide], n)
+            })
+        } else {
+            let color = self.plan.input(Layer::COLOR, n);
+            [self.point(
+                Op::Divide,
+                "colour over divisor",
+                &[color, ground.divide],
+                n,
+            ); 2]
+        }
+    }
+
+    fn limited(&mut self, [a, b]: Pair, class: SlotId, two: bool) -> Pair {
+        let n = self.channels;
+        let floor = DARK / self.settings.exposure;
+        let limit = Limit {
+            by_other: two,
+            floor,
+        };
+        let bright = self.brightness([a, a]);
+        if !two {
+            let out = self.plan.transient("limited", n);
+            self.plan.pass(limit, [a, bright, bright, class], [out]);
+            return [out; 2];
+        }
+        let other = self.brightness([b, b]);
+        let mut make = |from, own, other| {
+            let out = self.plan.transient("limited half", n);
+            self.plan.pass(limit, [from, own, other, class], [out]);
+            out
+        };
+        [make(a, bright, other), make(b, other, bright)]
+    }
+
+    /// Two halves guide each other.
+    fn two(&mut self, raw: Pair) -> (Guide, SlotId) {
+        let squares = self.point(Op::HalfSquare, "half differences", &raw, self.channels);
+        let variance = box_mean(&mut self.plan, squares, self.settings.variance);
+        let guide = Guide {
+            color: raw,
+            variance: [variance; 2],
+            parity: [None, None],
+        };
+        (guide, variance)
+    }
+
+    /// One buffer: the colours of a checkerboard guide each other.
+    fn one(&mut self, y: SlotId, ground: Ground) -> (Guide, SlotId) {
+        let n = self.channels;
+        let mean = self.plan.transient("mean of neighbours", n);
+        let share = self.plan.transient("variance of that mean", 1);
+        let board = Checkerboard {
+            features: ground.features.is_some(),
+            sharp: ground.sharp,
+        };
+        let mut reads = vec![y, ground.class];
+        reads.extend(ground.features);
+        self.plan.pass(board, reads, [mean, share]);
+        let squares = self.point(Op::Off, "differences", &[y, mean, share], n);
+        let variance = box_mean(&mut self.plan, squares, self.settings.variance);
+        let guide = Guide {
+            color: [0, 1].map(|p| self.point(Op::Pick(p), "guide", &[y, mean], n)),
+            variance: [0, 1].map(|p| self.point(Op::Share(p), "variance", &[variance, share], n)),
+            parity: [Some(0), Some(1)],
+        };
+        (guide, variance)
+    }
+
+    /// Fits all chains: data of one buffer by the weights of the other. The last fit takes the results so far, which for colour
+    /// are known.
+    fn stage(
+        &mut self,
+        chains: &mut [Chain],
+        ground: Ground,
+        guide: Guide,
+        (settings, k): (&FitSettings, &[f32]),
+        last: Option<(SlotId, Pair)>,
+    ) {
+        for (c, chain) in chains.iter_mut().enumerate() {
+            let data = match last {
+                None => chain.data,
+                Some((_, color)) if c == 0 => color,
+                Some((maps, _)) => self.mix(chain, maps),
+            };
+            let made = [0, 1].map(|i| {
+                let fit = Fit {
+                    settings: *settings,
+                    k: k.to_vec(),
+                    parity: guide.parity[i],
+                    channels: self.channels,
+                    data: chain.planes,
+                    features: ground.planes,
+                    sharp: ground.sharp,
+                };
+                let out = self.plan.transient("candidates", k.len() * chain.planes);
+                let mut reads = vec![
+                    guide.color[1 - i],
+                    guide.variance[1 - i],
+                    ground.class,
+                    data[i],
+                ];
+                reads.extend(ground.features);
+                self.plan.pass(fit, reads, [out]);
+                out
+            });
+            chain.made.push((made, k.len()));
+        }
+    }
+
+    /// Judges the newest candidates, and gives the shares of all.
+    fn choose(
+        &mut self,
+        color: &Chain,
+        errors: &mut Vec<(SlotId, usize)>,
+        judge: Judge,
+        scale: SlotId,
+    ) -> SlotId {
+        for ([a, b], count) in &color.made[errors.len()..] {
+            let out = self.plan.transient("errors", *count);
+            let kernel = Errors {
+                judge,
+                channels: self.channels,
+                count: *count,
+            };
+            self.plan
+                .pass(kernel, [*a, *b, color.data[0], color.data[1], scale], [out]);
+            errors.push((out, *count));
+        }
+        let counts: Vec<usize> = errors.iter().map(|(_, n)| *n).collect();
+        let total = counts.iter().sum();
+        let off = self.plan.transient("differences of errors", total);
+        let reads: Vec<SlotId> = errors.iter().map(|(slot, _)| *slot).collect();
+        let contest = Contest {
+            counts,
+            choose: false,
+        };
+        self.plan.pass(contest, reads, [off]);
+        let off = self.smooth(off, SMOOTH.0);
+        let won = self.plan.transient("choice", total);
+        let contest = Contest {
+            counts: vec![total],
+            choose: true,
+        };
+        self.plan.pass(contest, [off], [won]);
+        self.smooth(won, SMOOTH.1)
+    }
+
+    fn smooth(&mut self, slot: SlotId, radius: usize) -> SlotId {
+        let once = box_mean(&mut self.plan, slot, radius);
+        box_mean(&mut self.plan, once, radius)
+    }
+
+    fn mix(&mut self, chain: &Chain, maps: SlotId) -> Pair {
+        [0, 1].map(|i| {
+            let out = self.plan.transient("mixture", chain.planes);
+            let mut reads = vec![maps];
+            reads.extend(chain.made.iter().map(|(made, _)| made[i]));
+            let mix = Mix {
+                counts: chain.made.iter().map(|(_, n)| *n).collect(),
+                planes: chain.planes,
+            };
+            self.plan.pass(mix, reads, [out]);
+            out
+        })
+    }
+
+    /// The result so far as a guide, with what is left of its noise.
+    fn pilot(&mut self, color: &Chain, maps: SlotId, parity: [Option<usize>; 2]) -> Guide {
+        let pilot = self.mix(color, maps);
+        let squares = self.point(Op::HalfSquare, "half differences", &pilot, self.channels);
+        let spread = box_mean(&mut self.plan, squares, 1);
+        Guide {
+            color: pilot,
+            variance: [spread; 2],
+            parity,
+        }
+    }
+
+    /// The estimated error: what the other buffer finds wrong, less its own noise.
+    fn write_error(
+        &mut self,
+        halves: Pair,
+        raw: Pair,
+        variance: SlotId,
+        (judge, scale): (Judge, SlotId),
+    ) {
+        let n = self.channels;
+        let found = self.plan.transient("error found", 1);
+        let kernel = Errors {
+            judge,
+            channels: n,
+            count: 1,
+        };
+        let [a, b] = halves;
+        self.plan
+            .pass(kernel, [a, b, raw[0], raw[1], scale], [found]);
+        let apart = self.point(Op::QuarterSquare, "half differences", &halves, n);
+        let mut relative = |slot| {
+            let bright = self.brightness([slot, slot]);
+            self.point(Op::Divide, "relative variance", &[bright, scale], 1)
+        };
+        let (noise, apart) = (relative(variance), relative(apart));
+        let less = self.point(Op::Minus, "less noise", &[found, noise], 1);
+        let less = self.point(Op::Minus, "less variance", &[less, apart], 1);
+        let (less, apart) = (self.smooth(less, 3), self.smooth(apart, 3));
+        let out = self.plan.output(error_layer(), 1);
+        self.plan.pass(Point(Op::Larger), [less, apart], [out]);
+    }
+}
+
+/// Other layers that are fitted together.
+struct Chunk {
+    slot: SlotId,
+    planes: usize,
+    layers: Vec<(Layer, usize)>,
+}
+
+impl Build<'_> {
+    /// Light layers over the divisor and limited as colour was, and alpha as it is, a few planes at a time.
+    fn others(&mut self, ground: Ground, before: Pair, after: Pair) -> Vec<Chunk> {
+        let layers = others(self.shape);
+        let mut chunks = Vec::new();
+        let lit = layers.iter().any(|(l, _)| l.kind != Kind::Alpha);
+        let bright = lit.then(|| (self.brightness(before), self.brightness(after)));
+        let mut rest = &layers[..];
+        while !rest.is_empty() {
+            let mut planes = 0;
+            let fit = rest.iter().take_while(|(_, n)| {
+                planes += n;
+                planes <= CHUNK
+            });
+            let (now, later) = rest.split_at(fit.count().max(1));
+            rest = later;
+            let mut made = Vec::new();
+            for (layer, n) in now {
+                let input = self.plan.input(layer.clone(), *n);
+                made.push(match (&layer.kind, bright) {
+                    (Kind::Light(_), Some((before, after))) => {
+                        let divided = self.point(
+                            Op::Divide,
+                            "light over divisor",
+                            &[input, ground.divide],
+                            *n,
+                        );
+                        self.point(Op::Follow, "limited light", &[divided, after, before], *n)
+                    }
+                    _ => input,
+                });
+            }
+            let planes = now.iter().map(|(_, n)| n).sum();
+            let slot = self.plan.transient("other layers", planes);
+            let takes: Vec<(usize, usize)> = now.iter().map(|(_, n)| (0, *n)).collect();
+            self.plan.pass(join(&takes), made, [slot]);
+            chunks.push(Chunk {
+                slot,
+                planes,
+                layers: now.to_vec(),
+            });
+        }
+        chunks
+    }
+
+    fn write_others(
+        &mut self,
+        chains: &[Chain],
+        chunks: &[Chunk],
+        maps: SlotId,
+        divide: SlotId,
+        color: SlotId,
+    ) {
+        let mut lights = Vec::new();
+        for (chain, chunk) in chains.iter().zip(chunks) {
+            let [a, b] = self.mix(chain, maps);
+            let mut first = 0;
+            for (layer, n) in &chunk.layers {
+                let takes = vec![(first, *n)];
+                let mut part = |slot| {
+                    let out = self.plan.transient("part", *n);
+                    self.plan.pass(join(&takes), [slot], [out]);
+                    out
+                };
+                let (a, b) = (part(a), part(b));
+                first += n;
+                if layer.kind == Kind::Alpha {
+                    let out = self.plan.output(layer.clone(), *n);
+                    self.plan.pass(Point(Op::Middle), [a, b], [out]);
+                } else if self.method.facts.adds_up && *n == self.channels {
+                    let made = self.point(Op::Finish, "light", &[a, b, divide], *n);
+                    lights.push((layer.clone(), made));
+                } else {
+                    let out = self.plan.output(layer.clone(), *n);
+                    self.plan.pass(Point(Op::Finish), [a, b, divide], [out]);
+                }
+            }
+        }
+        if lights.is_empty() {
+            return;
+        }
+        // The sum of all, a few at a time.
+        let n = self.channels;
+        let mut sum = None;
+        for chunk in lights.chunks(4) {
+            let out = self.plan.transient("sum of lights", n);
+            let mut reads: Vec<SlotId> = chunk.iter().map(|(_, slot)| *slot).collect();
+            reads.extend(sum);
+            self.plan.pass(Balance::Sum(reads.len()), reads, [out]);
+            sum = Some(out);
+        }
+        let Some(sum) = sum else { return };
+        let count = lights.len();
+        for (layer, slot) in lights {
+            let out = self.plan.output(layer, n);
+            self.plan
+                .pass(Balance::Share(count), [slot, color, sum], [out]);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What has to be known of a whole frame before it is planned.
+
+use super::{features, halves, others};
+use crate::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
+use crate::definition::noise::spread;
+use crate::{Frame, Image, Kind, Layer, Part, Result};
+
+/// Numbers of a whole frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts {
+    /// What colours are multiplied by to give a picture of ordinary brightness.
+    pub exposure: f32,
+    /// The range of the logarithm of depth.
+    pub depth: Depth,
+    /// What positions are multiplied by.
+    pub position: f32,
+    /// Whether feature layers are noisy.
+    pub noisy: bool,
+    /// Whether the light layers add up to the colour.
+    pub adds_up: bool,
+    /// Whether there are two buffers.
+    pub two: bool,
+    /// The noise of the picture's brightness, as a share of its mean.
+    pub noise: f32,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self {
+            exposure: 1.0,
+            depth: Depth {
+                low: -10.0,
+                middle: 0.0,
+                high: 10.0,
+            },
+            position: 1.0,
+            noisy: false,
+            adds_up: false,
+            two: false,
+            noise: 0.0,
+        }
+    }
+}
+
+/// Mean brightness of a picture of ordinary exposure.
+const ORDINARY: f32 = 0.25;
+/// Noise of the logarithm of depth above which a place counts as blurred, and the share of such places from which a frame does.
+const BLURRED: (f32, f32) = (2e-5, 0.15);
+/// The same for normals, which bumps make look noisy.
+const BLURRED_NORMAL: f32 = 1e-3;
+
+impl Facts {
+    pub(super) fn of(frame: &Frame) -> Result<Self> {
+        let mut facts = Self::default();
+        let color = if halves(&frame.shape()) {
+            frame.require(Layer::new(Kind::Color, Part::HalfA))?
+        } else {
+            frame.color()?
+        };
+        facts.exposure = exposure(color);
+        if let Some(depth) = frame.get(Kind::Depth) {
+            facts.depth = depth_range(depth).unwrap_or(facts.depth);
+        }
+        if let Some(position) = frame.get(Kind::Position) {
+            facts.position = scale(position);
+        }
+        facts.noisy = noisy(frame, &facts);
+        facts.adds_up = adds_up(frame, color);
+        facts.two = halves(&frame.shape());
+        let size = color.size();
+        let bright = Image::from_fn(size.width, size.height, 1, |x, y, _| {
+            brightness(color, x, y)
+        });
+        let one = spread(&bright) * facts.exposure / ORDINARY;
+        // The mean of two buffers has half the variance of one.
+        facts.noise = if facts.two { one * 0.5f32.sqrt() } else { one };
+        Ok(facts)
+    }
+}
+
+/// From the mean brightness, of which the brightest hundredth counts as the next.
+fn exposure(color: &Image) -> f32 {
+    let n = color.channels();
+    let mut bright: Vec<f32> = (0..color.size().pixels())
+        .map(|i| color.planes().map(|p| p[i]).sum::<f32>() / n as f32)
+        .collect();
+    let at = (bright.len() - 1) * 99 / 100;
+    let (_, most, _) = bright.select_nth_unstable_by(at, f32::total_cmp);
+    let most = *most;
+    let sum: f64 = bright
+        .iter()
+        .map(|b| f64::from(b.clamp(0.0, most.max(0.0))))
+        .sum();
+    let mean = (sum / bright.len() as f64) as f32;
+    if mean > 1e-20 && mean < 1e20 {
+        ORDINARY / mean
+    } else {
+        1.0
+    }
+}
+
+fn hit(depth: f32) -> bool {
+    depth > 0.0 && depth < FAR
+}
+
+fn depth_range(depth: &Image) -> Option<Depth> {
+    let found = depth.data().iter().filter(|d| hit(**d));
+    let mut logs: Vec<f32> = found.map(|d| d.ln()).collect();
+    let last = logs.len().checked_sub(1)?;
+    let mut at = |share: usize| {
+        let (_, v, _) = logs.select_nth_unstable_by(last * share / 100, f32::total_cmp);
+        *v
+    };
+    Some(Depth {
+        low: at(1) - 0.7,
+        middle: at(50),
+        high: at(99) + 0.7,
+    })
+}
+
+/// One over the range of the axis along which positions differ most, without the outermost hundredths.
+fn scale(position: &Image) -> f32 {
+    let range = |plane: &[f32]| {
+        let mut values = plane.to_vec();
+        let last = values.len() - 1;
+        let mut at = |share: usize| {
+            let (_, v, _) = values.select_nth_unstable_by(last * share / 100, f32::total_cmp);
+            *v
+        };
+        at(99) - at(1)
+    };
+    let most = position.planes().map(range).fold(0.0, f32::max);
+    if most > 1e-20 && most < 1e20 {
+        1.0 / most
+    } else {
+        1.0
+    }
+}
+
+/// Whether features are noisy in many places: by their own variance where it is known, else by how depth, position or normals
+/// look.
+fn noisy(frame: &Frame, facts: &Facts) -> bool {
+    let share = |values: &[f32], above: f32| {
+        values.iter().filter(|v| **v > above).count() as f32 / values.len().max(1) as f32
+    };
+    let known = features(&frame.shape()).into_iter().find_map(|kind| {
+        let variance = frame.get(Layer::new(kind.clone(), Part::Variance))?;
+        let mean = frame.get(kind.clone())?;
+        let relative: Vec<f32> = match kind {
+            Kind::Depth => variance
+                .data()
+                .iter()
+                .zip(mean.data())
+                .map(|(v, d)| if hit(*d) { v / (d * d) } else { 0.0 })
+                .collect(),
+            Kind::Position => variance
+                .data()
+                .iter()
+                .map(|v| v * facts.position.powi(2))
+                .collect(),
+            _ => variance.data().to_vec(),
+        };
+        Some(share(&relative, 1e-4))
+    });
+    if let Some(share) = known {
+        return share > BLURRED.1;
+    }
+    let (seen, above): (Vec<f32>, f32) = if let Some(depth) = frame.get(Kind::Depth) {
+        let range = facts.depth;
+        let log = |d: f32| match hit(d) {
+            true => d.ln().clamp(range.low, range.high) - range.middle,
+            false => 0.0,
+        };
+        (places(depth, log), BLURRED.0)
+    } else if let Some(position) = frame.get(Kind::Position) {
+        (places(position, |v| v * facts.position), BLURRED.0)
+    } else if let Some(normal) = frame.get(Kind::Normal) {
+        (places(normal, |v| v), BLURRED_NORMAL)
+    } else {
+        return false;
+    };
+    share(&seen, above) > BLURRED.1
+}
+
+/// The noise of a feature at places all over the picture, as in [`crate::definition::front::feature_noise`].
+fn places(feature: &Image, value: impl Fn(f32) -> f32) -> Vec<f32> {
+    const RADIUS: usize = 4;
+    let (w, h, n) = (feature.width(), feature.height(), feature.channels());
+    let step = |length: usize| (length / 64).max(1);
+    let mut seen = Vec::new();
+    for y in (RADIUS + 1..h.saturating_sub(RADIUS + 1)).step_by(step(h)) {
+        for x in (RADIUS + 1..w.saturating_sub(RADIUS + 1)).step_by(step(w)) {
+            let mut sum = 0.0f64;
+            for j in y - RADIUS..=y + RADIUS {
+                for i in x - RADIUS..=x + RADIUS {
+                    let square = |c: usize| {
+                        let at = |x: usize, y: usize| value(feature.get(x, y, c));
+                        let around = at(i - 1, j) + at(i + 1, j) + at(i, j - 1) + at(i, j + 1);
+                        (0.25 * around - at(i, j)).powi(2)
+                    };
+                    let mean = (0..n).map(square).sum::<f32>() * 0.8 / n as f32;
+                    sum += f64::from((mean + NOISE_FLOOR).ln());
+                }
+            }
+            let count = (2 * RADIUS + 1).pow(2) as f64;
+            let noise = (sum / count).exp() as f32 - NOISE_FLOOR;
+            seen.push(noise.max(0.0) / noise_share(n));
+        }
+    }
+    seen
+}
+
+/// Whether the light layers add up to the colour, within a hundredth of it nearly everywhere.
+fn adds_up(frame: &Frame, color: &Image) -> bool {
+    let shape = frame.shape();
+    let lights: Vec<&Image> = others(&shape)
+        .into_iter()
+        .filter(|(l, n)| l.kind != Kind::Alpha && *n == color.channels())
+        .filter_map(|(l, _)| frame.get(l))
+        .collect();
+    let Some(color) = frame.get(Layer::COLOR).filter(|_| !lights.is_empty()) else {
+        return false;
+    };
+    let off = (0..color.data().len()).filter(|i| {
+        let (sum, value): (f32, f32) =
+            (lights.iter().map(|l| l.data()[*i]).sum(), color.data()[*i]);
+        (sum - value).abs() > 0.01 * value.abs() + 1e-6
+    });
+    off.count() * 1000 <= color.data().len()
+}

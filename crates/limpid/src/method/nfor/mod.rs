@@ -1,0 +1,261 @@
+//! First-order regression, for path-traced stills of any renderer.
+//!
+//! The definition is [`crate::definition::nfor`] behind [`crate::definition::front`]. The schedules are those of the fit:
+//! [`crate::kernel::nfor`].
+
+mod build;
+mod define;
+mod facts;
+
+pub use facts::Facts;
+
+use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use crate::definition::nfor::{Fit, Settings, Window};
+use crate::plan::Plan;
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
+
+/// NFOR in the list of methods.
+pub const ENTRY: Entry = Entry {
+    name: "nfor",
+    used: Use::Denoise,
+    about: "First-order regression: path-traced stills of any renderer",
+    make: || Box::new(Nfor::default()),
+};
+
+crate::choice! {
+    /// How much time is spent.
+    pub enum Quality {
+        /// One fit of the noisy picture, and one of its result.
+        Good = "good",
+        /// A wider window, and a second fit of the noisy picture.
+        Best = "best",
+    }
+}
+
+crate::choice! {
+    /// Whether feature layers are noisy themselves.
+    pub enum Features {
+        /// Found out from the layers.
+        Auto = "auto",
+        /// They are not.
+        Clean = "clean",
+        /// They are, by depth of field or motion blur: they are filtered first.
+        Noisy = "noisy",
+    }
+}
+
+crate::choice! {
+    /// What is written.
+    pub enum Layers {
+        /// Colour, light layers and alpha.
+        Color = "color",
+        /// Also the estimated error and the shares of the candidates.
+        All = "all",
+    }
+}
+
+crate::options! {
+    /// The options of NFOR.
+    pub struct Options {
+        /// How much time is spent: good, or best.
+        pub quality: Quality = Quality::Best,
+        /// Radius of the window; 7 for good, 9 for best when not given.
+        pub radius: Option<usize> = None,
+        /// Whether feature layers are noisy themselves: auto, clean, or noisy as with depth of field or motion blur.
+        pub features: Features = Features::Auto,
+        /// What is written: color, or all with the estimated error and the shares of the candidates.
+        pub layers: Layers = Layers::Color,
+    }
+}
+
+/// NFOR with its options, and what it has seen of the frame.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Nfor {
+    /// The options.
+    pub options: Options,
+    /// What was measured.
+    pub facts: Facts,
+}
+
+impl Knobs for Nfor {
+    fn knobs(&self) -> Vec<Knob> {
+        self.options.knobs()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.options.set(name, value)
+    }
+}
+
+/// The window of the last fit.
+const LAST: Window = Window {
+    radius: 15,
+    stride: 5,
+};
+
+impl Nfor {
+    fn check(&self) -> Result<()> {
+        match self.options.radius {
+            Some(r) if !(1..=32).contains(&r) => {
+                Err(Error::input(format!("--radius {r}: expected 1 … 32")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether features are filtered first.
+    fn noisy(&self) -> bool {
+        match self.options.features {
+            Features::Auto => self.facts.noisy,
+            Features::Clean => false,
+            Features::Noisy => true,
+        }
+    }
+
+    /// The numbers of the method. Where features are noisy, colour has to decide more.
+    fn settings(&self) -> Settings {
+        let (noisy, best) = (self.noisy(), self.options.quality == Quality::Best);
+        let radius = self.options.radius.unwrap_or(if best { 9 } else { 7 });
+        let floor = 1e-5 / self.facts.exposure.powi(2);
+        let fit = |patch| Fit {
+            window: Window { radius, stride: 1 },
+            patch,
+            floor,
+            feature: 2.0,
+            ridge: if noisy {
+                [1e-2, 1e-2, 1e-3]
+            } else {
+                [1e-2, 3e-5, 3e-4]
+            },
+        };
+        let near = self.options.radius.map_or(LAST, |r| Window {
+            radius: LAST.radius.min(2 * r),
+            ..LAST
+        });
+        Settings {
+            first: fit(if noisy { 3 } else { 2 }),
+            first_k: if noisy {
+                vec![0.25, 0.6]
+            } else {
+                vec![0.5, 1.0]
+            },
+            second: best.then(|| fit(1)),
+            second_k: vec![1.0, 2.0],
+            last: Fit {
+                window: near,
+                ..fit(1)
+            },
+            last_k: 0.5,
+            variance: 2,
+            exposure: self.facts.exposure,
+        }
+    }
+}
+
+/// The feature layers of a frame, in the order in which they are used. Position stands in for depth.
+fn features(shape: &Shape) -> Vec<Kind> {
+    let mut found: Vec<Kind> = [Kind::Albedo, Kind::Normal, Kind::Depth]
+        .into_iter()
+        .filter(|k| shape.has(k.clone()))
+        .collect();
+    if !found.contains(&Kind::Depth) && shape.has(Kind::Position) {
+        found.push(Kind::Position);
+    }
+    found
+}
+
+/// Whether there are two halves of colour.
+fn halves(shape: &Shape) -> bool {
+    let has = |p| shape.channels(&Layer::new(Kind::Color, p));
+    has(Part::HalfA).is_some() && has(Part::HalfA) == has(Part::HalfB)
+}
+
+/// Planes of colour.
+fn channels(shape: &Shape) -> Result<usize> {
+    let layer = if halves(shape) {
+        Layer::new(Kind::Color, Part::HalfA)
+    } else {
+        Layer::COLOR
+    };
+    let found = shape.channels(&layer);
+    found.ok_or_else(|| Error::input("layer color is missing"))
+}
+
+/// Light layers and alpha, with their planes.
+fn others(shape: &Shape) -> Vec<(Layer, usize)> {
+    let carried = |l: &Layer| {
+        l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
+    };
+    let layers = shape.layers.iter().filter(|(l, _)| carried(l));
+    layers.map(|(l, n)| (l.clone(), *n)).collect()
+}
+
+/// The estimated squared error of each pixel over its squared brightness.
+fn error_layer() -> Layer {
+    Kind::Light("error".into()).into()
+}
+
+/// The share of a candidate.
+fn choice_layer(k: usize) -> Layer {
+    Kind::Light(format!("choice-{k}").into()).into()
+}
+
+impl Method for Nfor {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        self.facts = Facts::of(frame)?;
+        Ok(())
+    }
+
+    fn seen(&self) -> Option<String> {
+        Some(format!(
+            "{}noise {:.0} %{}",
+            if self.facts.two { "two buffers, " } else { "" },
+            100.0 * self.facts.noise,
+            if self.noisy() { ", noisy features" } else { "" }
+        ))
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        match on {
+            Backend::Cpu => vec![Schedule::new("blocks")],
+            Backend::Gpu => vec![Schedule::new("tile")],
+        }
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        self.check()?;
+        build::plan(self, shape, schedule)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        self.check()?;
+        define::run(self, frame)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |radius, quality, features| {
+            let options = Options {
+                radius: Some(radius),
+                quality,
+                features,
+                layers: Layers::All,
+            };
+            Box::new(Self {
+                options,
+                facts: Facts::default(),
+            }) as Box<dyn Method>
+        };
+        vec![
+            with(3, Quality::Best, Features::Clean),
+            with(2, Quality::Good, Features::Noisy),
+        ]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
