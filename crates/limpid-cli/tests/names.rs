@@ -30,7 +30,7 @@ fn files_may_be_called_like_methods() -> Outcome {
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{said}");
     assert!(folder.path().join("bilateral/in.pfm").exists(), "{said}");
-    let args = "filter bilateral -o tent.pfm bilateral/in.pfm --sigma-color 0.2 --device cpu";
+    let args = "filter bilateral -o tent.pfm bilateral/in.pfm --sigma-range 0.2 --device cpu";
     let out = limpid(folder.path()).args(args.split(' ')).output()?;
     assert!(
         out.status.success(),

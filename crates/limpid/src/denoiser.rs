@@ -160,11 +160,11 @@ impl Sequence {
             };
             self.fastest = options.schedule.clone().map(|name| (shape.clone(), name));
         }
-        if let Some(mut kept) = kept {
-            if kept.denoiser.update(&options)? {
-                kept.options = options;
-                return Ok(kept);
-            }
+        if let Some(mut kept) = kept
+            && kept.denoiser.update(&options)?
+        {
+            kept.options = options;
+            return Ok(kept);
         }
         Ok(Kept {
             denoiser: Denoiser::new(&self.device, &shape, &options)?,

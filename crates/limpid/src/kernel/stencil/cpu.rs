@@ -6,10 +6,11 @@ use crate::kernel::fast_exp::fast_exp;
 use crate::kernel::{Job, View, ViewMut};
 use fearless_simd::{Simd, dispatch};
 
-/// Pixels of a strip: 1 KiB for each buffer.
-const STRIP: usize = 256;
+/// Words of all buffers together: 24 KiB stay in the nearest cache.
+const WORDS: usize = 6 << 10;
 
-type Buffer = [f32; STRIP];
+/// Least and most pixels of a strip: each operation has to be worth its call.
+const PIXELS: [usize; 2] = [128, 2048];
 
 /// A graph made ready: what is done in which order, and where results are kept.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Program {
     each: Vec<usize>,
     /// Number of buffers.
     buffers: usize,
+    /// Pixels of a strip.
+    pixels: usize,
 }
 
 /// A part of a row that is made: of these planes where a node says so.
@@ -82,12 +85,13 @@ impl Program {
             once,
             each,
             buffers,
+            pixels: (WORDS / buffers.max(1) / 16 * 16).clamp(PIXELS[0], PIXELS[1]),
         }
     }
 
     /// Words of scratch memory.
     pub(super) fn scratch(&self) -> usize {
-        self.buffers * STRIP
+        self.buffers * self.pixels
     }
 
     pub(super) fn run(&self, job: &mut Job<'_>) {
@@ -97,15 +101,16 @@ impl Program {
 
     #[inline(always)]
     fn band<S: Simd>(&self, simd: S, job: &mut Job<'_>) {
-        let (buffers, _) = job.scratch.as_chunks_mut::<STRIP>();
+        let buffers = &mut job.scratch[..self.buffers * self.pixels];
         for (node, place) in self.graph.nodes.iter().zip(&self.place) {
-            match (node, place) {
-                (Node::Constant(bits), Some(at)) => buffers[*at].fill(f32::from_bits(*bits)),
-                (Node::Param(k), Some(at)) => buffers[*at].fill(self.graph.params[*k]),
-                (Node::First { slot }, Some(at)) => {
-                    buffers[*at].fill(job.reads[*slot].row(0, 0)[0]);
-                }
-                _ => {}
+            let value = match node {
+                Node::Constant(bits) => f32::from_bits(*bits),
+                Node::Param(k) => self.graph.params[*k],
+                Node::First { slot } => job.reads[*slot].row(0, 0)[0],
+                _ => continue,
+            };
+            if let Some(at) = place {
+                buffers[at * self.pixels..][..self.pixels].fill(value);
             }
         }
         let (reads, writes) = (&job.reads[..], &mut job.writes[..]);
@@ -116,11 +121,11 @@ impl Program {
         let apart = if common { 1 } else { planes };
         for outer in 0..apart {
             for y in job.rows.clone() {
-                for x in (0..size.width).step_by(STRIP) {
+                for x in (0..size.width).step_by(self.pixels) {
                     let mut strip = Strip {
                         x,
                         y,
-                        count: STRIP.min(size.width - x),
+                        count: self.pixels.min(size.width - x),
                         plane: outer,
                         size,
                     };
@@ -153,7 +158,7 @@ impl Program {
         nodes: &[usize],
         strip: Strip,
         (reads, writes): (&[View<'_>], &mut [ViewMut<'_>]),
-        buffers: &mut [Buffer],
+        buffers: &mut [f32],
     ) {
         for &i in nodes {
             if let Some((write, plane)) = self.target[i] {
@@ -163,10 +168,8 @@ impl Program {
             }
             let Some(at) = self.place[i] else { continue };
             // What is computed is never one of its own operands.
-            let (low, rest) = buffers.split_at_mut(at);
-            let Some((to, high)) = rest.split_first_mut() else {
-                continue;
-            };
+            let (low, rest) = buffers.split_at_mut(at * self.pixels);
+            let (to, high) = rest.split_at_mut(self.pixels);
             let to = &mut to[..strip.count];
             match self.graph.nodes[i] {
                 Node::Old { slot, plane } => {
@@ -185,7 +188,7 @@ impl Program {
         (node, to): (usize, &mut [f32]),
         strip: Strip,
         reads: &[View<'_>],
-        others: (&[Buffer], &[Buffer]),
+        others: (&[f32], &[f32]),
     ) {
         let value = |i: usize| self.value(i, strip, reads, others);
         match self.graph.nodes[node] {
@@ -236,7 +239,7 @@ impl Program {
         node: usize,
         strip: Strip,
         reads: &[View<'a>],
-        (low, high): (&'a [Buffer], &'a [Buffer]),
+        (low, high): (&'a [f32], &'a [f32]),
     ) -> &'a [f32] {
         if let Node::Read {
             slot,
@@ -251,10 +254,10 @@ impl Program {
             }
         }
         // A node without a buffer is never an operand.
-        let at = self.place[node].unwrap_or(0);
-        let buffer = match low.get(at) {
-            Some(buffer) => buffer,
-            None => &high[at - low.len() - 1],
+        let at = self.place[node].unwrap_or(0) * self.pixels;
+        let buffer = match low.get(at..) {
+            Some(buffer) if !buffer.is_empty() => buffer,
+            _ => &high[at - low.len() - self.pixels..],
         };
         &buffer[..strip.count]
     }
@@ -267,7 +270,7 @@ impl Program {
         each: bool,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
-        buffers: &[Buffer],
+        buffers: &[f32],
     ) {
         for (write, view) in self.graph.writes.iter().zip(writes) {
             let mut put = |node: usize, plane: Plane| {

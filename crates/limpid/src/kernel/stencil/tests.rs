@@ -63,7 +63,16 @@ fn both_bodies_are_what_was_said() -> Result<()> {
         1 => Layer::from(Kind::Albedo),
         _ => Layer::new(Kind::Motion, Part::Variance),
     };
-    for (w, h) in [(1, 1), (1, 7), (5, 1), (3, 4), (31, 9), (256, 3), (517, 6)] {
+    for (w, h) in [
+        (1, 1),
+        (1, 7),
+        (5, 1),
+        (3, 4),
+        (31, 9),
+        (256, 3),
+        (517, 6),
+        (2100, 2),
+    ] {
         let size = Size::new(w, h);
         let noise = |seed: usize, planes| {
             Image::from_fn(w, h, planes, |x, y, c| {
