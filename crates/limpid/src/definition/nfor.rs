@@ -9,9 +9,12 @@
 //! checkerboard; a last fit smooths what the first one left, over a wider, sparse window. The paper's collaborative vote is
 //! left out: it was measured and brought nothing.
 
+mod judge;
+
 use super::front::{self, Checkerboard, Surface};
 use super::window::tent;
 use crate::Image;
+use judge::Judge;
 
 /// Where the taps of a fit are: all offsets within a radius, or those of a lattice, `dx + 2·dy` divisible by `stride`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -249,85 +252,6 @@ fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
     let pilot = chain.mix(maps);
     let spread = mean(&zip(&pilot[0], &pilot[1], |a, b| 0.5 * (a - b).powi(2)), 1);
     (pilot, spread)
-}
-
-/// Judges candidates by the buffer that they were not made of.
-struct Judge {
-    raw: Pair,
-    two: bool,
-    /// One over the squared brightness around each pixel.
-    scale: Image,
-}
-
-impl Judge {
-    fn new(raw: &Pair, two: bool, exposure: f32) -> Self {
-        let (w, h) = (raw[0].width(), raw[0].height());
-        let bright = Image::from_fn(w, h, 1, |x, y, _| {
-            0.5 * (front::brightness(&raw[0], x, y) + front::brightness(&raw[1], x, y))
-        });
-        let dark = DARK_SQUARE / exposure.powi(2);
-        Self {
-            raw: raw.clone(),
-            two,
-            scale: mean(&bright, 2).map(|v| 1.0 / (v * v + dark)),
-        }
-    }
-
-    /// The relative squared error of a pair at a pixel, with the noise of what it is compared with.
-    fn at(&self, made: &Pair, x: usize, y: usize) -> f32 {
-        let n = made[0].channels();
-        let off =
-            |i: usize, c: usize| (made[i].get(x, y, c) - self.raw[1 - i].get(x, y, c)).powi(2);
-        let sum = |f: &dyn Fn(usize) -> f32| (0..n).map(f).sum::<f32>() / n as f32;
-        let error = if self.two {
-            sum(&|c| 0.5 * (off(0, c) + off(1, c)))
-        } else {
-            // A was made of even pixels: odd ones judge it.
-            sum(&|c| off((x + y + 1) % 2, c))
-        };
-        error * self.scale.get(x, y, 0)
-    }
-
-    /// The least error wins, around each pixel.
-    fn choose(&self, candidates: &[Pair]) -> Image {
-        let (w, h) = (self.raw[0].width(), self.raw[0].height());
-        let off = Image::from_fn(w, h, candidates.len(), |x, y, k| {
-            let difference = self.at(&candidates[k], x, y) - self.at(&candidates[0], x, y);
-            difference.clamp(-MOST, MOST)
-        });
-        let off = mean(&mean(&off, SMOOTH.0), SMOOTH.0);
-        let won = Image::from_fn(w, h, candidates.len(), |x, y, k| {
-            let least = (0..candidates.len()).fold(0, |best, k| {
-                if off.get(x, y, k) < off.get(x, y, best) {
-                    k
-                } else {
-                    best
-                }
-            });
-            f32::from(u8::from(least == k))
-        });
-        mean(&mean(&won, SMOOTH.1), SMOOTH.1)
-    }
-
-    /// What the error of the mean of a pair is thought to be, over the squared brightness.
-    fn error(&self, halves: &Pair, variance: &Image) -> Image {
-        let (w, h) = (variance.width(), variance.height());
-        let n = variance.channels() as f32;
-        let raw = Image::from_fn(w, h, 2, |x, y, k| {
-            let sum = |f: &dyn Fn(usize) -> f32| {
-                (0..variance.channels()).map(f).sum::<f32>() / n * self.scale.get(x, y, 0)
-            };
-            let apart = sum(&|c| 0.25 * (halves[0].get(x, y, c) - halves[1].get(x, y, c)).powi(2));
-            match k {
-                0 => self.at(halves, x, y) - sum(&|c| variance.get(x, y, c)) - apart,
-                _ => apart,
-            }
-        });
-        let smooth = mean(&mean(&raw, 3), 3);
-        Image::from_fn(w, h, 1, |x, y, _| {
-            smooth.get(x, y, 0).max(smooth.get(x, y, 1))
-        })
-    }
 }
 
 /// One buffer as two guides with their variances: pixels of the one parity, and what their neighbours say of the others. Last,

@@ -50,7 +50,7 @@ impl Kernel for Limit {
                 ITSELF.1,
             )
         };
-        let own = if self.by_other {
+        let counts = if self.by_other {
             "true"
         } else {
             "(dx != 0 || dy != 0)"
@@ -59,13 +59,13 @@ impl Kernel for Limit {
         let body = format!(
             "    var top: array<f32, RANK>;
     for (var k = 0; k < RANK; k++) {{ top[k] = -1.0; }}
-    let class = read3[i];
+    let own = read3[i];
     for (var dy = -{WINDOW}; dy <= {WINDOW}; dy++) {{
         for (var dx = -{WINDOW}; dx <= {WINDOW}; dx++) {{
             let q = vec2(i32(x) + dx, i32(y) + dy);
             if q.x < 0 || q.y < 0 || q.x >= i32(p.width) || q.y >= i32(p.height) {{ continue; }}
             let j = q.y * i32(p.width) + q.x;
-            var v = select(-1.0, max(read2[j], 0.0), read3[j] == class && {own});
+            var v = select(-1.0, max(read2[j], 0.0), read3[j] == own && {counts});
             for (var k = 0; k < RANK; k++) {{
                 let t = top[k];
                 top[k] = max(t, v);

@@ -57,5 +57,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         site.slots(),
         SIDE * SIDE
     );
-    Dispatch::compute(source, &params, tiles(slot.size, SIDE, SIDE))
+    Dispatch::own(source, &params, tiles(slot.size, SIDE, SIDE))
 }

@@ -23,7 +23,13 @@ const PIECES: usize = WIDTH / LANES * HEIGHT;
 pub(super) fn scratch(fit: &Fit) -> usize {
     let region = Region::new(fit, WIDTH, HEIGHT);
     let weights = PIECES * fit.taps() * fit.k.len() * LANES;
-    weights + (region.planes + 1) * region.size() + LINES * line(fit) + rows(fit) * WIDTH
+    let numbers = PIECES * fit.taps() * fit.k.len();
+    weights
+        + numbers
+        + PIECES * fit.k.len()
+        + (region.planes + 1) * region.size()
+        + LINES * line(fit)
+        + rows(fit) * WIDTH
 }
 
 /// Rows of distances that are summed for a block.
@@ -76,6 +82,10 @@ fn block<S: Simd>(
     let region = Region::new(fit, WIDTH, HEIGHT);
     let mut rest = &mut job.scratch[..];
     let weights = take(&mut rest, PIECES * taps.len() * fit.k.len() * LANES);
+    let numbers = take(&mut rest, PIECES * taps.len() * fit.k.len());
+    let numbers: &mut [u32] = bytemuck::cast_slice_mut(numbers);
+    let counts: &mut [u32] = bytemuck::cast_slice_mut(take(&mut rest, PIECES * fit.k.len()));
+    counts.fill(0);
     let values = take(&mut rest, region.planes * region.size());
     let class = take(&mut rest, region.size());
     let n = line(fit);
@@ -93,6 +103,8 @@ fn block<S: Simd>(
         columns: columns.clone(),
         rows: rows.clone(),
         weights,
+        numbers,
+        counts,
         taps: taps.len(),
         lines,
         sums,
@@ -101,16 +113,23 @@ fn block<S: Simd>(
         work.tap(number, tap.dx, tap.dy);
     }
     let Work {
-        values, weights, ..
+        values,
+        weights,
+        numbers,
+        counts,
+        ..
     } = work;
-    let (values, weights) = (&*values, &*weights);
-    let count = taps.len() * LANES;
+    let (values, weights, numbers) = (&*values, &*weights, &*numbers);
     for row in 0..rows.len() {
         for from in (0..columns.len()).step_by(LANES) {
             let piece = row * (WIDTH / LANES) + from / LANES;
             for k in 0..fit.k.len() {
-                let weights = &weights[(piece * fit.k.len() + k) * count..][..count];
-                let sums = moments::sums(simd, fit, &region, values, (taps, weights), (from, row));
+                let list = piece * fit.k.len() + k;
+                let (first, count) = (list * taps.len(), counts[list] as usize);
+                let weights = &weights[first * LANES..][..count * LANES];
+                let numbers = &numbers[first..][..count];
+                let taps = (taps, weights, numbers);
+                let sums = moments::sums(simd, fit, &region, values, taps, (from, row));
                 let made = solve(simd, fit, &region, values, &sums, (from, row));
                 let wide = LANES.min(columns.len() - from);
                 for (d, made) in made[..fit.data].iter().enumerate() {
@@ -131,7 +150,10 @@ struct Work<'a, 'b> {
     class: &'a mut [f32],
     columns: Range<usize>,
     rows: Range<usize>,
+    /// Of each piece and candidate the weights that are not all zero, the numbers of their taps, and how many there are.
     weights: &'a mut [f32],
+    numbers: &'a mut [u32],
+    counts: &'a mut [u32],
     taps: usize,
     lines: [&'a mut [f32]; LINES],
     /// Distances summed along rows.
@@ -195,7 +217,6 @@ impl Work<'_, '_> {
         let r = self.region.radius;
         for row in 0..self.rows.len() {
             let y = self.rows.start + row;
-            let taps = self.taps;
             let number =
                 (y + f + 1).min(down.end) as i64 - y.saturating_sub(f).max(down.start) as i64;
             let inside = down.contains(&y);
@@ -237,21 +258,25 @@ impl Work<'_, '_> {
                     }
                 }
             }
+            if !inside {
+                continue;
+            }
             for (k, value) in fit.k.iter().enumerate() {
                 let line = &mut line[..n];
-                if inside {
-                    let over = 1.0 / (value * value);
-                    for ((w, d), a) in line.iter_mut().zip(&distance[..n]).zip(&apart[..n]) {
-                        let weight = fast_exp(-(*d * over + *a));
-                        *w = if weight < LEAST { 0.0 } else { weight };
-                    }
-                } else {
-                    line.fill(0.0);
+                let over = 1.0 / (value * value);
+                for ((w, d), a) in line.iter_mut().zip(&distance[..n]).zip(&apart[..n]) {
+                    let weight = fast_exp(-(*d * over + *a));
+                    *w = if weight < LEAST { 0.0 } else { weight };
                 }
                 for (i, part) in line.chunks(LANES).enumerate() {
-                    let piece = row * (WIDTH / LANES) + i;
-                    let at = ((piece * fit.k.len() + k) * taps + tap) * LANES;
-                    let to = &mut self.weights[at..at + LANES];
+                    if part.iter().fold(0, |bits, w| bits | w.to_bits()) == 0 {
+                        continue;
+                    }
+                    let list = (row * (WIDTH / LANES) + i) * fit.k.len() + k;
+                    let at = list * self.taps + self.counts[list] as usize;
+                    self.counts[list] += 1;
+                    self.numbers[at] = tap as u32;
+                    let to = &mut self.weights[at * LANES..][..LANES];
                     to[..part.len()].copy_from_slice(part);
                     to[part.len()..].fill(0.0);
                 }

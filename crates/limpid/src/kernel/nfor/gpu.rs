@@ -58,11 +58,7 @@ pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
         include_str!("fit.wgsl"),
         main(fit)
     );
-    Ok(Dispatch::compute(
-        source,
-        &params,
-        tiles(size, TILE.0, TILE.1),
-    ))
+    Ok(Dispatch::own(source, &params, tiles(size, TILE.0, TILE.1)))
 }
 
 fn constants(fit: &Fit) -> String {
@@ -88,7 +84,7 @@ fn constants(fit: &Fit) -> String {
 
 fn bindings(fit: &Fit) -> String {
     let mut text = String::new();
-    let names = ["guide", "variance", "class", "data", "features"];
+    let names = ["guide", "variance", "classes", "data", "features"];
     for (i, name) in names[..4 + usize::from(fit.features > 0)]
         .iter()
         .enumerate()
@@ -128,7 +124,7 @@ fn main(fit: &Fit) -> String {
     line("let at = origin + local;".into());
     line("let inside = is_in(at);".into());
     line("let here = select(0, at.y * p.width + at.x, inside);".into());
-    line("let own_class = class[here];".into());
+    line("let own_class = classes[here];".into());
     line("let over = select(p.over_a, p.over_b, k == 1);".into());
     for f in 0..fit.features {
         line(format!("let own{f} = features[{f} * p.pixels + here];"));
@@ -149,7 +145,7 @@ fn main(fit: &Fit) -> String {
     line("      let q = at + vec2(dx, dy);".into());
     line("      if dx > R || !inside || !is_in(q) { continue; }".into());
     line("      let there = q.y * p.width + q.x;".into());
-    line("      if class[there] != own_class || (p.parity >= 0 && ((q.x + q.y) & 1) != p.parity) { continue; }".into());
+    line("      if classes[there] != own_class || (p.parity >= 0 && ((q.x + q.y) & 1) != p.parity) { continue; }".into());
     for f in 0..fit.features {
         let v = f + 3;
         line(format!(

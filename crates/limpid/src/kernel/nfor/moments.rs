@@ -114,26 +114,19 @@ pub(super) struct Tap {
     pub(super) dy: i64,
     /// How far away it is in a plane.
     shift: isize,
-    /// Whether it is the last of its row.
-    last: bool,
 }
 
 /// All taps, row by row.
 pub(super) fn taps(fit: &Fit, region: &Region) -> Vec<Tap> {
     let r = region.radius as i64;
-    let mut taps = Vec::with_capacity(fit.taps());
-    for dy in -r..=r {
-        taps.extend(fit.row(dy).map(|dx| Tap {
-            dx,
-            dy,
-            shift: (dy * region.width as i64 + dx) as isize,
-            last: false,
-        }));
-        if let Some(tap) = taps.last_mut() {
-            tap.last = true;
-        }
-    }
-    taps
+    let row = |dy: i64| fit.row(dy).map(move |dx| (dx, dy));
+    let all = (-r..=r).flat_map(row);
+    all.map(|(dx, dy)| Tap {
+        dx,
+        dy,
+        shift: (dy * region.width as i64 + dx) as isize,
+    })
+    .collect()
 }
 
 /// What is summed for sixteen pixels.
@@ -141,7 +134,9 @@ struct Window<'a> {
     fit: &'a Fit,
     region: &'a Region,
     values: &'a [f32],
+    /// Weights of sixteen pixels, and the numbers of their taps; taps that weigh nothing are left out.
     weights: &'a [f32],
+    numbers: &'a [u32],
     taps: &'a [Tap],
     /// The place of the first pixel in a plane.
     at: usize,
@@ -154,27 +149,20 @@ impl<'a> Window<'a> {
         std::array::from_fn(|c| &self.values[(first + c) * size..][..size])
     }
 
-    /// Calls `f` with each weight, its offset along the row, and its place in a plane; `end` after each row of taps.
+    /// Calls `f` with each weight, its offset, and its place in a plane.
     #[inline(always)]
     fn each<S: Simd, T>(
         &self,
         simd: S,
         sums: &mut T,
-        f: impl Fn(&mut T, f32x16<S>, f32, usize),
-        end: impl Fn(&mut T, f32),
+        f: impl Fn(&mut T, f32x16<S>, [f32; 2], usize),
     ) {
         let weights = self.weights.as_chunks::<LANES>().0;
-        for (tap, weight) in self.taps.iter().zip(weights) {
+        for (weight, number) in weights.iter().zip(self.numbers) {
+            let tap = &self.taps[*number as usize];
             let w = f32x16::load_array_ref(simd, weight);
-            f(
-                sums,
-                w,
-                tap.dx as f32,
-                self.at.wrapping_add_signed(tap.shift),
-            );
-            if tap.last {
-                end(sums, tap.dy as f32);
-            }
+            let at = self.at.wrapping_add_signed(tap.shift);
+            f(sums, w, [tap.dx as f32, tap.dy as f32], at);
         }
     }
 
@@ -183,32 +171,24 @@ impl<'a> Window<'a> {
     fn places<S: Simd, const C: usize>(&self, simd: S, first: usize, all: &mut Sums<S>) {
         let zero = f32x16::splat(simd, 0.0);
         let columns: [&[f32]; C] = self.planes(first);
-        // Of the row of taps; then with 1, x and y.
-        let mut sums = [[zero; C]; 4];
+        let mut sums = [[zero; C]; 3];
         self.each(
             simd,
             &mut sums,
             #[inline(always)]
-            |[row, _, x, _], w, dx, at| {
-                let wx = w * dx;
+            |[one, x, y], w, [dx, dy], at| {
+                let (wx, wy) = (w * dx, w * dy);
                 for c in 0..C {
                     let v = load(simd, columns[c], at);
-                    row[c] = w.mul_add(v, row[c]);
+                    one[c] = w.mul_add(v, one[c]);
                     x[c] = wx.mul_add(v, x[c]);
-                }
-            },
-            #[inline(always)]
-            |[row, one, _, y], dy| {
-                for c in 0..C {
-                    one[c] += row[c];
-                    y[c] += row[c] * dy;
-                    row[c] = zero;
+                    y[c] = wy.mul_add(v, y[c]);
                 }
             },
         );
         let count = self.fit.features + self.fit.data;
         for k in 0..3 {
-            all[6 + k * count + first..][..C].copy_from_slice(&sums[k + 1]);
+            all[6 + k * count + first..][..C].copy_from_slice(&sums[k]);
         }
     }
 
@@ -240,7 +220,6 @@ impl<'a> Window<'a> {
                     }
                 }
             },
-            |_, _| {},
         );
         for k in 0..R {
             for c in 0..C {
@@ -255,28 +234,22 @@ impl<'a> Window<'a> {
     #[inline(always)]
     fn alone<S: Simd>(&self, simd: S, all: &mut Sums<S>) {
         let zero = f32x16::splat(simd, 0.0);
-        let mut sums = ([zero; 3], [zero; 6]);
+        let mut sums = [zero; 6];
         self.each(
             simd,
             &mut sums,
             #[inline(always)]
-            |(row, _), w, dx, _| {
-                row[0] += w;
-                row[1] += w * dx;
-                row[2] += w * (dx * dx);
-            },
-            #[inline(always)]
-            |(row, out), dy| {
-                out[0] += row[0];
-                out[1] += row[1];
-                out[2] += row[0] * dy;
-                out[3] += row[2];
-                out[4] += row[1] * dy;
-                out[5] += row[0] * (dy * dy);
-                *row = [zero; 3];
+            |sums, w, [dx, dy], _| {
+                let (wx, wy) = (w * dx, w * dy);
+                sums[0] += w;
+                sums[1] += wx;
+                sums[2] += wy;
+                sums[3] += wx * dx;
+                sums[4] += wx * dy;
+                sums[5] += wy * dy;
             },
         );
-        all[..6].copy_from_slice(&sums.1);
+        all[..6].copy_from_slice(&sums);
     }
 }
 
@@ -307,7 +280,7 @@ pub(super) fn sums<S: Simd>(
     fit: &Fit,
     region: &Region,
     values: &[f32],
-    (taps, weights): (&[Tap], &[f32]),
+    (taps, weights, numbers): (&[Tap], &[f32], &[u32]),
     at: (usize, usize),
 ) -> Sums<S> {
     let mut all = [f32x16::splat(simd, 0.0); SUMS];
@@ -316,6 +289,7 @@ pub(super) fn sums<S: Simd>(
         region,
         values,
         weights,
+        numbers,
         taps,
         at: region.place(at),
     };
