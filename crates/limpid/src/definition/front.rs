@@ -62,12 +62,18 @@ pub struct Surface {
     pub sharp: usize,
     /// [`SURFACE`], [`EMITTER`] or [`MISS`].
     pub class: Image,
-    /// What colour is divided by.
+    /// What colour is divided by, to give a picture of ordinary brightness.
     pub divide: Image,
 }
 
-/// Features, classes, and the divisor of a colour with `channels` channels.
-pub fn surface(layers: &Layers<'_>, size: crate::Size, channels: usize, divide: bool) -> Surface {
+/// Features, classes, and the divisor of a colour with `channels` channels: albedo if `divide` is set, over the exposure.
+pub fn surface(
+    layers: &Layers<'_>,
+    size: crate::Size,
+    channels: usize,
+    divide: bool,
+    exposure: f32,
+) -> Surface {
     let (w, h) = (size.width, size.height);
     let class = Image::from_fn(w, h, 1, |x, y, _| class(layers, x, y));
     let mut planes: Vec<Box<dyn Fn(usize, usize) -> f32 + '_>> = Vec::new();
@@ -103,9 +109,9 @@ pub fn surface(layers: &Layers<'_>, size: crate::Size, channels: usize, divide: 
                 1 => (one(0) + one(1) + one(2)) / 3.0,
                 _ => one(c),
             };
-            albedo + DARK
+            (albedo + DARK) / exposure
         }
-        _ => 1.0,
+        _ => 1.0 / exposure,
     });
     Surface {
         features,

@@ -67,8 +67,6 @@ pub struct Settings {
     pub last_k: f32,
     /// Radius over which variances are averaged.
     pub variance: usize,
-    /// Colours are multiplied by this for all that is not relative: thresholds assume pictures of ordinary brightness.
-    pub exposure: f32,
 }
 
 /// Position counts in steps of this many pixels.
@@ -77,7 +75,7 @@ pub const STEP: f32 = 9.0;
 pub const LEAST: f32 = 1e-8;
 /// Keeps quotients of distances finite.
 pub const TINY: f32 = 1e-8;
-/// Brightness that is always allowed, and the square that is added to squares of brightness; for pictures of ordinary exposure.
+/// Brightness that is always allowed, and the square that is added to squares of brightness.
 pub const DARK: f32 = 1e-3;
 /// See [`DARK`].
 pub const DARK_SQUARE: f32 = 0.01;
@@ -126,15 +124,14 @@ pub struct Output {
 
 /// The whole method on buffers that were divided by [`Surface::divide`]. `others` are layers in the same units.
 pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings) -> Output {
-    let dark = DARK / s.exposure;
     // Outliers.
     let raw = match buffers {
         Buffers::Two([a, b]) => [
-            front::limit_by_other(a, b, &surface.class, dark),
-            front::limit_by_other(b, a, &surface.class, dark),
+            front::limit_by_other(a, b, &surface.class, DARK),
+            front::limit_by_other(b, a, &surface.class, DARK),
         ],
         Buffers::One(y) => {
-            let y = front::limit_by_itself(y, &surface.class, dark);
+            let y = front::limit_by_itself(y, &surface.class, DARK);
             [y.clone(), y]
         }
     };
@@ -158,7 +155,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
         surface,
         parity: parities[1 - k],
     };
-    let judge = Judge::new(&raw, two, s.exposure);
+    let judge = Judge::new(&raw, two);
     let mut chain: Vec<Chain> = Vec::new();
     chain.push(Chain::new(raw.clone()));
     chain.extend(others.iter().map(|o| Chain::new([o.clone(), o.clone()])));

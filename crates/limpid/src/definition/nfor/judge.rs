@@ -13,16 +13,15 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(raw: &Pair, two: bool, exposure: f32) -> Self {
+    pub(super) fn new(raw: &Pair, two: bool) -> Self {
         let (w, h) = (raw[0].width(), raw[0].height());
         let bright = Image::from_fn(w, h, 1, |x, y, _| {
             0.5 * (front::brightness(&raw[0], x, y) + front::brightness(&raw[1], x, y))
         });
-        let dark = DARK_SQUARE / exposure.powi(2);
         Self {
             raw: raw.clone(),
             two,
-            scale: mean(&bright, 2).map(|v| 1.0 / (v * v + dark)),
+            scale: mean(&bright, 2).map(|v| 1.0 / (v * v + DARK_SQUARE)),
         }
     }
 

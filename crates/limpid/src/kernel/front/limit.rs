@@ -83,7 +83,7 @@ impl Kernel for Limit {
         );
         Ok(per_pixel(
             site,
-            [self.floor, factor, 0.0, 0.0],
+            [self.floor, factor, 0.0, 0.0, 0.0],
             &functions,
             &body,
         ))

@@ -19,17 +19,17 @@ use crate::params;
 
 params! {
     /// Size of the image, planes of the first slot written, and numbers of the kernel.
-    struct Params { width: u32, height: u32, pixels: u32, planes: u32, a: f32, b: f32, c: f32, d: f32 }
+    struct Params { width: u32, height: u32, pixels: u32, planes: u32, a: f32, b: f32, c: f32, d: f32, e: f32 }
 }
 
 /// Side of a workgroup.
 const SIDE: u32 = 16;
 
 /// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`, the slots `read0 …`, `write0 …`, and the
-/// numbers as `p.a … p.d`.
+/// numbers as `p.a … p.e`.
 pub(in crate::kernel) fn per_pixel(
     site: &Site<'_>,
-    [a, b, c, d]: [f32; 4],
+    [a, b, c, d, e]: [f32; 5],
     functions: &str,
     body: &str,
 ) -> Dispatch {
@@ -43,6 +43,7 @@ pub(in crate::kernel) fn per_pixel(
         b,
         c,
         d,
+        e,
     };
     let source = format!(
         "{}{}{functions}@compute @workgroup_size({})

@@ -236,6 +236,11 @@ impl Kernel for Point {
     }}
 "
         );
-        Ok(per_pixel(site, [number, NOISE_FLOOR, 0.0, 0.0], "", &body))
+        Ok(per_pixel(
+            site,
+            [number, NOISE_FLOOR, 0.0, 0.0, 0.0],
+            "",
+            &body,
+        ))
     }
 }

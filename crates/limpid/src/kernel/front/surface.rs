@@ -20,6 +20,8 @@ pub(crate) struct Surface {
     pub(crate) position: Option<f32>,
     /// Whether colour is divided by albedo.
     pub(crate) divide: bool,
+    /// What colours are multiplied by to give a picture of ordinary brightness.
+    pub(crate) exposure: f32,
 }
 
 impl Surface {
@@ -94,7 +96,7 @@ impl Kernel for Surface {
                         }
                         Some(a) if self.divide && class == SURFACE => a[c] + DARK,
                         _ => 1.0,
-                    };
+                    } / self.exposure;
                 }
                 let mut plane = 0;
                 let mut put = |v: f32| {
@@ -161,7 +163,7 @@ impl Kernel for Surface {
                 ),
                 (true, _) => format!("select(color[{c}] + {DARK:e}f, 1.0, nothing || emits)"),
             };
-            let _ = writeln!(body, "    write1[{c}u * p.pixels + i] = {divisor};");
+            let _ = writeln!(body, "    write1[{c}u * p.pixels + i] = ({divisor}) / p.e;");
         }
         let mut plane = 0;
         let mut put = |value: String| {
@@ -190,6 +192,7 @@ impl Kernel for Surface {
             range.high,
             range.middle,
             self.position.unwrap_or(0.0),
+            self.exposure,
         ];
         Ok(per_pixel(site, numbers, "", &body))
     }

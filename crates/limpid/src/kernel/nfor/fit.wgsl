@@ -50,11 +50,11 @@ fn distances(lane: i32, origin: vec2<i32>, first: i32, dy: i32) {
     }
     workgroupBarrier();
     for (var i = lane; i < TX * HIGH; i += LANES) {
-        let from = i / TX * WIDE + i % TX;
+        let begin = i / TX * WIDE + i % TX;
         for (var g = 0; g < G; g++) {
-            var sum = single[g][from];
+            var sum = single[g][begin];
             for (var j = 1; j <= 2 * F; j++) {
-                sum += single[g][from + j];
+                sum += single[g][begin + j];
             }
             sums[g][i] = sum;
         }

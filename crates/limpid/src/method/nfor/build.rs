@@ -83,11 +83,9 @@ impl Build<'_> {
         } else {
             self.one(raw[0], ground)
         };
-        let exposure = self.settings.exposure;
         let bright = self.brightness(raw);
         let bright = box_mean(&mut self.plan, bright, 2);
-        let dark = DARK_SQUARE / (exposure * exposure);
-        let scale = self.small(square_plus(dark), "squared brightness", &[bright], 1);
+        let scale = self.small(square_plus(DARK_SQUARE), "squared brightness", &[bright], 1);
         let mut chains = vec![Chain {
             data: raw,
             planes: n,
@@ -161,6 +159,7 @@ impl Build<'_> {
             depth: has(Kind::Depth).then_some(facts.depth),
             position: has(Kind::Position).then_some(facts.position),
             divide: !noisy,
+            exposure: facts.exposure,
         };
         let planes_of = |kind: &Kind| self.shape.channels(&kind.clone().into()).unwrap_or(0);
         let counts: Vec<usize> = kinds.iter().map(planes_of).collect();
@@ -301,10 +300,9 @@ impl Build<'_> {
 
     fn limited(&mut self, [a, b]: Pair, class: SlotId, two: bool) -> Pair {
         let n = self.channels;
-        let floor = DARK / self.settings.exposure;
         let limit = Limit {
             by_other: two,
-            floor,
+            floor: DARK,
         };
         let bright = self.brightness([a, a]);
         if !two {

@@ -2,7 +2,7 @@
 
 use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
 use crate::definition::front::{self, Surface};
-use crate::definition::nfor::{Buffers, nfor};
+use crate::definition::nfor::{Buffers, DARK, nfor};
 use crate::definition::nlm::{Filter, Guide};
 use crate::definition::window::tent;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
@@ -20,7 +20,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
         Buffers::One(divide(frame.color()?))
     };
     let settings = method.settings();
-    let follow = followed(&buffers, &surface, front_floor(method));
+    let follow = followed(&buffers, &surface);
     let layers = others(&shape);
     let mut extras = Vec::new();
     for (layer, _) in &layers {
@@ -56,10 +56,6 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     Ok(out)
 }
 
-fn front_floor(method: &Nfor) -> f32 {
-    crate::definition::nfor::DARK / method.facts.exposure
-}
-
 /// A layer and the divisor, plane by plane; a divisor of fewer planes has its last taken for the rest.
 fn apply(image: &Image, by: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
     Image::from_fn(
@@ -71,15 +67,15 @@ fn apply(image: &Image, by: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
 }
 
 /// What limiting makes of the brightness of the mean: light layers follow.
-fn followed(buffers: &Buffers, surface: &Surface, floor: f32) -> Image {
+fn followed(buffers: &Buffers, surface: &Surface) -> Image {
     let (before, after) = match buffers {
         Buffers::Two([a, b]) => {
-            let limit = |a: &Image, b: &Image| front::limit_by_other(a, b, &surface.class, floor);
+            let limit = |a: &Image, b: &Image| front::limit_by_other(a, b, &surface.class, DARK);
             (vec![a.clone(), b.clone()], vec![limit(a, b), limit(b, a)])
         }
         Buffers::One(y) => (
             vec![y.clone()],
-            vec![front::limit_by_itself(y, &surface.class, floor)],
+            vec![front::limit_by_itself(y, &surface.class, DARK)],
         ),
     };
     Image::from_fn(
@@ -135,7 +131,13 @@ fn surface(method: &Nfor, frame: &Frame, channels: usize) -> Surface {
         position: get(Kind::Position).map(|p| (p, method.facts.position)),
     };
     let noisy = method.noisy();
-    let mut surface = front::surface(&layers, frame.size(), channels, !noisy);
+    let mut surface = front::surface(
+        &layers,
+        frame.size(),
+        channels,
+        !noisy,
+        method.facts.exposure,
+    );
     if let (true, Some(all)) = (noisy, surface.features.as_mut()) {
         let (w, h) = (all.width(), all.height());
         let mut first = 0;

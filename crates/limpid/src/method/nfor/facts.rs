@@ -92,7 +92,7 @@ fn exposure(color: &Image) -> f32 {
         .map(|b| f64::from(b.clamp(0.0, most.max(0.0))))
         .sum();
     let mean = (sum / bright.len() as f64) as f32;
-    if mean > 1e-20 && mean < 1e20 {
+    if mean > 1e-35 && mean < 1e35 {
         ORDINARY / mean
     } else {
         1.0

@@ -116,11 +116,10 @@ impl Nfor {
     fn settings(&self) -> Settings {
         let (noisy, best) = (self.noisy(), self.options.quality == Quality::Best);
         let radius = self.options.radius.unwrap_or(if best { 9 } else { 7 });
-        let floor = 1e-5 / self.facts.exposure.powi(2);
         let fit = |patch| Fit {
             window: Window { radius, stride: 1 },
             patch,
-            floor,
+            floor: 1e-5,
             feature: 2.0,
             ridge: if noisy {
                 [1e-2, 1e-2, 1e-3]
@@ -147,7 +146,6 @@ impl Nfor {
             },
             last_k: 0.5,
             variance: 2,
-            exposure: self.facts.exposure,
         }
     }
 }

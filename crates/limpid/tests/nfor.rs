@@ -1,0 +1,235 @@
+//! What `nfor` promises, on frames with known answers.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid::method::Nfor;
+use limpid::{Device, Frame, Image, Kind, Layer, Options, Part, Watch, denoise_on};
+
+/// A small generator: uniform in -1 … 1.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    }
+}
+
+const SIDE: usize = 48;
+
+/// Whether a pixel belongs to the lamp.
+fn lamp(x: usize, y: usize) -> bool {
+    (10..20).contains(&x) && (8..14).contains(&y)
+}
+
+fn albedo() -> Image {
+    Image::from_fn(SIDE, SIDE, 3, |x, y, c| {
+        let checks = if (x / 6 + y / 6) % 2 == 0 { 0.8 } else { 0.2 };
+        if lamp(x, y) {
+            0.0
+        } else {
+            checks * [1.0, 0.9, 0.7][c]
+        }
+    })
+}
+
+/// A textured wall that gets darker to the right, with a lamp in it.
+fn clean() -> Image {
+    let albedo = albedo();
+    Image::from_fn(SIDE, SIDE, 3, |x, y, c| {
+        let light = 1.5 - 0.02 * x as f32;
+        if lamp(x, y) {
+            200.0
+        } else {
+            albedo.get(x, y, c) * light
+        }
+    })
+}
+
+fn noisy(random: &mut Random, amount: f32) -> Image {
+    clean().map(|v| v * (1.0 + amount * random.next()))
+}
+
+fn with_features(mut frame: Frame) -> Frame {
+    frame.insert(Kind::Albedo, albedo()).unwrap();
+    let normal = Image::from_fn(SIDE, SIDE, 3, |_, _, c| [0.0, 0.0, 1.0][c]);
+    frame.insert(Kind::Normal, normal).unwrap();
+    let depth = Image::from_fn(SIDE, SIDE, 1, |x, _, _| 2.0 + 0.01 * x as f32);
+    frame.insert(Kind::Depth, depth).unwrap();
+    frame
+}
+
+/// One buffer, or two.
+fn frame(buffers: usize, amount: f32) -> Frame {
+    let mut random = Random(7);
+    let a = noisy(&mut random, amount);
+    if buffers == 1 {
+        return with_features(Frame::new(a).unwrap());
+    }
+    let b = noisy(&mut random, amount);
+    let mut mean = a.clone();
+    for (m, b) in mean.data_mut().iter_mut().zip(b.data()) {
+        *m = 0.5 * (*m + b);
+    }
+    let mut frame = with_features(Frame::new(mean).unwrap());
+    let half = |part| Layer::new(Kind::Color, part);
+    frame.insert(half(Part::HalfA), a).unwrap();
+    frame.insert(half(Part::HalfB), b).unwrap();
+    frame
+}
+
+fn run(frame: &Frame, set: &[(&str, &str)]) -> Frame {
+    let mut options = Options::new(Nfor::default());
+    for (name, value) in [("quality", "good")].iter().chain(set) {
+        options.method.set(name, value).unwrap();
+    }
+    let device = Device::open("cpu").unwrap();
+    denoise_on(&device, frame, &options, &Watch::default()).unwrap()
+}
+
+/// The mean of `((a - b) / b)²` over the wall.
+fn error(a: &Image, b: &Image) -> f32 {
+    let wall = |x: usize, y: usize| !lamp(x, y);
+    let mut sum = (0.0, 0.0);
+    for y in 0..SIDE {
+        for x in (0..SIDE).filter(|x| wall(*x, y)) {
+            for c in 0..3 {
+                sum.0 += ((a.get(x, y, c) - b.get(x, y, c)) / b.get(x, y, c)).powi(2);
+                sum.1 += 1.0;
+            }
+        }
+    }
+    sum.0 / sum.1
+}
+
+#[test]
+fn noise_goes_and_lamps_do_not_bleed() {
+    for buffers in [1, 2] {
+        let frame = frame(buffers, 0.5);
+        let out = run(&frame, &[]);
+        let (before, after) = (
+            error(frame.color().unwrap(), &clean()),
+            error(out.color().unwrap(), &clean()),
+        );
+        assert!(after < before / 30.0, "{buffers}: {before} to {after}");
+        // Beside the lamp, a hundred times as bright, the wall is as it was.
+        for x in 8..22 {
+            let (got, want) = (out.color().unwrap().get(x, 15, 0), clean().get(x, 15, 0));
+            assert!((got / want - 1.0).abs() < 0.25, "{x}: {got}, not {want}");
+        }
+    }
+}
+
+#[test]
+fn clean_frames_stay_as_they_are() {
+    for buffers in [1, 2] {
+        let out = run(&frame(buffers, 0.0), &[]);
+        let off = error(out.color().unwrap(), &clean());
+        assert!(off < 1e-4, "{buffers}: {off}");
+        let mean = |i: &Image| i.data().iter().map(|v| f64::from(*v)).sum::<f64>();
+        let share = mean(out.color().unwrap()) / mean(&clean());
+        assert!((share - 1.0).abs() < 1e-3, "{buffers}: {share}");
+    }
+}
+
+#[test]
+fn exposure_does_not_matter() {
+    let frame = frame(1, 0.5);
+    let out = run(&frame, &[]);
+    for scale in [1e-4f32, 3e4] {
+        let mut other = frame.clone();
+        let color = other.get_mut(Layer::COLOR).unwrap();
+        color.data_mut().iter_mut().for_each(|v| *v *= scale);
+        let scaled = run(&other, &[]);
+        let same = scaled.color().unwrap().map(|v| v / scale);
+        let off = error(&same, out.color().unwrap());
+        assert!(off < 1e-6, "{scale}: {off}");
+    }
+}
+
+#[test]
+fn fireflies_are_limited() {
+    for buffers in [1, 2] {
+        let mut frame = frame(buffers, 0.3);
+        let color = match buffers {
+            1 => Layer::COLOR,
+            _ => Layer::new(Kind::Color, Part::HalfA),
+        };
+        for (x, y) in [(30, 30), (31, 40), (5, 33)] {
+            for c in 0..3 {
+                frame.get_mut(color.clone()).unwrap().set(x, y, c, 3000.0);
+            }
+        }
+        let off = error(run(&frame, &[]).color().unwrap(), &clean());
+        assert!(off < 0.01, "{buffers}: {off}");
+    }
+}
+
+#[test]
+fn lights_that_add_up_still_do() {
+    for buffers in [1, 2] {
+        let mut frame = frame(buffers, 0.5);
+        let color = frame.color().unwrap().clone();
+        let lights = [0.3, 0.7].map(|share| {
+            Image::from_fn(SIDE, SIDE, 3, |x, y, c| {
+                let share = if x < 24 { share } else { 1.0 - share };
+                color.get(x, y, c) * share
+            })
+        });
+        for (name, light) in ["key", "fill"].into_iter().zip(lights) {
+            frame.insert(Kind::Light(name.into()), light).unwrap();
+        }
+        frame
+            .insert(Kind::Alpha, Image::from_fn(SIDE, SIDE, 1, |_, _, _| 1.0))
+            .unwrap();
+        let out = run(&frame, &[]);
+        let get = |name: &str| out.get(Kind::Light(name.into())).unwrap();
+        for (i, color) in out.color().unwrap().data().iter().enumerate() {
+            let sum = get("key").data()[i] + get("fill").data()[i];
+            assert!(
+                (sum - color).abs() <= 1e-4 * color.abs().max(1e-3),
+                "{i}: {sum}, not {color}"
+            );
+        }
+        let alpha = out.get(Kind::Alpha).unwrap();
+        assert!(alpha.data().iter().all(|a| (a - 1.0).abs() < 1e-3));
+    }
+}
+
+#[test]
+fn the_error_is_known() {
+    let frame = frame(2, 0.5);
+    let out = run(&frame, &[("layers", "all")]);
+    let estimate = out.get(Kind::Light("error".into())).unwrap();
+    let mean = estimate.data().iter().sum::<f32>() / estimate.data().len() as f32;
+    let real = error(out.color().unwrap(), &clean());
+    assert!(
+        (0.2..5.0).contains(&(mean / real)),
+        "estimated {mean}, in truth {real}"
+    );
+}
+
+#[test]
+fn odd_frames_give_finite_pictures() {
+    let sizes = [(1, 1), (2, 1), (1, 7), (3, 200), (9, 9)];
+    for (w, h) in sizes {
+        for value in [0.0, -1.0, 1.0, 1e30, 1e-30] {
+            let mut frame = Frame::new(Image::from_fn(w, h, 3, |x, y, _| {
+                value * (1 + x + y) as f32
+            }))
+            .unwrap();
+            for features in [false, true] {
+                if features {
+                    frame.insert(Kind::Albedo, Image::new(w, h, 3)).unwrap();
+                    frame.insert(Kind::Normal, Image::new(w, h, 3)).unwrap();
+                    frame.insert(Kind::Depth, Image::new(w, h, 1)).unwrap();
+                }
+                let out = run(&frame, &[]);
+                assert_eq!(out.color().unwrap().non_finite(), 0, "{w}x{h} of {value}");
+            }
+        }
+    }
+}
