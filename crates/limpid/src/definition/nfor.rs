@@ -81,6 +81,8 @@ pub const DARK: f32 = 1e-3;
 pub const DARK_SQUARE: f32 = 0.01;
 /// By how much the error of a candidate may differ from that of the first.
 pub const MOST: f32 = 0.2;
+/// By how much it must be less, so that candidates that are equal but for rounding are no matter of the device.
+pub const MARGIN: f32 = 1e-5;
 /// Radii over which errors and choices are averaged, twice each.
 pub const SMOOTH: (usize, usize) = (2, 1);
 

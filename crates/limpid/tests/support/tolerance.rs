@@ -26,6 +26,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("reconstruct:patch", 2e-3),
     // Variances and slopes are differences of nearly equal numbers, and distances are divided by them.
     ("rdfc", 2e-3),
+    // Normal equations in single precision, solved three times in a row, each time with weights of the result before.
+    ("nfor", 1e-3),
 ];
 
 /// Results in half precision: a last digit may be rounded the other way, at each level.
@@ -55,6 +57,8 @@ pub(crate) fn jumps(method: &str) -> f32 {
         // Opposite weights are combined up to a limit, and the candidate with the least risk is taken: at a few pixels the
         // last digit decides, and the maps are smoothed over their neighbours.
         "rdfc" => 0.05,
+        // The candidate with the least error is taken, and the choice is smoothed over its neighbours.
+        "nfor" => 0.02,
         // The candidate with the least error is taken, and singular vectors of nearly equal length change places.
         "reconstruct:patch" => 0.02,
         _ => 0.0,

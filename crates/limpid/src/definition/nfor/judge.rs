@@ -1,6 +1,6 @@
 //! Candidates judged by the buffer that they were not made of.
 
-use super::{DARK_SQUARE, MOST, Pair, SMOOTH, mean};
+use super::{DARK_SQUARE, MARGIN, MOST, Pair, SMOOTH, mean};
 use crate::Image;
 use crate::definition::front;
 
@@ -50,7 +50,7 @@ impl Judge {
         let off = mean(&mean(&off, SMOOTH.0), SMOOTH.0);
         let won = Image::from_fn(w, h, candidates.len(), |x, y, k| {
             let least = (0..candidates.len()).fold(0, |best, k| {
-                if off.get(x, y, k) < off.get(x, y, best) {
+                if off.get(x, y, k) < off.get(x, y, best) - MARGIN {
                     k
                 } else {
                     best

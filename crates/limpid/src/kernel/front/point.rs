@@ -136,7 +136,7 @@ pub(crate) fn checkerboard(features: bool, sharp: usize) -> Stencil {
             k.write(mean / total);
         }
         if let Some(squares) = sum(weights.map(|(.., w)| w * w)) {
-            k.write(squares / (total * total));
+            k.write_planes([squares / (total * total)]);
         }
     })
 }

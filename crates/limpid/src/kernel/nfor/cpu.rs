@@ -93,7 +93,7 @@ fn block<S: Simd>(
     let sums = take(&mut rest, self::rows(fit) * WIDTH);
     let (x, y) = (columns.start, rows.start);
     region.fill(values, &job.reads, fit, (x, y), (columns.len(), rows.len()));
-    region.copy(class, &job.reads[2], 0, (x, y), 0.0);
+    region.copy(class, &job.reads[2], 0, ((x, y), rows.len()), 0.0);
     let mut work = Work {
         fit,
         reads: &job.reads,

@@ -1,6 +1,6 @@
 //! Candidates judged by the buffer that they were not made of, and mixed; light layers that add up.
 
-use crate::definition::nfor::MOST;
+use crate::definition::nfor::{MARGIN, MOST};
 use crate::kernel::stencil::{Stencil, Value, stencil};
 
 /// The sum of values; none of none.
@@ -42,18 +42,21 @@ pub(crate) fn contest(counts: &[usize]) -> Stencil {
     })
 }
 
-/// Ones where a plane has the least value, and zeros elsewhere; of equal ones the first.
+/// Ones where a plane has the least value by a margin over those before it, and zeros elsewhere.
 pub(crate) fn choose(count: usize) -> Stencil {
     stencil("choose", |k| {
         let read = k.read();
-        let at = |i: usize| read.plane(i).here();
-        k.write_planes((0..count).map(|i| {
-            // Below all before it, and not above any after it.
-            let before = (0..i).map(|j| at(i).lt(at(j)).number());
-            let after = (i + 1..count).map(|j| at(i).le(at(j)).number());
-            let all = before.chain(after).reduce(|a, b| a * b);
-            all.unwrap_or_else(|| k.constant(1.0))
-        }));
+        let mut least = read.plane(0).here();
+        let mut won = vec![k.constant(1.0)];
+        for i in 1..count {
+            let value = read.plane(i).here();
+            let better = value.lt(least - MARGIN);
+            least = better.pick(value, least);
+            let worse = better.pick(0.0, 1.0);
+            won.iter_mut().for_each(|w| *w = *w * worse);
+            won.push(better.number());
+        }
+        k.write_planes(won);
     })
 }
 

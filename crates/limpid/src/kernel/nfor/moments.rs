@@ -41,19 +41,20 @@ impl Region {
         self.width * self.height + LANES
     }
 
-    /// Copies a plane, less `minus`; `at` is the block's first pixel.
+    /// Copies what a block of `rows` rows needs of a plane, less `minus`; `at` is the block's first pixel.
     #[inline(always)]
     pub(super) fn copy(
         &self,
         to: &mut [f32],
         from: &View<'_>,
         plane: usize,
-        at: (usize, usize),
+        (at, rows): ((usize, usize), usize),
         minus: f32,
     ) {
         let size = from.size();
         to.fill(0.0);
-        for (j, row) in to.chunks_exact_mut(self.width).enumerate() {
+        let rows = rows + 2 * self.radius;
+        for (j, row) in to.chunks_exact_mut(self.width).take(rows).enumerate() {
             let y = (at.1 + j) as i64 - self.radius as i64;
             if y < 0 || y >= size.height as i64 {
                 continue;
@@ -85,9 +86,9 @@ impl Region {
         for (c, plane) in to.chunks_exact_mut(self.size()).enumerate() {
             if c < fit.features {
                 let middle = reads[4].row(c, at.1 + block.1 / 2)[at.0 + block.0 / 2];
-                self.copy(plane, &reads[4], c, at, middle);
+                self.copy(plane, &reads[4], c, (at, block.1), middle);
             } else {
-                self.copy(plane, &reads[3], c - fit.features, at, 0.0);
+                self.copy(plane, &reads[3], c - fit.features, (at, block.1), 0.0);
             }
         }
     }
