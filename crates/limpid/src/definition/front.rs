@@ -20,7 +20,7 @@ pub const WINDOW: usize = 3;
 /// Which value of the other buffer's window limits a pixel, counted from the largest; and how far it may be exceeded.
 pub const OTHER: (usize, f32) = (3, 1.2);
 /// The same for the pixel's own window, without the pixel.
-pub const ITSELF: (usize, f32) = (6, 1.3);
+pub const ITSELF: (usize, f32) = (6, 1.4);
 
 /// Pixels that show a surface.
 pub const SURFACE: f32 = 0.0;
