@@ -30,11 +30,29 @@ fn mitsuba_layers_are_recognised() {
             "depth"
         ]
     );
-    // The second half is given, the first is the colour itself.
+    // Two buffers of as many samples: the colour is their mean, of half the variance.
+    let half = |part| picture.frame.get(Layer::new(Kind::Color, part)).unwrap();
     let color = picture.frame.color().unwrap();
-    let half_a = picture.frame.get(Layer::new(Kind::Color, Part::HalfA));
-    assert_eq!(half_a, Some(color));
-    assert!(picture.notes[0].contains("half A"), "{:?}", picture.notes);
+    let (a, b) = (half(Part::HalfA), half(Part::HalfB));
+    assert_ne!(a, b);
+    for ((c, a), b) in color.data().iter().zip(a.data()).zip(b.data()) {
+        assert_eq!(*c, 0.5 * (a + b));
+    }
+    let again = read(&path);
+    assert!(again.notes.is_empty(), "{:?}", again.notes);
+    // What is written with its buffers reads back the same; a result keeps neither buffer nor variance.
+    let (_folder, copy) = scratch("copy.exr");
+    let options = WriteOptions::default();
+    io::write(&copy, &picture.frame, Some(&picture.origin), &options).unwrap();
+    assert_eq!(read(&copy).frame, picture.frame);
+    let result = Frame::new(color.map(|v| 0.5 * v)).unwrap();
+    io::write(&copy, &result, Some(&picture.origin), &options).unwrap();
+    let kept = read(&copy).frame;
+    assert_eq!(
+        names(&kept),
+        ["color", "albedo", "normal", "position", "depth"]
+    );
+    assert_eq!(kept.color().unwrap().data()[7], 0.5 * color.data()[7]);
 }
 
 #[test]
