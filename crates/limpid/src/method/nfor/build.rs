@@ -17,9 +17,6 @@ use crate::method::window::box_mean;
 use crate::plan::{Plan, SlotId};
 use crate::{Kind, Layer, Part, Result, Shape};
 
-/// Planes of other layers that are fitted together: more would crowd a GPU's registers.
-const CHUNK: usize = 6;
-
 pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
     let mut build = Build {
         plan: Plan::new(format!("nfor {schedule}"), shape.size),
@@ -100,6 +97,10 @@ impl Build<'_> {
         let s = self.settings.clone();
         let mut found = Vec::new();
         self.stage(&mut chains, ground, guide, (&s.first, &s.first_k), None);
+        if two {
+            // Two buffers can tell where nothing should be done.
+            chains.iter_mut().for_each(|c| c.made.push((c.data, 1)));
+        }
         let mut maps = self.choose(&chains[0], &mut found, (two, scale));
         if let Some(second) = &s.second {
             let guide = self.pilot(&chains[0], maps, guide.parity);

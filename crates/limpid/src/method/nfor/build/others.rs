@@ -1,12 +1,15 @@
 //! Light layers and alpha on their way through the fits of colour.
 
-use super::{Build, CHUNK, Chain, Ground, Pair};
+use super::{Build, Chain, Ground, Pair};
 use crate::kernel::front::{divide, finish, follow, middle};
 use crate::kernel::nfor::{balance, total};
 use crate::kernel::rdfc::join;
 use crate::method::nfor::others;
 use crate::plan::SlotId;
 use crate::{Kind, Layer};
+
+/// Planes of other layers that are fitted together: more would crowd a GPU's registers.
+const CHUNK: usize = 6;
 
 /// Other layers that are fitted together.
 pub(super) struct Chunk {
