@@ -167,10 +167,6 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
             let made = [0, 1].map(|i| fit(&guide(1 - i), &c.data[i], *k, &s.first));
             c.candidates.push(made);
         }
-        // Two buffers can tell where nothing should be done.
-        if two {
-            c.candidates.push(c.data.clone());
-        }
     }
     let mut maps = judge.choose(&chain[0].candidates);
     let (pilot, spread) = result(&chain[0], &maps);

@@ -97,10 +97,6 @@ impl Build<'_> {
         let s = self.settings.clone();
         let mut found = Vec::new();
         self.stage(&mut chains, ground, guide, (&s.first, &s.first_k), None);
-        if two {
-            // Two buffers can tell where nothing should be done.
-            chains.iter_mut().for_each(|c| c.made.push((c.data, 1)));
-        }
         let mut maps = self.choose(&chains[0], &mut found, (two, scale));
         if let Some(second) = &s.second {
             let guide = self.pilot(&chains[0], maps, guide.parity);
