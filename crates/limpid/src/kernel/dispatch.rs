@@ -169,6 +169,7 @@ impl Dispatch {
     }
 
     /// Whether the shader may run without runtime checks.
+    #[cfg(feature = "gpu")]
     pub(crate) fn is_trusted(&self) -> bool {
         self.trusted
     }
