@@ -118,6 +118,8 @@ pub struct Output {
     pub color: Image,
     /// Estimated squared error of each pixel over its squared brightness.
     pub error: Image,
+    /// The same without a lower bound: negative here and there, but right in the mean over many pixels.
+    pub excess: Image,
     /// How much of each candidate there is in the result, in the order in which they were made.
     pub choice: Image,
     /// Other layers, by the same fits.
@@ -201,9 +203,11 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     let maps = judge.choose(&chain[0].candidates);
     let halves = chain[0].mix(&maps);
     let middle = |pair: &Pair| zip(&pair[0], &pair[1], |a, b| 0.5 * (a + b));
+    let [error, excess] = judge.error(&halves, &noise);
     Output {
         color: middle(&halves),
-        error: judge.error(&halves, &noise),
+        error,
+        excess,
         choice: maps.clone(),
         others: chain[1..].iter().map(|c| middle(&c.mix(&maps))).collect(),
     }

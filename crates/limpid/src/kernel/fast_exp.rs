@@ -62,23 +62,36 @@ pub fn fast_exp_x16<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
     on_vectors!(simd, x, f32x16<S>, u32x16<S>)
 }
 
+/// The arithmetic of [`fast_exp2_simd`] on a type of vectors.
+macro_rules! power_on_vectors {
+    ($simd:ident, $x:ident, $floats:ty, $words:ty) => {{
+        const MAGIC: f32 = 12_582_912.0;
+        // Here the power is 1 and the exponent's bits end at 0: all bits are 0.
+        let x = $x.max(<$floats>::splat($simd, -127.0));
+        let shifted = x + MAGIC;
+        let f = x - (shifted - MAGIC);
+        let mut p = <$floats>::splat($simd, COEFFICIENTS[5]);
+        for c in [4, 3, 2, 1, 0] {
+            p = p.mul_add(f, <$floats>::splat($simd, COEFFICIENTS[c]));
+        }
+        // The sum's low bits hold the rounded integer: shifted up they are what the exponent changes by.
+        let (bits, shifted): ($words, $words) = (p.bitcast(), shifted.bitcast());
+        (bits + (shifted << 23)).bitcast()
+    }};
+}
+
 /// `2^x` for `x <= 0`, to a relative error of 3e-7 down to -125; from there to -127 it is below 1e-37, and from -127 on exactly 0.
 ///
 /// Half the work of [`fast_exp_simd`].
 #[inline(always)]
 pub fn fast_exp2_simd<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    const MAGIC: f32 = 12_582_912.0;
-    // Here the power is 1 and the exponent's bits end at 0: all bits are 0.
-    let x = x.max(S::f32s::splat(simd, -127.0));
-    let shifted = x + MAGIC;
-    let f = x - (shifted - MAGIC);
-    let mut p = S::f32s::splat(simd, COEFFICIENTS[5]);
-    for c in [4, 3, 2, 1, 0] {
-        p = p.mul_add(f, S::f32s::splat(simd, COEFFICIENTS[c]));
-    }
-    // The sum's low bits hold the rounded integer: shifted up they are what the exponent changes by.
-    let (bits, shifted): (S::u32s, S::u32s) = (p.bitcast(), shifted.bitcast());
-    (bits + (shifted << 23)).bitcast()
+    power_on_vectors!(simd, x, S::f32s, S::u32s)
+}
+
+/// [`fast_exp2_simd`] on sixteen values.
+#[inline(always)]
+pub(crate) fn fast_exp2_x16<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
+    power_on_vectors!(simd, x, f32x16<S>, u32x16<S>)
 }
 
 /// `2^f` for `f` in -0.5 … 0.5.

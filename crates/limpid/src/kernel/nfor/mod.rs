@@ -8,7 +8,9 @@ mod cpu;
 mod error;
 mod gpu;
 mod moments;
+mod region;
 mod solve;
+mod weights;
 
 pub(crate) use error::{balance, choose, contest, errors, mix, total};
 

@@ -1,6 +1,7 @@
 //! The normal equations of sixteen pixels, solved.
 
-use super::moments::{DATA, Region, Sums, feature_sums, load};
+use super::moments::{DATA, Sums, feature_sums};
+use super::region::{Beside, ROW};
 use super::{FEATURES, Fit};
 use crate::definition::nfor::STEP;
 use fearless_simd::prelude::*;
@@ -14,15 +15,13 @@ const SIZE: usize = FEATURES + 3;
 pub(super) fn solve<S: Simd>(
     simd: S,
     fit: &Fit,
-    region: &Region,
     values: &[f32],
     sums: &Sums<S>,
-    at: (usize, usize),
+    at: usize,
 ) -> [f32x16<S>; DATA] {
     let zero = f32x16::splat(simd, 0.0);
     let (n, columns) = (fit.features, fit.features + fit.data);
-    let at = region.place(at);
-    let here = |c: usize| load(simd, &values[c * region.size()..][..region.size()], at);
+    let here = |c: usize| Beside::new(values, at + c * ROW).load(simd, 0);
     let all = sums[0];
     let place = |k: usize, c: usize| sums[6 + k * columns + c];
     let scale = [1.0, 1.0 / STEP, 1.0 / STEP];

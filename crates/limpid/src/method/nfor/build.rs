@@ -2,7 +2,7 @@
 
 mod others;
 
-use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves};
+use super::{Layers, Nfor, channels, choice_layer, error_layer, excess_layer, features, halves};
 use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
     Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, log_variance, minus,
@@ -491,5 +491,7 @@ impl Build<'_> {
         let (less, apart) = (self.smooth(less, 3), self.smooth(apart, 3));
         let out = self.plan.output(error_layer(), 1);
         self.plan.pass(larger(), [less, apart], [out]);
+        let out = self.plan.output(excess_layer(), 1);
+        self.plan.pass(join(&[(0, 1)]), [less], [out]);
     }
 }

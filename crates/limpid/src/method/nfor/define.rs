@@ -1,6 +1,8 @@
 //! The definition, applied to the layers of a frame.
 
-use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
+use super::{
+    Layers, Nfor, channels, choice_layer, error_layer, excess_layer, features, halves, others,
+};
 use crate::definition::front::{self, Surface};
 use crate::definition::nfor::{Buffers, DARK, nfor};
 use crate::definition::nlm::{Filter, Guide};
@@ -47,6 +49,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     }
     if method.options.layers == Layers::All {
         out.insert(error_layer(), made.error)?;
+        out.insert(excess_layer(), made.excess)?;
         for k in 0..made.choice.channels() {
             let (w, h) = (made.choice.width(), made.choice.height());
             let plane = Image::from_planes(w, h, 1, made.choice.plane(k).to_vec())?;

@@ -193,6 +193,11 @@ fn error_layer() -> Layer {
     Kind::Light("error".into()).into()
 }
 
+/// The same without a lower bound: the mean over the picture estimates the mean error.
+fn excess_layer() -> Layer {
+    Kind::Light("excess".into()).into()
+}
+
 /// The share of a candidate.
 fn choice_layer(k: usize) -> Layer {
     Kind::Light(format!("choice-{k}").into()).into()
