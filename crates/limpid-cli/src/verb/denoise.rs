@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     }
     let device = args.how.open()?;
     if args.method.is_some() {
-        args.how.check(&options, &device)?;
+        args.how.look_up(&mut options, device.backend())?;
     }
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {

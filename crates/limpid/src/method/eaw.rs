@@ -3,6 +3,7 @@
 //! The definition is [`crate::definition::eaw`]. The noise level is estimated when it is not given. Schedule: `dilated`,
 //! levels down with the kernel of the à-trous filter, then one pass up for each level, from fine to coarse.
 
+use super::atrous::AtrousSchedule;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::{self, noise};
 use crate::kernel::atrous::{Atrous as Level, Mode, Stops, Walk};
@@ -102,15 +103,16 @@ impl Method for Eaw {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        vec![Schedule::new("dilated").on(on)]
+        Schedule::list(on, [AtrousSchedule::Dilated])
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        schedule.choice::<AtrousSchedule>()?;
         let (channels, sigma) = self.checked(shape)?;
         let mut plan = Plan::new(format!("eaw {schedule}"), shape.size);
         let (planes, element) = match schedule.backend() {
-            Some(Backend::Gpu) => (1, Element::F32x4),
-            _ => (channels, Element::F32),
+            Backend::Gpu => (1, Element::F32x4),
+            Backend::Cpu => (channels, Element::F32),
         };
         let slot = |plan: &mut Plan, name: String| -> SlotId {
             plan.slot(Slot::new(name, Role::Transient, shape.size, planes).element(element))

@@ -32,6 +32,22 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum NlmSchedule {
+        /// CPU: each weight counts for both pixels of a pair.
+        Paired = "paired",
+        /// CPU: each pixel makes its own weights.
+        Rows = "rows",
+        /// GPU: tiles of as many rows as the device has memory for.
+        Tile = "tile",
+        /// GPU: tiles of 16 rows.
+        Tile16 = "tile:16",
+        /// GPU: tiles of 8 rows.
+        Tile8 = "tile:8",
+    }
+}
+
 crate::options! {
     /// Non-local means with its options.
     pub struct Nlm {
@@ -111,17 +127,17 @@ impl Method for Nlm {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("paired"), Schedule::new("rows")],
-            Backend::Gpu => vec![
-                Schedule::new("tile"),
-                Schedule::new("tile:16"),
-                Schedule::new("tile:8"),
-            ],
+            Backend::Cpu => Schedule::list(on, [NlmSchedule::Paired, NlmSchedule::Rows]),
+            Backend::Gpu => Schedule::list(
+                on,
+                [NlmSchedule::Tile, NlmSchedule::Tile16, NlmSchedule::Tile8],
+            ),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        let way: NlmSchedule = schedule.choice()?;
         let mut plan = Plan::new(format!("nlm {schedule}"), shape.size);
         let channels = shape
             .channels(&Layer::COLOR)
@@ -145,8 +161,12 @@ impl Method for Nlm {
             channels,
             patchwise: self.patchwise,
             symmetric: self.symmetric,
-            paired: schedule.as_str() != "rows",
-            tile: schedule.words().nth(1).and_then(|t| t.parse().ok()),
+            paired: way != NlmSchedule::Rows,
+            tile: match way {
+                NlmSchedule::Tile16 => Some(16),
+                NlmSchedule::Tile8 => Some(8),
+                _ => None,
+            },
             ..Kernel::new(self.radius, self.patch, self.k, noise)
         };
         plan.pass(kernel, reads, [output]);

@@ -28,6 +28,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum RdfcSchedule {
+        /// CPU: a few rows at a time.
+        Rows = "rows",
+        /// GPU: tiles in workgroup memory.
+        Tile = "tile",
+    }
+}
+
 crate::options! {
     /// RDFC with its options. Defaults are those of Vicini 2015, but for the floor of variances.
     pub struct Rdfc {
@@ -204,13 +214,14 @@ impl Method for Rdfc {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("rows")],
-            Backend::Gpu => vec![Schedule::new("tile")],
+            Backend::Cpu => Schedule::list(on, [RdfcSchedule::Rows]),
+            Backend::Gpu => Schedule::list(on, [RdfcSchedule::Tile]),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        schedule.choice::<RdfcSchedule>()?;
         build::plan(self, shape, schedule)
     }
 

@@ -2,14 +2,14 @@
 //!
 //! The definition is [`crate::definition::shrink`]. Schedules are those of the transform.
 
-use super::dwt::{Ready, Scale};
+use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
 use crate::definition::shrink::{Rule, band_gains, visu};
 use crate::kernel::dwt::Limits;
 use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, opponent, sums_size};
 use crate::plan::{Plan, Role, Slot, SlotId};
-use crate::wavelet::Direction;
+use crate::wavelet::{Direction, Form, Kind, SchemeName};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 
 /// Shrinkage in the list of methods.
@@ -146,9 +146,14 @@ impl Method for Shrink {
             .map(|r| r.schedules(on, Direction::Inverse))
             .unwrap_or_default();
         // What matters here is what happens between the transforms; a few schemes that differ most.
-        let few = ["fused", "lifting*", "lifting*:shuffle"];
-        let known = all.iter().filter(|s| few.contains(&s.as_str()));
-        let some: Vec<Schedule> = known.cloned().collect();
+        let best = SchemeName::new(Kind::Lifting, Form::Star);
+        let few = [
+            DwtSchedule::Fused,
+            DwtSchedule::Scheme(best, Mapping::Single),
+            DwtSchedule::Scheme(best, Mapping::Shuffle),
+        ];
+        let one_of = |s: &&Schedule| s.choice().is_ok_and(|by| few.contains(&by));
+        let some: Vec<Schedule> = all.iter().filter(one_of).cloned().collect();
         if some.is_empty() { all } else { some }
     }
 

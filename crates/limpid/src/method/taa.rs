@@ -20,6 +20,18 @@ pub const ENTRY: Entry = Entry {
     make: || Box::new(Taa::default()),
 };
 
+crate::choice! {
+    /// Where mean and deviation are made.
+    enum TaaSchedule {
+        /// Where they are used.
+        Fused = "fused",
+        /// First, in passes of their own.
+        Passes = "passes",
+        /// GPU: first, in a fragment shader whose quads share their sums.
+        Quad = "quad",
+    }
+}
+
 crate::options! {
     /// Temporal anti-aliasing with its options.
     ///
@@ -139,9 +151,10 @@ impl Method for Taa {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        use TaaSchedule::{Fused, Passes, Quad};
         match on {
-            Backend::Cpu => vec![Schedule::new("passes"), Schedule::new("fused")],
-            Backend::Gpu => ["fused", "passes", "quad"].map(Schedule::new).to_vec(),
+            Backend::Cpu => Schedule::list(on, [Passes, Fused]),
+            Backend::Gpu => Schedule::list(on, [Fused, Passes, Quad]),
         }
     }
 
@@ -157,9 +170,10 @@ impl Method for Taa {
         let result = plan.history("result", planes + 1);
         plan.swap(result, history);
         let mut reads = vec![color, history];
-        let fused = schedule.as_str() == "fused";
+        let way: TaaSchedule = schedule.choice()?;
+        let fused = way == TaaSchedule::Fused;
         if !fused {
-            reads.extend(self.statistics(&mut plan, color, schedule.as_str() == "quad"));
+            reads.extend(self.statistics(&mut plan, color, way == TaaSchedule::Quad));
         }
         let motion = shape.has(Kind::Motion);
         if motion {

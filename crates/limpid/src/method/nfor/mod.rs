@@ -54,6 +54,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum NforSchedule {
+        /// CPU: blocks of pixels share their sums.
+        Blocks = "blocks",
+        /// GPU: tiles in workgroup memory.
+        Tile = "tile",
+    }
+}
+
 crate::options! {
     /// The options of NFOR.
     pub struct Options {
@@ -219,13 +229,14 @@ impl Method for Nfor {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("blocks")],
-            Backend::Gpu => vec![Schedule::new("tile")],
+            Backend::Cpu => Schedule::list(on, [NforSchedule::Blocks]),
+            Backend::Gpu => Schedule::list(on, [NforSchedule::Tile]),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        schedule.choice::<NforSchedule>()?;
         build::plan(self, shape, schedule)
     }
 

@@ -5,6 +5,7 @@
 
 mod build;
 
+use super::poisson::PoissonSchedule;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::patch::{Input, Samples, reconstruct};
 use crate::definition::poisson::ROUNDS;
@@ -151,8 +152,8 @@ impl Method for Patch {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => ["dct", "multigrid"].map(Schedule::new).to_vec(),
-            Backend::Gpu => vec![Schedule::new("multigrid")],
+            Backend::Cpu => Schedule::list(on, [PoissonSchedule::Dct, PoissonSchedule::Multigrid]),
+            Backend::Gpu => Schedule::list(on, [PoissonSchedule::Multigrid]),
         }
     }
 

@@ -3,7 +3,7 @@
 //! One level of the à-trous filter, with a large Gaussian kernel instead of several levels: no σ can shrink from level to
 //! level here.
 
-use crate::method::atrous::{Atrous, define, walk};
+use crate::method::atrous::{Atrous, AtrousSchedule, define, walk};
 use crate::method::{Backend, Entry, Method, Schedule, Use};
 use crate::plan::Plan;
 use crate::{Error, Frame, Result, Shape};
@@ -114,7 +114,7 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                vec![Schedule::new("dilated").on(on)]
+                Schedule::list(on, [AtrousSchedule::Dilated])
             }
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
