@@ -27,10 +27,12 @@ impl How {
     /// Opens the device.
     pub(crate) fn open(&self) -> Result<Device> {
         if self.threads == Some(0) {
-            return Err(limpid::Error::input("--threads 0: expected at least 1")).or_usage();
+            return Err(limpid::Error::option("threads", 0, "at least 1")).or_usage();
         }
         match Device::open_with(&self.device, self.threads, false) {
-            Err(error @ limpid::Error::Input(_)) => Err(error).or_usage(),
+            Err(error @ (limpid::Error::Input(_) | limpid::Error::Unknown { .. })) => {
+                Err(error).or_usage()
+            }
             other => Ok(other?),
         }
     }

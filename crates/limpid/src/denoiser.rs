@@ -201,10 +201,7 @@ impl Denoiser {
     /// Plans, compiles and takes memory for frames of this shape.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
-            return Err(Error::input(format!(
-                "--strength {}: expected 0 … 1",
-                options.strength
-            )));
+            return Err(Error::option("strength", options.strength, "0 … 1"));
         }
         let Fit {
             plan,

@@ -86,7 +86,7 @@ impl Fit {
                 None if room == Room::Cpu && options.tile.is_none() => (whole, None),
                 None => {
                     return Err(Error::unsupported(format!(
-                        "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
+                        "{} on {} cannot run in tiles that small; use another schedule or the CPU",
                         whole.title, shape.size
                     )));
                 }

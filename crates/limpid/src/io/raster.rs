@@ -56,10 +56,8 @@ impl Raster {
         (from, to): (Transfer, Transfer),
         path: &Path,
     ) -> Result<Self> {
-        let color = frame.color().map_err(|e| match e {
-            Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
-            other => other,
-        })?;
+        let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
+        let color = frame.color().map_err(about)?;
         let mut raster = Self {
             color: color.clone(),
             alpha: alpha(frame, origin),

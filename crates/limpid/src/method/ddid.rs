@@ -107,9 +107,7 @@ impl Ddid {
             (Noise::Gaussian, None) => USUAL,
         });
         if sigma < 0.0 {
-            return Err(Error::input(format!(
-                "--sigma {sigma}: expected a number not below 0"
-            )));
+            return Err(Error::option("sigma", sigma, "a number not below 0"));
         }
         // Squares of smaller numbers are lost in single precision.
         if sigma < 1e-12 {
@@ -166,9 +164,7 @@ impl Method for Ddid {
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         schedule.choice::<DdidSchedule>()?;
         let mut plan = Plan::new(format!("ddid {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let noise = self.stabiliser();
         let input = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);

@@ -52,28 +52,18 @@ const UNKNOWN: f32 = 0.05;
 impl Eaw {
     fn checked(&self, shape: &Shape) -> Result<(usize, f32)> {
         if !(1..=8).contains(&self.levels) {
-            return Err(Error::input(format!(
-                "--levels {}: expected 1 … 8",
-                self.levels
-            )));
+            return Err(Error::option("levels", self.levels, "1 … 8"));
         }
         let sigma = self.sigma.unwrap_or(UNKNOWN);
         for (name, value) in [("sigma", sigma), ("range", self.range)] {
             if value <= 0.0 {
-                return Err(Error::input(format!(
-                    "--{name} {value}: expected a number above 0"
-                )));
+                return Err(Error::option(name, value, "a number above 0"));
             }
         }
         if self.chroma < 0.0 {
-            return Err(Error::input(format!(
-                "--chroma {}: expected 0 or more",
-                self.chroma
-            )));
+            return Err(Error::option("chroma", self.chroma, "0 or more"));
         }
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         Ok((channels, sigma))
     }
 

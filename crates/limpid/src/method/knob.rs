@@ -114,7 +114,7 @@ impl<T: Value> Value for Vec<T> {
 
 /// The error for a value that does not parse.
 pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
-    Error::input(format!("--{name} {value}: expected {form}"))
+    Error::option(name, value, form)
 }
 
 /// Declares the options of a method: a struct with documented fields and defaults.

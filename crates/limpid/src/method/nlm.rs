@@ -75,19 +75,18 @@ const VARIANCE: Layer = Layer::new(Kind::Color, Part::Variance);
 
 impl Nlm {
     fn check(&self) -> Result<()> {
-        let wrong = |what: &str| Err(Error::input(what));
         if self.radius > 64 {
-            return wrong(&format!("--radius {}: expected at most 64", self.radius));
+            return Err(Error::option("radius", self.radius, "at most 64"));
         }
         if self.patch > 16 {
-            return wrong(&format!("--patch {}: expected at most 16", self.patch));
+            return Err(Error::option("patch", self.patch, "at most 16"));
         }
         if self.k.is_nan() || self.k <= 0.0 {
-            return wrong(&format!("--k {}: expected a number above 0", self.k));
+            return Err(Error::option("k", self.k, "a number above 0"));
         }
         match self.sigma {
             Some(s) if s.is_nan() || s < 0.0 => {
-                wrong(&format!("--sigma {s}: expected 0 or a number above"))
+                Err(Error::option("sigma", s, "0 or a number above"))
             }
             _ => Ok(()),
         }
@@ -99,8 +98,9 @@ impl Nlm {
             Variance::Uniform => Ok(false),
             Variance::Auto => Ok(self.sigma.is_none() && shape.has(VARIANCE)),
             Variance::Pixel if shape.has(VARIANCE) => Ok(true),
-            Variance::Pixel => Err(Error::input(
-                "layer color.variance is missing; use --variance uniform",
+            Variance::Pixel => Err(Error::missing(
+                VARIANCE,
+                "option variance: uniform does without",
             )),
         }
     }
@@ -139,9 +139,7 @@ impl Method for Nlm {
         self.check()?;
         let way: NlmSchedule = schedule.choice()?;
         let mut plan = Plan::new(format!("nlm {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
         let mut reads = vec![color];

@@ -57,9 +57,7 @@ impl Poisson {
     fn check(&self) -> Result<()> {
         for (name, value) in [("alpha", self.alpha), ("tolerance", self.tolerance)] {
             if value.is_nan() || value <= 0.0 || value.is_infinite() {
-                return Err(Error::input(format!(
-                    "--{name} {value}: expected a number above 0"
-                )));
+                return Err(Error::option(name, value, "a number above 0"));
             }
         }
         Ok(())

@@ -91,10 +91,7 @@ fn selection_layer() -> Layer {
 impl Rdfc {
     fn check(&self) -> Result<()> {
         if self.radius > 64 {
-            return Err(Error::input(format!(
-                "--radius {}: expected at most 64",
-                self.radius
-            )));
+            return Err(Error::option("radius", self.radius, "at most 64"));
         }
         let positive = [
             ("k-color", Some(self.k_color)),
@@ -108,9 +105,7 @@ impl Rdfc {
             if let Some(v) = value
                 && (v.is_nan() || v <= 0.0)
             {
-                return Err(Error::input(format!(
-                    "--{name} {v}: expected a number above 0"
-                )));
+                return Err(Error::option(name, v, "a number above 0"));
             }
         }
         Ok(())

@@ -51,15 +51,10 @@ crate::options! {
 impl Shrink {
     fn ready(&self) -> Result<Ready> {
         if !(1..=16).contains(&self.shifts) {
-            return Err(Error::input(format!(
-                "--shifts {}: expected 1 to 16",
-                self.shifts
-            )));
+            return Err(Error::option("shifts", self.shifts, "1 to 16"));
         }
-        if self.sigma.is_some_and(|s| s < 0.0) {
-            return Err(Error::input(
-                "--sigma: expected a number that is not negative",
-            ));
+        if let Some(sigma) = self.sigma.filter(|s| *s < 0.0) {
+            return Err(Error::option("sigma", sigma, "0 or a number above"));
         }
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
@@ -159,9 +154,7 @@ impl Method for Shrink {
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("shrinkage needs the layer 'color'"))?;
+        let planes = shape.require(&Layer::COLOR)?;
         let sigma = self.sigma.unwrap_or(0.0);
         let Size { width, height } = shape.size;
         let bands = bands(shape.size, ready.levels, |level| {

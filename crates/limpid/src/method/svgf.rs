@@ -62,9 +62,7 @@ struct Setup {
 
 impl Svgf {
     fn setup(&self, shape: &Shape) -> Result<Setup> {
-        let wrong = |name: &str, value: f32, what: &str| {
-            Err(Error::input(format!("--{name} {value}: expected {what}")))
-        };
+        let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
             return wrong("alpha", self.alpha, "above 0, at most 1");
         }
@@ -86,17 +84,12 @@ impl Svgf {
                 "a power of two, at most 65536",
             );
         }
-        let colors = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let colors = shape.require(&Layer::COLOR)?;
         let position = shape.has(Kind::Position);
         let from = |kind: Kind| match (shape.has(kind.clone()), position) {
             (true, _) => Ok(From::Layer),
             (false, true) => Ok(From::Position),
-            (false, false) => Err(Error::input(format!(
-                "layer {} is missing; svgf needs it, or positions",
-                Layer::from(kind)
-            ))),
+            (false, false) => Err(Error::missing(kind, "svgf needs it, or positions")),
         };
         Ok(Setup {
             settings: Settings {

@@ -76,9 +76,7 @@ pub fn jitter(index: usize) -> [f32; 2] {
 
 impl Taa {
     fn step(&self) -> Result<Step> {
-        let wrong = |name: &str, value: f32, what: &str| {
-            Err(Error::input(format!("--{name} {value}: expected {what}")))
-        };
+        let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.gamma > 0.0 && self.gamma <= 1e6) {
             return wrong("gamma", self.gamma, "a number above 0");
         }
@@ -161,9 +159,7 @@ impl Method for Taa {
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let step = self.step()?;
         let mut plan = Plan::new(format!("taa {schedule}"), shape.size);
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let planes = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, planes);
         let output = plan.output(Layer::COLOR, planes);
         let history = plan.history("last result", planes + 1);

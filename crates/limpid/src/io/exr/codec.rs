@@ -63,10 +63,7 @@ fn two_buffers(frame: &mut Frame) {
 }
 
 fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Content> {
-    let about = |e: Error| match e {
-        Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
-        other => other,
-    };
+    let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
     // The layers are found before the pixels are read, so that a wrong wish is told at once.
     let (meta, _) = read::headers(&file, path)?;
     let found = assign(&meta.headers, options).map_err(about)?;
@@ -124,7 +121,7 @@ fn no_color(found: &Assignment, path: &Path) -> Error {
         })
         .collect();
     Error::input(format!(
-        "{}: no colour was found; name it with --layer color=NAME. The file has: {}",
+        "{}: no colour was found; name it, as in color=NAME. The file has: {}",
         path.display(),
         names.join(", ")
     ))

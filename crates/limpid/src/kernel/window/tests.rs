@@ -201,7 +201,7 @@ fn impossible_options_are_refused() {
         assert!(error.to_string().contains(what), "{error}");
     };
     let sigma = Some(0.0);
-    refused(&Gaussian { radius: 1, sigma }, "--sigma 0");
+    refused(&Gaussian { radius: 1, sigma }, "sigma 0");
     let peak = Some(3.0);
     refused(
         &Tent2 {
@@ -211,5 +211,5 @@ fn impossible_options_are_refused() {
         },
         "at least 4",
     );
-    refused(&Variance { radius: 5000 }, "--radius 5000");
+    refused(&Variance { radius: 5000 }, "radius 5000");
 }

@@ -89,9 +89,8 @@ pub(in crate::method) fn plan(
 ) -> Result<Plan> {
     let way = Way::of(schedule)?;
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
-        return Err(Error::input(format!(
-            "schedule {schedule} does not go with this --border: exact with zero, mirror with mirror"
-        )));
+        let expected = "one that goes with the border: exact with zero, mirror with mirror";
+        return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
     if way.phases.is_some_and(|p| p.mirror) {

@@ -163,7 +163,7 @@ impl Idwt {
                 Ok(Size::new(filled.width, filled.height / bands))
             }
             None if ready.border.expands() => Err(Error::input(format!(
-                "boundary '{}' has more coefficients than pixels: give the image's size with --size",
+                "boundary '{}' has more coefficients than pixels: the option size must give the image's",
                 ready.border
             ))),
             None => Ok(filled),

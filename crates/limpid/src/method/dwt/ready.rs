@@ -27,7 +27,7 @@ const EXACT: f64 = 1e-6;
 impl Ready {
     pub(in crate::method) fn new(name: &str, levels: usize, scale: Scale) -> Result<Self> {
         if !(1..=30).contains(&levels) {
-            return Err(Error::input(format!("--levels {levels}: expected 1 to 30")));
+            return Err(Error::option("levels", levels, "1 to 30"));
         }
         Ok(Self {
             wavelet: wavelet(name)?,
@@ -45,21 +45,18 @@ impl Ready {
     pub(super) fn checked(self) -> Result<Self> {
         if let Some(bits) = self.reversible {
             if !(1..=16).contains(&bits) {
-                return Err(Error::input(format!(
-                    "--reversible {bits}: expected 1 to 16 bits"
-                )));
+                return Err(Error::option("reversible", bits, "1 to 16 bits"));
             }
             let alone = self.border == Border::Mirror && !self.undecimated && !self.adjoint;
             if self.wavelet.name() != "cdf53" || !alone {
-                return Err(Error::input(
-                    "--reversible needs --wavelet cdf53 and boundary mirror, without --undecimated and --adjoint",
-                ));
+                let expected =
+                    "wavelet cdf53 and boundary mirror with it, neither undecimated nor adjoint";
+                return Err(Error::option("reversible", bits, expected));
             }
         }
         if self.undecimated && self.adjoint {
-            return Err(Error::input(
-                "--adjoint: the undecimated transform has an inverse only",
-            ));
+            let expected = "false: the undecimated transform has an inverse only";
+            return Err(Error::option("adjoint", true, expected));
         }
         Ok(self)
     }
@@ -203,9 +200,7 @@ impl Ready {
         direction: Direction,
     ) -> Result<Plan> {
         schedule.choice::<DwtSchedule>()?;
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("a wavelet transform needs the layer 'color'"))?;
+        let planes = shape.require(&Layer::COLOR)?;
         let title = format!("{} {schedule}", self.wavelet.name());
         let mut plan = Plan::new(title, shape.size);
         let back = direction == Direction::Inverse;

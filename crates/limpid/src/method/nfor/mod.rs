@@ -106,9 +106,7 @@ const LAST: Window = Window {
 impl Nfor {
     fn check(&self) -> Result<()> {
         match self.options.radius {
-            Some(r) if !(1..=32).contains(&r) => {
-                Err(Error::input(format!("--radius {r}: expected 1 … 32")))
-            }
+            Some(r) if !(1..=32).contains(&r) => Err(Error::option("radius", r, "1 … 32")),
             _ => Ok(()),
         }
     }
@@ -186,7 +184,7 @@ fn channels(shape: &Shape) -> Result<usize> {
         Layer::COLOR
     };
     let found = shape.channels(&layer);
-    found.ok_or_else(|| Error::input("layer color is missing"))
+    found.ok_or_else(|| Error::missing(Layer::COLOR, ""))
 }
 
 /// Light layers and alpha, with their planes.

@@ -102,16 +102,11 @@ impl Patch {
             if let Some(v) = value
                 && (v.is_nan() || v <= 0.0 || v.is_infinite())
             {
-                return Err(Error::input(format!(
-                    "--{name} {v}: expected a number above 0"
-                )));
+                return Err(Error::option(name, v, "a number above 0"));
             }
         }
         if self.rounds == 0 || self.rounds > 100 {
-            return Err(Error::input(format!(
-                "--rounds {}: expected 1 … 100",
-                self.rounds
-            )));
+            return Err(Error::option("rounds", self.rounds, "1 … 100"));
         }
         Ok(())
     }

@@ -102,11 +102,9 @@ pub(in crate::method) fn reg(round: usize) -> Option<f32> {
 }
 
 pub(in crate::method) fn channels(shape: &Shape, layer: &Layer) -> Result<usize> {
-    shape.channels(layer).ok_or_else(|| {
-        Error::input(format!(
-            "layer {layer} is missing; a reconstruction needs color, dx and dy, as `limpid render --gradients` writes them"
-        ))
-    })
+    let why = "a reconstruction needs color, dx and dy";
+    let found = shape.channels(layer);
+    found.ok_or_else(|| Error::missing(layer.clone(), why))
 }
 
 /// The slots of a solve: what belongs to each level, and to the finest one alone.

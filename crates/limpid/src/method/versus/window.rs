@@ -61,7 +61,7 @@ crate::options! {
 /// `exp(-i² / 2σ²)` with σ half the radius, adding up to 1.
 fn taps(radius: usize) -> Result<Vec<f32>> {
     if !(1..=64).contains(&radius) {
-        return Err(Error::input(format!("--radius {radius}: expected 1 … 64")));
+        return Err(Error::option("radius", radius, "1 … 64"));
     }
     let sigma = (radius as f64 / 2.0).max(0.5);
     let weight = |i: i64| (-0.5 * (i as f64 / sigma).powi(2)).exp();

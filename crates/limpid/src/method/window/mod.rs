@@ -99,9 +99,7 @@ pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
 /// The radius within what is allowed.
 fn checked_radius(radius: usize) -> Result<usize> {
     if radius > 1024 {
-        return Err(Error::input(format!(
-            "--radius {radius}: expected at most 1024"
-        )));
+        return Err(Error::option("radius", radius, "at most 1024"));
     }
     Ok(radius)
 }
@@ -111,9 +109,11 @@ fn positive(name: &str, value: f32) -> Result<f32> {
     if value > 0.0 && value <= 1e6 {
         Ok(value)
     } else {
-        Err(Error::input(format!(
-            "--{name} {value}: expected a number above 0 and at most 1000000"
-        )))
+        Err(Error::option(
+            name,
+            value,
+            "a number above 0 and at most 1000000",
+        ))
     }
 }
 
@@ -172,9 +172,7 @@ impl Ready {
     /// The passes for colour of this shape.
     fn plan(self, name: &str, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let mut plan = Plan::new(format!("{name} {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let input = plan.input(Layer::COLOR, channels);
         let mut outputs = vec![plan.output(Layer::COLOR, channels)];
         if self.filter.results() == 2 {
