@@ -25,6 +25,30 @@ const WORDS: [(&str, &str); 5] = [
     ),
 ];
 
+/// What the files of a folder may not know: the data goes one way.
+const APART: [(&str, &[&str], &str); 4] = [
+    (
+        "crates/limpid/src/definition/",
+        &["kernel", "plan", "method", "exec", "io"],
+        "a definition stands for itself",
+    ),
+    (
+        "crates/limpid/src/kernel/",
+        &["method", "io"],
+        "kernels know no methods",
+    ),
+    (
+        "crates/limpid/src/method/",
+        &["exec", "io"],
+        "methods know no devices",
+    ),
+    (
+        "crates/limpid/src/io/",
+        &["kernel", "plan", "method", "exec"],
+        "files know no methods",
+    ),
+];
+
 /// Folders that hold no sources of ours.
 const SKIPPED: [&str; 3] = ["target", "corpus", "artifacts"];
 
@@ -83,6 +107,42 @@ fn file(name: &str, extension: &str, text: &str) -> Vec<String> {
                 }
             }
         }
+        broken.extend(apart(name, text));
+    }
+    broken
+}
+
+/// Uses of what a file may not know. Tests and comments may.
+fn apart(name: &str, text: &str) -> Vec<String> {
+    let mut broken = Vec::new();
+    let text = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let lines = || {
+        let numbered = text.lines().enumerate();
+        numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
+    };
+    for (folder, unknown, why) in APART {
+        if !name.starts_with(folder) || name.ends_with("tests.rs") {
+            continue;
+        }
+        for (i, line) in lines() {
+            for other in unknown {
+                if line.contains(&format!("use crate::{other}")) {
+                    broken.push(format!("{name}:{}: crate::{other}: {why}", i + 1));
+                }
+            }
+        }
+    }
+    if name.starts_with("crates/limpid/src/") {
+        for (i, line) in lines() {
+            let flag = |at: &str| at.starts_with(|c: char| c.is_ascii_lowercase() || c == '{');
+            if [" --", "\"--", "'--"]
+                .iter()
+                .any(|mark| line.split(mark).skip(1).any(flag))
+            {
+                let why = "words of a command line: the program adds them";
+                broken.push(format!("{name}:{}: {why}", i + 1));
+            }
+        }
     }
     broken
 }
@@ -118,6 +178,19 @@ mod tests {
         }
         let fine = "#[expect(unused, reason = \"…\")]\nfn allowed() {}";
         assert!(file("a.rs", "rs", fine).is_empty());
+    }
+
+    #[test]
+    fn who_may_know_whom_is_checked() {
+        let name = "crates/limpid/src/definition/a.rs";
+        assert_eq!(file(name, "rs", "use crate::plan::Plan;").len(), 1);
+        assert!(file(name, "rs", "/// See use crate::plan.\nuse crate::Image;").is_empty());
+        assert!(file(name, "rs", "#[cfg(test)]\nuse crate::plan::Plan;").is_empty());
+        assert!(file("crates/limpid/src/a.rs", "rs", "use crate::plan::Plan;").is_empty());
+        let said = "Error::input(\"use --tile\")";
+        assert_eq!(file("crates/limpid/src/a.rs", "rs", said).len(), 1);
+        assert!(file("crates/limpid-cli/src/a.rs", "rs", said).is_empty());
+        assert!(file("crates/limpid/src/a.rs", "rs", "a -= 1; --\n").is_empty());
     }
 
     #[test]

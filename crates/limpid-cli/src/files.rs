@@ -2,7 +2,7 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::io::{self, Format, Picture, ReadOptions, Transfer, WriteOptions};
+use limpid::io::{self, Format, Picture, ReadOptions, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
@@ -58,10 +58,7 @@ pub(crate) fn numbers(from: &Path, to: &Path, sequence: &mut Sequence) -> Result
         .with_context(|| from.display().to_string())?;
     watch.go_on()?;
     let mut options = WriteOptions::default();
-    options.transfer = Some(match format {
-        Format::Png | Format::Jpeg => Transfer::Encoded,
-        _ => Transfer::Linear,
-    });
+    options.transfer = Some(format.transfer());
     for note in io::write(to, &result, None, &options)? {
         log::warn!("{}: {note}", to.display());
     }

@@ -62,8 +62,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("limpid: {error:#}");
-            ExitCode::from(if error.is::<say::Usage>() { 2 } else { 1 })
+            eprintln!("limpid: {}", say::message(&error));
+            ExitCode::from(if say::is_usage(&error) { 2 } else { 1 })
         }
     }
 }

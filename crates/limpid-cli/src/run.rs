@@ -3,7 +3,7 @@
 use crate::knobs::Given;
 use crate::say::OrUsage;
 use anyhow::Result;
-use limpid::method::Method;
+use limpid::method::{Backend, Method};
 use limpid::{Device, Options};
 
 /// How to run.
@@ -27,10 +27,12 @@ impl How {
     /// Opens the device.
     pub(crate) fn open(&self) -> Result<Device> {
         if self.threads == Some(0) {
-            return Err(limpid::Error::input("--threads 0: expected at least 1")).or_usage();
+            return Err(limpid::Error::option("threads", 0, "at least 1")).or_usage();
         }
         match Device::open_with(&self.device, self.threads, false) {
-            Err(error @ limpid::Error::Input(_)) => Err(error).or_usage(),
+            Err(error @ (limpid::Error::Input(_) | limpid::Error::Unknown { .. })) => {
+                Err(error).or_usage()
+            }
             other => Ok(other?),
         }
     }
@@ -39,16 +41,16 @@ impl How {
     pub(crate) fn options(&self, mut method: Box<dyn Method>, knobs: &Given) -> Result<Options> {
         knobs.apply(method.as_mut())?;
         let mut options = Options::of(method);
-        options.schedule.clone_from(&self.schedule);
+        if let Some(name) = &self.schedule {
+            options.schedule = name.as_str().into();
+        }
         options.tile = self.tile;
         Ok(options)
     }
 
-    /// An unknown schedule is an error of the command line.
-    pub(crate) fn check(&self, options: &Options, device: &Device) -> Result<()> {
-        if let Some(name) = self.schedule.as_ref().filter(|n| *n != "auto") {
-            limpid::method::schedule(options.method.as_ref(), device.backend(), name).or_usage()?;
-        }
-        Ok(())
+    /// Looks the schedule up; an unknown one is an error of the command line.
+    pub(crate) fn look_up(&self, options: &mut Options, on: Backend) -> Result<()> {
+        let method = options.method.as_ref();
+        options.schedule.look_up(method, on).or_usage()
     }
 }

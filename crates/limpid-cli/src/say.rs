@@ -1,7 +1,7 @@
 //! What the program says beside its results: warnings, progress, whose fault an error is.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use limpid::Watch;
+use limpid::{Kind, Watch};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,11 +21,48 @@ pub(crate) struct Usage(pub(crate) limpid::Error);
 
 impl std::fmt::Display for Usage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        f.write_str(&in_words(&self.0))
     }
 }
 
 impl std::error::Error for Usage {}
+
+/// An error of the library in the words of the command line.
+fn in_words(error: &limpid::Error) -> String {
+    use limpid::{DeviceFault, Error};
+    match error {
+        Error::Option {
+            name,
+            value,
+            expected,
+        } => format!("--{name} {value}: expected {expected}"),
+        Error::Missing { layer, .. } if matches!(layer.kind, Kind::Dx | Kind::Dy) => {
+            format!("{error}, as `limpid render --gradients` writes them")
+        }
+        Error::Device { fault, .. } => match fault {
+            DeviceFault::OutOfMemory(_) => format!("{error}: try --tile or --device cpu"),
+            DeviceFault::Absent(_) => format!("{error}. The CPU is always there: --device cpu"),
+            _ => error.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// What went wrong, from the outermost to the cause.
+pub(crate) fn message(error: &anyhow::Error) -> String {
+    let said = error.chain().map(|e| match e.downcast_ref() {
+        Some(error) => in_words(error),
+        None => e.to_string(),
+    });
+    said.collect::<Vec<_>>().join(": ")
+}
+
+/// Whether the command line is at fault.
+pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
+    let mut chain = error.chain();
+    error.is::<Usage>()
+        || chain.any(|e| matches!(e.downcast_ref(), Some(limpid::Error::Option { .. })))
+}
 
 /// Marks errors of the command line.
 pub(crate) trait OrUsage<T> {

@@ -2,7 +2,7 @@
 
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
-use crate::method::{self, Method, Schedule};
+use crate::method::{self, Method, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
 use crate::{Device, Error, Fit, Frame, Kind, Result, Room, Shape, tune};
 
@@ -11,8 +11,8 @@ use crate::{Device, Error, Fit, Frame, Kind, Result, Room, Shape, tune};
 pub struct Options {
     /// The method with its options.
     pub method: Box<dyn Method>,
-    /// The schedule by name; the method's choice when none.
-    pub schedule: Option<String>,
+    /// The schedule.
+    pub schedule: Pick,
     /// How much of the change is applied: 0 gives the input back, 1 the result.
     pub strength: f32,
     /// Longest side of a tile, when memory is short; by the device's limits when none.
@@ -29,7 +29,7 @@ impl Options {
     pub fn of(method: Box<dyn Method>) -> Self {
         Self {
             method,
-            schedule: None,
+            schedule: Pick::Usual,
             strength: 1.0,
             tile: None,
         }
@@ -98,7 +98,7 @@ pub struct Sequence {
     options: Options,
     kept: Option<Kept>,
     /// The fastest schedule, and the shape it was measured for.
-    fastest: Option<(Shape, String)>,
+    fastest: Option<(Shape, Schedule)>,
     looks: Vec<Vec<f32>>,
 }
 
@@ -153,12 +153,13 @@ impl Sequence {
     fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
         let mut options = self.options.clone();
         options.method.prepare(frame)?;
-        if options.schedule.as_deref() == Some(tune::AUTO) {
-            options.schedule = match &self.fastest {
-                Some((kept, name)) if *kept == shape => Some(name.clone()),
-                _ => Some(tune::fastest(&self.device, frame, &options)?),
+        if options.schedule == Pick::Fastest {
+            let schedule = match self.fastest.take() {
+                Some((kept, schedule)) if kept == shape => schedule,
+                _ => tune::fastest(&self.device, frame, &options)?,
             };
-            self.fastest = options.schedule.clone().map(|name| (shape.clone(), name));
+            self.fastest = Some((shape.clone(), schedule.clone()));
+            options.schedule = Pick::Given(schedule);
         }
         if let Some(mut kept) = kept
             && kept.denoiser.update(&options)?
@@ -200,10 +201,7 @@ impl Denoiser {
     /// Plans, compiles and takes memory for frames of this shape.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
-            return Err(Error::input(format!(
-                "--strength {}: expected 0 … 1",
-                options.strength
-            )));
+            return Err(Error::option("strength", options.strength, "0 … 1"));
         }
         let Fit {
             plan,

@@ -127,7 +127,7 @@ fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Resu
         None => {
             let names: Vec<&str> = all.iter().map(|a| a.info.name.as_str()).collect();
             let have = if names.is_empty() {
-                "This machine has no Vulkan, Metal or DirectX 12 driver; use --device cpu, or install one (on Debian \
+                "This machine has no Vulkan, Metal or DirectX 12 driver; install one (on Debian \
                  and Ubuntu: apt-get install mesa-vulkan-drivers)"
                     .to_owned()
             } else {

@@ -1,16 +1,58 @@
 //! One error type, told apart by whose fault it is.
 
+use crate::Layer;
 use std::path::{Path, PathBuf};
 
 /// What can go wrong, by whose fault it is.
 ///
-/// Messages say which file or layer is meant, what was expected and what to do about it.
+/// Messages say which file or layer is meant, what was expected and what to do about it, in the library's words: a program adds
+/// its own, such as how an option is written on its command line.
+///
+/// ```
+/// use limpid::{Error, Fit, Options, Room, Shape, Size, method::Gaussian};
+/// let options = Options::new(Gaussian { radius: 3, sigma: Some(-1.0) });
+/// let shape = Shape::color(Size::new(8, 8), 3);
+/// match Fit::new(Room::Cpu, &shape, &options) {
+///     Err(Error::Option { name, value, .. }) => assert_eq!((&*name, &*value), ("sigma", "-1")),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input is wrong: a broken file, a missing layer, layers of different sizes, an option out of range.
+    /// The input is wrong: a broken file, layers of different sizes.
     #[error("{0}")]
     Input(String),
+    /// An option has a value that is not allowed, or not with the other options.
+    #[error("{name} {value}: expected {expected}")]
+    Option {
+        /// The option's name, with hyphens.
+        name: String,
+        /// The value that was given.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// A name that nothing has.
+    #[error("unknown {what} '{name}'.{} Known: {}", hint(near.as_deref()), known.join(", "))]
+    Unknown {
+        /// What was looked for: a method, say.
+        what: String,
+        /// The name that was given.
+        name: String,
+        /// The nearest known name, where one is near.
+        near: Option<String>,
+        /// All known names.
+        known: Vec<String>,
+    },
+    /// The frame does not have a layer that the method needs.
+    #[error("layer {layer} is missing{}", because(why))]
+    Missing {
+        /// The layer.
+        layer: Layer,
+        /// What it is needed for, or what else would do; may be empty.
+        why: String,
+    },
     /// The input is fine, but this build, method or device cannot do it.
     #[error("{0}")]
     Unsupported(String),
@@ -62,6 +104,23 @@ impl Error {
         Self::Input(message.into())
     }
 
+    /// A value that an option cannot have.
+    pub fn option(name: &str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::Option {
+            name: name.to_owned(),
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// A layer that is needed is not there.
+    pub fn missing(layer: impl Into<Layer>, why: impl Into<String>) -> Self {
+        Self::Missing {
+            layer: layer.into(),
+            why: why.into(),
+        }
+    }
+
     /// The input is fine, but it cannot be done here.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::Unsupported(message.into())
@@ -100,13 +159,23 @@ impl Error {
             })
             .min()
             .filter(|(d, k)| *d <= 1 + k.len() / 3);
-        let hint = near
-            .map(|(_, k)| format!(" Did you mean '{k}'?"))
-            .unwrap_or_default();
-        Self::Input(format!(
-            "unknown {what} '{name}'.{hint} Known: {}",
-            known.join(", ")
-        ))
+        Self::Unknown {
+            what: what.to_owned(),
+            name: name.to_owned(),
+            near: near.map(|(_, k)| k.to_owned()),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+fn hint(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |k| format!(" Did you mean '{k}'?"))
+}
+
+fn because(why: &str) -> String {
+    match why {
+        "" => String::new(),
+        why => format!("; {why}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
-use crate::method::{self, Backend, Schedule};
+use crate::method::{Backend, Schedule};
 use crate::plan::{Home, Plan};
 use crate::{Error, Options, Result, Shape, Size};
 
@@ -19,7 +19,8 @@ pub enum Room {
 }
 
 impl Room {
-    fn backend(self) -> Backend {
+    /// What runs there.
+    pub fn backend(self) -> Backend {
         match self {
             Self::Cpu => Backend::Cpu,
             Self::Gpu(_) => Backend::Gpu,
@@ -61,7 +62,9 @@ pub struct Fit {
 impl Fit {
     /// The method of the options on frames of this shape.
     pub fn new(room: Room, shape: &Shape, options: &Options) -> Result<Self> {
-        let schedule = schedule(room, options)?;
+        let schedule = options
+            .schedule
+            .resolve(options.method.as_ref(), room.backend())?;
         let plan = |size: Size| options.method.plan(&shape.resized(size), &schedule);
         let whole = plan(shape.size)?;
         let frame_bytes = whole.memory().fixed_bytes;
@@ -83,7 +86,7 @@ impl Fit {
                 None if room == Room::Cpu && options.tile.is_none() => (whole, None),
                 None => {
                     return Err(Error::unsupported(format!(
-                        "{} on {} cannot run in tiles that small; use another schedule or --device cpu",
+                        "{} on {} cannot run in tiles that small; use another schedule or the CPU",
                         whole.title, shape.size
                     )));
                 }
@@ -101,18 +104,6 @@ impl Fit {
     pub fn tile_count(&self) -> usize {
         self.tiles.as_ref().map_or(1, |t| t.all().len())
     }
-}
-
-/// The schedule by name, or the method's choice.
-fn schedule(room: Room, options: &Options) -> Result<Schedule> {
-    let (method, backend) = (options.method.as_ref(), room.backend());
-    if let Some(name) = &options.schedule {
-        return method::schedule(method, backend, name);
-    }
-    let first = method.schedules(backend).into_iter().next();
-    first.ok_or_else(|| {
-        Error::unsupported(format!("{} has no schedule for {backend}", method.name()))
-    })
 }
 
 #[cfg(test)]

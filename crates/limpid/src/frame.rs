@@ -215,6 +215,12 @@ impl Shape {
         self.layers.get(layer).copied()
     }
 
+    /// Channels of a layer that must be there.
+    pub fn require(&self, layer: &Layer) -> Result<usize> {
+        let found = self.channels(layer);
+        found.ok_or_else(|| Error::missing(layer.clone(), ""))
+    }
+
     /// Whether the layer is there.
     pub fn has(&self, layer: impl Into<Layer>) -> bool {
         self.layers.contains_key(&layer.into())
@@ -314,10 +320,7 @@ impl Frame {
         let layer = layer.into();
         self.layers.get(&layer).ok_or_else(|| {
             let have: Vec<String> = self.layers.keys().map(Layer::to_string).collect();
-            Error::input(format!(
-                "layer {layer} is missing; the frame has: {}",
-                have.join(", ")
-            ))
+            Error::missing(layer, format!("the frame has: {}", have.join(", ")))
         })
     }
 

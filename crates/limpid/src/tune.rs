@@ -1,15 +1,12 @@
 //! The fastest schedule, by measurement.
 //!
-//! `auto` as a schedule's name means: what was fastest on this device, for this method with these options, at this size. It
+//! [`Pick::Fastest`](crate::method::Pick) means: what was fastest on this device, for this method with these options, at this size. It
 //! is measured once; a file keeps it from run to run.
 
-use crate::method::{Method, Schedule};
+use crate::method::{Method, Schedule, schedule};
 use crate::{Denoiser, Device, Error, Frame, Options, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The name of a schedule that stands for the fastest one.
-pub const AUTO: &str = "auto";
 
 /// Runs of each schedule.
 const RUNS: usize = 3;
@@ -33,7 +30,7 @@ pub fn measure(
     let mut refused = None;
     for schedule in options.method.schedules(device.backend()) {
         let mut options = options.clone();
-        options.schedule = Some(schedule.to_string());
+        options.schedule = schedule.clone().into();
         let measured = Denoiser::new(device, &frame.shape(), &options)
             .and_then(|mut denoiser| denoiser.measure(frame, RUNS));
         match measured {
@@ -59,22 +56,21 @@ pub fn measure(
 }
 
 /// The fastest schedule, from the file of earlier measurements or by a new one.
-pub(crate) fn fastest(device: &Device, frame: &Frame, options: &Options) -> Result<String> {
-    let key = key(device, frame, options.method.as_ref());
+pub(crate) fn fastest(device: &Device, frame: &Frame, options: &Options) -> Result<Schedule> {
+    let method = options.method.as_ref();
+    let key = key(device, frame, method);
     let store = store();
-    if let Some(name) = store.as_deref().and_then(|path| stored(path, &key)) {
-        let known = options.method.schedules(device.backend());
-        if known.iter().any(|s| s.as_str() == name) {
-            return Ok(name);
-        }
+    if let Some(name) = store.as_deref().and_then(|path| stored(path, &key))
+        && let Ok(known) = schedule(method, device.backend(), &name)
+    {
+        return Ok(known);
     }
-    let times = measure(device, frame, options)?;
-    let name = times[0].0.to_string();
+    let fastest = measure(device, frame, options)?.remove(0).0;
     if let Some(path) = store {
         // A file that cannot be written costs the next run a measurement, no more.
-        let _ = keep(&path, &key, &name);
+        let _ = keep(&path, &key, fastest.as_str());
     }
-    Ok(name)
+    Ok(fastest)
 }
 
 /// What a measurement holds for.

@@ -120,7 +120,7 @@ fn every_schedule_gives_the_definition(name: &str) {
                         continue;
                     }
                     let mut options = Options::of(method.boxed());
-                    options.schedule = Some(schedule.to_string());
+                    options.schedule = schedule.clone().into();
                     let case = format!("{method:?} {schedule} {} {size}", device.name());
                     let got = run(device, &frame, &options, &case);
                     support::compare(&case, name, &expected, &got);
@@ -157,7 +157,7 @@ fn tiles_leave_no_seam(name: &str) {
                 continue;
             };
             let mut options = Options::of(method.boxed());
-            options.schedule = Some(schedule.to_string());
+            options.schedule = schedule.clone().into();
             let case = format!("{name} {schedule} {} in tiles", device.name());
             let whole = run(&device, &frame, &options, &case);
             options.tile = Some(least.max(25));

@@ -74,7 +74,7 @@ fn large_images_are_the_same_on_every_device() {
         for method in [&there as &dyn Method, &back] {
             let on = |device: &Device, schedule: &str| {
                 let mut options = Options::of(method.boxed());
-                options.schedule = Some(schedule.to_owned());
+                options.schedule = schedule.into();
                 let out = denoise_on(device, &frame, &options, &Watch::default()).unwrap();
                 out.color().unwrap().clone()
             };

@@ -46,7 +46,7 @@ fn run(device: &Device, frame: &Frame, norm: Norm, schedule: &str) -> Image {
         norm,
         ..Poisson::default()
     });
-    options.schedule = Some(schedule.to_owned());
+    options.schedule = schedule.into();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &options).unwrap();
     denoiser.run(frame).unwrap().color().unwrap().clone()
 }
@@ -191,7 +191,7 @@ fn solves_end_by_their_residual_in_a_few_tens_of_steps() {
                 norm,
                 ..Poisson::default()
             });
-            options.schedule = Some("multigrid".to_owned());
+            options.schedule = "multigrid".into();
             let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
             denoiser.run(&frame).unwrap();
             let rounds = if norm == Norm::L1 { 7 } else { 1 };

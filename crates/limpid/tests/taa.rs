@@ -68,7 +68,7 @@ fn every_schedule_follows_the_definition_over_time() {
             for device in Device::all_for_tests().unwrap() {
                 for schedule in method.schedules(device.backend()) {
                     let mut options = Options::new(method.clone());
-                    options.schedule = Some(schedule.to_string());
+                    options.schedule = schedule.clone().into();
                     let mut denoiser =
                         Denoiser::new(&device, &frames[0].shape(), &options).unwrap();
                     for (t, (frame, want)) in frames.iter().zip(&expected).enumerate() {

@@ -12,7 +12,7 @@ use crate::say::{OrUsage, tell};
 use crate::verb::plan::shape;
 use anyhow::Result;
 use limpid::exec::PassTime;
-use limpid::method::entry;
+use limpid::method::{Pick, entry};
 use limpid::plan::Role;
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Shape, Size};
 use serde::Serialize;
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         options.method.prepare(frame)?;
     }
     let device = args.how.open()?;
-    args.how.check(&options, &device)?;
+    args.how.look_up(&mut options, device.backend())?;
     let size = args.size.unwrap_or(Size::new(3840, 2160));
     let shape = match (&given, args.grey) {
         (Some(frame), _) => frame.shape(),
@@ -138,16 +138,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         rows: Vec::new(),
     };
     for schedule in options.method.schedules(device.backend()) {
-        if args
-            .how
-            .schedule
-            .as_ref()
-            .is_some_and(|s| s != schedule.as_str())
-        {
+        if matches!(&options.schedule, Pick::Given(s) if *s != schedule) {
             continue;
         }
         let options = Options {
-            schedule: Some(schedule.to_string()),
+            schedule: schedule.clone().into(),
             ..options.clone()
         };
         let subject = (&shape, given.as_ref());

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 images.push(path);
             }
             // A method for other inputs: gradients, photographs, sequences.
-            Err(error @ (Error::Input(_) | Error::Unsupported(_))) => {
+            Err(error @ (Error::Missing { .. } | Error::Input(_) | Error::Unsupported(_))) => {
                 tell!("{} left out: {error}", entry.name);
             }
             Err(error) => return Err(error.into()),

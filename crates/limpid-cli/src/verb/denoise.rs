@@ -58,12 +58,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut options = args.how.options(method, knobs)?;
     options.strength = args.strength;
     if !(0.0..=1.0).contains(&args.strength) {
-        let message = format!("--strength {}: expected 0 … 1", args.strength);
-        return Err(limpid::Error::input(message)).or_usage();
+        return Err(limpid::Error::option("strength", args.strength, "0 … 1")).or_usage();
     }
     let device = args.how.open()?;
     if args.method.is_some() {
-        args.how.check(&options, &device)?;
+        args.how.look_up(&mut options, device.backend())?;
     }
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {

@@ -9,7 +9,7 @@ use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::definition::dwt::Layout;
 use limpid::io::y4m::Colour;
-use limpid::method::{Dwt, Idwt, Method, Scale, Value};
+use limpid::method::{Dwt, DwtSchedule, Idwt, Method, Scale, Value};
 use limpid::wavelet::{Border, Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{Fit, Image, Room, Sequence, Shape, Size};
 use std::path::{Path, PathBuf};
@@ -80,9 +80,9 @@ pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
     };
     let mut how = args.how.clone();
     how.schedule = how.schedule.or(args.scheme.clone());
-    let options = how.options(method(args, text, way), &Given::default())?;
+    let mut options = how.options(method(args, text, way), &Given::default())?;
     let device = how.open()?;
-    how.check(&options, &device)?;
+    how.look_up(&mut options, device.backend())?;
     let mut sequence = Sequence::new(&device, &options);
     if video::is_film(input) {
         return film(args, way, (input, output), &mut sequence);
@@ -192,7 +192,7 @@ fn explain(args: &Args, (text, wavelet): (String, Wavelet), way: Way) -> Result<
     let shape = Shape::color(args.size.unwrap_or(EXPLAINED), 1);
     let fit = Fit::new(room, &shape, &options).or_usage()?;
     if let (Some(lifting), Room::Gpu(_)) = (wavelet.lifting(), room)
-        && let Some(name) = fit.schedule.words().next().and_then(|w| w.parse().ok())
+        && let Some(name) = fit.schedule.choice().ok().and_then(DwtSchedule::scheme)
     {
         print_scheme(wavelet.name(), lifting, name, way)?;
     }

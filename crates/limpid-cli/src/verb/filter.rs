@@ -30,11 +30,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let options = args
+    let mut options = args
         .how
         .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
     let device = args.how.open()?;
-    args.how.check(&options, &device)?;
+    args.how.look_up(&mut options, device.backend())?;
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut options = args.how.options(method, knobs)?;
     let all = args.known.prepare(&args.method, &mut options)?;
     let device = args.how.open()?;
-    args.how.check(&options, &device)?;
+    args.how.look_up(&mut options, device.backend())?;
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;

@@ -6,7 +6,6 @@
 //! along a surface, so their σ grows with the step.
 
 use crate::Image;
-use crate::plan::Phases;
 
 /// A feature that stops the filter at its edges.
 #[derive(Debug, Clone)]
@@ -24,9 +23,12 @@ pub struct Guide<'a> {
 pub enum Border {
     /// They weigh zero.
     Zero,
-    /// They come from where the tap lands in the image split into phases (Dolp 2024, section 3.4): close to the border
-    /// that was crossed. Taps outside of that image weigh zero. The level of the phases is that of the tap.
-    Phases(Phases),
+    /// They come from where the tap lands in the image split into even and odd pixels, see [`mirrored`]: close to the border that
+    /// was crossed. Taps outside of that image weigh zero.
+    Mirrored {
+        /// Whether sub-images are split where they lie; sorted by their first pixels else.
+        local: bool,
+    },
 }
 
 /// The filter's settings.
@@ -159,20 +161,45 @@ fn taps(c: &Image, filter: &Filter<'_>, i: usize, p: [usize; 2]) -> Vec<(f64, [u
 fn along(n: usize, x: usize, filter: &Filter<'_>, i: usize) -> Vec<(f64, usize)> {
     let r = filter.taps.len() as i64 / 2;
     let inside = |q: i64| (0..n as i64).contains(&q).then_some(q as usize);
+    let order = match filter.border {
+        Border::Zero => Vec::new(),
+        Border::Mirrored { local } => mirrored(n, i, local),
+    };
+    let place = order.iter().position(|pixel| *pixel == x);
     let tap = |(h, d): (&f32, i64)| {
-        let q = match filter.border {
-            Border::Zero => inside(x as i64 + (d << i)),
-            Border::Phases(phases) => {
-                let phases = Phases {
-                    level: i as u32,
-                    ..phases
-                };
-                inside(phases.place(n, x) as i64 + d).map(|place| phases.pixel(n, place))
-            }
+        let q = match place {
+            None => inside(x as i64 + (d << i)),
+            Some(place) => inside(place as i64 + d).map(|place| order[place]),
         };
         q.map(|q| (f64::from(*h), q))
     };
     filter.taps.iter().zip(-r..=r).filter_map(tap).collect()
+}
+
+/// The pixels of an axis after `level` splits into even and odd ones, every other sub-image flipped (Dolp 2024, section 3.4, where
+/// it says that sub-images with an odd place in the grid are).
+pub(crate) fn mirrored(n: usize, level: usize, local: bool) -> Vec<usize> {
+    if level == 0 {
+        return (0..n).collect();
+    }
+    if local {
+        let step = 1 << level;
+        let sub_image = |place: usize| {
+            let first = place.reverse_bits() >> (usize::BITS as usize - level);
+            let pixels: Vec<usize> = (first..n).step_by(step).collect();
+            match place % 2 {
+                0 => pixels,
+                _ => pixels.into_iter().rev().collect(),
+            }
+        };
+        return (0..step).flat_map(sub_image).collect();
+    }
+    // The first split flips the odd half; later ones treat what lies there as if it were the image.
+    let odd = (1..n).step_by(2).rev();
+    let halves: Vec<usize> = (0..n).step_by(2).chain(odd).collect();
+    let step = 1 << (level - 1);
+    let sub_image = |first: usize| halves.iter().skip(first).step_by(step).copied();
+    (0..step).flat_map(sub_image).collect()
 }
 
 /// One over the sum of weights around each pixel: what it can give to each of its neighbours.

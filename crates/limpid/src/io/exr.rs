@@ -6,10 +6,11 @@
 //! What always holds: a value that nobody changed is written back with the same bits; channels that are no layer, and
 //! layers that the written frame does not have, are kept as they were.
 
-pub(super) mod assign;
+mod assign;
 mod blocks;
-pub(super) mod read;
-pub(super) mod write;
+pub(super) mod codec;
+mod read;
+mod write;
 
 use self::assign::{Divide, Mapped};
 use super::names::Adjust;

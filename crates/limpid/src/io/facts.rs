@@ -1,9 +1,7 @@
 //! What a file holds, without reading its pixels.
 
-use super::{Body, Format, Kept, Picture, ReadOptions, exr, guard, load, read_bytes, sniff};
+use super::{Format, Picture, ReadOptions, guard, load, read_bytes, sniff};
 use crate::{Layer, Result, Size};
-use ::exr::meta::BlockDescription;
-use ::exr::meta::header::Header;
 use std::path::Path;
 
 /// What a file holds.
@@ -73,115 +71,16 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Facts> {
     let path = path.as_ref();
     let bytes = load(path)?;
     let (format, note) = sniff(&bytes, path)?;
-    let mut facts = guard(path, || match format {
-        Format::Exr => of_exr(&bytes, path, options),
-        _ => Ok(of_raster(&read_bytes(&bytes, format, path, options)?)),
+    let mut facts = guard(path, || match format.codec().inspect {
+        Some(inspect) => inspect(&bytes, path, options),
+        None => Ok(of_raster(&read_bytes(&bytes, format, path, options)?)),
     })?;
     facts.notes.splice(0..0, note);
     Ok(facts)
 }
 
-fn of_exr(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
-    let (meta, _) = exr::read::headers(bytes, path)?;
-    let found = exr::assign::assign(&meta.headers, options)?;
-    let mut parts: Vec<PartFacts> = meta.headers.iter().map(part).collect();
-    for group in &found.groups {
-        let list = &meta.headers[group.part].channels.list;
-        let mine = |m: &&exr::assign::Mapped| {
-            let inside = |c: &usize| group.channels.iter().any(|(index, _)| index == c);
-            m.part == group.part && m.channels.iter().any(inside)
-        };
-        // Files sort channels by name; people know them as RGBA.
-        let mut channels = group.channels.clone();
-        let usual = |name: &str| match name {
-            "R" | "r" => 0,
-            "G" | "g" => 1,
-            "B" | "b" => 2,
-            "A" | "a" => 3,
-            _ => 4,
-        };
-        channels.sort_by_key(|(index, name)| (usual(name), *index));
-        parts[group.part].layers.push(LayerFacts {
-            name: group.name.clone(),
-            channels: channels
-                .iter()
-                .map(|(index, name)| ChannelFacts {
-                    name: name.clone(),
-                    sample: exr::type_name(list[*index].sample_type).to_owned(),
-                })
-                .collect(),
-            recognised: found
-                .layers
-                .iter()
-                .filter(mine)
-                .map(|m| m.layer.clone())
-                .collect(),
-        });
-    }
-    Ok(Facts {
-        format: Format::Exr,
-        parts,
-        notes: found.notes,
-    })
-}
-
-fn part(header: &Header) -> PartFacts {
-    let display = header.shared_attributes.display_window;
-    let at = header.own_attributes.layer_position;
-    let mut compression = match header.compression.to_string() {
-        text if text.starts_with("no ") => "uncompressed".to_owned(),
-        text => text.trim_end_matches(" compression").to_owned(),
-    };
-    if let BlockDescription::Tiles(tiles) = header.blocks {
-        compression += &format!(", tiles {}x{}", tiles.tile_size.0, tiles.tile_size.1);
-    }
-    let core = [
-        "channels",
-        "chunkCount",
-        "compression",
-        "dataWindow",
-        "displayWindow",
-        "lineOrder",
-        "name",
-        "pixelAspectRatio",
-        "screenWindowCenter",
-        "screenWindowWidth",
-        "tiles",
-        "type",
-    ];
-    let mut attributes: Vec<String> = header
-        .all_named_attributes()
-        .map(|(name, _)| exr::text(name))
-        .filter(|name| !core.contains(&name.as_str()))
-        .collect();
-    attributes.sort();
-    let name = header.own_attributes.layer_name.as_ref();
-    PartFacts {
-        name: name.map(|n| exr::text(n.as_slice())),
-        size: exr::size_of(header),
-        position: (at.0, at.1),
-        display: Some((
-            display.position.0,
-            display.position.1,
-            Size::new(display.size.0, display.size.1),
-        )),
-        compression,
-        attributes,
-        layers: Vec::new(),
-    }
-}
-
 fn of_raster(picture: &Picture) -> Facts {
-    let (sample, compression) = match &*picture.origin.body {
-        Body::Raster { kept, .. } => match kept {
-            Kept::Png(kept) => (kept.sample(), "deflate".to_owned()),
-            Kept::Tiff(kept) => (kept.sample.name(), kept.compression().to_owned()),
-            Kept::Jpeg(kept) => ("8 bit", format!("quality {}", kept.quality)),
-            Kept::Hdr(_) => ("8 bit and exponent", "run lengths".to_owned()),
-            Kept::Pfm(kept) => ("float", kept.byte_order().to_owned()),
-        },
-        Body::Exr { .. } => ("", String::new()),
-    };
+    let kept = &picture.origin.kept;
     let channels = |image: &crate::Image, layer: &Layer| -> Vec<ChannelFacts> {
         let names: &[&str] = match (layer.to_string().as_str(), image.channels()) {
             ("alpha", _) => &["A"],
@@ -190,7 +89,7 @@ fn of_raster(picture: &Picture) -> Facts {
         };
         let fact = |name: &&str| ChannelFacts {
             name: (*name).to_owned(),
-            sample: sample.to_owned(),
+            sample: kept.sample().to_owned(),
         };
         names.iter().map(fact).collect()
     };
@@ -206,24 +105,10 @@ fn of_raster(picture: &Picture) -> Facts {
             size: picture.frame.size(),
             position: (0, 0),
             display: None,
-            compression,
-            attributes: kept_names(picture),
+            compression: kept.compression(),
+            attributes: kept.names(),
             layers: layers.collect(),
         }],
         notes: picture.notes.clone(),
-    }
-}
-
-/// The names of what is kept besides pixels.
-fn kept_names(picture: &Picture) -> Vec<String> {
-    match &*picture.origin.body {
-        Body::Raster { kept, .. } => match kept {
-            Kept::Png(kept) => kept.names(),
-            Kept::Tiff(kept) => kept.names(),
-            Kept::Jpeg(kept) => kept.names(),
-            Kept::Hdr(kept) => kept.names(),
-            Kept::Pfm(_) => Vec::new(),
-        },
-        Body::Exr { .. } => Vec::new(),
     }
 }

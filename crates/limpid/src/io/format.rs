@@ -1,48 +1,59 @@
 //! Which format a file has.
 
+use super::codec::Codec;
+use super::{Transfer, exr, hdr, jpeg, pfm, png, tiff};
 use crate::{Error, Result};
 use std::fmt;
 use std::path::Path;
 
-/// A file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
+/// The table of formats: one row each.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $name:ident = $codec:path),* $(,)?) => {
+        /// A file format.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$doc])* $name),*
+        }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// How files of it are told, read and written.
+            pub(super) fn codec(self) -> &'static Codec {
+                match self {
+                    $(Self::$name => &const { $codec }),*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// OpenEXR: parts, layers, half, float and integer samples.
-    Exr,
+    Exr = exr::codec::CODEC,
     /// PNG, 8 and 16 bit.
-    Png,
+    Png = png::CODEC,
     /// TIFF, 8 and 16 bit and float.
-    Tiff,
+    Tiff = tiff::CODEC,
     /// JPEG.
-    Jpeg,
+    Jpeg = jpeg::CODEC,
     /// Radiance HDR (RGBE).
-    Hdr,
+    Hdr = hdr::CODEC,
     /// Portable float map.
-    Pfm,
+    Pfm = pfm::CODEC,
 }
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 6] = [
-        Self::Exr,
-        Self::Png,
-        Self::Tiff,
-        Self::Jpeg,
-        Self::Hdr,
-        Self::Pfm,
-    ];
-
     /// The extensions of this format, the usual one first.
     pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Exr => &["exr"],
-            Self::Png => &["png"],
-            Self::Tiff => &["tif", "tiff"],
-            Self::Jpeg => &["jpg", "jpeg", "jpe"],
-            Self::Hdr => &["hdr", "pic", "rgbe"],
-            Self::Pfm => &["pfm"],
-        }
+        self.codec().extensions
+    }
+
+    /// What the colour of a new file of this format is. Integer TIFF files have encoded colour.
+    pub fn transfer(self) -> Transfer {
+        self.codec().transfer
     }
 
     /// The format that a path's extension asks for. This is what [`write`](super::write) follows.
@@ -77,47 +88,20 @@ impl Format {
     pub(super) fn from_extension(extension: &str) -> Option<Self> {
         let lower = extension.to_ascii_lowercase();
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|f| f.extensions().contains(&lower.as_str()))
     }
 
     /// The format that the first bytes of a file show.
     pub fn from_content(bytes: &[u8]) -> Option<Self> {
-        let starts = |magic: &[u8]| bytes.starts_with(magic);
-        if starts(&[0x76, 0x2f, 0x31, 0x01]) {
-            Some(Self::Exr)
-        } else if starts(b"\x89PNG\r\n\x1a\n") {
-            Some(Self::Png)
-        } else if starts(b"II*\0") || starts(b"MM\0*") || starts(b"II+\0") || starts(b"MM\0+") {
-            Some(Self::Tiff)
-        } else if starts(&[0xff, 0xd8, 0xff]) {
-            Some(Self::Jpeg)
-        } else if starts(b"#?") {
-            Some(Self::Hdr)
-        } else if (starts(b"PF") || starts(b"Pf"))
-            && bytes.get(2).is_some_and(u8::is_ascii_whitespace)
-        {
-            Some(Self::Pfm)
-        } else {
-            None
-        }
-    }
-
-    /// Whether files of this format hold linear light rather than values encoded for a display.
-    pub fn is_linear(self) -> bool {
-        matches!(self, Self::Exr | Self::Hdr | Self::Pfm)
+        let known = Self::ALL.iter().copied();
+        known.into_iter().find(|f| (f.codec().begins)(bytes))
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Exr => "OpenEXR",
-            Self::Png => "PNG",
-            Self::Tiff => "TIFF",
-            Self::Jpeg => "JPEG",
-            Self::Hdr => "Radiance HDR",
-            Self::Pfm => "PFM",
-        })
+        f.write_str(self.codec().name)
     }
 }

@@ -1,19 +1,50 @@
 //! Radiance HDR: three colours that share an exponent (RGBE), run-length coded. The header's lines are kept.
 
-use super::raster::{Raster, check_size};
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, check_size};
 use crate::{Error, Image, Result};
 use std::path::Path;
 
+/// Radiance HDR in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "Radiance HDR",
+    extensions: &["hdr", "pic", "rgbe"],
+    begins: |bytes| bytes.starts_with(b"#?"),
+    transfer: Transfer::Linear,
+    holds: Holds::Color,
+    read: |bytes, path, options| {
+        let (raster, kept) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, Vec::new())
+    },
+    inspect: None,
+    write: |page| {
+        let raster = page.raster(Transfer::Linear)?;
+        Ok((write(&raster, page.kept()), Vec::new()))
+    },
+};
+
 /// What survives of an HDR file besides its pixels.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+struct Kept {
     /// The lines of the header, without the format.
     lines: Vec<String>,
 }
 
-impl Kept {
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Linear
+    }
+
+    fn sample(&self) -> &'static str {
+        "8 bit and exponent"
+    }
+
+    fn compression(&self) -> String {
+        "run lengths".to_owned()
+    }
+
     /// The lines after the first.
-    pub(super) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         self.lines.iter().skip(1).cloned().collect()
     }
 }
@@ -21,7 +52,7 @@ impl Kept {
 /// Widths that the newer run-length coding can have.
 const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
-pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     let damaged =
         |what: &str| Error::input(format!("{}: damaged HDR file: {what}", path.display()));
     let mut rest = bytes;
@@ -182,7 +213,7 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
 }
 
 /// Grey is written as colour and the alpha is left out: the format has neither.
-pub(super) fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
     let size = raster.size();
     let mut file = Vec::new();
     match kept {

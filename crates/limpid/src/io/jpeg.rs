@@ -2,24 +2,56 @@
 //! chosen after the source's.
 
 use super::WriteOptions;
-use super::raster::{Raster, check_size, quantise};
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, check_size, quantise};
 use crate::{Error, Result};
 use image::ImageDecoder;
 use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
 use std::io::Cursor;
 use std::path::Path;
 
+/// JPEG in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "JPEG",
+    extensions: &["jpg", "jpeg", "jpe"],
+    begins: |bytes| bytes.starts_with(&[0xff, 0xd8, 0xff]),
+    transfer: Transfer::Encoded,
+    holds: Holds::Color,
+    read: |bytes, path, options| {
+        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, notes)
+    },
+    inspect: None,
+    write: |page| {
+        let raster = page.raster(Transfer::Encoded)?;
+        let bytes = write(&raster, page.kept(), page.options, page.path)?;
+        Ok((bytes, Vec::new()))
+    },
+};
+
 /// What survives of a JPEG file besides its pixels.
 #[derive(Debug)]
-pub(super) struct Kept {
+struct Kept {
     /// Whole segments: marker, length and data.
     segments: Vec<Vec<u8>>,
-    pub(super) quality: u8,
+    quality: u8,
 }
 
-impl Kept {
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Encoded
+    }
+
+    fn sample(&self) -> &'static str {
+        "8 bit"
+    }
+
+    fn compression(&self) -> String {
+        format!("quality {}", self.quality)
+    }
+
     /// The names of the segments.
-    pub(super) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         let name = |s: &Vec<u8>| {
             let data = &s[4..];
             match s[1] {
@@ -49,7 +81,7 @@ const LUMINANCE: [u16; 64] = [
     87, 95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
 ];
 
-pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
     let damaged =
         |what: String| Error::input(format!("{}: damaged JPEG file: {what}", path.display()));
     let structure =
@@ -169,7 +201,7 @@ fn scale(value: u16, quality: u8) -> u16 {
 }
 
 /// The alpha is left out: the format has none.
-pub(super) fn write(
+fn write(
     raster: &Raster,
     kept: Option<&Kept>,
     options: &WriteOptions,

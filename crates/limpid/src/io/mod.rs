@@ -26,6 +26,7 @@
 //! ```
 
 mod atomic;
+mod codec;
 mod exr;
 mod facts;
 mod format;
@@ -40,12 +41,10 @@ mod raster;
 mod tiff;
 pub mod y4m;
 
-use crate::{Error, Frame, Kind, Layer, Part, Result};
-use picture::{Body, Kept};
-use raster::Raster;
+use crate::{Error, Frame, Result};
+use codec::{Holds, Page, Written, tell};
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
 pub use facts::{ChannelFacts, Facts, LayerFacts, PartFacts, inspect};
 pub use format::Format;
@@ -131,140 +130,14 @@ pub fn read_bytes<'a>(
     path: &Path,
     options: &ReadOptions,
 ) -> Result<Picture> {
-    if format != Format::Exr && !options.layers.is_empty() {
+    if format.codec().holds != Holds::Layers && !options.layers.is_empty() {
         return Err(Error::input(format!(
             "{}: layers are named for EXR files; {format} has only colour and alpha",
             path.display()
         )));
     }
-    let limit = options.limit;
-    let file = bytes.into();
-    let bytes = file.as_ref();
-    let (raster, kept, notes) = match format {
-        Format::Exr => return read_exr(file, path, options),
-        Format::Png => {
-            let (raster, kept, notes) = png::read(bytes, path, limit)?;
-            (raster, Kept::Png(kept), notes)
-        }
-        Format::Tiff => {
-            let (raster, kept, notes) = tiff::read(bytes, path, limit)?;
-            (raster, Kept::Tiff(kept), notes)
-        }
-        Format::Jpeg => {
-            let (raster, kept, notes) = jpeg::read(bytes, path, limit)?;
-            (raster, Kept::Jpeg(kept), notes)
-        }
-        Format::Hdr => {
-            let (raster, kept) = hdr::read(bytes, path, limit)?;
-            (raster, Kept::Hdr(kept), Vec::new())
-        }
-        Format::Pfm => {
-            let (raster, kept) = pfm::read(bytes, path, limit)?;
-            (raster, Kept::Pfm(kept), Vec::new())
-        }
-    };
-    let alpha = raster.alpha.clone();
-    Ok(Picture {
-        frame: raster.into_frame()?,
-        origin: Origin {
-            format,
-            body: Arc::new(Body::Raster { kept, alpha }),
-        },
-        notes: tell(path, notes),
-    })
-}
-
-/// Notes with the file they are about.
-fn tell(path: &Path, notes: Vec<String>) -> Vec<String> {
-    let about = |n| format!("{}: {n}", path.display());
-    notes.into_iter().map(about).collect()
-}
-
-/// The colour was the first of two buffers of as many samples: it becomes their mean, of half the variance.
-fn two_buffers(frame: &mut Frame) {
-    let part = |part| Layer::new(Kind::Color, part);
-    let Some(b) = frame.get(part(Part::HalfB)).cloned() else {
-        return;
-    };
-    if let Some(color) = frame.get_mut(Layer::COLOR) {
-        for (c, b) in color.data_mut().iter_mut().zip(b.data()) {
-            *c = 0.5 * (*c + b);
-        }
-    }
-    if let Some(variance) = frame.get_mut(part(Part::Variance)) {
-        variance.data_mut().iter_mut().for_each(|v| *v *= 0.5);
-    }
-}
-
-fn read_exr(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Picture> {
-    let about = |e: Error| match e {
-        Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
-        other => other,
-    };
-    // The layers are found before the pixels are read, so that a wrong wish is told at once.
-    let (meta, _) = exr::read::headers(&file, path)?;
-    let found = exr::assign::assign(&meta.headers, options).map_err(about)?;
-    let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);
-    if options.need_color && !has_color {
-        return Err(no_color(&found, path));
-    }
-    let mut source = exr::read::source(&file, path, options.limit)?;
-    // A large file and its frame should not be in memory together.
-    drop(file);
-    let first = found.layers.iter().find(|m| m.layer == Layer::COLOR);
-    let size = first
-        .or(found.layers.first())
-        .map_or(exr::size_of(&meta.headers[0]), |m| {
-            exr::size_of(&meta.headers[m.part])
-        });
-    let mut frame = Frame::empty(size)?;
-    for (layer, image) in exr::images(&source, &found.layers)? {
-        frame.insert(layer, image)?;
-    }
-    if found
-        .layers
-        .iter()
-        .any(|m| m.derived && m.layer.part == Part::HalfA)
-    {
-        two_buffers(&mut frame);
-    }
-    if let Some(every) = source.text(exr::EVERY).and_then(|t| t.parse().ok()) {
-        frame.set_every(every);
-    }
-    let mut notes = found.notes;
-    notes.append(&mut source.notes);
-    let notes = tell(path, notes);
-    Ok(Picture {
-        frame,
-        origin: Origin {
-            format: Format::Exr,
-            body: Arc::new(Body::Exr {
-                source,
-                layers: found.layers,
-            }),
-        },
-        notes,
-    })
-}
-
-fn no_color(found: &exr::assign::Assignment, path: &Path) -> Error {
-    let names: Vec<String> = found
-        .groups
-        .iter()
-        .map(|g| {
-            let letters: Vec<&str> = g.channels.iter().map(|(_, c)| c.as_str()).collect();
-            match (g.name.as_str(), letters.join(",")) {
-                ("", letters) => letters,
-                (name, letters) if letters.is_empty() => name.to_owned(),
-                (name, letters) => format!("{name} ({letters})"),
-            }
-        })
-        .collect();
-    Error::input(format!(
-        "{}: no colour was found; name it with --layer color=NAME. The file has: {}",
-        path.display(),
-        names.join(", ")
-    ))
+    let content = (format.codec().read)(bytes.into(), path, options)?;
+    Ok(content.picture(format, path))
 }
 
 /// Writes a frame to a file, in the format of the extension, whole or not at all. Gives notes on what could not be kept.
@@ -291,88 +164,15 @@ fn write_bytes(
     origin: Option<&Origin>,
     options: &WriteOptions,
     path: &Path,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    let from = origin
-        .map(Origin::transfer)
-        .or(options.transfer)
-        .unwrap_or(Transfer::Linear);
-    let kept = match origin.map(|o| &*o.body) {
-        Some(Body::Raster { kept, .. }) => Some(kept),
-        _ => None,
+) -> Result<Written> {
+    let page = Page {
+        frame,
+        origin,
+        options,
+        path,
     };
-    let raster = |to| Raster::from_frame(frame, origin, (from, to), path);
-    let mut notes: Vec<String> = Vec::new();
-    if format != Format::Exr {
-        notes.extend(raster::left_out(frame, format));
-    }
-    let bytes = match format {
-        Format::Exr => {
-            let (bytes, told) = write_exr(frame, origin, options, path)?;
-            notes.extend(told);
-            bytes
-        }
-        Format::Png => {
-            let raster = raster(Transfer::Encoded)?;
-            png::write(&raster, kept.and_then(Kept::png), options, path)?
-        }
-        Format::Tiff => {
-            let kept = kept.and_then(Kept::tiff);
-            let mut options = options.clone();
-            // A photograph stays one.
-            if kept.is_none() && from == Transfer::Encoded {
-                options.bits.get_or_insert(Bits::Sixteen);
-            }
-            let raster = raster(tiff::sample(kept, &options).transfer())?;
-            tiff::write(&raster, kept, &options, path)?
-        }
-        Format::Jpeg => {
-            let raster = raster(Transfer::Encoded)?;
-            notes.extend(raster::no_alpha(&raster, format));
-            jpeg::write(&raster, kept.and_then(Kept::jpeg), options, path)?
-        }
-        Format::Hdr => {
-            let raster = raster(Transfer::Linear)?;
-            notes.extend(raster::no_alpha(&raster, format));
-            hdr::write(&raster, kept.and_then(Kept::hdr))
-        }
-        Format::Pfm => {
-            let raster = raster(Transfer::Linear)?;
-            notes.extend(raster::no_alpha(&raster, format));
-            pfm::write(&raster, kept.and_then(Kept::pfm))
-        }
-    };
+    let mut notes = page.lost(format);
+    let (bytes, told) = (format.codec().write)(&page)?;
+    notes.extend(told);
     Ok((bytes, tell(path, notes)))
-}
-
-fn write_exr(
-    frame: &Frame,
-    origin: Option<&Origin>,
-    options: &WriteOptions,
-    path: &Path,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    exr::write::check(frame, path)?;
-    if let Some(Body::Exr { source, layers }) = origin.map(|o| &*o.body) {
-        return exr::write::bytes(frame, Some((source, layers)), options, path);
-    }
-    let from = origin.map(Origin::transfer).or(options.transfer);
-    let frame = linear_frame(frame, origin, from.unwrap_or(Transfer::Linear), path)?;
-    exr::write::bytes(&frame, None, options, path)
-}
-
-/// A frame from a photograph as linear light, for EXR.
-fn linear_frame(
-    frame: &Frame,
-    origin: Option<&Origin>,
-    from: Transfer,
-    path: &Path,
-) -> Result<Frame> {
-    let mut out = frame.clone();
-    if frame.get(Layer::COLOR).is_some() {
-        let raster = Raster::from_frame(frame, origin, (from, Transfer::Linear), path)?;
-        out.insert(Kind::Color, raster.color)?;
-        if let Some(alpha) = raster.alpha {
-            out.insert(Kind::Alpha, alpha)?;
-        }
-    }
-    Ok(out)
 }

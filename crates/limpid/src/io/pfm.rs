@@ -1,28 +1,55 @@
 //! Portable float map: one or three channels of `f32`, rows from bottom to top, either byte order.
 
-use super::raster::{Raster, check_size};
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, check_size};
 use crate::{Error, Result};
 use std::path::Path;
 
+/// Portable float map in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "PFM",
+    extensions: &["pfm"],
+    begins: |bytes| {
+        let marked = bytes.starts_with(b"PF") || bytes.starts_with(b"Pf");
+        marked && bytes.get(2).is_some_and(u8::is_ascii_whitespace)
+    },
+    transfer: Transfer::Linear,
+    holds: Holds::Color,
+    read: |bytes, path, options| {
+        let (raster, kept) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, Vec::new())
+    },
+    inspect: None,
+    write: |page| {
+        let raster = page.raster(Transfer::Linear)?;
+        Ok((write(&raster, page.kept()), Vec::new()))
+    },
+};
+
 /// What survives of a PFM file besides its pixels.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
-    pub(super) big_endian: bool,
+struct Kept {
+    big_endian: bool,
     /// The scale that the header gives. Pixels are not multiplied by it.
     scale: String,
 }
 
-impl Kept {
-    pub(super) fn byte_order(&self) -> &'static str {
-        if self.big_endian {
-            "big-endian"
-        } else {
-            "little-endian"
-        }
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Linear
+    }
+
+    fn sample(&self) -> &'static str {
+        "float"
+    }
+
+    fn compression(&self) -> String {
+        let big = self.big_endian;
+        if big { "big-endian" } else { "little-endian" }.to_owned()
     }
 }
 
-pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     let damaged =
         |what: &str| Error::input(format!("{}: damaged PFM file: {what}", path.display()));
     let mut rest = bytes;
@@ -80,7 +107,7 @@ pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kep
 }
 
 /// The alpha is left out: the format has none.
-pub(super) fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
     let size = raster.size();
     let channels = raster.color.channels();
     let big_endian = kept.is_some_and(|k| k.big_endian);

@@ -1,7 +1,8 @@
 //! A file that was read, and what of it must survive.
 
-use super::{Format, Transfer, exr, hdr, jpeg, pfm, png, tiff};
-use crate::{Frame, Image, Kind};
+use super::codec::Kept;
+use super::{Format, Transfer};
+use crate::{Frame, Image};
 use std::sync::Arc;
 
 /// A file that was read.
@@ -20,29 +21,8 @@ pub struct Picture {
 #[derive(Debug, Clone)]
 pub struct Origin {
     pub(super) format: Format,
-    pub(super) body: Arc<Body>,
-}
-
-#[derive(Debug)]
-pub(super) enum Body {
-    Exr {
-        source: exr::Source,
-        layers: Vec<exr::assign::Mapped>,
-    },
-    Raster {
-        kept: Kept,
-        alpha: Option<Image>,
-    },
-}
-
-/// What survives besides the pixels, by format.
-#[derive(Debug)]
-pub(super) enum Kept {
-    Png(png::Kept),
-    Tiff(tiff::Kept),
-    Jpeg(jpeg::Kept),
-    Hdr(hdr::Kept),
-    Pfm(pfm::Kept),
+    pub(super) kept: Arc<dyn Kept>,
+    pub(super) alpha: Option<Image>,
 }
 
 impl Origin {
@@ -53,14 +33,7 @@ impl Origin {
 
     /// Whether the frame's colour is light or encoded.
     pub fn transfer(&self) -> Transfer {
-        match *self.body {
-            Body::Raster { ref kept, .. } => match kept {
-                Kept::Png(_) | Kept::Jpeg(_) => Transfer::Encoded,
-                Kept::Tiff(kept) => kept.sample.transfer(),
-                Kept::Hdr(_) | Kept::Pfm(_) => Transfer::Linear,
-            },
-            Body::Exr { .. } => Transfer::Linear,
-        }
+        self.kept.transfer()
     }
 
     /// A text attribute of the file, if it has one of this name. Only EXR files do.
@@ -77,57 +50,11 @@ impl Origin {
     /// # Ok::<(), limpid::Error>(())
     /// ```
     pub fn text(&self, name: &str) -> Option<String> {
-        match &*self.body {
-            Body::Exr { source, .. } => source.text(name),
-            Body::Raster { .. } => None,
-        }
+        self.kept.text(name)
     }
 
     /// The alpha that the file had.
     pub(super) fn alpha(&self) -> Option<Image> {
-        match &*self.body {
-            Body::Exr { source, layers } => {
-                let mapped = layers.iter().find(|m| m.layer == Kind::Alpha.into())?;
-                source.image(mapped).ok()
-            }
-            Body::Raster { alpha, .. } => alpha.clone(),
-        }
-    }
-}
-
-impl Kept {
-    pub(super) fn png(&self) -> Option<&png::Kept> {
-        match self {
-            Self::Png(kept) => Some(kept),
-            _ => None,
-        }
-    }
-
-    pub(super) fn tiff(&self) -> Option<&tiff::Kept> {
-        match self {
-            Self::Tiff(kept) => Some(kept),
-            _ => None,
-        }
-    }
-
-    pub(super) fn jpeg(&self) -> Option<&jpeg::Kept> {
-        match self {
-            Self::Jpeg(kept) => Some(kept),
-            _ => None,
-        }
-    }
-
-    pub(super) fn hdr(&self) -> Option<&hdr::Kept> {
-        match self {
-            Self::Hdr(kept) => Some(kept),
-            _ => None,
-        }
-    }
-
-    pub(super) fn pfm(&self) -> Option<&pfm::Kept> {
-        match self {
-            Self::Pfm(kept) => Some(kept),
-            _ => None,
-        }
+        self.alpha.clone().or_else(|| self.kept.alpha())
     }
 }

@@ -1,17 +1,37 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are kept as they are.
 
-use super::raster::{Raster, check_size, quantise};
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Result};
 use std::io::Cursor;
 use std::path::Path;
 
+/// PNG in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "PNG",
+    extensions: &["png"],
+    begins: |bytes| bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
+    transfer: Transfer::Encoded,
+    holds: Holds::Alpha,
+    read: |bytes, path, options| {
+        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, notes)
+    },
+    inspect: None,
+    write: |page| {
+        let raster = page.raster(Transfer::Encoded)?;
+        let bytes = write(&raster, page.kept(), page.options, page.path)?;
+        Ok((bytes, Vec::new()))
+    },
+};
+
 /// What survives of a PNG file besides its pixels.
 #[derive(Debug)]
-pub(super) struct Kept {
+struct Kept {
     /// Whole chunks (length, name, data, check sum) that do not depend on the pixels.
     chunks: Vec<Vec<u8>>,
-    pub(super) bits: Bits,
+    bits: Bits,
 }
 
 /// Chunks that mean the same for other pixels of the same picture.
@@ -20,16 +40,24 @@ const KEPT: [&[u8; 4]; 13] = [
     b"zTXt", b"iTXt", b"tIME",
 ];
 
-impl Kept {
-    pub(super) fn sample(&self) -> &'static str {
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Encoded
+    }
+
+    fn sample(&self) -> &'static str {
         match self.bits {
             Bits::Eight => "8 bit",
             Bits::Sixteen => "16 bit",
         }
     }
 
+    fn compression(&self) -> String {
+        "deflate".to_owned()
+    }
+
     /// The names of the chunks.
-    pub(super) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         let name = |c: &Vec<u8>| c[4..8].iter().map(|b| char::from(*b)).collect();
         self.chunks.iter().map(name).collect()
     }
@@ -47,7 +75,7 @@ fn declared(bytes: &[u8], path: &Path) -> Result<(u64, u64)> {
     Ok((int([w0, w1, w2, w3]), int([h0, h1, h2, h3])))
 }
 
-pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
     let damaged = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             Error::input(format!("{}: the PNG file is truncated", path.display()))
@@ -119,7 +147,7 @@ fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
     chunks
 }
 
-pub(super) fn write(
+fn write(
     raster: &Raster,
     kept: Option<&Kept>,
     options: &WriteOptions,

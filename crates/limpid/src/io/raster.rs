@@ -56,19 +56,11 @@ impl Raster {
         (from, to): (Transfer, Transfer),
         path: &Path,
     ) -> Result<Self> {
-        let color = frame.color().map_err(|e| match e {
-            Error::Input(what) => Error::input(format!("{}: {what}", path.display())),
-            other => other,
-        })?;
-        let alpha = match frame.get(Kind::Alpha) {
-            Some(alpha) => Some(alpha.clone()),
-            None => origin
-                .and_then(Origin::alpha)
-                .filter(|a| a.size() == frame.size()),
-        };
+        let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
+        let color = frame.color().map_err(about)?;
         let mut raster = Self {
             color: color.clone(),
-            alpha,
+            alpha: alpha(frame, origin),
         };
         match (from, to) {
             (Transfer::Linear, Transfer::Encoded) => {
@@ -115,6 +107,15 @@ impl Raster {
     }
 }
 
+/// A frame's alpha, or else that of the file that it came from.
+pub(super) fn alpha(frame: &Frame, origin: Option<&Origin>) -> Option<Image> {
+    let own = frame.get(Kind::Alpha).cloned();
+    own.or_else(|| {
+        let alpha = origin.and_then(Origin::alpha);
+        alpha.filter(|a| a.size() == frame.size())
+    })
+}
+
 /// What a format cannot hold, as a note.
 pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
     let lost: Vec<String> = frame
@@ -131,9 +132,8 @@ pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
 }
 
 /// An alpha that shows something and that a format cannot hold, as a note.
-pub(super) fn no_alpha(raster: &Raster, format: Format) -> Option<String> {
-    let alpha = raster.alpha.as_ref()?;
-    let transparent = alpha.data().iter().any(|a| *a < 1.0);
+pub(super) fn no_alpha(alpha: Option<&Image>, format: Format) -> Option<String> {
+    let transparent = alpha?.data().iter().any(|a| *a < 1.0);
     transparent.then(|| format!("{format} has no alpha; it is not written"))
 }
 

@@ -1,6 +1,7 @@
 //! TIFF: 8 and 16 bit and float, grey and colour, with alpha, in strips or tiles, interleaved or planar. Profile, text and
 //! resolution tags are kept.
 
+use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Image, Result};
@@ -14,10 +15,37 @@ use ::tiff::{ColorType, TiffError};
 use std::io::Cursor;
 use std::path::Path;
 
+/// TIFF in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "TIFF",
+    extensions: &["tif", "tiff"],
+    begins: |bytes| {
+        let magic: [&[u8]; 4] = [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"];
+        magic.iter().any(|m| bytes.starts_with(m))
+    },
+    transfer: Transfer::Linear,
+    holds: Holds::Alpha,
+    read: |bytes, path, options| {
+        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, notes)
+    },
+    inspect: None,
+    write: |page| {
+        let kept = page.kept();
+        let mut options = page.options.clone();
+        // A photograph stays one.
+        if kept.is_none() && page.transfer() == Transfer::Encoded {
+            options.bits.get_or_insert(Bits::Sixteen);
+        }
+        let raster = page.raster(sample(kept, &options).transfer())?;
+        Ok((write(&raster, kept, &options, page.path)?, Vec::new()))
+    },
+};
+
 /// What survives of a TIFF file besides its pixels.
-pub(super) struct Kept {
+struct Kept {
     tags: Vec<(Tag, ValueBuffer)>,
-    pub(super) sample: Sample,
+    sample: Sample,
     compression: Compression,
     /// Whether colour is premultiplied by alpha.
     associated: bool,
@@ -26,21 +54,21 @@ pub(super) struct Kept {
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept")
-            .field("tags", &self.names())
+            .field("tags", &codec::Kept::names(self))
             .field("sample", &self.sample)
             .finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sample {
+enum Sample {
     Eight,
     Sixteen,
     Float,
 }
 
 impl Sample {
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Eight => "8 bit",
             Self::Sixteen => "16 bit",
@@ -48,7 +76,7 @@ impl Sample {
         }
     }
 
-    pub(super) fn transfer(self) -> Transfer {
+    fn transfer(self) -> Transfer {
         match self {
             Self::Float => Transfer::Linear,
             _ => Transfer::Encoded,
@@ -56,18 +84,27 @@ impl Sample {
     }
 }
 
-impl Kept {
-    pub(super) fn compression(&self) -> &'static str {
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        self.sample.transfer()
+    }
+
+    fn sample(&self) -> &'static str {
+        self.sample.name()
+    }
+
+    fn compression(&self) -> String {
         match self.compression {
             Compression::Uncompressed => "uncompressed",
             Compression::Lzw => "LZW",
             Compression::Deflate(_) => "deflate",
             Compression::Packbits => "packbits",
         }
+        .to_owned()
     }
 
     /// The names of the tags.
-    pub(super) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         let name = |tag: &Tag| match tag.to_u16() {
             700 => "XMP".to_owned(),
             33723 => "IPTC".to_owned(),
@@ -87,7 +124,7 @@ const KEPT: [u16; 19] = [
 /// The most that pixels are packed: LZW at most 1370:1, deflate 1032:1, fax and JPEG less than this.
 const RATIO: usize = 4096;
 
-pub(super) fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
     let fault = |e: TiffError| fault(path, &e);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(fault)?;
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -291,7 +328,7 @@ fn look_up(values: &[f32], size: crate::Size, map: &[u16], path: &Path) -> Resul
     }))
 }
 
-pub(super) fn write(
+fn write(
     raster: &Raster,
     kept: Option<&Kept>,
     options: &WriteOptions,
@@ -338,7 +375,7 @@ pub(super) fn write(
 }
 
 /// The sample type that will be written.
-pub(super) fn sample(kept: Option<&Kept>, options: &WriteOptions) -> Sample {
+fn sample(kept: Option<&Kept>, options: &WriteOptions) -> Sample {
     match options.bits {
         Some(Bits::Eight) => Sample::Eight,
         Some(Bits::Sixteen) => Sample::Sixteen,

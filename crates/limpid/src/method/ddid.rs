@@ -89,7 +89,13 @@ crate::options! {
 /// The noise level a plan is made for when no level was given and no frame was looked at.
 const USUAL: f32 = 25.0 / 255.0;
 
-const WINDOWS: Schedule = Schedule::new("windows");
+crate::choice! {
+    /// How windows are walked.
+    enum DdidSchedule {
+        /// A window for each pixel.
+        Windows = "windows",
+    }
+}
 
 impl Ddid {
     /// The steps; none when there is no noise.
@@ -101,9 +107,7 @@ impl Ddid {
             (Noise::Gaussian, None) => USUAL,
         });
         if sigma < 0.0 {
-            return Err(Error::input(format!(
-                "--sigma {sigma}: expected a number not below 0"
-            )));
+            return Err(Error::option("sigma", sigma, "a number not below 0"));
         }
         // Squares of smaller numbers are lost in single precision.
         if sigma < 1e-12 {
@@ -153,15 +157,14 @@ impl Method for Ddid {
         Ok(())
     }
 
-    fn schedules(&self, _on: Backend) -> Vec<Schedule> {
-        vec![WINDOWS]
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        Schedule::list(on, [DdidSchedule::Windows])
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        schedule.choice::<DdidSchedule>()?;
         let mut plan = Plan::new(format!("ddid {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let noise = self.stabiliser();
         let input = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);

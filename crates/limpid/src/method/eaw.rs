@@ -3,6 +3,7 @@
 //! The definition is [`crate::definition::eaw`]. The noise level is estimated when it is not given. Schedule: `dilated`,
 //! levels down with the kernel of the à-trous filter, then one pass up for each level, from fine to coarse.
 
+use super::atrous::AtrousSchedule;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::{self, noise};
 use crate::kernel::atrous::{Atrous as Level, Mode, Stops, Walk};
@@ -51,28 +52,18 @@ const UNKNOWN: f32 = 0.05;
 impl Eaw {
     fn checked(&self, shape: &Shape) -> Result<(usize, f32)> {
         if !(1..=8).contains(&self.levels) {
-            return Err(Error::input(format!(
-                "--levels {}: expected 1 … 8",
-                self.levels
-            )));
+            return Err(Error::option("levels", self.levels, "1 … 8"));
         }
         let sigma = self.sigma.unwrap_or(UNKNOWN);
         for (name, value) in [("sigma", sigma), ("range", self.range)] {
             if value <= 0.0 {
-                return Err(Error::input(format!(
-                    "--{name} {value}: expected a number above 0"
-                )));
+                return Err(Error::option(name, value, "a number above 0"));
             }
         }
         if self.chroma < 0.0 {
-            return Err(Error::input(format!(
-                "--chroma {}: expected 0 or more",
-                self.chroma
-            )));
+            return Err(Error::option("chroma", self.chroma, "0 or more"));
         }
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         Ok((channels, sigma))
     }
 
@@ -102,15 +93,16 @@ impl Method for Eaw {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        vec![Schedule::new("dilated").on(on)]
+        Schedule::list(on, [AtrousSchedule::Dilated])
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        schedule.choice::<AtrousSchedule>()?;
         let (channels, sigma) = self.checked(shape)?;
         let mut plan = Plan::new(format!("eaw {schedule}"), shape.size);
         let (planes, element) = match schedule.backend() {
-            Some(Backend::Gpu) => (1, Element::F32x4),
-            _ => (channels, Element::F32),
+            Backend::Gpu => (1, Element::F32x4),
+            Backend::Cpu => (channels, Element::F32),
         };
         let slot = |plan: &mut Plan, name: String| -> SlotId {
             plan.slot(Slot::new(name, Role::Transient, shape.size, planes).element(element))

@@ -114,7 +114,7 @@ impl<T: Value> Value for Vec<T> {
 
 /// The error for a value that does not parse.
 pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
-    Error::input(format!("--{name} {value}: expected {form}"))
+    Error::option(name, value, form)
 }
 
 /// Declares the options of a method: a struct with documented fields and defaults.
@@ -197,13 +197,13 @@ macro_rules! options {
 macro_rules! choice {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident {
+        $vis:vis enum $name:ident {
             $(#[$fm:meta])* $first:ident = $fw:literal $(, $(#[$vm:meta])* $variant:ident = $word:literal)* $(,)?
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $(#[$fm])* $first $(, $(#[$vm])* $variant)* }
+        $vis enum $name { $(#[$fm])* $first $(, $(#[$vm])* $variant)* }
 
         impl $crate::method::Value for $name {
             const FORM: &'static str = concat!($fw $(, "|", $word)*);
@@ -217,10 +217,25 @@ macro_rules! choice {
             }
 
             fn show(&self) -> String {
-                match self {
+                self.to_string()
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(match self {
                     Self::$first => $fw,
                     $(Self::$variant => $word,)*
-                }.to_owned()
+                })
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::Error;
+
+            fn from_str(text: &str) -> $crate::Result<Self> {
+                <Self as $crate::method::Value>::parse(text)
+                    .ok_or_else(|| $crate::Error::unknown("word", text, [$fw $(, $word)*]))
             }
         }
     };

@@ -25,7 +25,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, Idwt, Scale};
+pub use dwt::{Dwt, DwtSchedule, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nfor::Nfor;
@@ -33,7 +33,7 @@ pub use nlm::Nlm;
 pub use patch::Patch;
 pub use poisson::Poisson;
 pub use rdfc::Rdfc;
-pub use schedule::Schedule;
+pub use schedule::{Pick, Schedule, schedule};
 pub use shrink::{Shrink, Threshold};
 pub use svgf::Svgf;
 pub use taa::Taa;
@@ -194,17 +194,4 @@ pub fn find(used: Use, name: &str) -> Result<Box<dyn Method>> {
         .find(|e| e.name == name)
         .map(|e| (e.make)())
         .ok_or_else(|| Error::unknown(what, name, known().map(|e| e.name)))
-}
-
-/// The schedule with this name, or the nearest names.
-pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
-    let known = method.schedules(on);
-    known
-        .iter()
-        .find(|s| s.as_str() == name)
-        .cloned()
-        .ok_or_else(|| {
-            let what = format!("{on} schedule of {}", method.name());
-            Error::unknown(&what, name, known.iter().map(Schedule::as_str))
-        })
 }

@@ -32,6 +32,22 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum NlmSchedule {
+        /// CPU: each weight counts for both pixels of a pair.
+        Paired = "paired",
+        /// CPU: each pixel makes its own weights.
+        Rows = "rows",
+        /// GPU: tiles of as many rows as the device has memory for.
+        Tile = "tile",
+        /// GPU: tiles of 16 rows.
+        Tile16 = "tile:16",
+        /// GPU: tiles of 8 rows.
+        Tile8 = "tile:8",
+    }
+}
+
 crate::options! {
     /// Non-local means with its options.
     pub struct Nlm {
@@ -59,19 +75,18 @@ const VARIANCE: Layer = Layer::new(Kind::Color, Part::Variance);
 
 impl Nlm {
     fn check(&self) -> Result<()> {
-        let wrong = |what: &str| Err(Error::input(what));
         if self.radius > 64 {
-            return wrong(&format!("--radius {}: expected at most 64", self.radius));
+            return Err(Error::option("radius", self.radius, "at most 64"));
         }
         if self.patch > 16 {
-            return wrong(&format!("--patch {}: expected at most 16", self.patch));
+            return Err(Error::option("patch", self.patch, "at most 16"));
         }
         if self.k.is_nan() || self.k <= 0.0 {
-            return wrong(&format!("--k {}: expected a number above 0", self.k));
+            return Err(Error::option("k", self.k, "a number above 0"));
         }
         match self.sigma {
             Some(s) if s.is_nan() || s < 0.0 => {
-                wrong(&format!("--sigma {s}: expected 0 or a number above"))
+                Err(Error::option("sigma", s, "0 or a number above"))
             }
             _ => Ok(()),
         }
@@ -83,8 +98,9 @@ impl Nlm {
             Variance::Uniform => Ok(false),
             Variance::Auto => Ok(self.sigma.is_none() && shape.has(VARIANCE)),
             Variance::Pixel if shape.has(VARIANCE) => Ok(true),
-            Variance::Pixel => Err(Error::input(
-                "layer color.variance is missing; use --variance uniform",
+            Variance::Pixel => Err(Error::missing(
+                VARIANCE,
+                "option variance: uniform does without",
             )),
         }
     }
@@ -111,21 +127,19 @@ impl Method for Nlm {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("paired"), Schedule::new("rows")],
-            Backend::Gpu => vec![
-                Schedule::new("tile"),
-                Schedule::new("tile:16"),
-                Schedule::new("tile:8"),
-            ],
+            Backend::Cpu => Schedule::list(on, [NlmSchedule::Paired, NlmSchedule::Rows]),
+            Backend::Gpu => Schedule::list(
+                on,
+                [NlmSchedule::Tile, NlmSchedule::Tile16, NlmSchedule::Tile8],
+            ),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        let way: NlmSchedule = schedule.choice()?;
         let mut plan = Plan::new(format!("nlm {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
         let mut reads = vec![color];
@@ -145,8 +159,12 @@ impl Method for Nlm {
             channels,
             patchwise: self.patchwise,
             symmetric: self.symmetric,
-            paired: schedule.as_str() != "rows",
-            tile: schedule.words().nth(1).and_then(|t| t.parse().ok()),
+            paired: way != NlmSchedule::Rows,
+            tile: match way {
+                NlmSchedule::Tile16 => Some(16),
+                NlmSchedule::Tile8 => Some(8),
+                _ => None,
+            },
             ..Kernel::new(self.radius, self.patch, self.k, noise)
         };
         plan.pass(kernel, reads, [output]);

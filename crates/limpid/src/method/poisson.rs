@@ -29,6 +29,18 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How a system is solved.
+    pub(super) enum PoissonSchedule {
+        /// CPU, least squares only: by cosine transforms.
+        Dct = "dct",
+        /// Conjugate gradients with a multigrid cycle as preconditioner.
+        Multigrid = "multigrid",
+        /// Conjugate gradients alone.
+        Plain = "plain",
+    }
+}
+
 crate::options! {
     /// Poisson reconstruction with its options.
     pub struct Poisson {
@@ -45,9 +57,7 @@ impl Poisson {
     fn check(&self) -> Result<()> {
         for (name, value) in [("alpha", self.alpha), ("tolerance", self.tolerance)] {
             if value.is_nan() || value <= 0.0 || value.is_infinite() {
-                return Err(Error::input(format!(
-                    "--{name} {value}: expected a number above 0"
-                )));
+                return Err(Error::option(name, value, "a number above 0"));
             }
         }
         Ok(())
@@ -61,8 +71,15 @@ impl Method for Poisson {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match (on, self.norm) {
-            (Backend::Cpu, Norm::L2) => ["dct", "multigrid", "plain"].map(Schedule::new).to_vec(),
-            _ => ["multigrid", "plain"].map(Schedule::new).to_vec(),
+            (Backend::Cpu, Norm::L2) => Schedule::list(
+                on,
+                [
+                    PoissonSchedule::Dct,
+                    PoissonSchedule::Multigrid,
+                    PoissonSchedule::Plain,
+                ],
+            ),
+            _ => Schedule::list(on, [PoissonSchedule::Multigrid, PoissonSchedule::Plain]),
         }
     }
 

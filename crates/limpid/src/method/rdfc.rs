@@ -28,6 +28,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum RdfcSchedule {
+        /// CPU: a few rows at a time.
+        Rows = "rows",
+        /// GPU: tiles in workgroup memory.
+        Tile = "tile",
+    }
+}
+
 crate::options! {
     /// RDFC with its options. Defaults are those of Vicini 2015, but for the floor of variances.
     pub struct Rdfc {
@@ -81,10 +91,7 @@ fn selection_layer() -> Layer {
 impl Rdfc {
     fn check(&self) -> Result<()> {
         if self.radius > 64 {
-            return Err(Error::input(format!(
-                "--radius {}: expected at most 64",
-                self.radius
-            )));
+            return Err(Error::option("radius", self.radius, "at most 64"));
         }
         let positive = [
             ("k-color", Some(self.k_color)),
@@ -98,9 +105,7 @@ impl Rdfc {
             if let Some(v) = value
                 && (v.is_nan() || v <= 0.0)
             {
-                return Err(Error::input(format!(
-                    "--{name} {v}: expected a number above 0"
-                )));
+                return Err(Error::option(name, v, "a number above 0"));
             }
         }
         Ok(())
@@ -204,13 +209,14 @@ impl Method for Rdfc {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("rows")],
-            Backend::Gpu => vec![Schedule::new("tile")],
+            Backend::Cpu => Schedule::list(on, [RdfcSchedule::Rows]),
+            Backend::Gpu => Schedule::list(on, [RdfcSchedule::Tile]),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        schedule.choice::<RdfcSchedule>()?;
         build::plan(self, shape, schedule)
     }
 

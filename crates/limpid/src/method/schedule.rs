@@ -1,62 +1,183 @@
 //! The choices for a method: layouts, tiles, fusion, scheme, storage type.
 
-use super::Backend;
-use std::borrow::Cow;
+use super::{Backend, Method};
+use crate::{Error, Result};
+use std::any::Any;
 use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
 
-/// A schedule: words joined by colons, such as `two-pass` or `permuted:ascending:exact:tile`.
+/// How a method is mapped to a back end: a value of the method's own type, which prints and parses.
 ///
-/// A value that prints, compares and can be listed; each method parses the words of its own schedules. Where a name is
-/// used for the CPU and the GPU, but the plans differ, the method marks the schedule with its back end.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A method lists its schedules in [`Method::schedules`]; its type stays its own affair. [`schedule`] finds one by name.
+#[derive(Clone)]
 pub struct Schedule {
-    name: Cow<'static, str>,
-    on: Option<Backend>,
+    on: Backend,
+    name: String,
+    choice: Arc<dyn Any + Send + Sync>,
 }
 
 impl Schedule {
-    /// A schedule with this name.
-    pub const fn new(name: &'static str) -> Self {
+    /// A method's choice for a back end.
+    pub fn new<C>(on: Backend, choice: C) -> Self
+    where
+        C: fmt::Display + FromStr + PartialEq + Any + Send + Sync,
+    {
+        let name = choice.to_string();
+        debug_assert!(
+            name.parse::<C>().is_ok_and(|c| c == choice),
+            "{name} does not parse"
+        );
         Self {
-            name: Cow::Borrowed(name),
-            on: None,
+            on,
+            name,
+            choice: Arc::new(choice),
         }
     }
 
-    /// The schedule, for one back end only.
-    #[must_use]
-    pub fn on(mut self, backend: Backend) -> Self {
-        self.on = Some(backend);
-        self
+    /// Several choices for a back end, the best first.
+    pub fn list<C>(on: Backend, choices: impl IntoIterator<Item = C>) -> Vec<Self>
+    where
+        C: fmt::Display + FromStr + PartialEq + Any + Send + Sync,
+    {
+        choices.into_iter().map(|c| Self::new(on, c)).collect()
     }
 
-    /// The back end it is for, if it was marked with one.
-    pub fn backend(&self) -> Option<Backend> {
+    /// The choice. The schedule of another kind of method is an error.
+    pub fn choice<C: Any + Clone>(&self) -> Result<C> {
+        let own = self.choice.downcast_ref::<C>().cloned();
+        own.ok_or_else(|| Error::input(format!("schedule '{self}' belongs to another method")))
+    }
+
+    /// The back end it is for.
+    pub fn backend(&self) -> Backend {
         self.on
     }
 
-    /// The whole name.
+    /// Its name: words joined by colons, such as `two-pass` or `permuted:ascending:exact:tile`.
     pub fn as_str(&self) -> &str {
         &self.name
     }
+}
 
-    /// The words between the colons.
-    pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.name.split(':')
+impl PartialEq for Schedule {
+    fn eq(&self, other: &Self) -> bool {
+        (self.on, &self.name) == (other.on, &other.name)
+            && self.choice.as_ref().type_id() == other.choice.as_ref().type_id()
     }
 }
 
-impl From<String> for Schedule {
-    fn from(name: String) -> Self {
-        Self {
-            name: Cow::Owned(name),
-            on: None,
-        }
+impl Eq for Schedule {}
+
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schedule({} {})", self.on, self.name)
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+/// Which schedule of a method runs.
+///
+/// ```
+/// use limpid::method::{Backend, Gaussian, Pick};
+/// let mut pick = Pick::from("two-pass");
+/// pick.look_up(&Gaussian::default(), Backend::Cpu)?;
+/// assert!(matches!(pick, Pick::Given(_)));
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Pick {
+    /// The first that the method lists for the device.
+    #[default]
+    Usual,
+    /// The fastest, by measurement; see [`crate::tune`].
+    Fastest,
+    /// The one with this name, where the method is not known yet.
+    Named(String),
+    /// This one.
+    Given(Schedule),
+}
+
+impl Pick {
+    /// A name becomes the schedule of a method that has it.
+    pub fn look_up(&mut self, method: &dyn Method, on: Backend) -> Result<()> {
+        if let Self::Named(name) = self {
+            *self = Self::Given(schedule(method, on, name)?);
+        }
+        Ok(())
+    }
+
+    /// The schedule for a back end; until it is measured, the fastest is the usual one.
+    pub(crate) fn resolve(&self, method: &dyn Method, on: Backend) -> Result<Schedule> {
+        match self {
+            Self::Named(name) => schedule(method, on, name),
+            Self::Given(schedule) if schedule.backend() == on => Ok(schedule.clone()),
+            Self::Given(schedule) => Err(Error::unsupported(format!(
+                "schedule '{schedule}' of {} is for the {}, not for the {on}",
+                method.name(),
+                schedule.backend()
+            ))),
+            Self::Usual | Self::Fastest => {
+                let first = method.schedules(on).into_iter().next();
+                first.ok_or_else(|| {
+                    Error::unsupported(format!("{} has no schedule for {on}", method.name()))
+                })
+            }
+        }
+    }
+}
+
+/// A schedule by name; `auto` is the fastest.
+impl From<&str> for Pick {
+    fn from(name: &str) -> Self {
+        match name {
+            "auto" => Self::Fastest,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+}
+
+impl From<Schedule> for Pick {
+    fn from(schedule: Schedule) -> Self {
+        Self::Given(schedule)
+    }
+}
+
+/// The schedule with this name, or the nearest names.
+pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
+    let known = method.schedules(on);
+    let found = known.iter().find(|s| s.as_str() == name).cloned();
+    found.ok_or_else(|| {
+        let what = format!("{on} schedule of {}", method.name());
+        Error::unknown(&what, name, known.iter().map(Schedule::as_str))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::{Gaussian, Taa};
+    use crate::{Shape, Size};
+
+    #[test]
+    fn the_schedule_of_another_method_is_refused() {
+        let other = Taa::default().schedules(Backend::Cpu).remove(0);
+        let shape = Shape::color(Size::new(4, 4), 3);
+        let error = Gaussian::default().plan(&shape, &other).unwrap_err();
+        assert!(error.to_string().contains("another method"), "{error}");
+    }
+
+    #[test]
+    fn the_schedule_of_another_back_end_is_refused() {
+        let method = Gaussian::default();
+        let pick = Pick::from(method.schedules(Backend::Gpu).remove(0));
+        assert!(pick.resolve(&method, Backend::Gpu).is_ok());
+        let error = pick.resolve(&method, Backend::Cpu).unwrap_err();
+        assert!(error.to_string().contains("is for the gpu"), "{error}");
     }
 }

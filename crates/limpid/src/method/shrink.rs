@@ -2,14 +2,14 @@
 //!
 //! The definition is [`crate::definition::shrink`]. Schedules are those of the transform.
 
-use super::dwt::{Ready, Scale};
+use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
 use crate::definition::shrink::{Rule, band_gains, visu};
 use crate::kernel::dwt::Limits;
 use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, opponent, sums_size};
 use crate::plan::{Plan, Role, Slot, SlotId};
-use crate::wavelet::Direction;
+use crate::wavelet::{Direction, Form, Kind, SchemeName};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 
 /// Shrinkage in the list of methods.
@@ -51,15 +51,10 @@ crate::options! {
 impl Shrink {
     fn ready(&self) -> Result<Ready> {
         if !(1..=16).contains(&self.shifts) {
-            return Err(Error::input(format!(
-                "--shifts {}: expected 1 to 16",
-                self.shifts
-            )));
+            return Err(Error::option("shifts", self.shifts, "1 to 16"));
         }
-        if self.sigma.is_some_and(|s| s < 0.0) {
-            return Err(Error::input(
-                "--sigma: expected a number that is not negative",
-            ));
+        if let Some(sigma) = self.sigma.filter(|s| *s < 0.0) {
+            return Err(Error::option("sigma", sigma, "0 or a number above"));
         }
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
@@ -146,17 +141,20 @@ impl Method for Shrink {
             .map(|r| r.schedules(on, Direction::Inverse))
             .unwrap_or_default();
         // What matters here is what happens between the transforms; a few schemes that differ most.
-        let few = ["fused", "lifting*", "lifting*:shuffle"];
-        let known = all.iter().filter(|s| few.contains(&s.as_str()));
-        let some: Vec<Schedule> = known.cloned().collect();
+        let best = SchemeName::new(Kind::Lifting, Form::Star);
+        let few = [
+            DwtSchedule::Fused,
+            DwtSchedule::Scheme(best, Mapping::Single),
+            DwtSchedule::Scheme(best, Mapping::Shuffle),
+        ];
+        let one_of = |s: &&Schedule| s.choice().is_ok_and(|by| few.contains(&by));
+        let some: Vec<Schedule> = all.iter().filter(one_of).cloned().collect();
         if some.is_empty() { all } else { some }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("shrinkage needs the layer 'color'"))?;
+        let planes = shape.require(&Layer::COLOR)?;
         let sigma = self.sigma.unwrap_or(0.0);
         let Size { width, height } = shape.size;
         let bands = bands(shape.size, ready.levels, |level| {

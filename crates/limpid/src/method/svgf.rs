@@ -3,17 +3,19 @@
 //! The definition is [`crate::definition::svgf`]. Schedules are those of [`crate::method::Atrous`] for its levels; the first
 //! level's result stays in memory, in whatever order it was written, as the history that the next frame looks up.
 
-use super::atrous::Storage;
 use super::atrous::walk::Way;
+use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::atrous::modulate;
 use crate::definition::svgf::{Features, History, RESOLVE, Settings, TAPS, features, svgf};
 use crate::definition::taa::taa;
-use crate::kernel::atrous::{Atrous as Level, FEATURES, Guided, Mode, Stops, Walk};
+use crate::kernel::atrous::{
+    Atrous as Level, FEATURES, Guided, Mode, Shape as Tile, Source, Stops, Walk,
+};
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
 use crate::kernel::taa::Resolve;
-use crate::plan::{Element, Layout, Phases, Plan, Role, Slot, SlotId};
+use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
 /// The method in the list.
@@ -60,9 +62,7 @@ struct Setup {
 
 impl Svgf {
     fn setup(&self, shape: &Shape) -> Result<Setup> {
-        let wrong = |name: &str, value: f32, what: &str| {
-            Err(Error::input(format!("--{name} {value}: expected {what}")))
-        };
+        let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
             return wrong("alpha", self.alpha, "above 0, at most 1");
         }
@@ -84,17 +84,12 @@ impl Svgf {
                 "a power of two, at most 65536",
             );
         }
-        let colors = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let colors = shape.require(&Layer::COLOR)?;
         let position = shape.has(Kind::Position);
         let from = |kind: Kind| match (shape.has(kind.clone()), position) {
             (true, _) => Ok(From::Layer),
             (false, true) => Ok(From::Position),
-            (false, false) => Err(Error::input(format!(
-                "layer {} is missing; svgf needs it, or positions",
-                Layer::from(kind)
-            ))),
+            (false, false) => Err(Error::missing(kind, "svgf needs it, or positions")),
         };
         Ok(Setup {
             settings: Settings {
@@ -205,28 +200,35 @@ impl Method for Svgf {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        let names: &[&'static str] = match on {
-            Backend::Cpu => &[
-                "dilated",
-                "permuted:ascending:exact",
-                "permuted:local:exact",
+        use Order::{Ascending, Local};
+        let exact = AtrousSchedule::exact;
+        let tile = Some(Source::Tile(None));
+        let global = Some(Source::Global);
+        let all = match on {
+            Backend::Cpu => vec![
+                AtrousSchedule::Dilated,
+                exact(Ascending, None),
+                exact(Local, None),
             ],
             // The fastest on an H200 first (docs/svgf.md).
-            Backend::Gpu => &[
-                "permuted:ascending:exact:tile",
-                "permuted:local:exact:tile",
-                "permuted:ascending:exact:tile:16x8x2x4",
-                "dilated",
-                "permuted:local:exact:global",
-                "permuted:ascending:exact:global",
-            ],
+            Backend::Gpu => {
+                let own = Tile::new(16, 8, 2).steps(4);
+                vec![
+                    exact(Ascending, tile),
+                    exact(Local, tile),
+                    exact(Ascending, Some(Source::Tile(Some(own)))),
+                    AtrousSchedule::Dilated,
+                    exact(Local, global),
+                    exact(Ascending, global),
+                ]
+            }
         };
-        names.iter().map(|n| Schedule::new(n).on(on)).collect()
+        Schedule::list(on, all)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let setup = self.setup(shape)?;
-        let way = Way::parse(schedule);
+        let way = Way::of(schedule)?;
         let mut slots = Slots {
             plan: Plan::new(format!("svgf {schedule}"), shape.size),
             on: way.on,

@@ -20,6 +20,18 @@ pub const ENTRY: Entry = Entry {
     make: || Box::new(Taa::default()),
 };
 
+crate::choice! {
+    /// Where mean and deviation are made.
+    enum TaaSchedule {
+        /// Where they are used.
+        Fused = "fused",
+        /// First, in passes of their own.
+        Passes = "passes",
+        /// GPU: first, in a fragment shader whose quads share their sums.
+        Quad = "quad",
+    }
+}
+
 crate::options! {
     /// Temporal anti-aliasing with its options.
     ///
@@ -64,9 +76,7 @@ pub fn jitter(index: usize) -> [f32; 2] {
 
 impl Taa {
     fn step(&self) -> Result<Step> {
-        let wrong = |name: &str, value: f32, what: &str| {
-            Err(Error::input(format!("--{name} {value}: expected {what}")))
-        };
+        let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.gamma > 0.0 && self.gamma <= 1e6) {
             return wrong("gamma", self.gamma, "a number above 0");
         }
@@ -139,27 +149,27 @@ impl Method for Taa {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        use TaaSchedule::{Fused, Passes, Quad};
         match on {
-            Backend::Cpu => vec![Schedule::new("passes"), Schedule::new("fused")],
-            Backend::Gpu => ["fused", "passes", "quad"].map(Schedule::new).to_vec(),
+            Backend::Cpu => Schedule::list(on, [Passes, Fused]),
+            Backend::Gpu => Schedule::list(on, [Fused, Passes, Quad]),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let step = self.step()?;
         let mut plan = Plan::new(format!("taa {schedule}"), shape.size);
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let planes = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, planes);
         let output = plan.output(Layer::COLOR, planes);
         let history = plan.history("last result", planes + 1);
         let result = plan.history("result", planes + 1);
         plan.swap(result, history);
         let mut reads = vec![color, history];
-        let fused = schedule.as_str() == "fused";
+        let way: TaaSchedule = schedule.choice()?;
+        let fused = way == TaaSchedule::Fused;
         if !fused {
-            reads.extend(self.statistics(&mut plan, color, schedule.as_str() == "quad"));
+            reads.extend(self.statistics(&mut plan, color, way == TaaSchedule::Quad));
         }
         let motion = shape.has(Kind::Motion);
         if motion {

@@ -251,6 +251,25 @@ mod tests {
     }
 
     #[test]
+    fn mirrored_orders_are_those_of_the_definition() {
+        for n in (1..40).chain([135, 240, 241]) {
+            for level in 0..10 {
+                for order in [Order::Ascending, Order::Local] {
+                    let phases = Phases {
+                        level,
+                        order,
+                        mirror: true,
+                    };
+                    let pixels: Vec<usize> = (0..n).map(|place| phases.pixel(n, place)).collect();
+                    let local = order == Order::Local;
+                    let defined = crate::definition::atrous::mirrored(n, level as usize, local);
+                    assert_eq!(pixels, defined, "{n} {level} {order:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_size_is_a_bijection() {
         for n in (1..40).chain([135, 240, 241]) {
             for level in 0..10 {

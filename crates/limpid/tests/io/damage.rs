@@ -48,7 +48,7 @@ fn corpus() -> Vec<(String, Format, Vec<u8>)> {
         ((x * y + c) as f32 * 0.37).fract()
     }))
     .unwrap();
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let name = format!("color.{}", format.extensions()[0]);
         add(name, &WriteOptions::default(), &frame);
     }

@@ -92,7 +92,7 @@ fn layers_are_named_in_exr_files_only() {
 
 #[test]
 fn the_limit_holds_for_every_format() {
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let (_folder, path) = scratch(&format!("a.{}", format.extensions()[0]));
         write(&path, &Frame::new(Image::new(64, 64, 3)).unwrap(), None);
         let mut options = ReadOptions::default();

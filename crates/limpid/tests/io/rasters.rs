@@ -91,7 +91,7 @@ fn floats_read_back_exactly() {
 
 #[test]
 fn one_pixel_is_a_picture() {
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let frame = Frame::new(Image::from_fn(1, 1, 3, |_, _, _| 1.0)).unwrap();
         let name = format!("a.{}", format.extensions()[0]);
         let back = round_trip(&frame, &name, &WriteOptions::default());

@@ -9,7 +9,8 @@ use limpid::exec::Runner;
 use limpid::exec::gpu::{Gpu, GpuRunner};
 use limpid::io::{self, ReadOptions};
 use limpid::method::window::DEVIATION;
-use limpid::method::{Schedule, Use, find};
+use limpid::method::window::WindowSchedule::{self, Fragment8, Quad8, QuadCoarse8};
+use limpid::method::{Backend, Schedule, Use, find};
 use limpid::plan::Role;
 use limpid::{Device, Frame, Image, Layer, Size, Watch, metric};
 use serde::Serialize;
@@ -37,10 +38,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     };
     let frame = Frame::new(image)?;
     let mut rows = Vec::new();
-    for (derivatives, schedule) in [("fine", "quad:8bit"), ("coarse", "quad:coarse:8bit")] {
+    for (derivatives, schedule) in [("fine", Quad8), ("coarse", QuadCoarse8)] {
         for filter in FILTERS {
             for radius in 1..=3 {
-                let all = pictures(&gpu, &frame, (filter, radius), "fragment:8bit")?;
+                let all = pictures(&gpu, &frame, (filter, radius), Fragment8)?;
                 let shared = pictures(&gpu, &frame, (filter, radius), schedule)?;
                 for ((layer, all), (_, shared)) in all.layers().zip(shared.layers()) {
                     let first = *layer == Layer::COLOR;
@@ -111,11 +112,11 @@ fn pictures(
     gpu: &Gpu,
     frame: &Frame,
     (filter, radius): (&str, usize),
-    schedule: &'static str,
+    schedule: WindowSchedule,
 ) -> Result<Frame> {
     let mut method = find(Use::Filter, filter)?;
     method.set("radius", &radius.to_string())?;
-    let plan = method.plan(&frame.shape(), &Schedule::new(schedule))?;
+    let plan = method.plan(&frame.shape(), &Schedule::new(Backend::Gpu, schedule))?;
     let mut out = Frame::empty(frame.size())?;
     for slot in plan.slots() {
         if let Role::Output(layer) = &slot.role {

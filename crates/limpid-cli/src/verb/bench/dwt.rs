@@ -4,7 +4,7 @@ use super::Args;
 use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::PassTime;
-use limpid::method::{Backend, Dwt, Idwt, Method};
+use limpid::method::{Backend, Dwt, Idwt, Method, Schedule};
 use limpid::{Denoiser, Device, Frame, Image, Options, Size};
 use serde::Serialize;
 use std::io::Write;
@@ -107,10 +107,10 @@ impl Report {
             let time = |method: &dyn Method| -> limpid::Result<f64> {
                 // Back has no texture to read from.
                 let known = method.schedules(device.backend());
-                if !known.iter().any(|s| s.as_str() == name) {
+                if !known.contains(&schedule) {
                     return Ok(f64::NAN);
                 }
-                median(device, &frame, method, &name, self.runs).map(ns)
+                median(device, &frame, method, &schedule, self.runs).map(ns)
             };
             match (time(&there), time(&back)) {
                 (Ok(forward), Ok(inverse)) => self.rows.push(Row {
@@ -134,11 +134,11 @@ fn median(
     device: &Device,
     frame: &Frame,
     method: &dyn Method,
-    schedule: &str,
+    schedule: &Schedule,
     runs: usize,
 ) -> limpid::Result<Duration> {
     let mut options = Options::of(method.boxed());
-    options.schedule = Some(schedule.to_owned());
+    options.schedule = schedule.clone().into();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &options)?;
     denoiser.time_together();
     let sum = |passes: Vec<PassTime>| passes.iter().map(|p| p.time).sum::<Duration>();

@@ -108,7 +108,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                         continue;
                     }
                     let mut options = Options::of(method.boxed());
-                    options.schedule = Some(schedule.to_string());
+                    options.schedule = schedule.clone().into();
                     let shape = Shape::color(size, 3);
                     match measure(
                         &device,

@@ -245,7 +245,7 @@ impl Gpu {
 fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
         wgpu::Error::OutOfMemory { .. } => {
-            DeviceFault::OutOfMemory("Try smaller tiles with --tile, or --device cpu".into())
+            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less".into())
         }
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             DeviceFault::Refused(description)

@@ -389,7 +389,7 @@ fn choose(
             && layers[0].channels != candidate.mapped.channels
         {
             notes.push(format!(
-                "layer {} could be colour too; take it with --layer color=NAME",
+                "layer {0} could be colour too; to take it, say so: color={0}",
                 groups[candidate.group].name
             ));
         }
@@ -473,7 +473,7 @@ fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>
     });
     if !uses_noisy {
         notes.push(
-            "the colour may be denoised already; the noisy picture is taken with --layer 'color=Noisy Image'"
+            "the colour may be denoised already; to take the noisy picture, say so: 'color=Noisy Image'"
                 .to_owned(),
         );
     }

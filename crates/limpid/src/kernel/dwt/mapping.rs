@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Where samples of other quads come from (Kula 2021, chapters 5 and 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub(crate) enum Mapping {
+pub enum Mapping {
     /// From workgroup memory; what was read is overwritten behind a second barrier.
     #[default]
     Single,

@@ -21,7 +21,7 @@ mod whole;
 
 pub(crate) use fragment::{Part, Quads};
 pub(crate) use interleave::Interleave;
-pub(crate) use mapping::Mapping;
+pub use mapping::Mapping;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};

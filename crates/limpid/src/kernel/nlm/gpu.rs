@@ -65,7 +65,7 @@ fn tile(nlm: &Nlm, site: &Site<'_>) -> Result<(u32, u32)> {
         .copied()
         .ok_or_else(|| {
             Error::unsupported(format!(
-                "patches of radius {} need more workgroup memory than the device has ({} bytes); use smaller patches or --device cpu",
+                "patches of radius {} need more workgroup memory than the device has ({} bytes); use smaller patches or the CPU",
                 nlm.patch, site.target.workgroup_bytes
             ))
         })

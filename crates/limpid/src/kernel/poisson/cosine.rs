@@ -52,7 +52,7 @@ impl Kernel for Cosine {
 
     fn gpu(&self, _site: &Site<'_>) -> Result<Dispatch> {
         Err(Error::unsupported(
-            "cosine transforms run on the CPU; use --schedule multigrid",
+            "cosine transforms run on the CPU; use the schedule multigrid",
         ))
     }
 }

@@ -4,7 +4,8 @@ use super::*;
 use crate::exec::Runner;
 use crate::exec::cpu::{Cpu, CpuRunner};
 use crate::exec::{Watch, outputs};
-use crate::method::{Bilateral, Gaussian, Method, Schedule, Tent2, Variance};
+use crate::method::window::WindowSchedule as By;
+use crate::method::{Backend, Bilateral, Gaussian, Method, Schedule, Tent2, Variance};
 use crate::{Frame, Image};
 
 const FILTERS: [Filter; 5] = [
@@ -104,10 +105,13 @@ fn picture(width: usize, height: usize) -> Frame {
     Frame::new(Image::from_fn(width, height, 3, value)).unwrap()
 }
 
-fn run(cpu: &Cpu, method: &dyn Method, schedule: &str, frame: &Frame) -> Frame {
-    let plan = method
-        .plan(&frame.shape(), &Schedule::from(schedule.to_owned()))
-        .unwrap();
+fn run(cpu: &Cpu, method: &dyn Method, by: By, frame: &Frame) -> Frame {
+    let schedule = Schedule::new(Backend::Cpu, by);
+    run_by(cpu, method, &schedule, frame)
+}
+
+fn run_by(cpu: &Cpu, method: &dyn Method, schedule: &Schedule, frame: &Frame) -> Frame {
+    let plan = method.plan(&frame.shape(), schedule).unwrap();
     let mut out = outputs(&plan, frame.size()).unwrap();
     let mut runner = CpuRunner::new(cpu, plan).unwrap();
     runner.run(frame, &mut out, &Watch::default()).unwrap();
@@ -126,8 +130,8 @@ fn plans_for_gpus_run_on_the_cpu() {
     ];
     for method in methods {
         let expected = method.define(&frame).unwrap();
-        for schedule in method.schedules(crate::method::Backend::Gpu) {
-            let got = run(&cpu, method.as_ref(), schedule.as_str(), &frame);
+        for schedule in method.schedules(Backend::Gpu) {
+            let got = run_by(&cpu, method.as_ref(), &schedule, &frame);
             for (layer, want) in expected.layers() {
                 let have = got.get(layer.clone()).unwrap();
                 for (a, b) in want.data().iter().zip(have.data()) {
@@ -143,9 +147,9 @@ fn bands_do_not_change_a_bit_of_a_sliding_window() {
     let frame = picture(37, 61);
     let method = Variance { radius: 6 };
     let cpu = Cpu::new(Some(2)).unwrap();
-    let whole = run(&cpu.clone().with_band(61), &method, "sliding", &frame);
+    let whole = run(&cpu.clone().with_band(61), &method, By::Sliding, &frame);
     for band in [1, 5, 13, 14] {
-        let got = run(&cpu.clone().with_band(band), &method, "sliding", &frame);
+        let got = run(&cpu.clone().with_band(band), &method, By::Sliding, &frame);
         assert_eq!(got, whole, "bands of {band}");
     }
 }
@@ -165,15 +169,15 @@ fn large_images_are_as_small_ones() {
         sigma: None,
     };
     let variance = Variance { radius: 1 };
-    let cases: [(&dyn Method, &str); 5] = [
-        (&gaussian(1), "separable"),
-        (&gaussian(2), "separable"),
-        (&gaussian(3), "separable"),
-        (&tent, "separable"),
-        (&variance, "sliding"),
+    let cases: [(&dyn Method, By); 5] = [
+        (&gaussian(1), By::Separable),
+        (&gaussian(2), By::Separable),
+        (&gaussian(3), By::Separable),
+        (&tent, By::Separable),
+        (&variance, By::Sliding),
     ];
     for (method, schedule) in cases {
-        let (got, expected) = [schedule, "direct"]
+        let (got, expected) = [schedule, By::Direct]
             .map(|s| run(&cpu, method, s, &frame))
             .into();
         for (got, expected) in got.layers().zip(expected.layers()) {
@@ -191,13 +195,13 @@ fn large_images_are_as_small_ones() {
 #[test]
 fn impossible_options_are_refused() {
     let frame = picture(4, 4);
-    let schedule = Schedule::new("direct");
+    let schedule = Schedule::new(Backend::Cpu, By::Direct);
     let refused = |method: &dyn Method, what: &str| {
         let error = method.plan(&frame.shape(), &schedule).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
     };
     let sigma = Some(0.0);
-    refused(&Gaussian { radius: 1, sigma }, "--sigma 0");
+    refused(&Gaussian { radius: 1, sigma }, "sigma 0");
     let peak = Some(3.0);
     refused(
         &Tent2 {
@@ -207,5 +211,5 @@ fn impossible_options_are_refused() {
         },
         "at least 4",
     );
-    refused(&Variance { radius: 5000 }, "--radius 5000");
+    refused(&Variance { radius: 5000 }, "radius 5000");
 }

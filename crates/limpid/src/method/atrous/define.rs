@@ -3,7 +3,6 @@
 use super::setup::Setup;
 use super::{Atrous, Border};
 use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, prefilter, stored};
-use crate::plan::{Order, Phases};
 use crate::{Frame, Image, Kind, LUMINANCE, Layer, Part, Result};
 
 pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -> Result<Frame> {
@@ -41,10 +40,6 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
         // Only packed features are rounded.
         guides.push(stored(&image, rounded && setup.packs()));
     }
-    let order = match method.border {
-        Border::MirrorLocal => Order::Local,
-        Border::Zero | Border::Mirror => Order::Ascending,
-    };
     let filter = Filter {
         taps: &setup.taps,
         levels: setup.levels,
@@ -63,11 +58,8 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
             .collect(),
         border: match method.border {
             Border::Zero => atrous::Border::Zero,
-            Border::Mirror | Border::MirrorLocal => atrous::Border::Phases(Phases {
-                level: 0,
-                order,
-                mirror: true,
-            }),
+            Border::Mirror => atrous::Border::Mirrored { local: false },
+            Border::MirrorLocal => atrous::Border::Mirrored { local: true },
         },
         energy: method.energy,
         half: setup.half,

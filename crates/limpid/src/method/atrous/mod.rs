@@ -9,8 +9,11 @@
 //! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
 
 pub(super) mod define;
+mod schedule;
 pub(super) mod setup;
 pub(super) mod walk;
+
+pub(super) use schedule::AtrousSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::plan::Plan;
@@ -114,7 +117,7 @@ impl Method for Atrous {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        walk::schedules(self, on)
+        schedule::schedules(self, on)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

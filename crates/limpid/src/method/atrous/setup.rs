@@ -3,6 +3,7 @@
 use super::{Atrous, Border, Storage, Taps};
 use crate::definition::noise;
 use crate::kernel::pack::Spot;
+use crate::method::Value;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape, luminance};
 
 /// Widths of the squares of which one pixel may hold a sample.
@@ -134,9 +135,7 @@ impl Atrous {
             Taps::B3 | Taps::Box => 2,
         });
         if radius > 16 {
-            return Err(Error::input(format!(
-                "--radius {radius}: expected at most 16"
-            )));
+            return Err(Error::option("radius", radius, "at most 16"));
         }
         let count = 2 * radius + 1;
         Ok(match self.kernel {
@@ -163,45 +162,30 @@ impl Atrous {
     /// Checks the options against the layers.
     pub(in crate::method) fn setup(&self, shape: &Shape) -> Result<Setup> {
         if !(1..=10).contains(&self.levels) {
-            return Err(Error::input(format!(
-                "--levels {}: expected 1 … 10",
-                self.levels
-            )));
+            return Err(Error::option("levels", self.levels, "1 … 10"));
         }
         if !SQUARES.contains(&self.grid()) {
-            return Err(Error::input(format!(
-                "--subsample {}: expected 1, 2 or 4",
-                self.grid()
-            )));
+            return Err(Error::option("subsample", self.grid(), "1, 2 or 4"));
         }
         if self.gains.len() > self.levels {
-            return Err(Error::input(format!(
-                "--gains has {} values for {} levels",
-                self.gains.len(),
-                self.levels
-            )));
+            let expected = format!("at most {}, one for each level", self.levels);
+            return Err(Error::option("gains", self.gains.show(), expected));
         }
         if self.border != Border::Zero && (self.energy || !self.gains.is_empty()) {
-            return Err(Error::input(
-                "--border: only zero goes with --energy and --gains",
-            ));
+            let expected = "zero, which alone goes with energy and gains";
+            return Err(Error::option("border", self.border, expected));
         }
         let all = self
             .sigmas()
             .into_iter()
             .chain([(Kind::Color, self.sigma_color)]);
         for (kind, sigma) in all {
-            if sigma.is_some_and(|s| s <= 0.0) {
-                return Err(Error::input(format!(
-                    "--sigma-{} {}: expected a number above 0",
-                    Layer::from(kind),
-                    sigma.unwrap_or_default()
-                )));
+            if let Some(sigma) = sigma.filter(|s| *s <= 0.0) {
+                let name = format!("sigma-{}", Layer::from(kind));
+                return Err(Error::option(&name, sigma, "a number above 0"));
             }
         }
-        let colors = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let colors = shape.require(&Layer::COLOR)?;
         let demodulates = !self.no_demodulate && shape.has(Kind::Albedo);
         Ok(Setup {
             taps: self.taps()?,
@@ -227,10 +211,9 @@ impl Atrous {
             let given = match sigma {
                 Some(sigma) => {
                     if !shape.has(kind.clone()) {
-                        let name = Layer::from(kind);
-                        return Err(Error::input(format!(
-                            "--sigma-{name}: the frame has no layer {name}"
-                        )));
+                        let layer = Layer::from(kind);
+                        let why = format!("its sigma is {sigma}");
+                        return Err(Error::missing(layer, why));
                     }
                     sigma
                 }
@@ -271,9 +254,7 @@ impl Atrous {
         let (mut plane, mut vector) = (colors, 1);
         let variance = Layer::new(Kind::Color, Part::Variance);
         if self.variance {
-            let channels = shape
-                .channels(&variance)
-                .ok_or_else(|| Error::input("--variance: the frame has no layer color.variance"))?;
+            let channels = shape.require(&variance)?;
             items.push(Item {
                 layer: variance,
                 spot: Spot {

@@ -1,8 +1,8 @@
 //! Schedules and their plans.
 
 use super::setup::Setup;
-use super::{Atrous, Border};
-use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Shape as Tile, Source, Stops, Walk};
+use super::{Atrous, AtrousSchedule, Border};
+use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Source, Stops, Walk};
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
@@ -11,52 +11,7 @@ use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
 
-/// The schedules for a back end, the best first.
-pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
-    let plain = method.border == Border::Zero;
-    let stays = method.energy || !method.gains.is_empty();
-    let mut names: Vec<String> = Vec::new();
-    let orders: &[&str] = match method.border {
-        Border::Zero => &["ascending:exact", "local:exact"],
-        Border::Mirror => &["ascending:mirror"],
-        Border::MirrorLocal => &["local:mirror"],
-    };
-    match on {
-        Backend::Cpu => {
-            if plain {
-                names.push("dilated".into());
-            }
-            if !stays {
-                names.extend(orders.iter().map(|o| format!("permuted:{o}")));
-            }
-        }
-        Backend::Gpu => {
-            if !stays {
-                for order in orders {
-                    names.push(format!("permuted:{order}:tile"));
-                    // A shape of its own: smaller workgroups, and many steps however small the image.
-                    if *order == "ascending:exact" {
-                        names.push(format!("permuted:{order}:tile:32x8x2x8"));
-                    }
-                    names.push(format!("permuted:{order}:global"));
-                }
-                // A tile with the halo of two wide levels would be mostly halo.
-                if plain && method.taps().is_ok_and(|t| t.len() <= 5) {
-                    names.push("fused:2".into());
-                }
-            }
-            if plain {
-                names.push("dilated".into());
-            }
-        }
-    }
-    names
-        .into_iter()
-        .map(|n| Schedule::from(n).on(on))
-        .collect()
-}
-
-/// What a schedule's words say.
+/// What a schedule says.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::method) struct Way {
     /// The order of pixels; rows if none.
@@ -69,39 +24,30 @@ pub(in crate::method) struct Way {
 }
 
 impl Way {
-    pub(in crate::method) fn parse(schedule: &Schedule) -> Self {
-        let words: Vec<&str> = schedule.words().collect();
-        let shape = words.last().and_then(|w| w.parse::<Tile>().ok());
-        let tile = words.contains(&"tile");
-        let fused = match words[..] {
-            ["fused", count] => count.parse().unwrap_or(1),
-            _ => 1,
-        };
-        let tile = tile || fused > 1;
-        let phases = (fused > 1 || words.contains(&"permuted")).then(|| Phases {
+    pub(in crate::method) fn of(schedule: &Schedule) -> Result<Self> {
+        let phases = |order, mirror| Phases {
             level: 0,
-            order: if words.contains(&"local") {
-                Order::Local
-            } else {
-                Order::Ascending
-            },
-            mirror: words.contains(&"mirror"),
-        });
-        let gpu = tile || words.contains(&"global");
-        let on = schedule
-            .backend()
-            .unwrap_or(if gpu { Backend::Gpu } else { Backend::Cpu });
-        let taps = if tile {
-            Source::Tile(shape)
-        } else {
-            Source::Global
+            order,
+            mirror,
         };
-        Self {
+        let (phases, taps, fused) = match schedule.choice()? {
+            AtrousSchedule::Dilated => (None, None, 1),
+            AtrousSchedule::Permuted {
+                order,
+                mirror,
+                taps,
+            } => (Some(phases(order, mirror)), taps, 1),
+            AtrousSchedule::Fused(count) => {
+                let tile = Some(Source::Tile(None));
+                (Some(phases(Order::Ascending, false)), tile, count)
+            }
+        };
+        Ok(Self {
             phases,
-            taps,
+            taps: taps.unwrap_or(Source::Global),
             fused,
-            on,
-        }
+            on: schedule.backend(),
+        })
     }
 }
 
@@ -141,11 +87,10 @@ pub(in crate::method) fn plan(
     shape: &Shape,
     schedule: &Schedule,
 ) -> Result<Plan> {
-    let way = Way::parse(schedule);
+    let way = Way::of(schedule)?;
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
-        return Err(Error::input(format!(
-            "schedule {schedule} does not go with this --border: exact with zero, mirror with mirror"
-        )));
+        let expected = "one that goes with the border: exact with zero, mirror with mirror";
+        return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
     if way.phases.is_some_and(|p| p.mirror) {

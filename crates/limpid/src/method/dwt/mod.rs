@@ -6,9 +6,12 @@
 
 mod ready;
 mod reversible;
+mod schedule;
 mod tables;
 
+pub use crate::kernel::dwt::Mapping;
 pub(super) use ready::Ready;
+pub use schedule::DwtSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::dwt::Layout;
@@ -160,7 +163,7 @@ impl Idwt {
                 Ok(Size::new(filled.width, filled.height / bands))
             }
             None if ready.border.expands() => Err(Error::input(format!(
-                "boundary '{}' has more coefficients than pixels: give the image's size with --size",
+                "boundary '{}' has more coefficients than pixels: the option size must give the image's",
                 ready.border
             ))),
             None => Ok(filled),
@@ -272,6 +275,6 @@ pub(super) fn wavelet(text: &str) -> Result<Wavelet> {
 fn listed(ready: Result<Ready>, on: Backend, direction: Direction) -> Vec<Schedule> {
     match ready {
         Ok(ready) => ready.schedules(on, direction),
-        Err(_) => vec![Schedule::new("fused")],
+        Err(_) => Schedule::list(on, [DwtSchedule::Fused]),
     }
 }

@@ -1,12 +1,12 @@
 //! Options of a transform, looked up, and its plans.
 
-use super::{Scale, wavelet};
+use super::{DwtSchedule, Scale, wavelet};
 use crate::definition::dwt::{Coefficients, Detail, Dwt as Definition, Layout, Undecimated};
-use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, Part, Quads, keeps_mirrored};
+use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, Part, Quads};
 use crate::kernel::texture::ToTexture;
-use crate::method::{Backend, Schedule};
+use crate::method::Schedule;
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
-use crate::wavelet::{Border, Direction, Form, Kind, Lifting, Normalisation, SchemeName, Wavelet};
+use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Image, Layer, Result, Shape, Size};
 
 /// Options, looked up.
@@ -24,18 +24,10 @@ pub(in crate::method) struct Ready {
 /// Banks that are further than this from giving a signal back do not give it back in `f32` either.
 const EXACT: f64 = 1e-6;
 
-/// Schemes that differ most, for mappings beside the first.
-const FEW: [&str; 4] = [
-    "separable-lifting+",
-    "explosion",
-    "lifting",
-    "polyconvolution",
-];
-
 impl Ready {
     pub(in crate::method) fn new(name: &str, levels: usize, scale: Scale) -> Result<Self> {
         if !(1..=30).contains(&levels) {
-            return Err(Error::input(format!("--levels {levels}: expected 1 to 30")));
+            return Err(Error::option("levels", levels, "1 to 30"));
         }
         Ok(Self {
             wavelet: wavelet(name)?,
@@ -53,21 +45,18 @@ impl Ready {
     pub(super) fn checked(self) -> Result<Self> {
         if let Some(bits) = self.reversible {
             if !(1..=16).contains(&bits) {
-                return Err(Error::input(format!(
-                    "--reversible {bits}: expected 1 to 16 bits"
-                )));
+                return Err(Error::option("reversible", bits, "1 to 16 bits"));
             }
             let alone = self.border == Border::Mirror && !self.undecimated && !self.adjoint;
             if self.wavelet.name() != "cdf53" || !alone {
-                return Err(Error::input(
-                    "--reversible needs --wavelet cdf53 and boundary mirror, without --undecimated and --adjoint",
-                ));
+                let expected =
+                    "wavelet cdf53 and boundary mirror with it, neither undecimated nor adjoint";
+                return Err(Error::option("reversible", bits, expected));
             }
         }
         if self.undecimated && self.adjoint {
-            return Err(Error::input(
-                "--adjoint: the undecimated transform has an inverse only",
-            ));
+            let expected = "false: the undecimated transform has an inverse only";
+            return Err(Error::option("adjoint", true, expected));
         }
         Ok(self)
     }
@@ -130,42 +119,12 @@ impl Ready {
     }
 
     /// Whether the levels run as lifting: else by tables.
-    fn lifted(&self) -> bool {
+    pub(super) fn lifted(&self) -> bool {
         self.border == Border::Mirror
             && !self.undecimated
             && self.reversible.is_none()
             && !self.adjoint
             && self.wavelet.lifting().is_some()
-    }
-
-    pub(in crate::method) fn schedules(&self, on: Backend, direction: Direction) -> Vec<Schedule> {
-        let Some(lifting) = self.wavelet.lifting().filter(|_| self.lifted()) else {
-            let name = if self.reversible.is_some() {
-                "whole"
-            } else {
-                "tables"
-            };
-            return vec![Schedule::new(name)];
-        };
-        if on == Backend::Cpu {
-            return vec![Schedule::new("fused")];
-        }
-        let all = if keeps_mirrored(lifting) {
-            symmetric_schedules(direction)
-        } else {
-            // Only single steps can mirror what they read.
-            [
-                "separable-lifting+",
-                "separable-lifting",
-                "separable-lifting+:double",
-                "separable-lifting+:fragment",
-            ]
-            .map(str::to_owned)
-            .to_vec()
-        };
-        // Filters that reach far leave nothing of a workgroup's region.
-        let fits = |name: &String| reach(lifting) < 16 || name.ends_with("fragment");
-        all.into_iter().filter(fits).map(Schedule::from).collect()
     }
 
     /// Adds the levels between an image and its packed coefficients, either way. Limits are those of each level, finest first,
@@ -178,12 +137,12 @@ impl Ready {
         direction: Direction,
         limits: (&[Limits], Option<SlotId>),
     ) -> Result<()> {
-        let (scheme, mapping) = match schedule.as_str() {
-            "fused" => (
+        let (scheme, mapping) = match schedule.choice()? {
+            DwtSchedule::Scheme(scheme, mapping) => (scheme, mapping),
+            _ => (
                 SchemeName::new(Kind::SeparableLifting, Form::Basic),
                 Mapping::Single,
             ),
-            name => parse(name)?,
         };
         let Some(lifting) = self.wavelet.lifting() else {
             return Err(Error::unsupported(format!(
@@ -240,9 +199,8 @@ impl Ready {
         schedule: &Schedule,
         direction: Direction,
     ) -> Result<Plan> {
-        let planes = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("a wavelet transform needs the layer 'color'"))?;
+        schedule.choice::<DwtSchedule>()?;
+        let planes = shape.require(&Layer::COLOR)?;
         let title = format!("{} {schedule}", self.wavelet.name());
         let mut plan = Plan::new(title, shape.size);
         let back = direction == Direction::Inverse;
@@ -295,47 +253,6 @@ impl Ready {
         }
         self.definition().packed_size(size, self.layout)
     }
-}
-
-/// A schedule's scheme and mapping.
-pub(super) fn parse(name: &str) -> Result<(SchemeName, Mapping)> {
-    match name.split_once(':') {
-        Some((scheme, mapping)) => Ok((scheme.parse()?, mapping.parse()?)),
-        None => Ok((name.parse()?, Mapping::Single)),
-    }
-}
-
-/// Schedules of wavelets that keep a mirrored signal mirrored.
-fn symmetric_schedules(direction: Direction) -> Vec<String> {
-    let best = SchemeName::new(Kind::Lifting, Form::Star);
-    // Measured: the fastest where sub-groups have one size; elsewhere it is the scheme without a mapping.
-    let mut names = vec![format!("{best}:{}", Mapping::Shuffle), best.to_string()];
-    let rest = SchemeName::all(Form::Star).into_iter();
-    names.extend(rest.map(|n| n.to_string()));
-    let marked = |name: &str, mark: char| {
-        if name.ends_with('+') {
-            name.to_owned()
-        } else {
-            format!("{name}{mark}")
-        }
-    };
-    let steps = |n: &SchemeName| !matches!(n.kind, Kind::Convolution | Kind::SeparableConvolution);
-    let rest = SchemeName::all(Form::Star).into_iter().filter(steps);
-    names.extend(rest.map(|n| format!("{n}:{}", Mapping::Shuffle)));
-    names.extend(FEW.map(|n| format!("{}:{}", marked(n, '*'), Mapping::Double)));
-    if direction == Direction::Forward {
-        names.push(format!("{best}:{}", Mapping::Texture));
-    }
-    names.extend(FEW.map(|n| format!("{}:{}", marked(n, '#'), Mapping::Fragment)));
-    let mut known = std::collections::BTreeSet::new();
-    names.retain(|n| known.insert(n.clone()));
-    names
-}
-
-/// How many quads all steps reach, to the left and to the right.
-fn reach(lifting: &Lifting) -> i32 {
-    let steps = lifting.pairs.iter().flat_map(|p| [&p.predict, &p.update]);
-    steps.map(|taps| 2 * taps.reach()).sum()
 }
 
 /// Sizes of the images that levels transform.

@@ -54,6 +54,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How windows are walked.
+    enum NforSchedule {
+        /// CPU: blocks of pixels share their sums.
+        Blocks = "blocks",
+        /// GPU: tiles in workgroup memory.
+        Tile = "tile",
+    }
+}
+
 crate::options! {
     /// The options of NFOR.
     pub struct Options {
@@ -96,9 +106,7 @@ const LAST: Window = Window {
 impl Nfor {
     fn check(&self) -> Result<()> {
         match self.options.radius {
-            Some(r) if !(1..=32).contains(&r) => {
-                Err(Error::input(format!("--radius {r}: expected 1 … 32")))
-            }
+            Some(r) if !(1..=32).contains(&r) => Err(Error::option("radius", r, "1 … 32")),
             _ => Ok(()),
         }
     }
@@ -176,7 +184,7 @@ fn channels(shape: &Shape) -> Result<usize> {
         Layer::COLOR
     };
     let found = shape.channels(&layer);
-    found.ok_or_else(|| Error::input("layer color is missing"))
+    found.ok_or_else(|| Error::missing(Layer::COLOR, ""))
 }
 
 /// Light layers and alpha, with their planes.
@@ -224,13 +232,14 @@ impl Method for Nfor {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => vec![Schedule::new("blocks")],
-            Backend::Gpu => vec![Schedule::new("tile")],
+            Backend::Cpu => Schedule::list(on, [NforSchedule::Blocks]),
+            Backend::Gpu => Schedule::list(on, [NforSchedule::Tile]),
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
+        schedule.choice::<NforSchedule>()?;
         build::plan(self, shape, schedule)
     }
 

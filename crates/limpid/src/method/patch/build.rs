@@ -12,8 +12,8 @@ use crate::kernel::poisson::{Dot, Scalar, right_side, weigh};
 use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join, square, zeros};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
-use crate::method::poisson::Norm;
-use crate::method::poisson::build::{Fit, Way, channels, reg};
+use crate::method::poisson::build::{Fit, channels, reg};
+use crate::method::poisson::{Norm, PoissonSchedule};
 use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Element, Plan, Role, Slot, SlotId, Step, Until};
 use crate::{Error, Layer, Part, Result, Shape, Size};
@@ -43,10 +43,7 @@ pub(super) fn plan(patch: &Patch, shape: &Shape, schedule: &Schedule) -> Result<
         patch,
         shape,
         channels,
-        way: match schedule.as_str() {
-            "dct" => Way::Cosine,
-            _ => Way::Multigrid,
-        },
+        way: schedule.choice()?,
     };
     build.run();
     Ok(build.plan)
@@ -57,7 +54,7 @@ struct Build<'a> {
     patch: &'a Patch,
     shape: &'a Shape,
     channels: usize,
-    way: Way,
+    way: PoissonSchedule,
 }
 
 /// Features, their variance and their spread, in three slots.

@@ -5,6 +5,7 @@
 
 mod build;
 
+use super::poisson::PoissonSchedule;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::patch::{Input, Samples, reconstruct};
 use crate::definition::poisson::ROUNDS;
@@ -101,16 +102,11 @@ impl Patch {
             if let Some(v) = value
                 && (v.is_nan() || v <= 0.0 || v.is_infinite())
             {
-                return Err(Error::input(format!(
-                    "--{name} {v}: expected a number above 0"
-                )));
+                return Err(Error::option(name, v, "a number above 0"));
             }
         }
         if self.rounds == 0 || self.rounds > 100 {
-            return Err(Error::input(format!(
-                "--rounds {}: expected 1 … 100",
-                self.rounds
-            )));
+            return Err(Error::option("rounds", self.rounds, "1 … 100"));
         }
         Ok(())
     }
@@ -151,8 +147,8 @@ impl Method for Patch {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
-            Backend::Cpu => ["dct", "multigrid"].map(Schedule::new).to_vec(),
-            Backend::Gpu => vec![Schedule::new("multigrid")],
+            Backend::Cpu => Schedule::list(on, [PoissonSchedule::Dct, PoissonSchedule::Multigrid]),
+            Backend::Gpu => Schedule::list(on, [PoissonSchedule::Multigrid]),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The passes of a Poisson reconstruction.
 
-use super::{Norm, Poisson};
+use super::{Norm, Poisson, PoissonSchedule};
 use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 use crate::kernel::poisson::{
     Apply, Coarsen, Cosine, Dot, Down, Scalar, Step, Up, coarse, direction, residual, right_side,
@@ -39,25 +39,13 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
         norm: poisson.norm,
         alpha: poisson.alpha,
         tolerance: poisson.tolerance,
-        way: match schedule.as_str() {
-            "dct" => Way::Cosine,
-            "plain" => Way::Plain,
-            _ => Way::Multigrid,
-        },
+        way: schedule.choice()?,
     };
     let x = fit.add(&mut plan, [base, dx, dy], channels);
     let out = plan.output(color, channels);
     let takes = vec![(0, channels)];
     plan.pass(join(&takes), [x], [out]);
     Ok(plan)
-}
-
-/// How a system is solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::method) enum Way {
-    Cosine,
-    Multigrid,
-    Plain,
 }
 
 /// A Poisson fit as part of a plan.
@@ -67,7 +55,7 @@ pub(in crate::method) struct Fit {
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
     /// Least absolute errors have no solution by cosines; there multigrid takes their place.
-    pub(in crate::method) way: Way,
+    pub(in crate::method) way: PoissonSchedule,
 }
 
 impl Fit {
@@ -80,7 +68,7 @@ impl Fit {
     ) -> SlotId {
         let [base, dx, dy] = from;
         let alpha = self.alpha;
-        if self.way == Way::Cosine && self.norm == Norm::L2 {
+        if self.way == PoissonSchedule::Dct && self.norm == Norm::L2 {
             let grid = plan.transient("grid", 4);
             let b = plan.transient("right side", channels);
             let out = plan.transient("fit", channels);
@@ -89,7 +77,7 @@ impl Fit {
             plan.pass(Cosine { alpha }, [b], [out]);
             return out;
         }
-        let plain = self.way == Way::Plain;
+        let plain = self.way == PoissonSchedule::Plain;
         let mut solver = Solver::new(plan, channels, self.tolerance, plain);
         solver.start(base);
         let rounds = match self.norm {
@@ -114,11 +102,9 @@ pub(in crate::method) fn reg(round: usize) -> Option<f32> {
 }
 
 pub(in crate::method) fn channels(shape: &Shape, layer: &Layer) -> Result<usize> {
-    shape.channels(layer).ok_or_else(|| {
-        Error::input(format!(
-            "layer {layer} is missing; a reconstruction needs color, dx and dy, as `limpid render --gradients` writes them"
-        ))
-    })
+    let why = "a reconstruction needs color, dx and dy";
+    let found = shape.channels(layer);
+    found.ok_or_else(|| Error::missing(layer.clone(), why))
 }
 
 /// The slots of a solve: what belongs to each level, and to the finest one alone.

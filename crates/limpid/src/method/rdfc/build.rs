@@ -199,7 +199,7 @@ impl Build<'_> {
         let planes = self
             .shape
             .channels(&layer)
-            .ok_or_else(|| Error::input(format!("layer {layer} is missing")))?;
+            .ok_or_else(|| Error::missing(layer.clone(), ""))?;
         let mean = self.plan.input(layer, planes);
         let [a, b, v] = [Part::HalfA, Part::HalfB, Part::Variance].map(|p| part(kind.clone(), p));
         let difference = (self.shape.has(a.clone()) && self.shape.has(b.clone())).then(|| {

@@ -12,8 +12,13 @@ use crate::method::{Backend, Entry, Method, Schedule, Use};
 use crate::plan::{Plan, SlotId};
 use crate::{Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
 
-/// The only schedule: lifting steps in place on the full grid.
-const STEPS: Schedule = Schedule::new("steps");
+crate::choice! {
+    /// How lifting runs.
+    enum LiftedSchedule {
+        /// Steps in place on the full grid.
+        Steps = "steps",
+    }
+}
 
 macro_rules! plain {
     ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr, $doc:literal) => {
@@ -60,11 +65,12 @@ macro_rules! plain {
                 $word
             }
 
-            fn schedules(&self, _on: Backend) -> Vec<Schedule> {
-                vec![STEPS]
+            fn schedules(&self, on: Backend) -> Vec<Schedule> {
+                Schedule::list(on, [LiftedSchedule::Steps])
             }
 
-            fn plan(&self, shape: &Shape, _schedule: &Schedule) -> Result<Plan> {
+            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+                schedule.choice::<LiftedSchedule>()?;
                 Ok(plan($word, $wavelet, &self.stopless(shape)?, shape))
             }
 
@@ -142,11 +148,12 @@ macro_rules! avoiding {
                 Ok(())
             }
 
-            fn schedules(&self, _on: Backend) -> Vec<Schedule> {
-                vec![STEPS]
+            fn schedules(&self, on: Backend) -> Vec<Schedule> {
+                Schedule::list(on, [LiftedSchedule::Steps])
             }
 
-            fn plan(&self, shape: &Shape, _schedule: &Schedule) -> Result<Plan> {
+            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+                schedule.choice::<LiftedSchedule>()?;
                 Ok(plan($word, $wavelet, &self.atrous().setup(shape)?, shape))
             }
 

@@ -3,7 +3,7 @@
 //! One level of the à-trous filter, with a large Gaussian kernel instead of several levels: no σ can shrink from level to
 //! level here.
 
-use crate::method::atrous::{Atrous, define, walk};
+use crate::method::atrous::{Atrous, AtrousSchedule, define, walk};
 use crate::method::{Backend, Entry, Method, Schedule, Use};
 use crate::plan::Plan;
 use crate::{Error, Frame, Result, Shape};
@@ -61,7 +61,7 @@ crate::options! {
 /// `exp(-i² / 2σ²)` with σ half the radius, adding up to 1.
 fn taps(radius: usize) -> Result<Vec<f32>> {
     if !(1..=64).contains(&radius) {
-        return Err(Error::input(format!("--radius {radius}: expected 1 … 64")));
+        return Err(Error::option("radius", radius, "1 … 64"));
     }
     let sigma = (radius as f64 / 2.0).max(0.5);
     let weight = |i: i64| (-0.5 * (i as f64 / sigma).powi(2)).exp();
@@ -114,7 +114,7 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                vec![Schedule::new("dilated").on(on)]
+                Schedule::list(on, [AtrousSchedule::Dilated])
             }
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

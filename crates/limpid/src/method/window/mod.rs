@@ -14,8 +14,8 @@
 //! On the CPU: `separable` (one axis after the other in one pass over memory), `sliding` for mean and deviation, `two-pass`,
 //! `direct`.
 //!
-//! Two words are for measurements and not in the list: `quad:coarse` shares by coarse derivatives, which gives wrong
-//! pictures; `:8bit` behind a schedule of textures keeps eight bits per channel.
+//! Some of [`WindowSchedule`] are for measurements and not in the list: `quad:coarse:8bit` shares by coarse derivatives, which
+//! gives wrong pictures; `:8bit` behind a schedule of textures keeps eight bits per channel.
 
 mod bilateral;
 mod gaussian;
@@ -44,6 +44,38 @@ pub const ENTRIES: [Entry; 5] = [
     bilateral::ENTRY,
 ];
 
+crate::choice! {
+    /// How a window is walked.
+    pub enum WindowSchedule {
+        /// CPU: one axis after the other in one pass over memory.
+        Separable = "separable",
+        /// CPU: sums that slide along, for mean and deviation.
+        Sliding = "sliding",
+        /// All pixels of the window.
+        Direct = "direct",
+        /// GPU: from workgroup memory.
+        Tile = "tile",
+        /// Rows, then columns.
+        TwoPass = "two-pass",
+        /// GPU: a fragment shader reads all texels of the window.
+        Fragment = "fragment",
+        /// GPU: the four fragments of a quad share their sums, row by row.
+        Quad = "quad",
+        /// GPU: the four fragments of a quad share their sums, three exchanges for any radius.
+        QuadSums = "quad:sums",
+        /// GPU: two fragment passes that read two texels at once.
+        Linear = "linear",
+        /// GPU: as `quad:sums`, in a compute shader.
+        QuadCompute = "quad-compute",
+        /// As `fragment`, with textures of eight bits.
+        Fragment8 = "fragment:8bit",
+        /// As `quad`, with textures of eight bits.
+        Quad8 = "quad:8bit",
+        /// As `quad:8bit`, by coarse derivatives: wrong pictures.
+        QuadCoarse8 = "quad:coarse:8bit",
+    }
+}
+
 /// A filter with its radius, ready to be planned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ready {
@@ -67,9 +99,7 @@ pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
 /// The radius within what is allowed.
 fn checked_radius(radius: usize) -> Result<usize> {
     if radius > 1024 {
-        return Err(Error::input(format!(
-            "--radius {radius}: expected at most 1024"
-        )));
+        return Err(Error::option("radius", radius, "at most 1024"));
     }
     Ok(radius)
 }
@@ -79,9 +109,11 @@ fn positive(name: &str, value: f32) -> Result<f32> {
     if value > 0.0 && value <= 1e6 {
         Ok(value)
     } else {
-        Err(Error::input(format!(
-            "--{name} {value}: expected a number above 0 and at most 1000000"
-        )))
+        Err(Error::option(
+            name,
+            value,
+            "a number above 0 and at most 1000000",
+        ))
     }
 }
 
@@ -90,104 +122,96 @@ impl Ready {
     fn schedules(self, on: Backend) -> Vec<Schedule> {
         let rank_one = self.filter.side(0).is_some();
         let rank_two = matches!(self.filter, Filter::Tent2 { .. });
-        let mut names = Vec::new();
+        use WindowSchedule::{
+            Direct, Fragment, Linear, Quad, QuadCompute, QuadSums, Separable, Sliding, Tile,
+            TwoPass,
+        };
+        let mut all = Vec::new();
         match on {
             Backend::Cpu => match self.filter {
-                Filter::Bilateral { .. } => names.push("direct"),
-                Filter::Variance => names.extend(["sliding", "direct"]),
-                _ if rank_one => names.extend(["separable", "two-pass", "direct"]),
-                _ => names.extend(["separable", "direct"]),
+                Filter::Bilateral { .. } => all.push(Direct),
+                Filter::Variance => all.extend([Sliding, Direct]),
+                _ if rank_one => all.extend([Separable, TwoPass, Direct]),
+                _ => all.extend([Separable, Direct]),
             },
             Backend::Gpu => {
-                names.push("direct");
+                all.push(Direct);
                 let fits = if rank_one { TILE_COLUMNS } else { TILE_SQUARE };
                 if self.radius <= fits {
-                    names.push("tile");
+                    all.push(Tile);
                 }
-                names.extend(["fragment", "quad", "quad-compute"]);
+                all.extend([Fragment, Quad, QuadCompute]);
                 if rank_one || rank_two {
-                    names.push("quad:sums");
+                    all.push(QuadSums);
                 }
                 if rank_one {
-                    names.extend(["two-pass", "linear"]);
+                    all.extend([TwoPass, Linear]);
                 }
                 let best = self.best_on_gpu();
-                names.sort_by_key(|name| *name != best);
+                all.sort_by_key(|one| *one != best);
             }
         }
-        names.into_iter().map(Schedule::new).collect()
+        Schedule::list(on, all)
     }
 
     /// The schedule that is fastest from planes to planes, as measured on an H200 (docs/filters.md).
-    fn best_on_gpu(self) -> &'static str {
+    fn best_on_gpu(self) -> WindowSchedule {
+        use WindowSchedule::{Direct, QuadCompute, Tile, TwoPass};
         let tile = self.radius <= TILE_SQUARE;
         match (self.filter, self.radius) {
-            (Filter::Gaussian { .. } | Filter::Tent { .. }, 0..=3) => "quad-compute",
-            (Filter::Gaussian { .. } | Filter::Tent { .. }, 4..=TILE_COLUMNS) => "tile",
-            (Filter::Gaussian { .. } | Filter::Tent { .. }, _) => "two-pass",
-            (Filter::Variance, 3..) if tile => "tile",
-            (Filter::Bilateral { .. }, 0..=2) => "direct",
-            (Filter::Bilateral { .. }, _) if tile => "tile",
-            _ => "quad-compute",
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, 0..=3) => QuadCompute,
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, 4..=TILE_COLUMNS) => Tile,
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, _) => TwoPass,
+            (Filter::Variance, 3..) if tile => Tile,
+            (Filter::Bilateral { .. }, 0..=2) => Direct,
+            (Filter::Bilateral { .. }, _) if tile => Tile,
+            _ => QuadCompute,
         }
     }
 
     /// The passes for colour of this shape.
     fn plan(self, name: &str, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let mut plan = Plan::new(format!("{name} {schedule}"), shape.size);
-        let channels = shape
-            .channels(&Layer::COLOR)
-            .ok_or_else(|| Error::input("layer color is missing"))?;
+        let channels = shape.require(&Layer::COLOR)?;
         let input = plan.input(Layer::COLOR, channels);
         let mut outputs = vec![plan.output(Layer::COLOR, channels)];
         if self.filter.results() == 2 {
             outputs.push(plan.output(deviation(), channels));
         }
-        let mut words = schedule.words();
-        let first = words.next().unwrap_or_default();
-        let rest: Vec<&str> = words.collect();
-        let wrong = || {
-            let what = format!("schedule of {name}");
-            Err(Error::unknown(
-                &what,
-                schedule.as_str(),
-                [
-                    "separable",
-                    "direct",
-                    "tile",
-                    "fragment",
-                    "quad",
-                    "linear",
-                    "quad-compute",
-                ],
-            ))
-        };
-        let home = if rest.contains(&"8bit") {
-            Home::Texture8
-        } else {
-            Home::Texture
-        };
         let rank_one = self.filter.side(0).is_some();
-        match first {
-            "separable" | "sliding" => self.window(&mut plan, Walk::Separable, input, &outputs),
-            "direct" => self.window(&mut plan, Walk::Direct, input, &outputs),
-            "tile" if rank_one => self.axes(&mut plan, Along::Tile, input, outputs[0]),
-            "tile" => self.window(&mut plan, Walk::Tile, input, &outputs),
-            "quad-compute" => self.window(&mut plan, Walk::QuadCompute, input, &outputs),
-            "two-pass" if rank_one => self.axes(&mut plan, Along::Plain, input, outputs[0]),
-            "linear" if rank_one => self.linear(&mut plan, home, input, outputs[0]),
-            "fragment" => self.textures(&mut plan, Walk::Fragment, home, (input, &outputs)),
-            "quad" => {
-                let exchange = if rest.contains(&"sums") {
-                    Exchange::Sums
-                } else {
-                    Exchange::Rows
-                };
-                let coarse = rest.contains(&"coarse");
-                let walk = Walk::Quad { exchange, coarse };
-                self.textures(&mut plan, walk, home, (input, &outputs));
+        let quad = |exchange, coarse| Walk::Quad { exchange, coarse };
+        let (walk, home) = match schedule.choice()? {
+            WindowSchedule::Tile if rank_one => {
+                self.axes(&mut plan, Along::Tile, input, outputs[0]);
+                return Ok(plan);
             }
-            _ => return wrong(),
+            WindowSchedule::TwoPass if rank_one => {
+                self.axes(&mut plan, Along::Plain, input, outputs[0]);
+                return Ok(plan);
+            }
+            WindowSchedule::Linear if rank_one => {
+                self.linear(&mut plan, input, outputs[0]);
+                return Ok(plan);
+            }
+            WindowSchedule::TwoPass | WindowSchedule::Linear => {
+                return Err(Error::unsupported(format!(
+                    "{name} has no rows and columns apart; '{schedule}' is for filters that do"
+                )));
+            }
+            WindowSchedule::Separable | WindowSchedule::Sliding => (Walk::Separable, Home::Buffer),
+            WindowSchedule::Direct => (Walk::Direct, Home::Buffer),
+            WindowSchedule::Tile => (Walk::Tile, Home::Buffer),
+            WindowSchedule::QuadCompute => (Walk::QuadCompute, Home::Buffer),
+            WindowSchedule::Fragment => (Walk::Fragment, Home::Texture),
+            WindowSchedule::Quad => (quad(Exchange::Rows, false), Home::Texture),
+            WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Home::Texture),
+            WindowSchedule::Fragment8 => (Walk::Fragment, Home::Texture8),
+            WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Home::Texture8),
+            WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Home::Texture8),
+        };
+        match home {
+            Home::Buffer => self.window(&mut plan, walk, input, &outputs),
+            _ => self.textures(&mut plan, walk, home, (input, &outputs)),
         }
         Ok(plan)
     }
@@ -235,13 +259,13 @@ impl Ready {
         }
     }
 
-    fn linear(self, plan: &mut Plan, home: Home, input: SlotId, output: SlotId) {
-        let texels = self.texels(plan, home, input);
+    fn linear(self, plan: &mut Plan, input: SlotId, output: SlotId) {
+        let texels = self.texels(plan, Home::Texture, input);
         let size = plan.size;
         // Rows above and below are needed by the second pass.
         let tall = Size::new(size.width, margin(size, self.radius).height);
         let rows = texture(plan, "rows", tall, Home::Texture);
-        let drawn = texture(plan, "drawn", size, home);
+        let drawn = texture(plan, "drawn", size, Home::Texture);
         plan.pass(self.axis(Along::Linear, false), [texels], [rows]);
         plan.pass(self.axis(Along::Linear, true), [rows], [drawn]);
         plan.pass(FromTexture, [drawn], [output]);
@@ -275,7 +299,10 @@ macro_rules! window_method {
             fn schedules(&self, on: $crate::method::Backend) -> Vec<$crate::method::Schedule> {
                 // Wrong options have no schedules of their own; their error comes with the plan.
                 self.ready().map_or_else(
-                    |_| vec![$crate::method::Schedule::new("direct")],
+                    |_| {
+                        let direct = $crate::method::window::WindowSchedule::Direct;
+                        $crate::method::Schedule::list(on, [direct])
+                    },
                     |ready| ready.schedules(on),
                 )
             }

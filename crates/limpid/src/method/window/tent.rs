@@ -90,9 +90,11 @@ impl Tent2 {
         let peak = positive("peak", self.peak())?;
         let least = 2.0 * radius as f32 * slope;
         if peak < least {
-            return Err(Error::input(format!(
-                "--peak {peak}: expected at least {least}, so that no weight is negative"
-            )));
+            return Err(Error::option(
+                "peak",
+                peak,
+                format!("at least {least}, so that no weight is negative"),
+            ));
         }
         Ok(Ready {
             filter: Filter::Tent2 { peak, slope },

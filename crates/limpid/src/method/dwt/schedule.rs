@@ -1,0 +1,132 @@
+//! The schedules of a transform.
+
+use super::Ready;
+use crate::kernel::dwt::{Mapping, keeps_mirrored};
+use crate::method::{Backend, Schedule};
+use crate::wavelet::{Direction, Form, Kind, Lifting, SchemeName};
+use crate::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// How the levels of a transform are calculated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DwtSchedule {
+    /// CPU: rows and columns of a level in one pass over memory.
+    Fused,
+    /// Whole numbers, along rows, then along columns.
+    Whole,
+    /// By tables of weights, along rows, then along columns.
+    Tables,
+    /// GPU: a scheme of Kula 2021 and where samples of other quads come from.
+    Scheme(SchemeName, Mapping),
+}
+
+impl DwtSchedule {
+    /// The scheme on a GPU.
+    pub fn scheme(self) -> Option<SchemeName> {
+        match self {
+            Self::Scheme(name, _) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for DwtSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fused => f.write_str("fused"),
+            Self::Whole => f.write_str("whole"),
+            Self::Tables => f.write_str("tables"),
+            Self::Scheme(name, Mapping::Single) => write!(f, "{name}"),
+            Self::Scheme(name, mapping) => write!(f, "{name}:{mapping}"),
+        }
+    }
+}
+
+impl FromStr for DwtSchedule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match (text, text.split_once(':')) {
+            ("fused", _) => Self::Fused,
+            ("whole", _) => Self::Whole,
+            ("tables", _) => Self::Tables,
+            (_, Some((name, mapping))) => Self::Scheme(name.parse()?, mapping.parse()?),
+            (name, None) => Self::Scheme(name.parse()?, Mapping::Single),
+        })
+    }
+}
+
+/// Schemes that differ most, for mappings beside the first.
+const FEW: [Kind; 4] = [
+    Kind::SeparableLiftingPlus,
+    Kind::Explosion,
+    Kind::Lifting,
+    Kind::Polyconvolution,
+];
+
+impl Ready {
+    /// The schedules for a back end, the best first.
+    pub(in crate::method) fn schedules(&self, on: Backend, direction: Direction) -> Vec<Schedule> {
+        let Some(lifting) = self.wavelet.lifting().filter(|_| self.lifted()) else {
+            let by = if self.reversible.is_some() {
+                DwtSchedule::Whole
+            } else {
+                DwtSchedule::Tables
+            };
+            return Schedule::list(on, [by]);
+        };
+        if on == Backend::Cpu {
+            return Schedule::list(on, [DwtSchedule::Fused]);
+        }
+        let mut all = if keeps_mirrored(lifting) {
+            symmetric(direction)
+        } else {
+            // Only single steps can mirror what they read.
+            let plain = SchemeName::new(Kind::SeparableLifting, Form::Basic);
+            let plus = SchemeName::new(Kind::SeparableLiftingPlus, Form::Basic);
+            vec![
+                (plus, Mapping::Single),
+                (plain, Mapping::Single),
+                (plus, Mapping::Double),
+                (plus, Mapping::Fragment),
+            ]
+        };
+        // Filters that reach far leave nothing of a workgroup's region.
+        all.retain(|(_, mapping)| reach(lifting) < 16 || *mapping == Mapping::Fragment);
+        let scheme = |(name, mapping)| DwtSchedule::Scheme(name, mapping);
+        Schedule::list(on, all.into_iter().map(scheme))
+    }
+}
+
+/// Schemes of wavelets that keep a mirrored signal mirrored.
+fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
+    let best = SchemeName::new(Kind::Lifting, Form::Star);
+    let few = |form: Form, mapping: Mapping| {
+        FEW.map(|kind| {
+            let form = if kind.has_forms() { form } else { Form::Basic };
+            (SchemeName::new(kind, form), mapping)
+        })
+    };
+    // Measured: the fastest where sub-groups have one size; elsewhere it is the scheme without a mapping.
+    let mut all = vec![(best, Mapping::Shuffle), (best, Mapping::Single)];
+    let schemes = SchemeName::all(Form::Star);
+    all.extend(schemes.iter().map(|n| (*n, Mapping::Single)));
+    let steps = |n: &&SchemeName| !matches!(n.kind, Kind::Convolution | Kind::SeparableConvolution);
+    let stepped = schemes.iter().filter(steps);
+    all.extend(stepped.map(|n| (*n, Mapping::Shuffle)));
+    all.extend(few(Form::Star, Mapping::Double));
+    if direction == Direction::Forward {
+        all.push((best, Mapping::Texture));
+    }
+    all.extend(few(Form::Sharp, Mapping::Fragment));
+    let mut known = std::collections::HashSet::new();
+    all.retain(|one| known.insert(*one));
+    all
+}
+
+/// How many quads all steps reach, to the left and to the right.
+fn reach(lifting: &Lifting) -> i32 {
+    let steps = lifting.pairs.iter().flat_map(|p| [&p.predict, &p.update]);
+    steps.map(|taps| 2 * taps.reach()).sum()
+}
