@@ -29,6 +29,11 @@ impl Named {
 pub(crate) struct Given(Vec<(String, String)>);
 
 impl Given {
+    /// Whether an option was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(n, _)| n == name)
+    }
+
     /// Sets what was given.
     pub(crate) fn apply(&self, method: &mut dyn Method) -> anyhow::Result<()> {
         for (name, value) in &self.0 {

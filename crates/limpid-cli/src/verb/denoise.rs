@@ -3,11 +3,12 @@
 use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::{self, OrUsage};
+use crate::say::{self, OrUsage, tell};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
+use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use, find};
 use limpid::{Device, Sequence};
 use std::ops::RangeInclusive;
@@ -42,6 +43,9 @@ pub(crate) struct Args {
     /// For 'shot.####.exr': keep the results that are there and go on after them
     #[arg(long)]
     resume: bool,
+    /// Say whether the estimated relative error is below this, and how many samples would get there (nfor)
+    #[arg(long, value_name = "ERROR")]
+    target: Option<f32>,
     /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
     #[arg(long, short)]
     quiet: bool,
@@ -50,11 +54,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let method: Box<dyn Method> = match &args.method {
+    let mut method: Box<dyn Method> = match &args.method {
         Some(name) => find(Use::Denoise, name).or_usage()?,
         None if args.inputs.iter().any(|i| shot::is_pattern(i)) => Box::new(Auto::sequence()),
         None => Box::new(Auto::default()),
     };
+    let asked = args.target.is_some();
+    if let Some(target) = args.target {
+        check_target(target, method.as_mut()).or_usage()?;
+    }
     let mut options = args.how.options(method, knobs)?;
     options.strength = args.strength;
     if !(0.0..=1.0).contains(&args.strength) {
@@ -87,9 +95,19 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             continue;
         }
         let begin = Instant::now();
-        files::run(from, &to, &args.layer, &mut sequence)?;
+        let mut found = None;
+        files::run_and(from, &to, &args.layer, &mut sequence, |_, mut result| {
+            found = Estimate::of(&result);
+            if asked && !knobs.has("layers") {
+                Estimate::remove_layers(&mut result);
+            }
+            Ok(result)
+        })?;
         if !args.quiet && !say::is_quiet() {
             report(from, &to, &sequence, &device, begin.elapsed());
+        }
+        if let Some(target) = args.target {
+            tell!("{}: {}", from.display(), verdict(target, found, sequence.method().name()));
         }
     }
     Ok(())
@@ -109,4 +127,29 @@ fn report(from: &Path, to: &Path, sequence: &Sequence, device: &Device, time: Du
         time.as_secs_f64(),
         to.display()
     );
+}
+
+/// Checks the target, and asks the method for what the estimate is made of.
+fn check_target(target: f32, method: &mut dyn Method) -> limpid::Result<()> {
+    if !(target.is_finite() && target > 0.0) {
+        return Err(limpid::Error::option("target", target, "a number above 0"));
+    }
+    method.set("layers", "all").map_err(|_| {
+        let name = method.name();
+        limpid::Error::input(format!("{name} does not estimate its error; nfor does"))
+    })
+}
+
+/// Whether the target is reached.
+fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
+    let Some(found) = found else {
+        return format!("{method} does not estimate its error; nfor does");
+    };
+    let error = found.error;
+    if error <= target {
+        format!("estimated relative error {error:.2e}, below {target}")
+    } else {
+        let more = found.samples(target);
+        format!("estimated relative error {error:.2e}, above {target}: about {more:.1} times the samples would get there")
+    }
 }

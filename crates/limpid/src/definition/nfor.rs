@@ -116,10 +116,11 @@ pub enum Buffers {
 pub struct Output {
     /// The result.
     pub color: Image,
-    /// Estimated squared error of each pixel over its squared brightness.
-    pub error: Image,
-    /// The same without a lower bound: negative here and there, but right in the mean over many pixels.
+    /// What the buffers find wrong with results that were not made of them, beyond their noise: squared, over the squared
+    /// brightness. Negative here and there.
     pub excess: Image,
+    /// How far the results of both buffers are apart, as the variance of their mean.
+    pub spread: Image,
     /// How much of each candidate there is in the result, in the order in which they were made.
     pub choice: Image,
     /// Other layers, by the same fits.
@@ -142,11 +143,9 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     // What guides the first fit: the other buffer; of one buffer, its other parity.
     let two = matches!(buffers, Buffers::Two(_));
     let (guides, variances, noise, parities) = if two {
-        let v = mean(
-            &zip(&raw[0], &raw[1], |a, b| 0.5 * (a - b).powi(2)),
-            s.variance,
-        );
-        (raw.clone(), [v.clone(), v.clone()], v, [None, None])
+        let noise = zip(&raw[0], &raw[1], |a, b| 0.5 * (a - b).powi(2));
+        let v = mean(&noise, s.variance);
+        (raw.clone(), [v.clone(), v], noise, [None, None])
     } else {
         let sharp = surface.sharp;
         let board = front::checkerboard(&raw[0], surface.features.as_ref(), sharp, &surface.class);
@@ -203,11 +202,11 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     let maps = judge.choose(&chain[0].candidates);
     let halves = chain[0].mix(&maps);
     let middle = |pair: &Pair| zip(&pair[0], &pair[1], |a, b| 0.5 * (a + b));
-    let [error, excess] = judge.error(&halves, &noise);
+    let [excess, spread] = judge.error(&halves, &noise);
     Output {
         color: middle(&halves),
-        error,
         excess,
+        spread,
         choice: maps.clone(),
         others: chain[1..].iter().map(|c| middle(&c.mix(&maps))).collect(),
     }
@@ -258,7 +257,7 @@ fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
 }
 
 /// One buffer as two guides with their variances: pixels of the one parity, and what their neighbours say of the others. Last,
-/// the variance of a pixel.
+/// the squared noise of single pixels.
 fn split(y: &Image, board: &Checkerboard, radius: usize) -> (Pair, Pair, Image) {
     let (w, h) = (y.width(), y.height());
     let own = |x: usize, j: usize, parity: usize| (x + j) % 2 == parity;
@@ -283,7 +282,7 @@ fn split(y: &Image, board: &Checkerboard, radius: usize) -> (Pair, Pair, Image) 
         })
     };
     let variances = [spread(0), spread(1)];
-    ([guide(0), guide(1)], variances, variance)
+    ([guide(0), guide(1)], variances, raw)
 }
 
 /// Fits the data around each pixel and gives the value of the fit there.

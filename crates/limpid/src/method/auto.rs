@@ -39,6 +39,8 @@ crate::options! {
     pub struct Wishes {
         /// How much time is spent: fast, good or best.
         pub quality: Quality = Quality::Best,
+        /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
+        pub layers: nfor::Layers = nfor::Layers::Color,
     }
 }
 
@@ -70,6 +72,7 @@ impl Auto {
             if quality == Quality::Good {
                 method.options.quality = nfor::Quality::Good;
             }
+            method.options.layers = self.wishes.layers;
             return Ok(Box::new(method));
         }
         Ok((entry.make)())

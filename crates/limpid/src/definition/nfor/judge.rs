@@ -61,8 +61,8 @@ impl Judge {
         mean(&mean(&won, SMOOTH.1), SMOOTH.1)
     }
 
-    /// What the error of the mean of a pair is thought to be, over the squared brightness: at each pixel, and without a
-    /// lower bound, so that its mean over many pixels is not biased.
+    /// What is known of the error of the mean of a pair, over the squared brightness: what the other buffers find beyond their noise,
+    /// and how far the two are apart.
     pub(super) fn error(&self, halves: &Pair, variance: &Image) -> [Image; 2] {
         let (w, h) = (variance.width(), variance.height());
         let n = variance.channels() as f32;
@@ -77,12 +77,6 @@ impl Judge {
             }
         });
         let smooth = mean(&mean(&raw, 3), 3);
-        let bound = Image::from_fn(w, h, 1, |x, y, _| {
-            smooth.get(x, y, 0).max(smooth.get(x, y, 1))
-        });
-        [
-            bound,
-            Image::from_fn(w, h, 1, |x, y, _| smooth.get(x, y, 0)),
-        ]
+        [0, 1].map(|k| Image::from_fn(w, h, 1, |x, y, _| smooth.get(x, y, k)))
     }
 }

@@ -2,7 +2,7 @@
 
 mod others;
 
-use super::{Layers, Nfor, channels, choice_layer, error_layer, excess_layer, features, halves};
+use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, halves};
 use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
     Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, log_variance, minus,
@@ -75,7 +75,7 @@ impl Build<'_> {
         let two = halves(self.shape);
         let before = self.buffers(ground, two);
         let raw = self.limited(before, ground.class, two);
-        let (guide, variance) = if two {
+        let (guide, squares) = if two {
             self.two(raw)
         } else {
             self.one(raw[0], ground)
@@ -120,7 +120,7 @@ impl Build<'_> {
             .pass(finish(false), [a, b, ground.divide], [color]);
         self.write_others(&chains[1..], &chunks, maps, ground.divide, color);
         if self.method.options.layers == Layers::All {
-            self.write_error(halves, raw, variance, (two, scale));
+            self.write_error(halves, raw, squares, (two, scale));
             for k in 0..self.plan.at(maps).planes {
                 let out = self.plan.output(choice_layer(k), 1);
                 self.plan.pass(join(&[(k, 1)]), [maps], [out]);
@@ -316,7 +316,7 @@ impl Build<'_> {
         [make(a, bright, other), make(b, other, bright)]
     }
 
-    /// Two halves guide each other.
+    /// Two halves guide each other. Last, the squared noise of single pixels.
     fn two(&mut self, raw: Pair) -> (Guide, SlotId) {
         let squares = self.small(
             square_difference(0.5),
@@ -330,7 +330,7 @@ impl Build<'_> {
             variance: [variance; 2],
             parity: [None, None],
         };
-        (guide, variance)
+        (guide, squares)
     }
 
     /// One buffer: the colours of a checkerboard guide each other.
@@ -356,7 +356,7 @@ impl Build<'_> {
             variance: by_parity(Point::Share, "variance", [variance, share]),
             parity: [Some(0), Some(1)],
         };
-        (guide, variance)
+        (guide, squares)
     }
 
     /// Fits all chains: data of one buffer by the weights of the other. The last fit takes the results so far, which for colour
@@ -489,9 +489,9 @@ impl Build<'_> {
         let (noise, apart) = (relative(variance), relative(apart));
         let less = self.small(minus(), "less noise", &[found, noise, apart], 1);
         let (less, apart) = (self.smooth(less, 3), self.smooth(apart, 3));
-        let out = self.plan.output(error_layer(), 1);
-        self.plan.pass(larger(), [less, apart], [out]);
-        let out = self.plan.output(excess_layer(), 1);
-        self.plan.pass(join(&[(0, 1)]), [less], [out]);
+        let [error, excess, spread] = ERROR.map(|name| self.plan.output(error_layer(name), 1));
+        self.plan.pass(larger(), [less, apart], [error]);
+        self.plan.pass(join(&[(0, 1)]), [less], [excess]);
+        self.plan.pass(join(&[(0, 1)]), [apart], [spread]);
     }
 }

@@ -1,7 +1,7 @@
 //! The definition, applied to the layers of a frame.
 
 use super::{
-    Layers, Nfor, channels, choice_layer, error_layer, excess_layer, features, halves, others,
+    Layers, Nfor, channels, choice_layer, error_layer, features, halves, others,
 };
 use crate::definition::front::{self, Surface};
 use crate::definition::nfor::{Buffers, DARK, nfor};
@@ -48,8 +48,12 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
         out.insert(layer, image)?;
     }
     if method.options.layers == Layers::All {
-        out.insert(error_layer(), made.error)?;
-        out.insert(excess_layer(), made.excess)?;
+        let larger = |x, y, _| made.excess.get(x, y, 0).max(made.spread.get(x, y, 0));
+        let size = frame.size();
+        let error = Image::from_fn(size.width, size.height, 1, larger);
+        out.insert(error_layer("error"), error)?;
+        out.insert(error_layer("excess"), made.excess)?;
+        out.insert(error_layer("spread"), made.spread)?;
         for k in 0..made.choice.channels() {
             let (w, h) = (made.choice.width(), made.choice.height());
             let plane = Image::from_planes(w, h, 1, made.choice.plane(k).to_vec())?;

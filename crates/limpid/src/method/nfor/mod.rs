@@ -6,8 +6,10 @@
 mod build;
 mod define;
 mod facts;
+mod target;
 
 pub use facts::Facts;
+pub use target::Estimate;
 
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
 use crate::definition::nfor::{Fit, Settings, Window};
@@ -196,19 +198,20 @@ fn others(shape: &Shape) -> Vec<(Layer, usize)> {
     layers.map(|(l, n)| (l.clone(), *n)).collect()
 }
 
-/// The estimated squared error of each pixel over its squared brightness.
-fn error_layer() -> Layer {
-    Kind::Light("error".into()).into()
+/// What is said of the error: the estimate, and the two that it is the larger of.
+const ERROR: [&str; 3] = ["error", "excess", "spread"];
+
+/// A layer about the squared error of each pixel over its squared brightness.
+fn error_layer(name: &str) -> Layer {
+    Kind::Light(name.into()).into()
 }
 
-/// The same without a lower bound: the mean over the picture estimates the mean error.
-fn excess_layer() -> Layer {
-    Kind::Light("excess".into()).into()
-}
+/// How layers with the shares of candidates begin.
+const CHOICE: &str = "choice-";
 
 /// The share of a candidate.
 fn choice_layer(k: usize) -> Layer {
-    Kind::Light(format!("choice-{k}").into()).into()
+    Kind::Light(format!("{CHOICE}{k}").into()).into()
 }
 
 impl Method for Nfor {
