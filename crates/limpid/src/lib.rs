@@ -38,6 +38,8 @@ pub mod io;
 mod memory;
 pub mod metric;
 
+/// Methods in plain scalar code, for tests. No part of the interface: it changes as the methods do.
+#[doc(hidden)]
 pub mod definition;
 pub mod exec;
 pub mod kernel;

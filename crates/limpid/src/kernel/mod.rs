@@ -15,6 +15,7 @@ pub(crate) mod atrous;
 pub(crate) mod ddid;
 pub(crate) mod details;
 pub(crate) mod dwt;
+#[doc(hidden)]
 pub mod fast_exp;
 #[doc(hidden)]
 pub mod fourier;

@@ -1,6 +1,6 @@
 //! Dual-domain image denoising of photographs.
 //!
-//! The definition is [`crate::definition::ddid`]. One pass per step, each on all channels; a pass for the colour transform
+//! The definition is `definition::ddid`. One pass per step, each on all channels; a pass for the colour transform
 //! before the first and after the last.
 
 use super::{Backend, Entry, Method, Schedule, Use, Value};
@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Layer, Result, Shape, definition};
 
 /// Dual-domain denoising in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "ddid",
     used: Use::Denoise,
     about: "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",

@@ -1,6 +1,6 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
-//! The definition is [`crate::definition::eaw`]. The noise level is estimated when it is not given. Schedule: `dilated`,
+//! The definition is `definition::eaw`. The noise level is estimated when it is not given. Schedule: `dilated`,
 //! levels down with the kernel of the à-trous filter, then one pass up for each level, from fine to coarse.
 
 use super::atrous::AtrousSchedule;
@@ -13,7 +13,7 @@ use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Layer, Result, Shape};
 
 /// The method in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "eaw",
     used: Use::Denoise,
     about: "edge-optimised à-trous wavelets, for photographs",

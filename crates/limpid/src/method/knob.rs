@@ -1,6 +1,6 @@
 //! Options, written once: as a typed struct for Rust, and as named knobs for the program and other languages.
 //!
-//! [`options!`](crate::options) declares the struct with its documentation and defaults and implements [`Knobs`].
+//! `options!` declares the struct with its documentation and defaults and implements [`Knobs`].
 
 use crate::{Error, Result};
 
@@ -113,6 +113,7 @@ impl<T: Value> Value for Vec<T> {
 }
 
 /// The error for a value that does not parse.
+#[doc(hidden)]
 pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
     Error::option(name, value, form)
 }
@@ -136,6 +137,7 @@ pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
 /// assert_eq!(blur.knobs()[0].about, "Taps to each side.");
 /// # Ok::<(), limpid::Error>(())
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! options {
     (
@@ -193,6 +195,7 @@ macro_rules! options {
 /// assert_eq!(Norm::parse("l1"), Some(Norm::L1));
 /// assert_eq!(Norm::FORM, "l2|l1");
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! choice {
     (

@@ -4,6 +4,7 @@
 //! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
+mod descent;
 mod dwt;
 mod knob;
 mod schedule;
@@ -25,7 +26,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, DwtSchedule, Idwt, Mapping, Scale};
+pub use dwt::{Dwt, DwtSchedule, Idwt, Layout, Mapping, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nfor::Nfor;

@@ -1,6 +1,6 @@
 //! Non-local means, for photographs and renders without features.
 //!
-//! The definition is [`crate::definition::nlm`]. Schedules: `paired` (CPU) uses each weight for both pixels of a pair where
+//! The definition is `definition::nlm`. Schedules: `paired` (CPU) uses each weight for both pixels of a pair where
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 /// Non-local means in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "nlm",
     used: Use::Denoise,
     about: "Non-local means: photographs, and renders without features",

@@ -1,6 +1,6 @@
 //! Screened Poisson reconstruction of gradient-domain renders.
 //!
-//! The definition is [`crate::definition::poisson`]. The schedule `multigrid` solves by preconditioned conjugate gradients
+//! The definition is `definition::poisson`. The schedule `multigrid` solves by preconditioned conjugate gradients
 //! until the residual is small; `dct` solves the fit of least squares at once; `plain` is conjugate gradients without a
 //! preconditioner, as the thesis has them, to measure the others against.
 
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Result, Shape};
 
 /// Poisson reconstruction in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "poisson",
     used: Use::Reconstruct,
     about: "Base image and differences by a screened Poisson fit",

@@ -1,6 +1,6 @@
 //! Robust denoising with features and colour, for path-traced stills.
 //!
-//! The definition is [`crate::definition::rdfc`]. The schedules are those of the filter it is made of,
+//! The definition is `definition::rdfc`. The schedules are those of the filter it is made of,
 //! [`crate::kernel::nlm`].
 
 mod build;
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 
 /// RDFC in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "rdfc",
     used: Use::Denoise,
     about: "Colour and features with risk estimates: path-traced stills, offline",

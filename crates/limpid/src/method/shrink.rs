@@ -1,6 +1,6 @@
 //! Wavelet shrinkage: transform, move coefficients towards zero, transform back; averaged over shifts.
 //!
-//! The definition is [`crate::definition::shrink`]. Schedules are those of the transform.
+//! The definition is `definition::shrink`. Schedules are those of the transform.
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::{Backend, Entry, Method, Schedule, Use};

@@ -1,6 +1,6 @@
 //! Spatio-temporal variance-guided filtering of sequences (Schied 2017), with the schedules of Dolp 2024.
 //!
-//! The definition is [`crate::definition::svgf`]. Schedules are those of [`crate::method::Atrous`] for its levels; the first
+//! The definition is `definition::svgf`. Schedules are those of [`crate::method::Atrous`] for its levels; the first
 //! level's result stays in memory, in whatever order it was written, as the history that the next frame looks up.
 
 use super::atrous::walk::Way;
@@ -19,7 +19,7 @@ use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
 /// The method in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "svgf",
     used: Use::Denoise,
     about: "variance-guided filtering in space and time, for sequences of renders with motion",
@@ -114,6 +114,7 @@ impl Svgf {
     }
 
     /// The definition on the next frame of a sequence: the result, and what is left to the frame after it.
+    #[doc(hidden)]
     pub fn define_next(
         &self,
         frame: &Frame,

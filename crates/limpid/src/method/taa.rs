@@ -1,6 +1,6 @@
 //! Temporal anti-aliasing: jittered frames are blended over time, and history is clipped to what each frame allows.
 //!
-//! The definition is [`crate::definition::taa`]. Schedules: `fused` makes mean and deviation where they are used; `passes`
+//! The definition is `definition::taa`. Schedules: `fused` makes mean and deviation where they are used; `passes`
 //! makes them first, by [`crate::method::Variance`]'s best walk; `quad` (GPU) makes them in a fragment shader whose quads
 //! share their sums.
 
@@ -13,7 +13,7 @@ use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape, definition};
 
 /// Temporal anti-aliasing in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "taa",
     used: Use::Denoise,
     about: "Temporal anti-aliasing of a sequence, history clipped by the variance of the neighbourhood",

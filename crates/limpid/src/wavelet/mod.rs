@@ -20,10 +20,14 @@ mod scheme;
 mod tables;
 
 pub use border::{Border, mirrored};
+#[doc(hidden)]
 pub use count::{ComputeCost, PassCost, Region};
+#[doc(hidden)]
 pub use factor::{factor, lifting_error};
 pub use family::{Bank, Normalisation, Wavelet};
+#[doc(hidden)]
 pub use laurent::Laurent;
 pub use lifting::{Lifting, Pair, Taps};
+#[doc(hidden)]
 pub use polyphase::{Matrix, QUAD};
 pub use scheme::{Direction, Form, Kind, Scheme, SchemeName};

@@ -1,7 +1,7 @@
 //! Weights of variance-guided filtering (Schied 2017) in place of differences over σ.
 //!
 //! The payload is colour and the variance of luminance; the features are normal, depth, the gradient of depth
-//! and the object ([`crate::definition::svgf`]). What differs from the plain filter: a pixel has its own σ of luminance, from the variance
+//! and the object (`definition::svgf`). What differs from the plain filter: a pixel has its own σ of luminance, from the variance
 //! around it, and its own σ of depth in each direction.
 
 use super::Atrous;

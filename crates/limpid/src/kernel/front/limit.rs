@@ -6,7 +6,7 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 use fearless_simd::{Simd, dispatch};
 
-/// A picture with its outliers limited ([`crate::definition::front`]). Reads: the picture, its brightness, the brightness that
+/// A picture with its outliers limited (`definition::front`). Reads: the picture, its brightness, the brightness that
 /// limits it, classes. Writes: the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limit {

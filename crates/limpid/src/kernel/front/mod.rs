@@ -1,6 +1,6 @@
 //! What stands in front of methods for renders: surfaces and classes, limits for outliers, one buffer as two.
 //!
-//! The definition is [`crate::definition::front`]. All kernels here look at a pixel or at a few around it; their shaders have
+//! The definition is `definition::front`. All kernels here look at a pixel or at a few around it; their shaders have
 //! one thread per pixel.
 
 mod limit;

@@ -107,7 +107,7 @@ pub(crate) fn brightness(planes: usize, slots: usize) -> Stencil {
     })
 }
 
-/// The mean of a pixel's four neighbours, weighted by how alike their surfaces are ([`crate::definition::front::checkerboard`]).
+/// The mean of a pixel's four neighbours, weighted by how alike their surfaces are (`definition::front::checkerboard`).
 /// Reads: the picture, classes, features if there are any, of which the first `sharp` planes tell surfaces apart. Writes: the
 /// means, and their variance as a share of a pixel's.
 pub(crate) fn checkerboard(features: bool, sharp: usize) -> Stencil {
@@ -142,7 +142,7 @@ pub(crate) fn checkerboard(features: bool, sharp: usize) -> Stencil {
 }
 
 /// The squared difference of a pixel and the mean of its four neighbours, averaged over planes
-/// ([`crate::definition::front::feature_noise`]).
+/// (`definition::front::feature_noise`).
 pub(crate) fn roughness(planes: usize) -> Stencil {
     stencil("roughness", |k| {
         let read = k.read();

@@ -6,7 +6,7 @@ use crate::definition::front::{BLACK, DARK, Depth, EMITTER, EMITTING, FAR, MISS,
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use std::fmt::Write;
 
-/// See [`crate::definition::front::surface`]. Reads: albedo, normal, depth, position, as far as they are there; the colour when
+/// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they are there; the colour when
 /// none is. Writes: classes, the divisor, and the features if there are any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surface {

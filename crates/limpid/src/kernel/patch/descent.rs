@@ -7,46 +7,19 @@ use super::{
     store,
 };
 use crate::Result;
-use crate::kernel::poisson::{SIDE_BY_SIDE, add_products};
+use crate::kernel::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
 use std::array;
 
-/// Lanes of a workgroup, which takes a row.
-const GROUP: u32 = 256;
-/// Most workgroups along x.
-const ROWS: u32 = 32_768;
-
 /// A shader with one workgroup per row: `each` is done for every `x`, at place `i`; it may add to the two numbers of `part`,
 /// whose sums over the row `last` sees as `sum`.
 fn per_row(site: &Site<'_>, each: &str, last: &str) -> Dispatch {
-    let (params, head) = head(site, site.writes[0].size, [0.0; 2]);
+    let size = site.writes[0].size;
+    let (params, head) = head(site, size, [0.0; 2]);
     let functions = matrix_function();
-    let text = format!(
-        "{head}{functions}var<workgroup> parts: array<vec2<f32>, {GROUP}>;
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let y = group.x + group.y * {ROWS}u;
-    var part = vec2(0.0);
-    if y < p.height {{
-        for (var x = lane; x < p.width; x += {GROUP}u) {{
-            let i = y * p.width + x;
-{each}        }}
-    }}
-    parts[lane] = part;
-    for (var half = {GROUP}u / 2u; half > 0u; half /= 2u) {{
-        workgroupBarrier();
-        if lane < half {{ parts[lane] += parts[lane + half]; }}
-    }}
-    let sum = parts[0];
-    if lane == 0u && y < p.height {{
-{last}    }}
-}}
-"
-    );
-    let rows = site.writes[0].size.height as u32;
-    let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
-    Dispatch::own(text, &params, groups)
+    let (text, groups) = per_row_text("vec2<f32>", each, last, size.height);
+    Dispatch::own(format!("{head}{functions}{text}"), &params, groups)
 }
 
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.

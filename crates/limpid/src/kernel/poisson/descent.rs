@@ -12,10 +12,10 @@ use fearless_simd::{Simd, dispatch};
 const LANES: u32 = 256;
 
 /// WGSL: the sum of `part` over all lanes of a workgroup, for lane 0.
-fn gathered() -> String {
+fn gathered(kind: &str) -> String {
     format!(
-        "var<workgroup> parts: array<f32, {LANES}>;
-fn gathered(part: f32, lane: u32) -> f32 {{
+        "var<workgroup> parts: array<{kind}, {LANES}>;
+fn gathered(part: {kind}, lane: u32) -> {kind} {{
     parts[lane] = part;
     for (var half = {LANES}u / 2u; half > 0u; half /= 2u) {{
         workgroupBarrier();
@@ -27,29 +27,41 @@ fn gathered(part: f32, lane: u32) -> f32 {{
     )
 }
 
-/// A shader with one workgroup per row: `each` is done for every `x` and may add to `part`, whose sum over the row goes to the slot
-/// `to`.
-pub(super) fn per_row(site: &Site<'_>, functions: &str, each: &str, to: &str) -> Dispatch {
-    let size = site.writes[0].size;
+/// WGSL with one workgroup per row: `each` is done for every `x`, at place `i`, and may add to `part`, which is of this `kind`; `last`
+/// is done once and sees the sum over the row as `sum`. And the grid of workgroups.
+pub(crate) fn per_row_text(
+    kind: &str,
+    each: &str,
+    last: &str,
+    height: usize,
+) -> (String, [u32; 3]) {
+    let gathered = gathered(kind);
     let text = format!(
-        "{}{functions}@compute @workgroup_size({LANES})
+        "{gathered}@compute @workgroup_size({LANES})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
     let y = group.x + group.y * {ROWS}u;
-    var part = 0.0;
+    var part = {kind}(0.0);
     if y < p.height {{
         for (var x = lane; x < p.width; x += {LANES}u) {{
             let i = y * p.width + x;
 {each}        }}
     }}
     let sum = gathered(part, lane);
-    if lane == 0u && y < p.height {{ {to}[y] = sum; }}
+    if lane == 0u && y < p.height {{
+{last}    }}
 }}
-",
-        gathered()
+"
     );
-    let rows = size.height as u32;
-    let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
-    shader_text(site, size, &text, groups)
+    let rows = height as u32;
+    (text, [rows.min(ROWS), rows.div_ceil(ROWS), 1])
+}
+
+/// The same as a shader of this folder; the sum goes to the slot `to`.
+pub(super) fn per_row(site: &Site<'_>, functions: &str, each: &str, to: &str) -> Dispatch {
+    let size = site.writes[0].size;
+    let last = format!("        {to}[y] = sum;\n");
+    let (text, groups) = per_row_text("f32", each, &last, size.height);
+    shader_text(site, size, &format!("{functions}{text}"), groups)
 }
 
 /// `A x` and, per row, `x · A x`. Reads the grid and `x`.
@@ -125,28 +137,16 @@ impl Kernel for Dot {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
-        let text = format!(
-            "{}@compute @workgroup_size({LANES})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let y = group.x + group.y * {ROWS}u;
-    var part = 0.0;
-    if y < p.height {{
-        for (var c = 0u; c < {}u; c++) {{
-            for (var x = lane; x < p.width; x += {LANES}u) {{
-                let at = c * p.pixels + y * p.width + x;
+        let planes = site.reads[0].planes;
+        let each = format!(
+            "            for (var c = 0u; c < {planes}u; c++) {{
+                let at = c * p.pixels + i;
                 part += read0[at] * read1[at];
             }}
-        }}
-    }}
-    let sum = gathered(part, lane);
-    if lane == 0u && y < p.height {{ write0[y] = sum; }}
-}}
-",
-            gathered(),
-            site.reads[0].planes
+"
         );
-        let rows = size.height as u32;
-        let groups = [rows.min(ROWS), rows.div_ceil(ROWS), 1];
+        let last = "        write0[y] = sum;\n";
+        let (text, groups) = per_row_text("f32", &each, last, size.height);
         Ok(shader_text(site, size, &text, groups))
     }
 }
@@ -276,7 +276,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {{
     }}
 }}
 ",
-            gathered()
+            gathered("f32")
         );
         Ok(shader_text(site, site.reads[0].size, &text, [1, 1, 1]))
     }

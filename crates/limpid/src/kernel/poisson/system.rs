@@ -75,13 +75,15 @@ pub(crate) fn residual() -> Stencil {
     })
 }
 
-/// `p = z + β p`, in place; `p = z` at first, where there is no direction yet. Reads `z` and `β`.
+/// `p = z + β p`, in place. Reads `z` and `β`; at first, where there is no direction yet, only `z`.
 pub(crate) fn direction(first: bool) -> Stencil {
     stencil("direction", |k| {
-        let (z, beta) = (k.read().here(), k.read().first());
-        match first {
-            true => k.write(z),
-            false => k.update(|p| z + beta * p),
+        let z = k.read().here();
+        if first {
+            k.write(z);
+        } else {
+            let beta = k.read().first();
+            k.update(|p| z + beta * p);
         }
     })
 }

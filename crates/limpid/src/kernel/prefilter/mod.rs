@@ -1,7 +1,7 @@
 //! Takes noise out of a feature before it guides a filter: depth of field and motion blur make features noisy too.
 //!
 //! A mean over a 7×7 window of pixels that differ no more than the feature's own variance explains
-//! ([`crate::definition::atrous::prefilter`]). Without variance a feature stays what it is.
+//! (`definition::atrous::prefilter`). Without variance a feature stays what it is.
 
 use super::stencil::{Stencil, stencil};
 use crate::definition::atrous::{PREFILTER_LEAST, PREFILTER_RADIUS};

@@ -32,7 +32,7 @@ fn sorted([a, b, c]: [Value<'_>; 3]) -> [Value<'_>; 3] {
     [low.min(c), low.max(high.min(c)), high.max(c)]
 }
 
-/// Each value, or the fourth smallest of the 3×3 around it where that is more ([`crate::definition::noise::floor`]).
+/// Each value, or the fourth smallest of the 3×3 around it where that is more (`definition::noise::floor`).
 ///
 /// Columns are sorted, then rows: `a00 a01 a02`, `a10 a11 a12`, `a20 a21 a22` grow to the right and down. `a00` is the smallest,
 /// `a12`, `a21` and `a22` have five or more below them, and the least of `a01` and `a10` is below all others. So the second
@@ -49,7 +49,7 @@ pub(crate) fn floor() -> Stencil {
 }
 
 /// The least of the squared second differences in four directions, over what white noise of variance 1 has: to be
-/// averaged ([`crate::definition::rdfc::image_variance`]).
+/// averaged (`definition::rdfc::image_variance`).
 pub(crate) fn image_variance() -> Stencil {
     stencil("image-variance", |k| {
         let src = k.read();

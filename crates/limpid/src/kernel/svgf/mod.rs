@@ -1,5 +1,5 @@
 //! Passes of variance-guided filtering before its à-trous levels: what a frame brings and history adds to it, and how much noise
-//! is left where history is short. The definition is [`crate::definition::svgf`].
+//! is left where history is short. The definition is `definition::svgf`.
 //!
 //! Slots, by planes on the CPU and by four channels on the GPU: `payload` is light, colour divided by albedo, and the variance
 //! of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments` are the means

@@ -1,6 +1,6 @@
 //! The edge-avoiding à-trous filter (Dammertz 2010) with the schedules of Dolp 2024.
 //!
-//! The definition is [`crate::definition::atrous`]. Around it: deferred shading (colour is divided by albedo before and
+//! The definition is `definition::atrous`. Around it: deferred shading (colour is divided by albedo before and
 //! multiplied after), a firefly guard, and everything that belongs to the colour (light layers, alpha, variance)
 //! filtered with the colour's weights in the same passes.
 //!
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::{Frame, Result, Shape};
 
 /// The à-trous filter in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "atrous",
     used: Use::Denoise,
     about: "edge-avoiding à-trous wavelets, for renders with features",

@@ -1,6 +1,6 @@
 //! The wavelet transform and its inverse, as filters of an image: coefficients fill an image.
 //!
-//! The definition is [`crate::definition::dwt`]. With mirrored borders and lifting steps the CPU has one schedule, `fused`:
+//! The definition is `definition::dwt`. With mirrored borders and lifting steps the CPU has one schedule, `fused`:
 //! rows and columns in one pass over memory; on the GPU the schedules are the schemes of Kula 2021, tables 11.1 and 11.2,
 //! with their mappings. Other borders, convolved wavelets, adjoint and undecimated transforms go by `tables`.
 
@@ -9,12 +9,12 @@ mod reversible;
 mod schedule;
 mod tables;
 
+pub use crate::definition::dwt::Layout;
 pub use crate::kernel::dwt::Mapping;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::dwt::Layout;
 use crate::plan::Plan;
 use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};

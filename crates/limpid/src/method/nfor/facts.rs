@@ -182,7 +182,7 @@ fn noisy(frame: &Frame, facts: &Facts) -> bool {
     share(&seen, above) > BLURRED.1
 }
 
-/// The noise of a feature at places all over the picture, as in [`crate::definition::front::feature_noise`].
+/// The noise of a feature at places all over the picture, as in `definition::front::feature_noise`.
 fn places(feature: &Image, value: impl Fn(f32) -> f32) -> Vec<f32> {
     const RADIUS: usize = 4;
     let (w, h, n) = (feature.width(), feature.height(), feature.channels());

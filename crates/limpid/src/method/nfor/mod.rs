@@ -1,6 +1,6 @@
 //! First-order regression, for path-traced stills of any renderer.
 //!
-//! The definition is [`crate::definition::nfor`] behind [`crate::definition::front`]. The schedules are those of the fit:
+//! The definition is `definition::nfor` behind `definition::front`. The schedules are those of the fit:
 //! [`crate::kernel::nfor`].
 
 mod build;
@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 /// NFOR in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "nfor",
     used: Use::Denoise,
     about: "First-order regression: path-traced stills of any renderer",

@@ -8,15 +8,16 @@ use crate::kernel::patch::{
     Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, Omega, Turn, WEIGHT_PLANES,
     Weights, cross_error, differences, larger, least, matrix_size, scaled,
 };
-use crate::kernel::poisson::{Dot, Scalar, right_side, weigh};
+use crate::kernel::poisson::{Dot, right_side, weigh};
 use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join, square, zeros};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
+use crate::method::descent::{Descent, Done, System};
 use crate::method::poisson::build::{Fit, channels, reg};
 use crate::method::poisson::{Norm, PoissonSchedule};
 use crate::method::window::{box_mean, two_passes};
-use crate::plan::{Element, Plan, Role, Slot, SlotId, Step, Until};
-use crate::{Error, Layer, Part, Result, Shape, Size};
+use crate::plan::{Element, Plan, Role, Slot, SlotId};
+use crate::{Error, Layer, Part, Result, Shape};
 
 /// Most steps of one solve.
 const MOST_STEPS: usize = 1000;
@@ -71,18 +72,38 @@ struct Solver {
     cross: SlotId,
     matrix: SlotId,
     grid: SlotId,
-    b: SlotId,
     x: SlotId,
-    r: SlotId,
-    p: SlotId,
-    ap: SlotId,
-    /// Sums of rows: `p·Ap`, `r·r` and `r·z`; then single numbers.
-    sums: [SlotId; 3],
-    alpha: SlotId,
-    beta: SlotId,
-    rz: SlotId,
-    bb: SlotId,
-    left: SlotId,
+    descent: Descent,
+}
+
+/// An assembled matrix, with its diagonal as preconditioner, and an estimate.
+struct Assembled {
+    matrix: SlotId,
+    x: SlotId,
+}
+
+impl System for Assembled {
+    fn start(&self, plan: &mut Plan, slots: &Descent) {
+        let residual = Multiply { residual: true };
+        plan.pass(residual, [self.matrix, self.x, slots.b], [slots.r]);
+        plan.pass(Turn { first: true }, [self.matrix, slots.r], [slots.p]);
+        plan.pass(Dot, [slots.r, slots.p], [slots.rz]);
+    }
+
+    fn product(&self, plan: &mut Plan, slots: &Descent) {
+        let product = Multiply { residual: false };
+        plan.pass(product, [self.matrix, slots.p], [slots.ap, slots.pap]);
+    }
+
+    fn advance(&self, plan: &mut Plan, slots: &Descent) {
+        let reads = [slots.alpha, slots.p, slots.ap, self.matrix];
+        plan.pass(Advance, reads, [self.x, slots.r, slots.rr, slots.rz]);
+    }
+
+    fn turn(&self, plan: &mut Plan, slots: &Descent) {
+        let turn = Turn { first: false };
+        plan.pass(turn, [self.matrix, slots.r, slots.beta], [slots.p]);
+    }
 }
 
 impl Build<'_> {
@@ -123,8 +144,11 @@ impl Build<'_> {
             made.push(out);
             if let (Some([a, _]), Some([first, second]), Some(half)) = (halves, unbiased, half) {
                 self.copy(solver.x, half);
-                self.plan
-                    .pass(right_side(), [solver.grid, a[0], a[1], a[2]], [solver.b]);
+                self.plan.pass(
+                    right_side(),
+                    [solver.grid, a[0], a[1], a[2]],
+                    [solver.descent.b],
+                );
                 self.solve(&solver, half, self.patch.tolerance);
                 let half = self.second_pass(a[0], half);
                 let raw = self.plan.transient("squared error", 1);
@@ -227,31 +251,19 @@ impl Build<'_> {
 
     fn solver(&mut self) -> Solver {
         let n = self.channels;
-        let (one, rows) = (Size::new(1, 1), Size::new(1, self.plan.size.height));
-        let bases = Slot::new("basis", Role::Transient, self.plan.size, BASIS_PLANES);
-        let basis = self.plan.slot(bases.element(Element::U32));
-        let small = |plan: &mut Plan, name: &str, size: Size| {
-            plan.slot(Slot::new(name, Role::Transient, size, 1))
-        };
         let plan = &mut self.plan;
+        let size = plan.size;
+        let bases = Slot::new("basis", Role::Transient, size, BASIS_PLANES);
+        let matrix = Slot::new("matrix", Role::Transient, matrix_size(size), 1);
         Solver {
             weights: plan.transient("weights", WEIGHT_PLANES),
-            basis,
+            basis: plan.slot(bases.element(Element::U32)),
             omega: plan.transient("omega", PATCH),
             cross: plan.transient("cross", CROSS_PLANES),
-            matrix: small(plan, "matrix", matrix_size(plan.size)),
+            matrix: plan.slot(matrix),
             grid: plan.transient("grid", 4),
-            b: plan.transient("right side", n),
             x: plan.transient("estimate", n),
-            r: plan.transient("residual", n),
-            p: plan.transient("direction", n),
-            ap: plan.transient("product", n),
-            sums: ["p Ap", "r r", "r z"].map(|name| small(plan, name, rows)),
-            alpha: small(plan, "alpha", one),
-            beta: small(plan, "beta", one),
-            rz: small(plan, "r z", one),
-            bb: small(plan, "b b", one),
-            left: small(plan, "residual left", one),
+            descent: Descent::new(plan, n),
         }
     }
 
@@ -299,7 +311,7 @@ impl Build<'_> {
             plan.pass(weigh(channels, alpha, reg), [x, base, dx, dy], [grid]);
             plan.pass(Omega { beta, reg }, [basis, weights, x], [omega, cross]);
             plan.pass(Assemble, [basis, omega, cross, grid], [matrix]);
-            plan.pass(right_side(), [grid, base, dx, dy], [solver.b]);
+            plan.pass(right_side(), [grid, base, dx, dy], [solver.descent.b]);
             let last = round + 1 == self.patch.rounds;
             let ease = if last { 1.0 } else { EARLY };
             self.solve(solver, x, ease * self.patch.tolerance);
@@ -308,44 +320,14 @@ impl Build<'_> {
 
     /// Improves an estimate until the residual is small.
     fn solve(&mut self, solver: &Solver, x: SlotId, tolerance: f32) {
-        let Solver {
-            matrix,
-            b,
-            r,
-            p,
-            ap,
-            alpha,
-            beta,
-            rz,
-            bb,
-            left,
-            ..
-        } = *solver;
-        let [pap, rr, scaled] = solver.sums;
-        let plan = &mut self.plan;
-        plan.pass(Dot, [b, b], [rr]);
-        plan.pass(Scalar::Norm, [rr], [bb]);
-        plan.pass(Multiply { residual: true }, [matrix, x, b], [r]);
-        plan.pass(Turn { first: true }, [matrix, r], [p]);
-        plan.pass(Dot, [r, p], [scaled]);
-        plan.pass(Scalar::Start, [scaled], [beta, rz]);
-        let steps = vec![
-            Step::pass(Multiply { residual: false }, [matrix, p], [ap, pap]),
-            Step::pass(Scalar::Alpha, [pap, rz], [alpha]),
-            Step::pass(Advance, [alpha, p, ap, matrix], [x, r, rr, scaled]),
-            Step::pass(Scalar::Share, [rr, bb], [left]),
-            Step::pass(Scalar::Beta, [scaled], [beta, rz]),
-            Step::pass(Turn { first: false }, [matrix, r, beta], [p]),
-        ];
-        plan.steps.push(Step::Repeat {
-            steps,
+        let matrix = solver.matrix;
+        let done = Done {
+            tolerance,
             most: MOST_STEPS,
-            until: Some(Until {
-                slot: left,
-                at_most: tolerance * tolerance,
-                every: LOOK_EVERY,
-            }),
-        });
+            every: LOOK_EVERY,
+        };
+        let system = Assembled { matrix, x };
+        solver.descent.solve(&mut self.plan, &system, done);
     }
 
     /// The differences of an estimate with the brightness of the base image.

@@ -1,6 +1,6 @@
 //! Gradient-domain reconstruction that stays near feature patches.
 //!
-//! The definition is [`crate::definition::patch`]. The normal equations of all constraints are assembled; the schedules differ in
+//! The definition is `definition::patch`. The normal equations of all constraints are assembled; the schedules differ in
 //! how plain Poisson fits among them are solved: by multigrid, or on the CPU by cosine transforms.
 
 mod build;
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 
 /// Patch reconstruction in the list of methods.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "patch",
     used: Use::Reconstruct,
     about: "Base image and differences, kept locally near feature patches",

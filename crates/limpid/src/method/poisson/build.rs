@@ -3,13 +3,12 @@
 use super::{Norm, Poisson, PoissonSchedule};
 use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 use crate::kernel::poisson::{
-    Apply, Coarsen, Cosine, Dot, Down, Scalar, Step, Up, coarse, direction, residual, right_side,
-    weigh,
+    Apply, Coarsen, Cosine, Dot, Down, Step, Up, coarse, direction, residual, right_side, weigh,
 };
 use crate::kernel::rdfc::join;
-use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
-use crate::plan::{self, Plan, Role, Slot, SlotId, Until};
+use crate::method::descent::{Descent, Done, System};
+use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
 
 /// Most steps of one solve: far more than any converging one needs.
@@ -78,20 +77,30 @@ impl Fit {
             return out;
         }
         let plain = self.way == PoissonSchedule::Plain;
-        let mut solver = Solver::new(plan, channels, self.tolerance, plain);
-        solver.start(base);
+        let descent = Descent::new(plan, channels);
+        let grids = Grids::new(plan, channels, descent.r, plain);
+        let takes = vec![(0, channels)];
+        plan.pass(join(&takes), [base], [grids.x]);
         let rounds = match self.norm {
             Norm::L1 => ROUNDS,
             Norm::L2 => 1,
         };
+        let done = Done {
+            tolerance: self.tolerance,
+            most: if plain { MOST_PLAIN_STEPS } else { MOST_STEPS },
+            every: LOOK_EVERY,
+        };
         for round in 0..rounds {
-            let x = solver.x;
-            solver.weigh(weigh(channels, alpha, reg(round)), [x, base, dx, dy]);
-            solver.coarsen();
-            solver.right_side([base, dx, dy]);
-            solver.solve();
+            let [grid, ..] = grids.levels[0];
+            let weigh = weigh(channels, alpha, reg(round));
+            plan.pass(weigh, [grids.x, base, dx, dy], [grid]);
+            for pair in grids.levels.windows(2) {
+                plan.pass(Coarsen, [pair[0][0]], [pair[1][0]]);
+            }
+            plan.pass(right_side(), [grid, base, dx, dy], [descent.b]);
+            descent.solve(plan, &grids, done);
         }
-        solver.x
+        grids.x
     }
 }
 
@@ -107,160 +116,83 @@ pub(in crate::method) fn channels(shape: &Shape, layer: &Layer) -> Result<usize>
     found.ok_or_else(|| Error::missing(layer.clone(), why))
 }
 
-/// The slots of a solve: what belongs to each level, and to the finest one alone.
-struct Solver<'a> {
-    plan: &'a mut Plan,
-    channels: usize,
-    tolerance: f32,
-    /// Whether there is no preconditioner, and so no other level.
-    plain: bool,
+/// The system of a Poisson fit: what belongs to each level, and the estimate.
+struct Grids {
     /// Grid, residual and correction of each level, the finest first.
     levels: Vec<[SlotId; 3]>,
     x: SlotId,
-    b: SlotId,
-    p: SlotId,
-    ap: SlotId,
-    /// Sums of rows: `p·Ap`, `r·r` and `r·z`; then single numbers.
-    sums: [SlotId; 3],
-    alpha: SlotId,
-    beta: SlotId,
-    rz: SlotId,
-    bb: SlotId,
-    left: SlotId,
 }
 
-impl<'a> Solver<'a> {
-    fn new(plan: &'a mut Plan, channels: usize, tolerance: f32, plain: bool) -> Self {
-        let finest = plan.size;
+impl Grids {
+    /// Without a preconditioner there is one level, whose correction is the residual.
+    fn new(plan: &mut Plan, channels: usize, residual: SlotId, plain: bool) -> Self {
+        let mut size = plan.size;
+        let x = plan.transient("estimate", channels);
         let mut slot = |name: &str, size: Size, planes: usize| {
             plan.slot(Slot::new(name, Role::Transient, size, planes))
         };
-        let one = Size::new(1, 1);
-        let mut level = |size: Size| {
-            let (grid, r) = (slot("grid", size, 4), slot("residual", size, channels));
-            let z = if plain {
-                r
-            } else {
-                slot("correction", size, channels)
-            };
-            [grid, r, z]
-        };
-        let mut size = finest;
-        let mut levels = vec![level(size)];
-        while size.pixels() > 1 && !plain {
+        let grid = slot("grid", size, 4);
+        if plain {
+            let levels = vec![[grid, residual, residual]];
+            return Self { levels, x };
+        }
+        let mut levels = vec![[grid, residual, slot("correction", size, channels)]];
+        while size.pixels() > 1 {
             size = coarse(size);
-            levels.push(level(size));
+            levels.push([
+                slot("grid", size, 4),
+                slot("residual", size, channels),
+                slot("correction", size, channels),
+            ]);
         }
-        Self {
-            channels,
-            tolerance,
-            plain,
-            levels,
-            x: slot("estimate", finest, channels),
-            b: slot("right side", finest, channels),
-            p: slot("direction", finest, channels),
-            ap: slot("product", finest, channels),
-            sums: ["p Ap", "r r", "r z"].map(|name| slot(name, Size::new(1, finest.height), 1)),
-            alpha: slot("alpha", one, 1),
-            beta: slot("beta", one, 1),
-            rz: slot("r z", one, 1),
-            bb: slot("b b", one, 1),
-            left: slot("residual left", one, 1),
-            plan,
-        }
+        Self { levels, x }
+    }
+}
+
+impl System for Grids {
+    fn start(&self, plan: &mut Plan, slots: &Descent) {
+        let [grid, r, z] = self.levels[0];
+        plan.pass(residual(), [grid, self.x, slots.b], [r]);
+        self.precondition(plan, slots);
+        plan.pass(direction(true), [z], [slots.p]);
     }
 
-    /// The estimate to begin with.
-    fn start(&mut self, from: SlotId) {
-        let takes = vec![(0, self.channels)];
-        self.plan.pass(join(&takes), [from], [self.x]);
+    fn product(&self, plan: &mut Plan, slots: &Descent) {
+        let [grid, ..] = self.levels[0];
+        plan.pass(Apply, [grid, slots.p], [slots.ap, slots.pap]);
     }
 
-    fn weigh(&mut self, weigh: Stencil, reads: [SlotId; 4]) {
-        self.plan.pass(weigh, reads, [self.levels[0][0]]);
-    }
-
-    fn coarsen(&mut self) {
-        for pair in self.levels.windows(2) {
-            self.plan.pass(Coarsen, [pair[0][0]], [pair[1][0]]);
-        }
-    }
-
-    fn right_side(&mut self, [base, dx, dy]: [SlotId; 3]) {
-        let grid = self.levels[0][0];
-        self.plan.pass(right_side(), [grid, base, dx, dy], [self.b]);
+    fn advance(&self, plan: &mut Plan, slots: &Descent) {
+        let reads = [slots.alpha, slots.p, slots.ap];
+        plan.pass(Step, reads, [self.x, slots.r, slots.rr]);
     }
 
     /// One V-cycle: from the residual to the correction.
-    fn cycle(&self) -> Vec<plan::Step> {
-        let mut steps = Vec::new();
-        let [_, _, scaled] = self.sums;
-        if self.plain {
-            let [_, r, z] = self.levels[0];
-            return vec![plan::Step::pass(Dot, [r, z], [scaled])];
+    fn precondition(&self, plan: &mut Plan, slots: &Descent) {
+        let [_, r, z] = self.levels[0];
+        if z == r {
+            return plan.pass(Dot, [r, z], [slots.rz]);
         }
         for pair in self.levels.windows(2) {
             let [grid, residual, _] = pair[0];
-            steps.push(plan::Step::pass(Down, [grid, residual], [pair[1][1]]));
+            plan.pass(Down, [grid, residual], [pair[1][1]]);
         }
         let last = self.levels.len() - 1;
         for (i, [grid, residual, correction]) in self.levels.iter().enumerate().rev() {
-            let coarsest = i == last;
-            let mut reads = vec![*grid, *residual];
+            let (coarsest, sums) = (i == last, i == 0);
+            let (mut reads, mut writes) = (vec![*grid, *residual], vec![*correction]);
             if !coarsest {
                 reads.push(self.levels[i + 1][2]);
             }
-            let sums = i == 0;
-            let mut writes = vec![*correction];
             if sums {
-                writes.push(scaled);
+                writes.push(slots.rz);
             }
-            steps.push(plan::Step::pass(Up { coarsest, sums }, reads, writes));
+            plan.pass(Up { coarsest, sums }, reads, writes);
         }
-        steps
     }
 
-    /// Improves the estimate until the residual is small.
-    fn solve(&mut self) {
-        let [grid, r, z] = self.levels[0];
-        let [pap, rr, scaled] = self.sums;
-        let first = [
-            plan::Step::pass(Dot, [self.b, self.b], [rr]),
-            plan::Step::pass(Scalar::Norm, [rr], [self.bb]),
-            plan::Step::pass(residual(), [grid, self.x, self.b], [r]),
-        ];
-        self.plan.steps.extend(first);
-        let cycle = self.cycle();
-        self.plan.steps.extend(cycle);
-        let begin = [
-            plan::Step::pass(Scalar::Start, [scaled], [self.beta, self.rz]),
-            plan::Step::pass(direction(true), [z, self.beta], [self.p]),
-        ];
-        self.plan.steps.extend(begin);
-        let product = Apply;
-        let mut steps = vec![
-            plan::Step::pass(product, [grid, self.p], [self.ap, pap]),
-            plan::Step::pass(Scalar::Alpha, [pap, self.rz], [self.alpha]),
-            plan::Step::pass(Step, [self.alpha, self.p, self.ap], [self.x, r, rr]),
-            plan::Step::pass(Scalar::Share, [rr, self.bb], [self.left]),
-        ];
-        steps.extend(self.cycle());
-        steps.extend([
-            plan::Step::pass(Scalar::Beta, [scaled], [self.beta, self.rz]),
-            plan::Step::pass(direction(false), [z, self.beta], [self.p]),
-        ]);
-        self.plan.steps.push(plan::Step::Repeat {
-            steps,
-            most: if self.plain {
-                MOST_PLAIN_STEPS
-            } else {
-                MOST_STEPS
-            },
-            until: Some(Until {
-                slot: self.left,
-                at_most: self.tolerance * self.tolerance,
-                every: LOOK_EVERY,
-            }),
-        });
+    fn turn(&self, plan: &mut Plan, slots: &Descent) {
+        let [_, _, z] = self.levels[0];
+        plan.pass(direction(false), [z, slots.beta], [slots.p]);
     }
 }

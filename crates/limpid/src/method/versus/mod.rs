@@ -12,7 +12,7 @@ pub use window::{Bilateral, Multilateral};
 use super::Entry;
 
 /// The methods in the list.
-pub const ENTRIES: [Entry; 6] = [
+pub(super) const ENTRIES: [Entry; 6] = [
     lifted::CDF22,
     lifted::REDBLACK,
     lifted::EAW_CDF22,

@@ -1,6 +1,6 @@
 //! Filters over a square window (Zubatov and Shcherbakov): [`Gaussian`], [`Tent`], [`Tent2`], [`Variance`], [`Bilateral`].
 //!
-//! The definitions are in [`crate::definition::window`]. Schedules on the GPU:
+//! The definitions are in `definition::window`. Schedules on the GPU:
 //!
 //! * `direct`: a compute shader reads the `(2r+1)²` pixels from buffers;
 //! * `tile`: from workgroup memory; filters of rank one go along rows, then along columns;
@@ -36,7 +36,7 @@ use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Result, Shape, Size};
 
 /// The filters in the list of methods.
-pub const ENTRIES: [Entry; 5] = [
+pub(super) const ENTRIES: [Entry; 5] = [
     gaussian::ENTRY,
     tent::ENTRY,
     tent::ENTRY2,
