@@ -107,7 +107,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             report(from, &to, &sequence, &device, begin.elapsed());
         }
         if let Some(target) = args.target {
-            tell!("{}: {}", from.display(), verdict(target, found, sequence.method().name()));
+            tell!(
+                "{}: {}",
+                from.display(),
+                verdict(target, found, sequence.method().name())
+            );
         }
     }
     Ok(())
@@ -150,6 +154,8 @@ fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
         format!("estimated relative error {error:.2e}, below {target}")
     } else {
         let more = found.samples(target);
-        format!("estimated relative error {error:.2e}, above {target}: about {more:.1} times the samples would get there")
+        format!(
+            "estimated relative error {error:.2e}, above {target}: about {more:.1} times the samples would get there"
+        )
     }
 }

@@ -43,7 +43,7 @@ pub struct Layers<'a> {
 }
 
 /// The range of the logarithm of depth over a picture.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Depth {
     /// Nearer depths count as this.
     pub low: f32,

@@ -48,6 +48,8 @@ pub struct Feature<'a> {
     pub k: f64,
     /// `τ_j`, already scaled by the feature's range.
     pub tau: f64,
+    /// Whether edges of the feature stop the filter as much as other differences; contrast does not count then.
+    pub hard: bool,
 }
 
 /// What is filtered, and by which weights.
@@ -277,7 +279,10 @@ impl<'a> Term<'a> {
             feature.tau,
         );
         let variance = feature.variance.data();
-        let contrast = contrast(feature.image);
+        let contrast = match feature.hard {
+            true => vec![0.0; feature.image.data().len()],
+            false => contrast(feature.image),
+        };
         Self {
             image: feature.image,
             variance: feature.variance,

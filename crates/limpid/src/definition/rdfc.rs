@@ -11,6 +11,9 @@
 //! Where features alone decide, r and g agree but for rounding: risks that are nearly equal count as equal, and g is taken;
 //! slopes that are nearly equal count as equal, so that the maps do not depend on the device.
 //!
+//! Beyond it too: pixels of different classes ([`super::front`]) never mix, where classes are given. A class counts as a
+//! feature whose edges are hard.
+//!
 //! Readings of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered buffer
 //! pair is kept as mean and half difference, which the same weights filter.
 
@@ -42,6 +45,12 @@ pub struct Settings {
     pub variance_floor: bool,
 }
 
+/// The square of the range of classes: small, so that pixels of different classes do not mix.
+pub const CLASSES: f64 = 1e-3;
+
+/// The variance of a colour is at least this share of its mean over 7×7 pixels, where there are classes.
+pub const LEAST_SHARE: f32 = 0.3;
+
 /// An estimate with what is known of its noise.
 #[derive(Debug, Clone)]
 pub struct Signal {
@@ -68,17 +77,26 @@ pub struct Output {
     pub extras: Vec<Image>,
 }
 
-/// The whole of the pseudocode. Features come with the square of their range, by which `τ` is scaled.
+/// The whole of the pseudocode. Pixels of different `class` never mix. Features come with the square of their range, by which `τ` is scaled.
 pub fn rdfc(
     color: &Signal,
     features: &[(Signal, f64)],
+    class: Option<&Image>,
     extras: &[Image],
     settings: &Settings,
 ) -> Output {
     // Lines 1 to 4: variances.
     let c = &color.mean;
     let floored = settings.variance_floor;
-    let var_c = variance(color, floored).unwrap_or_else(|| image_variance(c));
+    let mut var_c = variance(color, floored).unwrap_or_else(|| image_variance(c));
+    if class.is_some() {
+        // Few samples that agree by chance are not free of noise.
+        let around = box_mean(&var_c, 3);
+        let (w, h) = (var_c.width(), var_c.height());
+        var_c = Image::from_fn(w, h, var_c.channels(), |x, y, k| {
+            var_c.get(x, y, k).max(LEAST_SHARE * around.get(x, y, k))
+        });
+    }
     // Lines 5 to 9: features.
     let flat: Vec<(Image, Image, f64)> = features
         .iter()
@@ -87,6 +105,7 @@ pub fn rdfc(
             (mean, variance, *range2)
         })
         .collect();
+    let apart = class.map(|class| (class.map(|c| c * c), class.map(|_| 0.0)));
     // Lines 10 to 16: candidates.
     let candidate = |patch: Option<usize>, tau: f64| Filter {
         radius: settings.radius,
@@ -103,7 +122,15 @@ pub fn rdfc(
                 variance,
                 k: settings.k_feature,
                 tau: tau * range2,
+                hard: false,
             })
+            .chain(apart.iter().map(|(image, variance)| Feature {
+                image,
+                variance,
+                k: settings.k_feature,
+                tau: tau * CLASSES,
+                hard: true,
+            }))
             .collect(),
         patchwise: true,
         symmetric: true,

@@ -6,6 +6,8 @@
 mod build;
 
 use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::front;
+use crate::definition::nfor::DARK;
 use crate::definition::rdfc::{Settings, Signal, rdfc};
 use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
@@ -39,7 +41,8 @@ crate::choice! {
 }
 
 crate::options! {
-    /// RDFC with its options. Defaults are those of Vicini 2015, but for the floor of variances.
+    /// RDFC with its options. Beyond Vicini 2015: outliers are limited, lamps and sky never mix with surfaces, variances
+    /// have a floor.
     pub struct Rdfc {
         /// Radius of the window; the second pass takes half of it.
         pub radius: usize = 10,
@@ -60,6 +63,10 @@ crate::options! {
         /// Lets the sample variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree
         /// by chance, specks would stay.
         pub variance_floor: bool = true,
+        /// Takes Vicini 2015 to the letter: outliers are not limited, lamps mix with what is around them, variances have no floor.
+        pub thesis: bool = false,
+        /// Brightness that is never limited as an outlier; a hundredth of an ordinary picture's when not given.
+        pub dark: Option<f32> = None,
         /// What is written: color, or all with the variance that is left, risk estimates and selection maps.
         pub layers: Layers = Layers::Color,
     }
@@ -100,6 +107,7 @@ impl Rdfc {
             ("tau-features", Some(self.tau_features)),
             ("position-range", self.position_range),
             ("depth-range", self.depth_range),
+            ("dark", self.dark),
         ];
         for (name, value) in positive {
             if let Some(v) = value
@@ -121,6 +129,15 @@ impl Rdfc {
         range.unwrap_or(1.0).powi(2)
     }
 
+    fn floored(&self) -> bool {
+        self.variance_floor && !self.thesis
+    }
+
+    /// Brightness that is never limited.
+    fn dark(&self) -> f32 {
+        self.dark.unwrap_or(DARK)
+    }
+
     fn settings(&self) -> Settings {
         Settings {
             radius: self.radius,
@@ -131,7 +148,7 @@ impl Rdfc {
             patch_fine: 1,
             patch: 3,
             second_pass: self.second_pass,
-            variance_floor: self.variance_floor,
+            variance_floor: self.floored(),
         }
     }
 }
@@ -179,6 +196,60 @@ fn signal(frame: &Frame, kind: &Kind) -> Result<Signal> {
     })
 }
 
+/// The classes of pixels.
+fn classes(frame: &Frame) -> Image {
+    let layers = front::Layers {
+        albedo: frame.get(Kind::Albedo),
+        normal: frame.get(Kind::Normal),
+        depth: frame.get(Kind::Depth).map(|d| (d, front::Depth::default())),
+        position: None,
+    };
+    front::surface(&layers, frame.size(), 1, false, 1.0).class
+}
+
+/// An image times a power of another of one channel.
+fn times(image: &Image, share: &Image, power: i32) -> Image {
+    let size = image.size();
+    Image::from_fn(size.width, size.height, image.channels(), |x, y, c| {
+        image.get(x, y, c) * share.get(x, y, 0).powi(power)
+    })
+}
+
+/// Limits outliers of a colour: of each half by the other, or of the mean by itself. Gives what the brightness of the mean is
+/// multiplied by.
+fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
+    let half = |p: Part| frame.get(part(Kind::Color, p));
+    let before = color.mean.clone();
+    if let (Some(a), Some(b)) = (half(Part::HalfA), half(Part::HalfB)) {
+        let (a, b) = (
+            front::limit_by_other(a, b, class, dark),
+            front::limit_by_other(b, a, class, dark),
+        );
+        let size = a.size();
+        let both = |f: fn(f32, f32) -> f32| {
+            Image::from_fn(size.width, size.height, a.channels(), |x, y, c| {
+                f(a.get(x, y, c), b.get(x, y, c))
+            })
+        };
+        color.mean = both(|a, b| 0.5 * (a + b));
+        color.difference = Some(both(|a, b| 0.5 * (a - b)));
+    } else {
+        color.mean = front::limit_by_itself(&color.mean, class, dark);
+    }
+    let size = before.size();
+    let share = Image::from_fn(size.width, size.height, 1, |x, y, _| {
+        let (old, new) = (
+            front::brightness(&before, x, y),
+            front::brightness(&color.mean, x, y),
+        );
+        if old > 0.0 { new / old } else { 1.0 }
+    });
+    if let Some(v) = &mut color.variance {
+        *v = times(v, &share, 2);
+    }
+    share
+}
+
 impl Method for Rdfc {
     fn name(&self) -> &'static str {
         ENTRY.name
@@ -188,6 +259,8 @@ impl Method for Rdfc {
         let measured = |kind: Kind| frame.get(kind).map(range).filter(|r| *r > 0.0);
         self.position_range = self.position_range.or(measured(Kind::Position));
         self.depth_range = self.depth_range.or(measured(Kind::Depth));
+        let exposure = super::nfor::Facts::of(frame)?.exposure;
+        self.dark = self.dark.or(Some(DARK / exposure));
         let has = |p| frame.get(part(Kind::Color, p)).is_some();
         let halves = has(Part::HalfA) && has(Part::HalfB);
         match (halves, has(Part::Variance)) {
@@ -225,16 +298,32 @@ impl Method for Rdfc {
         let mut features = Vec::new();
         for kind in FEATURES {
             if frame.get(kind.clone()).is_some() {
-                features.push((signal(frame, &kind)?, f64::from(self.range2(&kind))));
+                let mut one = signal(frame, &kind)?;
+                if kind == Kind::Albedo && !self.thesis {
+                    one.mean = one.mean.map(|v| v.clamp(0.0, 1.0));
+                }
+                features.push((one, f64::from(self.range2(&kind))));
             }
         }
         let layers = extras(&frame.shape());
         let mut others = Vec::new();
         for (layer, _) in &layers {
-            others.push(frame.require(layer.clone())?.clone());
+            others.push((layer.clone(), frame.require(layer.clone())?.clone()));
         }
-        let color = signal(frame, &Kind::Color)?;
-        let made = rdfc(&color, &features, &others, &self.settings());
+        let mut color = signal(frame, &Kind::Color)?;
+        let mut class = None;
+        if !self.thesis {
+            let found = classes(frame);
+            let share = limit(frame, &mut color, &found, self.dark());
+            for (layer, image) in &mut others {
+                if layer.kind != Kind::Alpha {
+                    *image = times(image, &share, 1);
+                }
+            }
+            class = Some(found);
+        }
+        let others: Vec<Image> = others.into_iter().map(|(_, image)| image).collect();
+        let made = rdfc(&color, &features, class.as_ref(), &others, &self.settings());
         let mut out = Frame::new(made.color)?;
         for ((layer, _), image) in layers.into_iter().zip(made.extras) {
             out.insert(layer, image)?;
@@ -254,11 +343,16 @@ impl Method for Rdfc {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        vec![Box::new(Self {
+        let small = Self {
             radius: 2,
             layers: Layers::All,
             ..Self::default()
-        })]
+        };
+        let thesis = Self {
+            thesis: true,
+            ..small.clone()
+        };
+        vec![Box::new(small), Box::new(thesis)]
     }
 
     fn boxed(&self) -> Box<dyn Method> {

@@ -1,14 +1,70 @@
 //! Operations on single pixels and their neighbours, said once.
 
 use crate::Result;
-use crate::definition::front::{NOISE_FLOOR, noise_share};
+use crate::definition::front::{
+    BLACK, EMITTER, EMITTING, FAR, MISS, NOISE_FLOOR, SURFACE, noise_share,
+};
 use crate::kernel::front::per_pixel;
-use crate::kernel::stencil::{Stencil, Value, stencil};
+use crate::kernel::stencil::{Read, Stencil, Value, stencil};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 
 /// The sum of values.
 fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
     values.into_iter().reduce(|a, b| a + b)
+}
+
+/// The first three planes.
+fn three(read: Read<'_>) -> [Value<'_>; 3] {
+    [0, 1, 2].map(|c| read.plane(c).here())
+}
+
+/// The class of a pixel. Reads: albedo, normal, depth, as far as they are there; the colour when none is.
+pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
+    stencil("class", |k| {
+        let read = |there: bool| there.then(|| k.read());
+        let (albedo, normal, depth) = (read(albedo), read(normal), read(depth));
+        let nothing = match (depth, normal) {
+            (Some(d), _) => {
+                let d = d.plane(0).here();
+                Some(d.le(0.0) | !d.lt(FAR))
+            }
+            (None, Some(n)) => {
+                let [x, y, z] = three(n).map(|v| v.abs().lt(1e-2));
+                Some(x & y & z)
+            }
+            (None, None) => None,
+        };
+        let emits = albedo.map(|a| {
+            let [r, g, b] = three(a);
+            let most = r.max(g).max(b.max(0.0));
+            most.lt(BLACK) | most.gt(EMITTING)
+        });
+        if albedo.is_none() && nothing.is_none() {
+            let _ = k.read();
+        }
+        let mut class = k.constant(SURFACE);
+        class = emits.map_or(class, |emits| emits.pick(EMITTER, class));
+        class = nothing.map_or(class, |nothing| nothing.pick(MISS, class));
+        k.write_planes([class]);
+    })
+}
+
+/// `max(a, share · b)`.
+pub(crate) fn at_least(share: f32) -> Stencil {
+    stencil("at-least", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(a.max(b * k.param(share)));
+    })
+}
+
+/// `a²`.
+pub(crate) fn squared() -> Stencil {
+    stencil("squared", |k| k.write(k.read().here().squared()))
+}
+
+/// Within 0 … 1.
+pub(crate) fn clamp() -> Stencil {
+    stencil("clamp", |k| k.write(k.read().here().max(0.0).min(1.0)))
 }
 
 /// `a / b`; with `one`, by the first plane of `b`.

@@ -1,8 +1,6 @@
 //! The definition, applied to the layers of a frame.
 
-use super::{
-    Layers, Nfor, channels, choice_layer, error_layer, features, halves, others,
-};
+use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
 use crate::definition::front::{self, Surface};
 use crate::definition::nfor::{Buffers, DARK, nfor};
 use crate::definition::nlm::{Filter, Guide};

@@ -50,7 +50,7 @@ const BLURRED: (f32, f32) = (2e-5, 0.15);
 const BLURRED_NORMAL: f32 = 1e-3;
 
 impl Facts {
-    pub(super) fn of(frame: &Frame) -> Result<Self> {
+    pub(in crate::method) fn of(frame: &Frame) -> Result<Self> {
         let mut facts = Self::default();
         let color = if halves(&frame.shape()) {
             frame.require(Layer::new(Kind::Color, Part::HalfA))?

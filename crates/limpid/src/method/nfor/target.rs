@@ -32,7 +32,10 @@ impl Estimate {
                     let (w, h) = (SQUARE.min(size.width - x), SQUARE.min(size.height - y));
                     let rows = (y..y + h).map(|y| &image.plane(0)[y * size.width + x..][..w]);
                     let pixels = (w * h) as f64;
-                    (rows.flatten().map(|v| f64::from(*v)).sum::<f64>() / pixels, pixels)
+                    (
+                        rows.flatten().map(|v| f64::from(*v)).sum::<f64>() / pixels,
+                        pixels,
+                    )
                 };
                 let ((a, pixels), (b, _)) = (mean(excess), mean(spread));
                 sum += a.max(b) * pixels;
@@ -51,9 +54,7 @@ impl Estimate {
 
     /// Takes the layers of the estimate out of a result.
     pub fn remove_layers(result: &mut Frame) {
-        let added = |name: &str| {
-            super::ERROR.contains(&name) || name.starts_with(super::CHOICE)
-        };
+        let added = |name: &str| super::ERROR.contains(&name) || name.starts_with(super::CHOICE);
         let layers: Vec<_> = result.layers().map(|(l, _)| l.clone()).collect();
         for layer in layers {
             if matches!(&layer.kind, crate::Kind::Light(name) if added(name)) {

@@ -1,6 +1,10 @@
 //! The passes of RDFC, in the order of the pseudocode.
 
+mod front;
+
 use super::{FEATURES, Layers, Rdfc, extras, part, risk_layers, selection_layer};
+use crate::definition::rdfc::{CLASSES, LEAST_SHARE};
+use crate::kernel::front::{at_least, clamp, squared};
 use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
 use crate::kernel::rdfc::{
     blend, contrast, floor, half_difference, image_variance, join, scale, select, square, zeros,
@@ -10,6 +14,7 @@ use crate::method::Schedule;
 use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Plan, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
+use front::Front;
 
 /// Planes that one pass filters besides the guide: more would crowd a GPU's registers.
 const CHUNK: usize = 8;
@@ -48,7 +53,10 @@ struct Build<'a> {
 impl Build<'_> {
     fn run(&mut self) -> Result<()> {
         // Lines 1 to 9.
-        let color = self.signal(Kind::Color)?;
+        let (color, front) = match self.rdfc.thesis {
+            true => (self.signal(Kind::Color)?, None),
+            false => self.limited()?,
+        };
         let n = color.planes;
         let variance = match color.variance {
             Some(v) => v,
@@ -58,7 +66,17 @@ impl Build<'_> {
                 box_mean(&mut self.plan, raw, 3)
             }
         };
-        let guides = self.features()?;
+        let variance = match front {
+            Some(_) => {
+                let around = box_mean(&mut self.plan, variance, 3);
+                let out = self.plan.transient("variance with a floor", n);
+                self.plan
+                    .pass(at_least(LEAST_SHARE), [variance, around], [out]);
+                out
+            }
+            None => variance,
+        };
+        let guides = self.features(front.as_ref().map(|f| f.class))?;
         let mean = color.mean;
         let (payload, planes) = match color.difference {
             Some(d) => (self.join("colour", &[(mean, 0, n), (d, 0, n)]), 2 * n),
@@ -125,7 +143,8 @@ impl Build<'_> {
             (pass1, Some(var1))
         };
         self.write(Layer::COLOR, (result, 0, n));
-        self.others((mean, variance, n), &guides, maps, (pass1, var1, second));
+        let filters = (pass1, var1, second);
+        self.others((mean, variance, n), &guides, maps, filters, front.as_ref());
         if self.rdfc.layers == Layers::All {
             let variance = match var2 {
                 Some(v) => v,
@@ -147,6 +166,7 @@ impl Build<'_> {
         guides: &Guides,
         maps: SlotId,
         (pass1, var1, second): (SlotId, SlotId, Nlm),
+        front: Option<&Front>,
     ) {
         let layers = extras(self.shape);
         let mut rest = &layers[..];
@@ -161,7 +181,12 @@ impl Build<'_> {
             let planes = now.iter().map(|(_, c)| c).sum();
             let takes: Vec<(SlotId, usize, usize)> = now
                 .iter()
-                .map(|(layer, c)| (self.plan.input(layer.clone(), *c), 0, *c))
+                .map(|(layer, c)| {
+                    let slot = self.plan.input(layer.clone(), *c);
+                    let follows = front.filter(|_| layer.kind != Kind::Alpha);
+                    let slot = follows.map_or(slot, |f| f.follow(&mut self.plan, slot, *c));
+                    (slot, 0, *c)
+                })
                 .collect();
             let payload = self.join("other layers", &takes);
             let mut made = Vec::new();
@@ -195,33 +220,47 @@ impl Build<'_> {
 
     /// Mean, half difference and variance of a layer, as far as they are there.
     fn signal(&mut self, kind: Kind) -> Result<Signal> {
+        let (mean, halves, planes) = self.inputs(&kind)?;
+        let v = part(kind, Part::Variance);
+        let variance = self
+            .shape
+            .has(v.clone())
+            .then(|| self.plan.input(v, planes));
+        Ok(self.signal_of((mean, halves, planes), variance))
+    }
+
+    /// A layer and its halves.
+    fn inputs(&mut self, kind: &Kind) -> Result<(SlotId, Option<[SlotId; 2]>, usize)> {
         let layer = Layer::from(kind.clone());
         let planes = self
             .shape
             .channels(&layer)
             .ok_or_else(|| Error::missing(layer.clone(), ""))?;
         let mean = self.plan.input(layer, planes);
-        let [a, b, v] = [Part::HalfA, Part::HalfB, Part::Variance].map(|p| part(kind.clone(), p));
-        let difference = (self.shape.has(a.clone()) && self.shape.has(b.clone())).then(|| {
-            let (a, b) = (self.plan.input(a, planes), self.plan.input(b, planes));
-            let out = self
-                .plan
-                .transient(format!("half difference of {kind:?}"), planes);
-            self.plan.pass(half_difference(), [a, b], [out]);
+        let halves = [Part::HalfA, Part::HalfB].map(|p| part(kind.clone(), p));
+        let there = halves.iter().all(|h| self.shape.has(h.clone()));
+        let halves = there.then(|| halves.map(|h| self.plan.input(h, planes)));
+        Ok((mean, halves, planes))
+    }
+
+    fn signal_of(
+        &mut self,
+        (mean, halves, planes): (SlotId, Option<[SlotId; 2]>, usize),
+        variance: Option<SlotId>,
+    ) -> Signal {
+        let difference = halves.map(|halves| {
+            let out = self.plan.transient("half difference", planes);
+            self.plan.pass(half_difference(), halves, [out]);
             out
         });
-        let samples = self
-            .shape
-            .has(v.clone())
-            .then(|| self.plan.input(v, planes))
-            .map(|v| {
-                if !self.rdfc.variance_floor {
-                    return v;
-                }
-                let out = self.plan.transient("floored variance", planes);
-                self.plan.pass(floor(), [v], [out]);
-                out
-            });
+        let samples = variance.map(|v| {
+            if !self.rdfc.floored() {
+                return v;
+            }
+            let out = self.plan.transient("floored variance", planes);
+            self.plan.pass(floor(), [v], [out]);
+            out
+        });
         let variance = match (difference, samples) {
             (Some(d), samples) => {
                 let two = self.plan.transient("two-buffer variance", planes);
@@ -241,22 +280,28 @@ impl Build<'_> {
             }
             (None, samples) => samples,
         };
-        Ok(Signal {
+        Signal {
             mean,
             difference,
             variance,
             planes,
-        })
+        }
     }
 
     /// Prefilters all features and puts them into three slots.
-    fn features(&mut self) -> Result<Guides> {
+    fn features(&mut self, class: Option<SlotId>) -> Result<Guides> {
         let mut means = Vec::new();
         let mut variances = Vec::new();
         let mut list = Vec::new();
         for kind in FEATURES {
             if self.shape.has(kind.clone()) {
-                let signal = self.signal(kind.clone())?;
+                let mut signal = self.signal(kind.clone())?;
+                if kind == Kind::Albedo && class.is_some() {
+                    // Some renderers write emission into it.
+                    let out = self.plan.transient("clamped albedo", signal.planes);
+                    self.plan.pass(clamp(), [signal.mean], [out]);
+                    signal.mean = out;
+                }
                 let (mean, variance) = self.prefilter(signal);
                 means.push((mean, 0, signal.planes));
                 variances.push((variance, 0, signal.planes));
@@ -274,6 +319,21 @@ impl Build<'_> {
         let variance = self.join("variance of features", &variances);
         let spread = self.plan.transient("spread of features", planes);
         self.plan.pass(contrast(), [mean, variance], [spread]);
+        let Some(class) = class else {
+            return Ok(Guides {
+                slots: [mean, variance, spread],
+                list,
+            });
+        };
+        // One more feature, whose edges are hard: contrast does not count.
+        let [apart, none] = ["classes", "no variance"].map(|name| self.plan.transient(name, 1));
+        self.plan.pass(squared(), [class], [apart]);
+        self.plan.pass(zeros(), [class], [none]);
+        let mut with = |name: &str, slot, one| self.join(name, &[(slot, 0, planes), (one, 0, 1)]);
+        let mean = with("features and class", mean, apart);
+        let variance = with("variance and none", variance, none);
+        let spread = with("spread and none", spread, none);
+        list.push((1, CLASSES as f32));
         Ok(Guides {
             slots: [mean, variance, spread],
             list,
