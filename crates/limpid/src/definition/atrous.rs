@@ -31,6 +31,18 @@ pub enum Border {
     },
 }
 
+/// Brightness weighs by the noise of both pixels: `exp(-Δ² / (k² (v + v') + least))`, with `v` from the first plane that goes with
+/// squared weights.
+#[derive(Debug, Clone)]
+pub struct Local<'a> {
+    /// How many deviations are alike.
+    pub k: f32,
+    /// Squared differences that are always alike.
+    pub least: f32,
+    /// What is compared at the first level: brightness with less noise, and which share of the variance it has.
+    pub first: Option<(&'a Image, f32)>,
+}
+
 /// The filter's settings.
 #[derive(Debug, Clone)]
 pub struct Filter<'a> {
@@ -52,6 +64,8 @@ pub struct Filter<'a> {
     pub energy: bool,
     /// Whether every level is stored in half precision.
     pub half: bool,
+    /// Weights by the noise of both pixels, in place of σ of colour.
+    pub local: Option<Local<'a>>,
     /// How the planes are weighted: `true` for variances, which go with squared weights.
     pub squared: &'a [bool],
 }
@@ -136,6 +150,25 @@ fn weight(
     let mut d = 0.0;
     if let Some(sigma) = filter.color.filter(|_| i >= filter.color_from) {
         d += distance(c, colors, p, q) / (f64::from(sigma) / step).powi(2);
+    }
+    if let Some(local) = &filter.local {
+        let plane = filter.squared.iter().position(|s| *s).unwrap_or(0);
+        let noise = |p: [usize; 2]| f64::from(c.get(p[0], p[1], plane));
+        let bright = |p: [usize; 2]| {
+            let sum = (0..colors)
+                .map(|k| f64::from(c.get(p[0], p[1], k)))
+                .sum::<f64>();
+            sum / colors as f64
+        };
+        let (off, share) = match local.first.filter(|_| i == 0) {
+            Some((image, share)) => {
+                let at = |p: [usize; 2]| f64::from(image.get(p[0], p[1], 0));
+                (at(p) - at(q), f64::from(share))
+            }
+            None => (bright(p) - bright(q), 1.0),
+        };
+        let square = f64::from(local.k).powi(2) * share;
+        d += off * off / (square * (noise(p) + noise(q)) + f64::from(local.least));
     }
     for g in &filter.guides {
         let sigma = f64::from(g.sigma) * if g.widens { step } else { 1.0 };

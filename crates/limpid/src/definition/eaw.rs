@@ -38,6 +38,7 @@ pub fn eaw(image: &Image, settings: &Eaw<'_>) -> Image {
             levels: settings.levels,
             color: Some(settings.range * (1u64 << i) as f32),
             color_from: 0,
+            local: None,
             grid: 1,
             guides: Vec::new(),
             border: Border::Zero,

@@ -132,6 +132,7 @@ impl Method for Eaw {
                 stops: Stops {
                     color: Some(1.0 / self.width(sigma)),
                     features: Vec::new(),
+                    local: None,
                 },
                 guided: None,
                 planes: channels,

@@ -1,44 +1,32 @@
-//! The CPU body for all that [`super::pairs`] does not take: SIMD across pixels, all taps of a few pixels at a time.
+//! The CPU body: strips of 64 columns, all taps of a strip at a time.
 //!
-//! Each block first makes the weights of its taps, then sums the planes with them. Sums run over the taps in order, so that
-//! every layout gives the same bits. Multiply and add are one operation where the machine has it: that is a fifth of the time.
+//! A strip first makes the exponents of all its taps, a few planes at a time, then the weights, then the sums, again a few planes
+//! at a time. So the loops do not multiply with the combinations of planes: what weighs costs by the plane, what is
+//! filtered too. Sums run over the taps in order.
 
-use super::{Atrous, Walk};
+use super::{Atrous, Local, Mode, Walk};
 use crate::definition::atrous::LEAST;
-use crate::kernel::fast_exp::fast_exp2_simd;
+use crate::kernel::fast_exp::fast_exp2_x16;
+use crate::kernel::sweep::LANES;
 use crate::kernel::{Job, View};
 use crate::plan::Phases;
-use fearless_simd::{dispatch, prelude::*};
+use fearless_simd::prelude::*;
+use fearless_simd::{dispatch, f32x16};
 use std::ops::Range;
 
-/// Words of scratch memory: a row of each plane, and the weights of a block.
+/// Columns of a strip.
+const WIDTH: usize = 64;
+/// Pieces of sixteen columns in a strip.
+const PIECES: usize = WIDTH / LANES;
+/// The exponent of what does not count; its power is 0.
+const NEVER: f32 = -1e30;
+
+/// One value for each column of a strip.
+type Strip = [f32; WIDTH];
+
+/// Words of scratch memory: a row of each plane, and the weights of a strip.
 pub(super) fn scratch(planes: usize, taps: usize, width: usize) -> usize {
-    planes * width + (taps * taps + 2) * MOST_LANES
-}
-
-/// Lanes of the widest vectors.
-const MOST_LANES: usize = 16;
-
-/// One row of work: the rows of its taps, and the columns that a tap may reach.
-struct Row<'a> {
-    /// For each row of taps inside the image: `log2` of its `h`, and its rows of the planes that weigh, then of the payload.
-    lines: Vec<(f32, Vec<&'a [f32]>)>,
-    /// The same rows of the pixel itself.
-    centre: Vec<&'a [f32]>,
-    /// Columns that taps may reach.
-    span: Range<usize>,
-    /// Whether rows of taps hold samples.
-    kernel: &'a Atrous,
-    /// `log2` of the kernel along one axis.
-    logs: &'a [f32],
-    /// Distance of taps in x, in pixels of the slot.
-    step: usize,
-    /// Planes of the payload.
-    payload: usize,
-    /// Planes of colour that weigh; they have one scale, and come first.
-    colors: usize,
-    /// How strongly the planes that weigh do so: one over σ², negative, for base 2.
-    scales: Vec<f32>,
+    planes * width + taps * taps * WIDTH
 }
 
 pub(super) fn run(kernel: &Atrous, job: &mut Job<'_>) {
@@ -46,36 +34,39 @@ pub(super) fn run(kernel: &Atrous, job: &mut Job<'_>) {
     dispatch!(level, simd => rows(simd, kernel, job));
 }
 
-/// Most planes that weigh: three of colour and ten of features.
-const MOST_PLANES: usize = 13;
-
 #[inline(always)]
 fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     let size = job.reads[0].size();
     let moves = Moves::new(kernel, size.width);
     let payload = job.writes[0].planes();
-    let logs: Vec<f32> = kernel.taps.iter().map(|h| h.log2()).collect();
     let (out, weights) = job.scratch.split_at_mut(payload * size.width);
+    let weights = weights.as_chunks_mut::<WIDTH>().0;
     for y in job.rows.clone() {
         let from = kernel.source_row(size.height, y);
         let mut row = Row {
-            lines: lines(kernel, &job.reads, from),
-            centre: planes(kernel, &job.reads, from),
-            span: 0..0,
             kernel,
-            logs: &logs,
-            step: kernel.spacing(),
-            payload: job.reads[0].planes(),
-            colors: kernel.colors_that_weigh(),
-            scales: kernel.scales(),
+            reads: &job.reads,
+            y: from,
+            lines: lines(kernel, size.height, from),
+            span: 0..0,
+            width: size.width,
         };
         for span in &moves.spans {
             row.span = span.clone();
-            segment(simd, &row, weights, out, size.width);
+            let mut x = span.start;
+            while x < span.end {
+                // The last strip overlaps with the one before, where there is one.
+                let at = match x + WIDTH > span.end && span.len() >= WIDTH {
+                    true => span.end - WIDTH,
+                    false => x,
+                };
+                row.strip(simd, at, weights, out);
+                x = at + WIDTH;
+            }
         }
         for plane in 0..payload {
             let made = &mut out[plane * size.width..][..size.width];
-            if kernel.half && kernel.mode != super::Mode::Shares {
+            if kernel.half && kernel.mode != Mode::Shares {
                 crate::kernel::half::round(made);
             }
             moves.put(made, job.writes[0].row(plane, y));
@@ -127,324 +118,356 @@ impl Moves {
     }
 }
 
-/// Rows of the planes that weigh, then of the payload, then of the shares.
-fn planes<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<&'a [f32]> {
-    let colors = (0..kernel.colors_that_weigh()).map(|k| reads[0].row(k, y));
-    let features = (0..kernel.stops.features.len()).map(|k| reads[1].row(k, y));
-    let payload = (0..reads[0].planes()).map(|k| reads[0].row(k, y));
-    let mut all: Vec<&'a [f32]> = colors.chain(features).chain(payload).collect();
-    if kernel.mode == super::Mode::Shared {
-        all.extend(reads.last().map(|shares| shares.row(0, y)));
-    }
-    all
+/// Rows of taps inside that hold samples: `log2` of their `h`, and where they are.
+fn lines(kernel: &Atrous, height: usize, y: usize) -> Vec<(f32, usize)> {
+    let span = kernel.reachable_rows(height, y);
+    let r = kernel.radius() as isize;
+    let line = |(h, d): (&f32, isize)| {
+        let q = y as isize + d * kernel.spacing() as isize;
+        let inside = q >= span.start as isize && q < span.end as isize;
+        let sampled = q.unsigned_abs().is_multiple_of(kernel.grid);
+        (inside && sampled).then_some((h.log2(), q as usize))
+    };
+    kernel.taps.iter().zip(-r..=r).filter_map(line).collect()
 }
 
-fn lines<'a>(kernel: &Atrous, reads: &[View<'a>], y: usize) -> Vec<(f32, Vec<&'a [f32]>)> {
-    let span = kernel.reachable_rows(reads[0].size().height, y);
-    let r = kernel.radius() as isize;
-    let mut all = Vec::with_capacity(kernel.taps.len());
-    for (h, d) in kernel.taps.iter().zip(-r..=r) {
-        let q = y as isize + d * kernel.spacing() as isize;
-        // An unsampled row takes no part; it stays in the list so that taps keep their numbers.
-        let sampled = q.unsigned_abs().is_multiple_of(kernel.grid);
-        if q >= span.start as isize && q < span.end as isize && sampled {
-            all.push((h.log2(), planes(kernel, reads, q as usize)));
+/// One row of work.
+struct Row<'a> {
+    kernel: &'a Atrous,
+    reads: &'a [View<'a>],
+    y: usize,
+    lines: Vec<(f32, usize)>,
+    /// Columns that taps may reach.
+    span: Range<usize>,
+    /// Columns of a row.
+    width: usize,
+}
+
+/// A tap of a strip.
+#[derive(Clone, Copy)]
+struct Tap {
+    /// Its row, and its column for the first column of the strip.
+    row: usize,
+    at: isize,
+    /// `log2 h`.
+    log: f32,
+}
+
+impl Row<'_> {
+    /// The taps of a strip in order.
+    #[inline(always)]
+    fn taps(&self, x: usize) -> impl Iterator<Item = Tap> {
+        let r = self.kernel.radius() as isize;
+        let step = self.kernel.spacing() as isize;
+        self.lines.iter().flat_map(move |(hy, row)| {
+            let columns = self.kernel.taps.iter().zip(-r..=r);
+            columns.map(move |(hx, d)| Tap {
+                row: *row,
+                at: x as isize + d * step,
+                log: hy + hx.log2(),
+            })
+        })
+    }
+
+    /// Values of a plane for a strip; columns outside are taken from the border and must not count.
+    #[inline(always)]
+    fn fetch<'b>(&'b self, read: usize, plane: usize, tap: Tap, near: &'b mut Strip) -> &'b Strip {
+        let row = self.reads[read].row(plane, tap.row);
+        let inside = usize::try_from(tap.at)
+            .ok()
+            .filter(|at| at + WIDTH <= self.width);
+        match inside.and_then(|at| row[at..].first_chunk()) {
+            Some(strip) => strip,
+            None => {
+                gather(row, tap.at, &self.span, near);
+                near
+            }
         }
     }
-    all
-}
 
-#[inline(always)]
-fn segment<S: Simd>(simd: S, row: &Row<'_>, weights: &mut [f32], out: &mut [f32], width: usize) {
-    let lanes = S::f32s::LEN;
-    let reach = row.kernel.radius() * row.step;
-    let plain = row.kernel.grid == 1 && row.kernel.mode == super::Mode::Mean;
-    // Loops are written out for the usual numbers of colours and features that weigh, and of planes that are filtered.
-    let features = row.scales.len() - row.colors;
-    let written = match (row.colors, features, row.payload, row.kernel.squared) {
-        _ if !plain => 0,
-        (1, 0, 1, None) => 1,
-        (3, 0, 3, None) => 2,
-        (3, 4, 3, None) => 3,
-        (3, 4, 4, Some(3)) => 4,
-        (3, 7, 3, None) => 5,
-        _ => 0,
-    };
-    let mut x = row.span.start;
-    while x < row.span.end {
-        // The last block overlaps the one before it, where there is one.
-        let at = if x + lanes > row.span.end && row.span.len() >= lanes {
-            row.span.end - lanes
-        } else {
-            x
-        };
-        let inside = |count: usize| {
-            at >= row.span.start + reach && at + count * lanes + reach <= row.span.end
-        };
-        // Two blocks at a time where there are two: one has to wait for itself.
-        let count = 1 + usize::from(inside(2));
-        match (inside(1), written, count) {
-            (true, 1, 2) => inner::<S, 1, 0, 1, 2, NONE>(simd, row, at, out, width),
-            (true, 2, 2) => inner::<S, 3, 0, 3, 2, NONE>(simd, row, at, out, width),
-            (true, 3, 2) => inner::<S, 3, 4, 3, 2, NONE>(simd, row, at, out, width),
-            (true, 4, 2) => inner::<S, 3, 4, 4, 2, 3>(simd, row, at, out, width),
-            (true, 5, 2) => inner::<S, 3, 7, 3, 2, NONE>(simd, row, at, out, width),
-            (true, 1, _) => inner::<S, 1, 0, 1, 1, NONE>(simd, row, at, out, width),
-            (true, 2, _) => inner::<S, 3, 0, 3, 1, NONE>(simd, row, at, out, width),
-            (true, 3, _) => inner::<S, 3, 4, 3, 1, NONE>(simd, row, at, out, width),
-            (true, 4, _) => inner::<S, 3, 4, 4, 1, 3>(simd, row, at, out, width),
-            (true, 5, _) => inner::<S, 3, 7, 3, 1, NONE>(simd, row, at, out, width),
-            _ => {
-                block(simd, row, at, weights, out, width);
-                x = at + lanes;
+    #[inline(always)]
+    fn strip<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip], out: &mut [f32]) {
+        let kernel = self.kernel;
+        self.start(x, weights);
+        let colors = kernel.colors_that_weigh();
+        let scales = kernel.scales();
+        let mut plane = 0;
+        while plane < colors {
+            match colors - plane {
+                1 => self.weigh::<S, 1>(simd, x, (0, plane), &scales[plane..], weights),
+                2 => self.weigh::<S, 2>(simd, x, (0, plane), &scales[plane..], weights),
+                _ => self.weigh::<S, 3>(simd, x, (0, plane), &scales[plane..], weights),
+            }
+            plane += 3;
+        }
+        let features = &scales[colors..];
+        let mut plane = 0;
+        while plane < features.len() {
+            // Planes that do not weigh are carried only.
+            if features[plane] == 0.0 {
+                plane += 1;
                 continue;
             }
+            let count = features[plane..].iter().take_while(|s| **s != 0.0).count();
+            let scales = &features[plane..];
+            match count {
+                1 => self.weigh::<S, 1>(simd, x, (1, plane), scales, weights),
+                2 => self.weigh::<S, 2>(simd, x, (1, plane), scales, weights),
+                3 => self.weigh::<S, 3>(simd, x, (1, plane), scales, weights),
+                _ => self.weigh::<S, 4>(simd, x, (1, plane), scales, weights),
+            }
+            plane += count.min(4);
         }
-        x = at + count * lanes;
+        if let Some(local) = kernel.stops.local {
+            match (local.plane, kernel.colors) {
+                (Some(plane), _) => self.weigh_locally::<S, 1>(simd, x, (1, plane), local, weights),
+                (None, 3) => self.weigh_locally::<S, 3>(simd, x, (0, 0), local, weights),
+                (None, _) => self.weigh_locally::<S, 1>(simd, x, (0, 0), local, weights),
+            }
+        }
+        let sums = self.powers(simd, x, weights);
+        let valid = WIDTH.min(self.span.end - x);
+        if kernel.mode == Mode::Shares {
+            for (o, s) in out[x..x + valid].iter_mut().zip(&sums) {
+                *o = 1.0 / s;
+            }
+            return;
+        }
+        let planes = self.reads[0].planes();
+        let mut plane = 0;
+        while plane < planes {
+            match planes - plane {
+                1 => self.sum::<S, 1>(simd, x, plane, (weights, &sums), out),
+                2 => self.sum::<S, 2>(simd, x, plane, (weights, &sums), out),
+                3 => self.sum::<S, 3>(simd, x, plane, (weights, &sums), out),
+                _ => self.sum::<S, 4>(simd, x, plane, (weights, &sums), out),
+            }
+            plane += 4;
+        }
+        if kernel.grid > 1 {
+            for k in 0..valid {
+                if f64::from(sums[k]) <= LEAST {
+                    self.nearest(x + k, out);
+                }
+            }
+        }
     }
-}
 
-/// No plane goes with squared weights.
-const NONE: usize = usize::MAX;
+    /// `log2 h` for taps that count.
+    fn start(&self, x: usize, weights: &mut [Strip]) {
+        let (start, end) = (self.span.start as isize, self.span.end as isize);
+        let grid = self.kernel.grid;
+        for (tap, e) in self.taps(x).zip(weights) {
+            e.fill(tap.log);
+            if tap.at < start || tap.at + WIDTH as isize > end || grid > 1 {
+                for (k, e) in e.iter_mut().enumerate() {
+                    let q = tap.at + k as isize;
+                    if q < start || q >= end || !q.unsigned_abs().is_multiple_of(grid) {
+                        *e = NEVER;
+                    }
+                }
+            }
+        }
+    }
 
-/// `N` blocks whose taps all lie inside: what [`block`] does, with everything in registers. `C` colours, the first of the `P`
-/// planes that are filtered, and `F` features weigh; plane `Q` goes with squared weights.
-#[inline(always)]
-fn inner<
-    S: Simd,
-    const C: usize,
-    const F: usize,
-    const P: usize,
-    const N: usize,
-    const Q: usize,
->(
-    simd: S,
-    row: &Row<'_>,
-    x: usize,
-    out: &mut [f32],
-    width: usize,
-) {
-    let lanes = S::f32s::LEN;
-    let zero = S::f32s::splat(simd, 0.0);
-    let first = x - row.kernel.radius() * row.step;
-    let mut color = [[zero; N]; C];
-    let mut feature = [[zero; N]; F];
-    let mut scales = [0.0; F];
-    for c in 0..C {
-        for n in 0..N {
-            color[c][n] = S::f32s::from_slice(simd, &row.centre[c][x + n * lanes..][..lanes]);
+    /// Adds `scale · Δ²` of `N` planes of a slot to the exponents.
+    #[inline(always)]
+    fn weigh<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        x: usize,
+        (read, first): (usize, usize),
+        scales: &[f32],
+        exponents: &mut [Strip],
+    ) {
+        let here = Tap {
+            row: self.y,
+            at: x as isize,
+            log: 0.0,
+        };
+        let mut near = [[0.0; WIDTH]; N];
+        let mut own = [[0.0; WIDTH]; N];
+        for (n, (own, near)) in own.iter_mut().zip(&mut near).enumerate() {
+            *own = *self.fetch(read, first + n, here, near);
+        }
+        let own = own.each_ref().map(|o| o.as_chunks::<LANES>().0);
+        for (tap, e) in self.taps(x).zip(exponents) {
+            let mut strips = [own[0]; N];
+            for (n, (strip, near)) in strips.iter_mut().zip(&mut near).enumerate() {
+                *strip = self.fetch(read, first + n, tap, near).as_chunks().0;
+            }
+            let e = e.as_chunks_mut::<LANES>().0;
+            for piece in 0..PIECES {
+                let mut sum = f32x16::load_array_ref(simd, &e[piece]);
+                for n in 0..N {
+                    let there = f32x16::load_array_ref(simd, &strips[n][piece]);
+                    let delta = there - f32x16::load_array_ref(simd, &own[n][piece]);
+                    sum = (delta * scales[n]).mul_add(delta, sum);
+                }
+                sum.store_array(&mut e[piece]);
+            }
         }
     }
-    for f in 0..F {
-        for n in 0..N {
-            let at = x + n * lanes;
-            feature[f][n] = S::f32s::from_slice(simd, &row.centre[C + f][at..][..lanes]);
+
+    /// Adds the difference of brightness, the mean of `N` planes, over the variance of both pixels.
+    #[inline(always)]
+    fn weigh_locally<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        x: usize,
+        (read, first): (usize, usize),
+        local: Local,
+        exponents: &mut [Strip],
+    ) {
+        let here = Tap {
+            row: self.y,
+            at: x as isize,
+            log: 0.0,
+        };
+        let noise = self.kernel.colors;
+        let (mut near, mut near_noise) = ([[0.0; WIDTH]; N], [0.0; WIDTH]);
+        let mut own = [[0.0; WIDTH]; N];
+        for (n, (own, near)) in own.iter_mut().zip(&mut near).enumerate() {
+            *own = *self.fetch(read, first + n, here, near);
         }
-        scales[f] = row.scales[C + f];
+        let own_noise = *self.fetch(0, noise, here, &mut near_noise);
+        let own = own.each_ref().map(|o| o.as_chunks::<LANES>().0);
+        let own_noise = own_noise.as_chunks::<LANES>().0;
+        // For base 2, and for the mean of the planes.
+        let scale = -std::f32::consts::LOG2_E / (N * N) as f32;
+        for (tap, e) in self.taps(x).zip(exponents) {
+            let mut strips = [own[0]; N];
+            for (n, (strip, near)) in strips.iter_mut().zip(&mut near).enumerate() {
+                *strip = self.fetch(read, first + n, tap, near).as_chunks().0;
+            }
+            let noise = self.fetch(0, noise, tap, &mut near_noise);
+            let noise = noise.as_chunks::<LANES>().0;
+            let e = e.as_chunks_mut::<LANES>().0;
+            for piece in 0..PIECES {
+                let mut off = f32x16::splat(simd, 0.0);
+                for n in 0..N {
+                    let there = f32x16::load_array_ref(simd, &strips[n][piece]);
+                    off += there - f32x16::load_array_ref(simd, &own[n][piece]);
+                }
+                let both = f32x16::load_array_ref(simd, &noise[piece])
+                    + f32x16::load_array_ref(simd, &own_noise[piece]);
+                let below = both.mul_add(
+                    f32x16::splat(simd, local.square),
+                    f32x16::splat(simd, local.least),
+                );
+                let sum = f32x16::load_array_ref(simd, &e[piece]);
+                (off * off * scale / below + sum).store_array(&mut e[piece]);
+            }
+        }
     }
-    let scale = S::f32s::splat(simd, row.scales[0]);
-    let mut sum = [zero; N];
-    let mut sums = [[zero; N]; P];
-    for (hy, line) in &row.lines {
-        let line = &line[..C + F + P];
-        let mut from = first;
-        for hx in row.logs {
-            let mut e = [zero; N];
-            let mut values = [[zero; N]; P];
+
+    /// Exponents become weights; gives their sums.
+    #[inline(always)]
+    fn powers<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip]) -> Strip {
+        let zero = f32x16::splat(simd, 0.0);
+        let mut sums = [zero; PIECES];
+        let mut near = [0.0; WIDTH];
+        for (tap, strip) in self.taps(x).zip(weights) {
+            let shares = (self.kernel.mode == Mode::Shared)
+                .then(|| *self.fetch(self.reads.len() - 1, 0, tap, &mut near));
+            let strip = strip.as_chunks_mut::<LANES>().0;
+            for piece in 0..PIECES {
+                let e = f32x16::load_array_ref(simd, &strip[piece]);
+                let mut w = fast_exp2_x16(simd, e);
+                if let Some(shares) = &shares {
+                    w *= f32x16::load_array_ref(simd, &shares.as_chunks::<LANES>().0[piece]);
+                }
+                sums[piece] += w;
+                w.store_array(&mut strip[piece]);
+            }
+        }
+        let mut made = [0.0; WIDTH];
+        for (to, sum) in made.as_chunks_mut::<LANES>().0.iter_mut().zip(sums) {
+            sum.store_array(to);
+        }
+        made
+    }
+
+    /// The weighted means of `N` planes of the payload.
+    #[inline(always)]
+    fn sum<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        x: usize,
+        first: usize,
+        (weights, sums): (&[Strip], &Strip),
+        out: &mut [f32],
+    ) {
+        let zero = f32x16::splat(simd, 0.0);
+        let mut made = [[0.0; WIDTH]; N];
+        let mut near = [[0.0; WIDTH]; N];
+        let squared = self.kernel.squared;
+        for half in [0, PIECES / 2] {
+            let mut all = [[zero; PIECES / 2]; N];
+            for (tap, w) in self.taps(x).zip(weights) {
+                let w = w.as_chunks::<LANES>().0;
+                let mut w2 = [zero; PIECES / 2];
+                for k in 0..PIECES / 2 {
+                    w2[k] = f32x16::load_array_ref(simd, &w[half + k]);
+                }
+                for n in 0..N {
+                    let strip = self.fetch(0, first + n, tap, &mut near[n]);
+                    let strip = strip.as_chunks::<LANES>().0;
+                    let square = squared == Some(first + n);
+                    for k in 0..PIECES / 2 {
+                        let v = f32x16::load_array_ref(simd, &strip[half + k]);
+                        let w = if square { w2[k] * w2[k] } else { w2[k] };
+                        all[n][k] = v.mul_add(w, all[n][k]);
+                    }
+                }
+            }
             for n in 0..N {
-                let at = from + n * lanes;
-                for p in 0..P {
-                    values[p][n] = S::f32s::from_slice(simd, &line[C + F + p][at..at + lanes]);
-                }
-                let mut squares = zero;
-                for c in 0..C {
-                    let delta = values[c][n] - color[c][n];
-                    squares = delta.mul_add(delta, squares);
-                }
-                e[n] = squares.mul_add(scale, S::f32s::splat(simd, hy + hx));
-                for f in 0..F {
-                    let value = S::f32s::from_slice(simd, &line[C + f][at..at + lanes]);
-                    let delta = value - feature[f][n];
-                    e[n] = (delta * scales[f]).mul_add(delta, e[n]);
+                let square = squared == Some(first + n);
+                let to = made[n].as_chunks_mut::<LANES>().0;
+                for k in 0..PIECES / 2 {
+                    let sum = &sums.as_chunks::<LANES>().0[half + k];
+                    let sum = f32x16::load_array_ref(simd, sum);
+                    let norm = if square { sum * sum } else { sum };
+                    (all[n][k] / norm).store_array(&mut to[half + k]);
                 }
             }
-            for n in 0..N {
-                let w = fast_exp2_simd(simd, e[n]);
-                sum[n] += w;
-                for p in 0..P {
-                    let w = if p == Q { w * w } else { w };
-                    sums[p][n] = values[p][n].mul_add(w, sums[p][n]);
-                }
-            }
-            from += row.step;
+        }
+        let valid = WIDTH.min(self.span.end - x);
+        for (n, made) in made.iter().enumerate() {
+            out[(first + n) * self.width + x..][..valid].copy_from_slice(&made[..valid]);
         }
     }
-    for p in 0..P {
-        for n in 0..N {
-            let norm = if p == Q { sum[n] * sum[n] } else { sum[n] };
-            let to = &mut out[p * width + x + n * lanes..][..lanes];
-            (sums[p][n] / norm).store_slice(to);
-        }
-    }
-}
 
-/// Values of a row at `at …`; columns outside are taken from the border and must not count.
-#[inline(always)]
-fn fetch<S: Simd>(simd: S, row: &[f32], at: isize, whole: bool, span: &Range<usize>) -> S::f32s {
-    if whole {
-        let at = at as usize;
-        S::f32s::from_slice(simd, &row[at..at + S::f32s::LEN])
-    } else {
-        let mut values = [0.0; MOST_LANES];
-        gather(row, at, span, &mut values[..S::f32s::LEN]);
-        S::f32s::from_slice(simd, &values[..S::f32s::LEN])
-    }
-}
-
-/// Kept out of line: it is rare, and copies of it in every tap would drown the rest.
-#[inline(never)]
-fn gather(row: &[f32], at: isize, span: &Range<usize>, values: &mut [f32]) {
-    let last = span.end as isize - 1;
-    for (k, v) in values.iter_mut().enumerate() {
-        *v = row[(at + k as isize).clamp(span.start as isize, last) as usize];
-    }
-}
-
-/// Where taps of a block lie: first column, `log2 h`, and whether all, or only some, lanes are inside.
-#[inline(always)]
-fn columns<'r>(
-    row: &'r Row<'_>,
-    x: usize,
-    lanes: usize,
-) -> impl Iterator<Item = (isize, f32, bool)> + 'r {
-    let r = row.kernel.radius() as isize;
-    let (start, end) = (row.span.start as isize, row.span.end as isize);
-    row.logs.iter().zip(-r..=r).filter_map(move |(h, d)| {
-        let at = x as isize + d * row.step as isize;
-        let whole = at >= start && at + lanes as isize <= end;
-        (at + lanes as isize > start && at < end).then_some((at, *h, whole))
-    })
-}
-
-#[inline(always)]
-fn block<S: Simd>(
-    simd: S,
-    row: &Row<'_>,
-    x: usize,
-    weights: &mut [f32],
-    out: &mut [f32],
-    width: usize,
-) {
-    let lanes = S::f32s::LEN;
-    let here = x + lanes <= row.span.end;
-    let zero = S::f32s::splat(simd, 0.0);
-    let dims = row.scales.len().min(MOST_PLANES);
-    let mut centre = [zero; MOST_PLANES];
-    for d in 0..dims {
-        centre[d] = fetch(simd, row.centre[d], x as isize, here, &row.span);
-    }
-    let mut sum = zero;
-    let mut count = 0;
-    for (hy, line) in &row.lines {
-        for (at, hx, whole) in columns(row, x, lanes) {
-            let mut squares = zero;
-            for c in 0..row.colors {
-                let delta = fetch(simd, line[c], at, whole, &row.span) - centre[c];
-                squares = delta.mul_add(delta, squares);
-            }
-            let mut e = S::f32s::splat(simd, hy + hx);
-            if row.colors > 0 {
-                e = squares.mul_add(S::f32s::splat(simd, row.scales[0]), e);
-            }
-            for f in row.colors..dims {
-                let delta = fetch(simd, line[f], at, whole, &row.span) - centre[f];
-                e = (delta * row.scales[f]).mul_add(delta, e);
-            }
-            let mut w = if dims > 0 {
-                fast_exp2_simd(simd, e)
-            } else {
-                S::f32s::splat(simd, (hy + hx).exp2())
-            };
-            if row.kernel.mode == super::Mode::Shared {
-                w *= fetch(simd, line[dims + row.payload], at, whole, &row.span);
-            }
-            if !whole || row.kernel.grid > 1 {
-                w *= counted(simd, row, at);
-            }
-            w.store_slice(&mut weights[count * lanes..][..lanes]);
-            sum += w;
-            count += 1;
-        }
-    }
-    let valid = lanes.min(row.span.end - x);
-    if row.kernel.mode == super::Mode::Shares {
-        let one = S::f32s::splat(simd, 1.0) / sum;
-        out[x..x + valid].copy_from_slice(&one.as_slice()[..valid]);
-        return;
-    }
-    for plane in 0..row.payload {
-        let squared = row.kernel.squared == Some(plane);
-        let mut acc = zero;
-        let mut tap = 0;
-        for (_, line) in &row.lines {
-            for (at, _, whole) in columns(row, x, lanes) {
-                let mut w = S::f32s::from_slice(simd, &weights[tap * lanes..][..lanes]);
-                if squared {
-                    w *= w;
-                }
-                acc = fetch(simd, line[dims + plane], at, whole, &row.span).mul_add(w, acc);
-                tap += 1;
-            }
-        }
-        let norm = if squared { sum * sum } else { sum };
-        let made = acc / norm;
-        out[plane * width + x..][..valid].copy_from_slice(&made.as_slice()[..valid]);
-    }
-    if row.kernel.grid > 1 {
-        for k in 0..valid {
-            if f64::from(sum.as_slice()[k]) <= LEAST {
-                nearest(row, x + k, out, width);
-            }
-        }
-    }
-}
-
-/// 1 for lanes whose tap lies inside and holds a sample, else 0.
-#[inline(always)]
-fn counted<S: Simd>(simd: S, row: &Row<'_>, at: isize) -> S::f32s {
-    let mut values = [0.0; MOST_LANES];
-    count(row, at, &mut values[..S::f32s::LEN]);
-    S::f32s::from_slice(simd, &values[..S::f32s::LEN])
-}
-
-#[inline(never)]
-fn count(row: &Row<'_>, at: isize, values: &mut [f32]) {
-    for (k, v) in values.iter_mut().enumerate() {
-        let q = at + k as isize;
-        let inside = q >= row.span.start as isize && q < row.span.end as isize;
-        let sampled = q.unsigned_abs().is_multiple_of(row.kernel.grid);
-        *v = f32::from(u8::from(inside && sampled));
-    }
-}
-
-/// A pixel without any tap that is alike: the mean of the samples around it, or what it was.
-fn nearest(row: &Row<'_>, x: usize, out: &mut [f32], width: usize) {
-    let dims = row.scales.len();
-    for plane in 0..row.payload {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (hy, line) in &row.lines {
-            for (at, hx, _) in columns(row, x, 1) {
-                if at.unsigned_abs().is_multiple_of(row.kernel.grid) {
-                    let h = (hy + hx).exp2();
-                    sum += h * line[dims + plane][at as usize];
+    /// A pixel without any tap that is alike: the mean of the samples around it, or what it was.
+    fn nearest(&self, x: usize, out: &mut [f32]) {
+        for plane in 0..self.reads[0].planes() {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for tap in self.taps(x) {
+                let Some(q) = usize::try_from(tap.at)
+                    .ok()
+                    .filter(|q| self.span.contains(q))
+                else {
+                    continue;
+                };
+                if q.is_multiple_of(self.kernel.grid) {
+                    let h = tap.log.exp2();
+                    sum += h * self.reads[0].row(plane, tap.row)[q];
                     weights += h;
                 }
             }
+            out[plane * self.width + x] = match weights > 0.0 {
+                true => sum / weights,
+                false => self.reads[0].row(plane, self.y)[x],
+            };
         }
-        out[plane * width + x] = if weights > 0.0 {
-            sum / weights
-        } else {
-            row.centre[dims + plane][x]
-        };
+    }
+}
+
+/// Kept out of line: it is rare, and copies of it in every loop would drown the rest.
+#[inline(never)]
+fn gather(row: &[f32], at: isize, span: &Range<usize>, values: &mut Strip) {
+    let last = span.end as isize - 1;
+    for (k, v) in values.iter_mut().enumerate() {
+        *v = row[(at + k as isize).clamp(span.start as isize, last) as usize];
     }
 }

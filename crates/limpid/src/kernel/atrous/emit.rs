@@ -16,6 +16,7 @@ params! {
         s0: f32, s1: f32, s2: f32, s3: f32,
         s4: f32, s5: f32, s6: f32, s7: f32,
         s8: f32, s9: f32, s10: f32, s11: f32,
+        square: f32, least: f32, unused0: f32, unused1: f32,
     }
 }
 
@@ -114,7 +115,10 @@ pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u
 
 pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     let base2 = std::f32::consts::LOG2_E.sqrt();
-    let color = kernel.stops.color.map_or(1.0, |s| s * base2);
+    let color = match kernel.stops.local {
+        Some(_) => base2,
+        None => kernel.stops.color.map_or(1.0, |s| s * base2),
+    };
     let s = |i: usize| kernel.stops.features.get(i).map_or(0.0, |s| s * base2);
     Params {
         width: size.width as u32,
@@ -137,12 +141,19 @@ pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
         s9: s(9),
         s10: s(10),
         s11: s(11),
+        square: kernel.stops.local.map_or(0.0, |l| l.square),
+        least: kernel.stops.local.map_or(1.0, |l| l.least),
+        unused0: 0.0,
+        unused1: 0.0,
     }
 }
 
-/// `e -= d²` for the first channels of a difference, one fused operation each.
-fn chain(s: &mut String, d: &str, lanes: usize) {
-    for lane in ["x", "y", "z", "w"].into_iter().take(lanes) {
+/// `e -= d²` for the first channels of a difference, but for one; one fused operation each.
+fn chain(s: &mut String, d: &str, lanes: usize, but: Option<usize>) {
+    for (k, lane) in ["x", "y", "z", "w"].into_iter().take(lanes).enumerate() {
+        if but == Some(k) {
+            continue;
+        }
         let _ = writeln!(s, "    e = fma(-{d}.{lane}, {d}.{lane}, e);");
     }
 }
@@ -175,7 +186,8 @@ impl Text<'_> {
 
     /// Whether anything but the kernel weighs.
     pub(super) fn weighs(&self) -> bool {
-        self.vectors > 0 || self.kernel.stops.color.is_some()
+        let stops = &self.kernel.stops;
+        self.vectors > 0 || stops.color.is_some() || stops.local.is_some()
     }
 
     /// Everything before the entry point.
@@ -325,14 +337,33 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
         s.push_str(
             "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32, _d: vec2<f32>) -> f32 {\n    var e = h;\n",
         );
-        if self.kernel.stops.color.is_some() {
+        if let Some(local) = self.kernel.stops.local {
+            let own = match (local.plane, self.kernel.colors) {
+                (Some(plane), _) => {
+                    let lane = ["x", "y", "z", "w"][plane % 4];
+                    format!("a.f{0}.{lane} - b.f{0}.{lane}", plane / 4)
+                }
+                (None, 1) => "a.c.x - b.c.x".into(),
+                (None, _) => "dot(a.c.xyz - b.c.xyz, vec3(0.33333334))".into(),
+            };
+            let _ = writeln!(
+                s,
+                "    let off = {own};\n    e = fma(-off, off / fma(p.square, a.c.w + b.c.w, p.least), e);"
+            );
+        } else if self.kernel.stops.color.is_some() {
             s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
-            chain(s, "dc", 3);
+            chain(s, "dc", 3, None);
         }
         for v in vectors {
             let _ = writeln!(s, "    let d{v} = a.f{v} - b.f{v};");
             let lanes = self.kernel.stops.features.len() - 4 * v;
-            chain(s, &format!("d{v}"), lanes.min(4));
+            let apart = self.kernel.stops.local.and_then(|l| l.plane);
+            chain(
+                s,
+                &format!("d{v}"),
+                lanes.min(4),
+                apart.filter(|p| p / 4 == v).map(|p| p % 4),
+            );
         }
         s.push_str("    return e;\n}\n");
     }

@@ -33,6 +33,20 @@ pub(crate) struct Stops {
     pub color: Option<f32>,
     /// For each plane of the features.
     pub features: Vec<f32>,
+    /// Brightness over the noise of both pixels, in place of colour.
+    pub local: Option<Local>,
+}
+
+/// How strongly differences of brightness stop the filter, by the variance of both pixels: `w = exp(-Δ² / (square · (v + v') +
+/// least))`. The variance is the plane that goes with squared weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Local {
+    /// The square of how many deviations are alike.
+    pub square: f32,
+    /// Squared differences that are always alike.
+    pub least: f32,
+    /// The plane of the features that holds the brightness; none for the mean of the colours.
+    pub plane: Option<usize>,
 }
 
 /// What is made.
@@ -114,7 +128,10 @@ impl Atrous {
     }
 
     fn colors_that_weigh(&self) -> usize {
-        self.stops.color.map_or(0, |_| self.colors)
+        match self.stops {
+            Stops { local: Some(_), .. } | Stops { color: None, .. } => 0,
+            _ => self.colors,
+        }
     }
 
     /// `-s²` of all planes that weigh, times `log2 e`.
@@ -176,7 +193,7 @@ impl Kernel for Atrous {
     fn cpu(&self, job: &mut Job<'_>) {
         match &self.guided {
             Some(guided) => guided::run(self, guided, job),
-            None if pairs::run(self, job) => {}
+            None if self.stops.local.is_none() && pairs::run(self, job) => {}
             None => cpu::run(self, job),
         }
     }

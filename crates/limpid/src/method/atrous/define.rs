@@ -63,6 +63,7 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
         },
         energy: method.energy,
         half: setup.half,
+        local: None,
         squared: &squared,
     };
     let levels = atrous::levels(&payload, setup.colors, &filter);

@@ -9,6 +9,7 @@
 //! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
 
 pub(super) mod define;
+mod local;
 mod schedule;
 pub(super) mod setup;
 pub(super) mod walk;
@@ -81,6 +82,10 @@ crate::options! {
         pub sigma_albedo: Option<f32> = None,
         /// Differences of depth above this stop the filter, in scene units; grows with the step.
         pub sigma_depth: Option<f32> = None,
+        /// Without any sigma: what colours are multiplied by to give a picture of ordinary brightness; measured when not given.
+        pub exposure: Option<f32> = None,
+        /// Without any sigma: the extent of the scene's positions; measured when not given.
+        pub extent: Option<f32> = None,
         /// Do not divide by albedo before and multiply after.
         pub no_demodulate: bool = false,
         /// Do not dim pixels that are far brighter than all around them.
@@ -121,11 +126,17 @@ impl Method for Atrous {
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        walk::plan(self, &self.setup(shape)?, shape, schedule)
+        match self.is_local() {
+            true => local::plan(self, shape, schedule),
+            false => walk::plan(self, &self.setup(shape)?, shape, schedule),
+        }
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        define::define(self, &self.setup(&frame.shape())?, frame)
+        match self.is_local() {
+            true => local::define(self, frame),
+            false => define::define(self, &self.setup(&frame.shape())?, frame),
+        }
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {

@@ -1,5 +1,6 @@
 //! Options and layers, checked and put together.
 
+use super::local::Local;
 use super::{Atrous, Border, Storage, Taps};
 use crate::definition::noise;
 use crate::kernel::pack::Spot;
@@ -44,6 +45,8 @@ pub(in crate::method) struct Setup {
     pub(in crate::method) demodulates: bool,
     pub(in crate::method) guard: bool,
     pub(in crate::method) half: bool,
+    /// Weights by local noise, in place of σ.
+    pub(in crate::method) local: Option<Local>,
 }
 
 /// Planes of the payload on the CPU, and planes of four channels on the GPU.
@@ -85,6 +88,9 @@ impl Setup {
 
     /// One over σ for each plane of the features, at a level.
     pub(in crate::method) fn stops(&self, level: usize) -> Vec<f32> {
+        if let Some(local) = &self.local {
+            return local.stops(level);
+        }
         let step = (1u64 << level) as f32;
         let planes = self.feature_planes();
         let count = planes.iter().map(|(first, n)| first + n).max();
@@ -106,7 +112,7 @@ impl Setup {
 
     /// Whether the features fit 16 bytes.
     pub(in crate::method) fn packs(&self) -> bool {
-        self.half && self.guides.iter().all(|g| g.kind != Kind::Position)
+        self.half && self.local.is_none() && self.guides.iter().all(|g| g.kind != Kind::Position)
     }
 }
 
@@ -124,7 +130,7 @@ impl Atrous {
     }
 
     /// Whether no σ is given.
-    fn automatic(&self) -> bool {
+    pub(super) fn automatic(&self) -> bool {
         self.sigma_color.is_none() && self.sigmas().iter().all(|(_, s)| s.is_none())
     }
 
@@ -167,6 +173,11 @@ impl Atrous {
         if !SQUARES.contains(&self.grid()) {
             return Err(Error::option("subsample", self.grid(), "1, 2 or 4"));
         }
+        for (name, value) in [("exposure", self.exposure), ("extent", self.extent)] {
+            if let Some(v) = value.filter(|v| !(v.is_finite() && *v > 0.0)) {
+                return Err(Error::option(name, v, "a number above 0"));
+            }
+        }
         if self.gains.len() > self.levels {
             let expected = format!("at most {}, one for each level", self.levels);
             return Err(Error::option("gains", self.gains.show(), expected));
@@ -202,6 +213,7 @@ impl Atrous {
             demodulates,
             guard: !self.no_firefly_guard,
             half: self.storage == Storage::F16,
+            local: None,
         })
     }
 
@@ -332,6 +344,12 @@ impl Atrous {
         if !self.automatic() {
             return Ok(());
         }
+        if self.is_local() {
+            let measured = crate::method::nfor::Facts::of(frame)?;
+            self.exposure = self.exposure.or(Some(measured.exposure));
+            self.extent = self.extent.or(frame.get(Kind::Position).map(extent));
+            return Ok(());
+        }
         let color = frame.color()?;
         let albedo = frame.get(Kind::Albedo).filter(|_| !self.no_demodulate);
         let light = match albedo {
@@ -341,17 +359,22 @@ impl Atrous {
         self.sigma_color = Some((NOISE * noise::spread(&luminances(&light))).max(1e-4));
         self.sigma_normal = frame.get(Kind::Normal).map(|_| NORMAL);
         self.sigma_albedo = frame.get(Kind::Albedo).map(|_| ALBEDO);
-        self.sigma_position = frame.get(Kind::Position).map(|position| {
-            let mut extent = 0.0f32;
-            for plane in position.planes() {
-                let low = plane.iter().copied().fold(f32::INFINITY, f32::min);
-                let high = plane.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                extent = extent.max(high - low);
-            }
-            (POSITION * extent).max(1e-6)
-        });
+        let position = frame.get(Kind::Position);
+        self.sigma_position = position.map(|position| (POSITION * extent(position)).max(1e-6));
         Ok(())
     }
+}
+
+/// The largest extent of positions along an axis; a scene of a point has 1.
+fn extent(position: &Image) -> f32 {
+    let mut extent = 0.0f32;
+    for plane in position.planes() {
+        let finite = || plane.iter().copied().filter(|v| v.is_finite());
+        let low = finite().fold(f32::INFINITY, f32::min);
+        let high = finite().fold(f32::NEG_INFINITY, f32::max);
+        extent = extent.max(high - low);
+    }
+    if extent > 0.0 { extent } else { 1.0 }
 }
 
 /// The luminance of an image.

@@ -52,14 +52,14 @@ impl Way {
 }
 
 /// Makes slots of a plan by back end.
-struct Slots<'a> {
+pub(super) struct Slots<'a> {
     setup: &'a Setup,
     way: Way,
-    plan: Plan,
+    pub(super) plan: Plan,
 }
 
 impl Slots<'_> {
-    fn payload(&mut self, name: String, layout: Layout) -> SlotId {
+    pub(super) fn payload(&mut self, name: String, layout: Layout) -> SlotId {
         let (planes, element) = match self.way.on {
             Backend::Cpu => (self.setup.planes(), Element::F32),
             Backend::Gpu if self.setup.half => (self.setup.vectors(), Element::F16x4),
@@ -69,7 +69,7 @@ impl Slots<'_> {
         self.plan.slot(slot.element(element).layout(layout))
     }
 
-    fn features(&mut self, name: String, layout: Layout) -> SlotId {
+    pub(super) fn features(&mut self, name: String, layout: Layout) -> SlotId {
         let dims = self.setup.stops(0).len();
         let (planes, element) = match self.way.on {
             Backend::Cpu => (dims, Element::F32),
@@ -81,12 +81,13 @@ impl Slots<'_> {
     }
 }
 
-pub(in crate::method) fn plan(
+/// An empty plan.
+pub(super) fn slots<'a>(
     method: &Atrous,
-    setup: &Setup,
+    setup: &'a Setup,
     shape: &Shape,
     schedule: &Schedule,
-) -> Result<Plan> {
+) -> Result<Slots<'a>> {
     let way = Way::of(schedule)?;
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
         let expected = "one that goes with the border: exact with zero, mirror with mirror";
@@ -97,7 +98,16 @@ pub(in crate::method) fn plan(
         // Mirrored orders depend on where the splits fall.
         plan.align = 1 << setup.levels;
     }
-    let mut slots = Slots { setup, way, plan };
+    Ok(Slots { setup, way, plan })
+}
+
+pub(in crate::method) fn plan(
+    method: &Atrous,
+    setup: &Setup,
+    shape: &Shape,
+    schedule: &Schedule,
+) -> Result<Plan> {
+    let mut slots = slots(method, setup, shape, schedule)?;
     let albedo = setup.demodulates.then(|| slots.plan.input(Kind::Albedo, 3));
     let mut payload = pack(&mut slots, shape, albedo);
     let features = features(&mut slots, albedo);
@@ -217,6 +227,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
         stops: Stops {
             color: setup.color_stop(level),
             features: setup.stops(level),
+            local: setup.local.as_ref().map(|l| l.weight(level)),
         },
         guided: None,
         planes: setup.planes(),
@@ -243,9 +254,9 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
 
 /// What is filtered, and what stops the filter.
 #[derive(Clone, Copy)]
-struct State {
-    payload: SlotId,
-    features: Option<SlotId>,
+pub(super) struct State {
+    pub(super) payload: SlotId,
+    pub(super) features: Option<SlotId>,
 }
 
 impl State {
@@ -276,7 +287,7 @@ impl State {
 }
 
 /// The levels one after the other; gives the slot with the result.
-fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> SlotId {
+pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> SlotId {
     let mut state = start;
     let mut sum = None;
     let count = slots.setup.levels;

@@ -220,6 +220,7 @@ fn stops(setup: &Setup, level: usize) -> Stops {
     Stops {
         color: setup.color_stop(level),
         features: setup.stops(level),
+        local: None,
     }
 }
 

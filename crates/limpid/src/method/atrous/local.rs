@@ -1,0 +1,615 @@
+//! The filter as it is when no σ is given: guided by the noise of each pixel, behind the front that methods for renders share.
+//!
+//! Colour is divided by albedo, outliers are limited, and the variance of each pixel's brightness is told from halves, from the
+//! file, or from the picture. It goes through the levels with squared weights. Pixels of different classes never mix.
+
+use super::schedule::{self, AtrousSchedule};
+use super::setup::{Item, Setup};
+use super::walk::{self, State};
+use super::{Atrous, Border};
+use crate::definition::atrous::{self, Filter, Guide, stored};
+use crate::definition::front::{self, Surface};
+use crate::definition::nfor::DARK;
+use crate::definition::window::tent;
+use crate::kernel::front as kernel;
+use crate::kernel::pack::{Pack, PackFeatures, Packing, Spot, Unpack};
+use crate::method::window::box_mean;
+use crate::method::{Backend, Schedule};
+use crate::plan::{Layout, Plan, SlotId};
+use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
+
+/// How many deviations of the noise are alike.
+const DEVIATIONS: f32 = 2.0;
+/// Squared differences of brightness that are always alike, in a picture of ordinary exposure.
+const LEAST: f32 = 1e-4;
+/// At the first level the mean of 3×3 pixels is compared, which has this share of the variance.
+const SHARE: f32 = 1.0 / 9.0;
+/// σ of albedo, normal, the logarithm of depth, which grows with the step, and position as a share of the scene.
+const ALBEDO: f32 = 0.3;
+const NORMAL: f32 = 0.2;
+const DEPTH: f32 = 0.1;
+const POSITION: f32 = 0.1;
+/// σ of classes: theirs differ by 1 or more.
+const CLASS: f32 = 0.01;
+/// Radius over which variances are averaged, twice.
+const AROUND: usize = 2;
+
+/// What stops the filter.
+#[derive(Debug, Clone)]
+pub(in crate::method) struct Local {
+    /// σ of each plane of the features, and whether it grows with the step.
+    sigmas: Vec<(f32, bool)>,
+}
+
+impl Local {
+    /// The plane of the features with the brightness that the first level compares.
+    fn guide(&self) -> usize {
+        self.sigmas.len()
+    }
+
+    /// One over σ for each plane of the features.
+    pub(super) fn stops(&self, level: usize) -> Vec<f32> {
+        let step = (1u64 << level) as f32;
+        let one = |(sigma, widens): &(f32, bool)| 1.0 / (sigma * if *widens { step } else { 1.0 });
+        let mut all: Vec<f32> = self.sigmas.iter().map(one).collect();
+        all.push(if level == 0 { 1.0 } else { 0.0 });
+        all
+    }
+
+    /// How brightness weighs at a level.
+    pub(super) fn weight(&self, level: usize) -> crate::kernel::atrous::Local {
+        let first = level == 0;
+        crate::kernel::atrous::Local {
+            square: DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
+            least: LEAST,
+            plane: first.then(|| self.guide()),
+        }
+    }
+}
+
+/// The feature layers in the order of the front.
+fn kinds(shape: &Shape) -> Vec<Kind> {
+    let all = [Kind::Albedo, Kind::Normal, Kind::Depth, Kind::Position];
+    let there = |k: &Kind| shape.channels(&k.clone().into()) == Some(k.channels()[0]);
+    all.into_iter().filter(there).collect()
+}
+
+fn halves(shape: &Shape) -> bool {
+    let has = |part| shape.has(Layer::new(Kind::Color, part));
+    has(Part::HalfA) && has(Part::HalfB)
+}
+
+/// The range of depth that the front gets: the filter compares neighbours, so any will do.
+const ANY: front::Depth = front::Depth {
+    low: -30.0,
+    middle: 0.0,
+    high: 30.0,
+};
+
+impl Atrous {
+    /// Whether the filter goes by local noise.
+    pub(super) fn is_local(&self) -> bool {
+        self.automatic() && self.grid() == 1
+    }
+
+    fn exposure(&self) -> f32 {
+        self.exposure.unwrap_or(1.0)
+    }
+
+    /// What positions are multiplied by.
+    fn scale(&self) -> f32 {
+        1.0 / self.extent.unwrap_or(1.0)
+    }
+
+    fn local_setup(&self, shape: &Shape) -> Result<Setup> {
+        let mut setup = self.setup(shape)?;
+        let kinds = kinds(shape);
+        let mut sigmas = Vec::new();
+        for kind in &kinds {
+            let (sigma, widens) = match kind {
+                Kind::Albedo => (ALBEDO, false),
+                Kind::Normal => (NORMAL, false),
+                Kind::Depth => (DEPTH, true),
+                _ => (POSITION, false),
+            };
+            sigmas.extend(std::iter::repeat_n((sigma, widens), kind.channels()[0]));
+        }
+        sigmas.push((CLASS, false));
+        setup.local = Some(Local { sigmas });
+        setup.color = None;
+        setup.guides = Vec::new();
+        setup.demodulates = false;
+        setup.guard = false;
+        let colors = setup.colors;
+        let noise = Item {
+            layer: Layer::new(Kind::Color, Part::Variance),
+            spot: Spot {
+                channels: 1,
+                plane: colors,
+                vector: 0,
+                lane: 3,
+                albedo: false,
+                variance: true,
+            },
+        };
+        let (mut plane, mut vector) = (colors + 1, 1);
+        let old = std::mem::take(&mut setup.items);
+        for (i, mut item) in old.into_iter().enumerate() {
+            item.spot.albedo = false;
+            if i == 0 {
+                setup.items.push(item);
+                setup.items.push(noise.clone());
+            } else if !item.spot.variance {
+                (item.spot.plane, item.spot.vector, item.spot.lane) = (plane, vector, 0);
+                plane += item.spot.channels;
+                vector += 1;
+                setup.items.push(item);
+            }
+        }
+        Ok(setup)
+    }
+}
+
+/// The passes.
+struct Build<'a> {
+    method: &'a Atrous,
+    shape: &'a Shape,
+    plan: &'a mut Plan,
+    channels: usize,
+}
+
+/// What comes out of the front.
+struct Front {
+    class: SlotId,
+    divide: SlotId,
+    features: Option<SlotId>,
+    light: SlotId,
+    noise: SlotId,
+    guide: SlotId,
+    /// Brightness before and after outliers were limited.
+    limit: Option<[SlotId; 2]>,
+}
+
+impl Build<'_> {
+    fn small(
+        &mut self,
+        kernel: impl crate::kernel::Kernel + 'static,
+        name: &str,
+        reads: &[SlotId],
+        planes: usize,
+    ) -> SlotId {
+        let out = self.plan.transient(name, planes);
+        self.plan.pass(kernel, reads, [out]);
+        out
+    }
+
+    fn bright(&mut self, slot: SlotId) -> SlotId {
+        let planes = self.plan.at(slot).planes;
+        self.small(kernel::brightness(planes, 1), "brightness", &[slot], 1)
+    }
+
+    fn smooth(&mut self, slot: SlotId) -> SlotId {
+        let once = box_mean(self.plan, slot, AROUND);
+        box_mean(self.plan, once, AROUND)
+    }
+
+    fn over(&mut self, layer: Layer, divide: SlotId) -> SlotId {
+        let n = self.shape.channels(&layer).unwrap_or(self.channels);
+        let slot = self.plan.input(layer, n);
+        self.small(
+            kernel::divide(n != self.channels),
+            "over divisor",
+            &[slot, divide],
+            n,
+        )
+    }
+
+    fn run(&mut self) -> Front {
+        let (n, kinds) = (self.channels, kinds(self.shape));
+        let has = |k: Kind| kinds.contains(&k);
+        let surface = kernel::Surface {
+            albedo: has(Kind::Albedo),
+            normal: has(Kind::Normal),
+            depth: has(Kind::Depth).then_some(ANY),
+            position: has(Kind::Position).then_some(self.method.scale()),
+            divide: !self.method.no_demodulate,
+            exposure: self.method.exposure(),
+        };
+        let mut reads: Vec<SlotId> = Vec::new();
+        for kind in &kinds {
+            reads.push(self.plan.input(kind.clone(), kind.channels()[0]));
+        }
+        if reads.is_empty() {
+            reads.push(self.plan.input(Layer::COLOR, n));
+        }
+        let class = self.plan.transient("class", 1);
+        let divide = self.plan.transient("divisor", n);
+        let planes = surface.planes();
+        let features = (planes > 0).then(|| self.plan.transient("features", planes));
+        let writes: Vec<SlotId> = [Some(class), Some(divide), features]
+            .into_iter()
+            .flatten()
+            .collect();
+        self.plan.pass(surface, reads, writes);
+        let (light, noise, limit) = match halves(self.shape) {
+            true => self.two(class, divide),
+            false => self.one(class, divide, (features, surface.sharp())),
+        };
+        let bright = self.bright(light);
+        Front {
+            class,
+            divide,
+            features,
+            light,
+            noise,
+            guide: box_mean(self.plan, bright, 1),
+            limit,
+        }
+    }
+
+    fn limited(&mut self, slot: SlotId, [own, other]: [SlotId; 2], class: SlotId) -> SlotId {
+        let limit = kernel::Limit {
+            by_other: own != other,
+            floor: DARK,
+        };
+        self.small(limit, "limited", &[slot, own, other, class], self.channels)
+    }
+
+    /// The light of two halves, its noise, and its brightness before and after.
+    fn two(&mut self, class: SlotId, divide: SlotId) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
+        let n = self.channels;
+        let [a, b] =
+            [Part::HalfA, Part::HalfB].map(|part| self.over(Layer::new(Kind::Color, part), divide));
+        let (bright_a, bright_b) = (self.bright(a), self.bright(b));
+        let mut halves = [a, b];
+        if !self.method.no_firefly_guard {
+            halves = [
+                self.limited(a, [bright_a, bright_b], class),
+                self.limited(b, [bright_b, bright_a], class),
+            ];
+        }
+        let light = self.small(kernel::middle(), "light", &halves, n);
+        let squares = self.small(
+            kernel::square_difference(0.25),
+            "half differences",
+            &halves,
+            n,
+        );
+        let bright = self.bright(squares);
+        let noise = self.smooth(bright);
+        let before = self.small(kernel::middle(), "brightness", &[bright_a, bright_b], 1);
+        let limit = (!self.method.no_firefly_guard).then(|| [before, self.bright(light)]);
+        (light, noise, limit)
+    }
+
+    /// The same of one buffer.
+    fn one(
+        &mut self,
+        class: SlotId,
+        divide: SlotId,
+        (features, sharp): (Option<SlotId>, usize),
+    ) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
+        let n = self.channels;
+        let mut light = self.over(Layer::COLOR, divide);
+        let mut limit = None;
+        if !self.method.no_firefly_guard {
+            let before = self.bright(light);
+            light = self.limited(light, [before, before], class);
+            limit = Some([before, self.bright(light)]);
+        }
+        let known = Layer::new(Kind::Color, Part::Variance);
+        if self.shape.channels(&known) == Some(n) {
+            let once = self.over(known, divide);
+            let twice = self.small(kernel::divide(false), "variance", &[once, divide], n);
+            let mut bright = self.bright(twice);
+            if let Some([before, after]) = limit {
+                for _ in 0..2 {
+                    let reads = [bright, after, before];
+                    bright = self.small(kernel::follow(), "limited variance", &reads, 1);
+                }
+            }
+            return (light, self.smooth(bright), limit);
+        }
+        let mean = self.plan.transient("mean of neighbours", n);
+        let share = self.plan.transient("variance of that mean", 1);
+        let mut reads = vec![light, class];
+        reads.extend(features);
+        let board = kernel::checkerboard(features.is_some(), sharp);
+        self.plan.pass(board, reads, [mean, share]);
+        let squares = self.small(kernel::off(), "differences", &[light, mean, share], n);
+        let bright = self.bright(squares);
+        (light, self.smooth(bright), limit)
+    }
+}
+
+/// Schedules: those of the classic filter, but for fused levels.
+pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
+    let mut all = schedule::schedules(method, on);
+    all.retain(|s| !matches!(s.choice(), Ok(AtrousSchedule::Fused(_))));
+    all
+}
+
+pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+    let setup = method.local_setup(shape)?;
+    let mut slots = walk::slots(method, &setup, shape, schedule)?;
+    let mut build = Build {
+        method,
+        shape,
+        plan: &mut slots.plan,
+        channels: setup.colors,
+    };
+    let front = build.run();
+    let mut sources = Vec::new();
+    for item in &setup.items {
+        sources.push(match &item.layer {
+            Layer {
+                kind: Kind::Color,
+                part: Part::Mean,
+            } => front.light,
+            Layer {
+                kind: Kind::Color, ..
+            } => front.noise,
+            layer if layer.kind == Kind::Alpha => build.plan.input(layer.clone(), 1),
+            layer => {
+                let slot = build.over(layer.clone(), front.divide);
+                match front.limit {
+                    Some([before, after]) => {
+                        let n = item.spot.channels;
+                        build.small(kernel::follow(), "limited", &[slot, after, before], n)
+                    }
+                    None => slot,
+                }
+            }
+        });
+    }
+    let payload = slots.payload("payload".into(), Layout::Rows);
+    for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
+        let pack = Pack {
+            spot: item.spot,
+            first: i == 0,
+            half: setup.half,
+        };
+        slots.plan.pass(pack, [source], [payload]);
+    }
+    let features = slots.features("packed features".into(), Layout::Rows);
+    let all = [front.features, Some(front.class), Some(front.guide)];
+    let mut layers = Vec::new();
+    let mut reads = Vec::new();
+    for slot in all.into_iter().flatten() {
+        let first = layers.last().map_or(0, |(first, n)| first + n);
+        layers.push((first, slots.plan.at(slot).planes));
+        reads.push(slot);
+    }
+    let pack = PackFeatures {
+        layers,
+        packing: Packing::Full,
+    };
+    slots.plan.pass(pack, reads, [features]);
+    let state = State {
+        payload,
+        features: Some(features),
+    };
+    let result = walk::levels(method, &mut slots, state);
+    for item in &setup.items {
+        let n = item.spot.channels;
+        let color = item.layer.kind == Kind::Color;
+        if color && item.spot.variance && !method.variance {
+            continue;
+        }
+        let unpack = Unpack { spot: item.spot };
+        if item.layer.kind == Kind::Alpha {
+            let output = slots.plan.output(item.layer.clone(), n);
+            slots.plan.pass(unpack, [result], [output]);
+            continue;
+        }
+        let made = slots.plan.transient("filtered", n);
+        slots.plan.pass(unpack, [result], [made]);
+        let output = slots.plan.output(item.layer.clone(), n);
+        if item.spot.variance {
+            let by = slots.plan.transient("brightness of the divisor", 1);
+            let bright = kernel::brightness(setup.colors, 1);
+            slots.plan.pass(bright, [front.divide], [by]);
+            let once = slots.plan.transient("variance", 1);
+            slots
+                .plan
+                .pass(kernel::finish(true), [made, made, by], [once]);
+            slots
+                .plan
+                .pass(kernel::finish(true), [once, once, by], [output]);
+        } else {
+            let one = n != setup.colors;
+            let finish = kernel::finish(one);
+            slots
+                .plan
+                .pass(finish, [made, made, front.divide], [output]);
+        }
+    }
+    Ok(slots.plan)
+}
+
+/// The definition.
+pub(super) fn define(method: &Atrous, frame: &Frame) -> Result<Frame> {
+    let shape = frame.shape();
+    let setup = method.local_setup(&shape)?;
+    let size = frame.size();
+    let (w, h, n) = (size.width, size.height, setup.colors);
+    let there = kinds(&shape);
+    let get = |k: Kind| frame.get(k.clone()).filter(|_| there.contains(&k));
+    let layers = front::Layers {
+        albedo: get(Kind::Albedo),
+        normal: get(Kind::Normal),
+        depth: get(Kind::Depth).map(|d| (d, ANY)),
+        position: get(Kind::Position).map(|p| (p, method.scale())),
+    };
+    let surface = front::surface(&layers, size, n, !method.no_demodulate, method.exposure());
+    let over = |image: &Image| divided(image, &surface.divide);
+    let (light, noise, share) = light(method, frame, &surface, &over)?;
+    let guide = tent(&bright(&light), 1, 1.0, 0.0);
+    let mut payload = Image::new(w, h, setup.planes());
+    let mut squared = vec![false; setup.planes()];
+    squared[n] = true;
+    for item in &setup.items {
+        let image = match &item.layer {
+            l if l.kind == Kind::Color && l.part == Part::Mean => light.clone(),
+            l if l.kind == Kind::Color => noise.clone(),
+            l if l.kind == Kind::Alpha => frame.require(l.clone())?.clone(),
+            l => {
+                let image = over(frame.require(l.clone())?);
+                Image::from_fn(w, h, image.channels(), |x, y, c| {
+                    image.get(x, y, c) * share.get(x, y, 0)
+                })
+            }
+        };
+        for k in 0..item.spot.channels {
+            let plane = payload.plane_mut(item.spot.plane + k);
+            plane.copy_from_slice(image.plane(k));
+        }
+    }
+    let payload = stored(&payload, setup.half);
+    let one = |image: &Image, c: usize| Image::from_planes(w, h, 1, image.plane(c).to_vec());
+    let mut planes = Vec::new();
+    for c in 0..surface.features.as_ref().map_or(0, Image::channels) {
+        if let Some(features) = &surface.features {
+            planes.push(one(features, c)?);
+        }
+    }
+    planes.push(surface.class.clone());
+    let sigmas = setup.local.map(|l| l.sigmas).unwrap_or_default();
+    let filter = Filter {
+        taps: &setup.taps,
+        levels: setup.levels,
+        color: None,
+        color_from: 0,
+        grid: 1,
+        guides: planes
+            .iter()
+            .zip(sigmas)
+            .map(|(image, (sigma, widens))| Guide {
+                image,
+                sigma,
+                widens,
+            })
+            .collect(),
+        border: match method.border {
+            Border::Zero => atrous::Border::Zero,
+            Border::Mirror => atrous::Border::Mirrored { local: false },
+            Border::MirrorLocal => atrous::Border::Mirrored { local: true },
+        },
+        energy: method.energy,
+        half: setup.half,
+        local: Some(atrous::Local {
+            k: DEVIATIONS,
+            least: LEAST,
+            first: Some((&guide, SHARE)),
+        }),
+        squared: &squared,
+    };
+    let levels = atrous::levels(&payload, n, &filter);
+    let result = atrous::synthesis(&levels, &method.gains);
+    let mut out = Frame::empty(size)?;
+    for item in &setup.items {
+        let variance = item.spot.variance;
+        if variance && !method.variance {
+            continue;
+        }
+        let by = match variance {
+            true => bright(&surface.divide).map(|v| v * v),
+            false => surface.divide.clone(),
+        };
+        let image = Image::from_fn(w, h, item.spot.channels, |x, y, k| {
+            let v = result.get(x, y, item.spot.plane + k);
+            let k = if by.channels() == item.spot.channels {
+                k
+            } else {
+                0
+            };
+            match item.layer.kind {
+                Kind::Alpha => v,
+                _ => v.max(0.0) * by.get(x, y, k),
+            }
+        });
+        out.insert(item.layer.clone(), image)?;
+    }
+    Ok(out)
+}
+
+/// Over the divisor; by its first plane where planes differ in number.
+fn divided(image: &Image, by: &Image) -> Image {
+    let same = by.channels() == image.channels();
+    Image::from_fn(
+        image.width(),
+        image.height(),
+        image.channels(),
+        |x, y, c| image.get(x, y, c) / by.get(x, y, if same { c } else { 0 }),
+    )
+}
+
+fn bright(image: &Image) -> Image {
+    Image::from_fn(image.width(), image.height(), 1, |x, y, _| {
+        front::brightness(image, x, y)
+    })
+}
+
+/// Light, the variance of its brightness, and what outliers were multiplied by.
+fn light(
+    method: &Atrous,
+    frame: &Frame,
+    surface: &Surface,
+    over: &dyn Fn(&Image) -> Image,
+) -> Result<(Image, Image, Image)> {
+    let class = &surface.class;
+    let around = |image: &Image| {
+        let once = tent(&bright(image), AROUND, 1.0, 0.0);
+        tent(&once, AROUND, 1.0, 0.0)
+    };
+    let ratio = |before: &Image, after: &Image| {
+        Image::from_fn(class.width(), class.height(), 1, |x, y, _| {
+            let before = before.get(x, y, 0);
+            match before > 0.0 {
+                true => after.get(x, y, 0) / before,
+                false => 1.0,
+            }
+        })
+    };
+    let both = |a: &Image, b: &Image, f: fn(f32, f32) -> f32| {
+        Image::from_fn(a.width(), a.height(), a.channels(), |x, y, c| {
+            f(a.get(x, y, c), b.get(x, y, c))
+        })
+    };
+    let keeps = method.no_firefly_guard;
+    if halves(&frame.shape()) {
+        let half = |part| frame.require(Layer::new(Kind::Color, part)).map(over);
+        let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);
+        let before = both(&bright(&a), &bright(&b), |a, b| 0.5 * (a + b));
+        let (a, b) = match keeps {
+            true => (a, b),
+            false => (
+                front::limit_by_other(&a, &b, class, DARK),
+                front::limit_by_other(&b, &a, class, DARK),
+            ),
+        };
+        let light = both(&a, &b, |a, b| 0.5 * (a + b));
+        let noise = around(&both(&a, &b, |a, b| 0.25 * (a - b) * (a - b)));
+        let share = ratio(&before, &bright(&light));
+        return Ok((light, noise, share));
+    }
+    let before = over(frame.color()?);
+    let light = match keeps {
+        true => before.clone(),
+        false => front::limit_by_itself(&before, class, DARK),
+    };
+    let share = ratio(&bright(&before), &bright(&light));
+    let known = frame.get(Layer::new(Kind::Color, Part::Variance));
+    if let Some(known) = known.filter(|v| v.channels() == light.channels()) {
+        let divided = bright(&over(&over(known)));
+        let limited = both(&divided, &share, |v, s| v * s * s);
+        return Ok((light, around(&limited), share));
+    }
+    let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class);
+    let n = light.channels();
+    let squares = Image::from_fn(light.width(), light.height(), n, |x, y, c| {
+        let off = light.get(x, y, c) - board.mean.get(x, y, c);
+        off * off / (1.0 + board.share.get(x, y, 0))
+    });
+    Ok((light, around(&squares), share))
+}
