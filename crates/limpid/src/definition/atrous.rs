@@ -31,8 +31,8 @@ pub enum Border {
     },
 }
 
-/// Brightness weighs by the noise of both pixels: `exp(-Δ² / (k² (v + v') + least))`, with `v` from the first plane that goes with
-/// squared weights.
+/// Brightness weighs by the noise of the pixel: `exp(-Δ² / (2 k² v + least))`, with `v` from the first plane that goes with squared
+/// weights. The noise of the tap does not count: a bright, noisy tap would be let in everywhere.
 #[derive(Debug, Clone)]
 pub struct Local<'a> {
     /// How many deviations are alike.
@@ -64,7 +64,7 @@ pub struct Filter<'a> {
     pub energy: bool,
     /// Whether every level is stored in half precision.
     pub half: bool,
-    /// Weights by the noise of both pixels, in place of σ of colour.
+    /// Weights by the noise of the pixel, in place of σ of colour.
     pub local: Option<Local<'a>>,
     /// How the planes are weighted: `true` for variances, which go with squared weights.
     pub squared: &'a [bool],
@@ -153,7 +153,7 @@ fn weight(
     }
     if let Some(local) = &filter.local {
         let plane = filter.squared.iter().position(|s| *s).unwrap_or(0);
-        let noise = |p: [usize; 2]| f64::from(c.get(p[0], p[1], plane));
+        let noise = f64::from(c.get(p[0], p[1], plane));
         let bright = |p: [usize; 2]| {
             let sum = (0..colors)
                 .map(|k| f64::from(c.get(p[0], p[1], k)))
@@ -167,8 +167,8 @@ fn weight(
             }
             None => (bright(p) - bright(q), 1.0),
         };
-        let square = f64::from(local.k).powi(2) * share;
-        d += off * off / (square * (noise(p) + noise(q)) + f64::from(local.least));
+        let square = 2.0 * f64::from(local.k).powi(2) * share;
+        d += off * off / (square * noise + f64::from(local.least));
     }
     for g in &filter.guides {
         let sigma = f64::from(g.sigma) * if g.widens { step } else { 1.0 };

@@ -309,7 +309,7 @@ impl Row<'_> {
         }
     }
 
-    /// Adds the difference of brightness, the mean of `N` planes, over the variance of both pixels.
+    /// Adds the difference of brightness, the mean of `N` planes, over the variance of the pixel.
     #[inline(always)]
     fn weigh_locally<S: Simd, const N: usize>(
         &self,
@@ -324,39 +324,34 @@ impl Row<'_> {
             at: x as isize,
             log: 0.0,
         };
-        let noise = self.kernel.colors;
-        let (mut near, mut near_noise) = ([[0.0; WIDTH]; N], [0.0; WIDTH]);
-        let mut own = [[0.0; WIDTH]; N];
-        for (n, (own, near)) in own.iter_mut().zip(&mut near).enumerate() {
-            *own = *self.fetch(read, first + n, here, near);
+        let mut near = [[0.0; WIDTH]; N];
+        // Brightness as a sum, and how strongly its square weighs: for base 2, and for the mean of the planes.
+        let mut own = [0.0; WIDTH];
+        for (n, near) in near.iter_mut().enumerate() {
+            let strip = self.fetch(read, first + n, here, near);
+            for (o, v) in own.iter_mut().zip(strip) {
+                *o += v;
+            }
         }
-        let own_noise = *self.fetch(0, noise, here, &mut near_noise);
-        let own = own.each_ref().map(|o| o.as_chunks::<LANES>().0);
-        let own_noise = own_noise.as_chunks::<LANES>().0;
-        // For base 2, and for the mean of the planes.
         let scale = -std::f32::consts::LOG2_E / (N * N) as f32;
+        let noise = self.fetch(0, self.kernel.colors, here, &mut near[0]);
+        let stop = noise.map(|v| scale / (local.square * v + local.least));
+        let (own, stop) = (own.as_chunks::<LANES>().0, stop.as_chunks::<LANES>().0);
         for (tap, e) in self.taps(x).zip(exponents) {
-            let mut strips = [own[0]; N];
+            let mut strips = [own; N];
             for (n, (strip, near)) in strips.iter_mut().zip(&mut near).enumerate() {
                 *strip = self.fetch(read, first + n, tap, near).as_chunks().0;
             }
-            let noise = self.fetch(0, noise, tap, &mut near_noise);
-            let noise = noise.as_chunks::<LANES>().0;
             let e = e.as_chunks_mut::<LANES>().0;
             for piece in 0..PIECES {
-                let mut off = f32x16::splat(simd, 0.0);
-                for n in 0..N {
-                    let there = f32x16::load_array_ref(simd, &strips[n][piece]);
-                    off += there - f32x16::load_array_ref(simd, &own[n][piece]);
+                let mut there = f32x16::load_array_ref(simd, &strips[0][piece]);
+                for n in 1..N {
+                    there += f32x16::load_array_ref(simd, &strips[n][piece]);
                 }
-                let both = f32x16::load_array_ref(simd, &noise[piece])
-                    + f32x16::load_array_ref(simd, &own_noise[piece]);
-                let below = both.mul_add(
-                    f32x16::splat(simd, local.square),
-                    f32x16::splat(simd, local.least),
-                );
+                let off = there - f32x16::load_array_ref(simd, &own[piece]);
                 let sum = f32x16::load_array_ref(simd, &e[piece]);
-                (off * off * scale / below + sum).store_array(&mut e[piece]);
+                let stop = f32x16::load_array_ref(simd, &stop[piece]);
+                (off * stop).mul_add(off, sum).store_array(&mut e[piece]);
             }
         }
     }

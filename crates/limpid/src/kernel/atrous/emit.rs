@@ -348,7 +348,7 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
             };
             let _ = writeln!(
                 s,
-                "    let off = {own};\n    e = fma(-off, off / fma(p.square, a.c.w + b.c.w, p.least), e);"
+                "    let off = {own};\n    e = fma(-off * off, 1.0 / fma(p.square, a.c.w, p.least), e);"
             );
         } else if self.kernel.stops.color.is_some() {
             s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");

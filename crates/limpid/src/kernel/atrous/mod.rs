@@ -33,15 +33,15 @@ pub(crate) struct Stops {
     pub color: Option<f32>,
     /// For each plane of the features.
     pub features: Vec<f32>,
-    /// Brightness over the noise of both pixels, in place of colour.
+    /// Brightness over the noise of the pixel, in place of colour.
     pub local: Option<Local>,
 }
 
-/// How strongly differences of brightness stop the filter, by the variance of both pixels: `w = exp(-Δ² / (square · (v + v') +
-/// least))`. The variance is the plane that goes with squared weights.
+/// How strongly differences of brightness stop the filter, by the variance of the pixel: `w = exp(-Δ² / (square · v + least))`. The
+/// variance is the plane that goes with squared weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Local {
-    /// The square of how many deviations are alike.
+    /// How many variances are alike.
     pub square: f32,
     /// Squared differences that are always alike.
     pub least: f32,

@@ -3,7 +3,6 @@
 //! Colour is divided by albedo, outliers are limited, and the variance of each pixel's brightness is told from halves, from the
 //! file, or from the picture. It goes through the levels with squared weights. Pixels of different classes never mix.
 
-use super::schedule::{self, AtrousSchedule};
 use super::setup::{Item, Setup};
 use super::walk::{self, State};
 use super::{Atrous, Border};
@@ -13,13 +12,13 @@ use crate::definition::nfor::DARK;
 use crate::definition::window::tent;
 use crate::kernel::front as kernel;
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Spot, Unpack};
+use crate::method::Schedule;
 use crate::method::window::box_mean;
-use crate::method::{Backend, Schedule};
 use crate::plan::{Layout, Plan, SlotId};
 use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
 
 /// How many deviations of the noise are alike.
-const DEVIATIONS: f32 = 2.0;
+const DEVIATIONS: f32 = 2.5;
 /// Squared differences of brightness that are always alike, in a picture of ordinary exposure.
 const LEAST: f32 = 1e-4;
 /// At the first level the mean of 3×3 pixels is compared, which has this share of the variance.
@@ -60,7 +59,7 @@ impl Local {
     pub(super) fn weight(&self, level: usize) -> crate::kernel::atrous::Local {
         let first = level == 0;
         crate::kernel::atrous::Local {
-            square: DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
+            square: 2.0 * DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
             least: LEAST,
             plane: first.then(|| self.guide()),
         }
@@ -320,13 +319,6 @@ impl Build<'_> {
         let bright = self.bright(squares);
         (light, self.smooth(bright), limit)
     }
-}
-
-/// Schedules: those of the classic filter, but for fused levels.
-pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
-    let mut all = schedule::schedules(method, on);
-    all.retain(|s| !matches!(s.choice(), Ok(AtrousSchedule::Fused(_))));
-    all
 }
 
 pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

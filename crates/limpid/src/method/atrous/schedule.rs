@@ -58,7 +58,8 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if plain {
                 all.push(AtrousSchedule::Dilated);
             }
-            if !stays {
+            // Moving pixels does not pay where caches are large; mirrored borders are told by the order.
+            if !stays && mirror {
                 all.extend(orders.iter().map(|o| permuted(*o, None)));
             }
         }
@@ -74,7 +75,8 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
                     all.push(permuted(*order, Some(Source::Global)));
                 }
                 // A tile with the halo of two wide levels would be mostly halo.
-                if plain && method.taps().is_ok_and(|t| t.len() <= 5) {
+                let one = !method.is_local() && method.grid() == 1;
+                if plain && one && method.taps().is_ok_and(|t| t.len() <= 5) {
                     all.push(AtrousSchedule::Fused(2));
                 }
             }
