@@ -244,6 +244,8 @@ fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
         );
         if old > 0.0 { new / old } else { 1.0 }
     });
+    // One factor for all channels, so that light layers still add up.
+    color.mean = times(&before, &share, 1);
     if let Some(v) = &mut color.variance {
         *v = times(v, &share, 2);
     }

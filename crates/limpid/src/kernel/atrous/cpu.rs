@@ -4,12 +4,12 @@
 //! at a time. So the loops do not multiply with the combinations of planes: what weighs costs by the plane, what is
 //! filtered too. Sums run over the taps in order.
 
-use super::{Atrous, Local, Mode, Walk};
+use super::moves::Moves;
+use super::{Atrous, Local, Mode};
 use crate::definition::atrous::LEAST;
 use crate::kernel::fast_exp::fast_exp2_x16;
 use crate::kernel::sweep::LANES;
 use crate::kernel::{Job, View};
-use crate::plan::Phases;
 use fearless_simd::prelude::*;
 use fearless_simd::{dispatch, f32x16};
 use std::ops::Range;
@@ -18,15 +18,26 @@ use std::ops::Range;
 const WIDTH: usize = 64;
 /// Pieces of sixteen columns in a strip.
 const PIECES: usize = WIDTH / LANES;
+/// Taps that are worked on together.
+const CHUNK: usize = 25;
+/// Most planes that are.
+const TOGETHER: usize = 4;
 /// The exponent of what does not count; its power is 0.
 const NEVER: f32 = -1e30;
 
+/// A strip of nothing.
+static ZERO: Strip = [0.0; WIDTH];
+
 /// One value for each column of a strip.
 type Strip = [f32; WIDTH];
+/// A slot that is read, and the first of some of its planes.
+type Planes = (usize, usize);
+/// Strips of some planes for some taps.
+type Strips<'a, const N: usize> = [[&'a Strip; N]; CHUNK];
 
-/// Words of scratch memory: a row of each plane, and the weights of a strip.
+/// Words of scratch memory: a row of each plane, the weights of a strip, and copies at borders.
 pub(super) fn scratch(planes: usize, taps: usize, width: usize) -> usize {
-    planes * width + taps * taps * WIDTH
+    planes * width + (taps * taps + TOGETHER * (CHUNK + 1)) * WIDTH
 }
 
 pub(super) fn run(kernel: &Atrous, job: &mut Job<'_>) {
@@ -40,14 +51,15 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     let moves = Moves::new(kernel, size.width);
     let payload = job.writes[0].planes();
     let (out, weights) = job.scratch.split_at_mut(payload * size.width);
-    let weights = weights.as_chunks_mut::<WIDTH>().0;
+    let strips = weights.as_chunks_mut::<WIDTH>().0;
+    let (weights, pool) = strips.split_at_mut(kernel.taps.len() * kernel.taps.len());
     for y in job.rows.clone() {
         let from = kernel.source_row(size.height, y);
         let mut row = Row {
             kernel,
             reads: &job.reads,
             y: from,
-            lines: lines(kernel, size.height, from),
+            taps: taps(kernel, size.height, from),
             span: 0..0,
             width: size.width,
         };
@@ -60,7 +72,7 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
                     true => span.end - WIDTH,
                     false => x,
                 };
-                row.strip(simd, at, weights, out);
+                row.strip(simd, at, (&mut *weights, &mut *pool), out);
                 x = at + WIDTH;
             }
         }
@@ -80,55 +92,25 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     }
 }
 
-/// Where pixels of a row go.
-pub(super) struct Moves {
-    pub(super) spans: Vec<Range<usize>>,
-    places: Option<Vec<usize>>,
-}
-
-impl Moves {
-    pub(super) fn new(kernel: &Atrous, width: usize) -> Self {
-        let Walk::Permuted { from, to, .. } = kernel.walk else {
-            return Self {
-                spans: std::iter::once(0..width).collect(),
-                places: None,
-            };
-        };
-        let mut spans: Vec<Range<usize>> = Vec::new();
-        while spans.last().map_or(0, |s| s.end) < width {
-            let next = spans.last().map_or(0, |s| s.end);
-            spans.push(from.span(width, next));
-        }
-        let to = |x: usize| to.map_or(x, |t: Phases| t.place(width, x));
-        Self {
-            spans,
-            places: Some((0..width).map(|x| to(from.pixel(width, x))).collect()),
-        }
-    }
-
-    pub(super) fn put(&self, from: &[f32], to: &mut [f32]) {
-        match &self.places {
-            None => to.copy_from_slice(from),
-            Some(places) => {
-                for (v, place) in from.iter().zip(places) {
-                    to[*place] = *v;
-                }
+/// The taps of a row in order, without rows outside or without samples.
+fn taps(kernel: &Atrous, height: usize, y: usize) -> Vec<Tap> {
+    let span = kernel.reachable_rows(height, y);
+    let (r, step) = (kernel.radius() as isize, kernel.spacing() as isize);
+    let mut all = Vec::with_capacity(kernel.taps.len() * kernel.taps.len());
+    for (hy, dy) in kernel.taps.iter().zip(-r..=r) {
+        let q = y as isize + dy * step;
+        let inside = q >= span.start as isize && q < span.end as isize;
+        if inside && q.unsigned_abs().is_multiple_of(kernel.grid) {
+            for (hx, dx) in kernel.taps.iter().zip(-r..=r) {
+                all.push(Tap {
+                    row: q as usize,
+                    by: dx * step,
+                    log: hy.log2() + hx.log2(),
+                });
             }
         }
     }
-}
-
-/// Rows of taps inside that hold samples: `log2` of their `h`, and where they are.
-fn lines(kernel: &Atrous, height: usize, y: usize) -> Vec<(f32, usize)> {
-    let span = kernel.reachable_rows(height, y);
-    let r = kernel.radius() as isize;
-    let line = |(h, d): (&f32, isize)| {
-        let q = y as isize + d * kernel.spacing() as isize;
-        let inside = q >= span.start as isize && q < span.end as isize;
-        let sampled = q.unsigned_abs().is_multiple_of(kernel.grid);
-        (inside && sampled).then_some((h.log2(), q as usize))
-    };
-    kernel.taps.iter().zip(-r..=r).filter_map(line).collect()
+    all
 }
 
 /// One row of work.
@@ -136,57 +118,77 @@ struct Row<'a> {
     kernel: &'a Atrous,
     reads: &'a [View<'a>],
     y: usize,
-    lines: Vec<(f32, usize)>,
+    taps: Vec<Tap>,
     /// Columns that taps may reach.
     span: Range<usize>,
     /// Columns of a row.
     width: usize,
 }
 
-/// A tap of a strip.
+/// A tap.
 #[derive(Clone, Copy)]
 struct Tap {
-    /// Its row, and its column for the first column of the strip.
+    /// Its row.
     row: usize,
-    at: isize,
+    /// How many columns away it is.
+    by: isize,
     /// `log2 h`.
     log: f32,
 }
 
-impl Row<'_> {
-    /// The taps of a strip in order.
-    #[inline(always)]
-    fn taps(&self, x: usize) -> impl Iterator<Item = Tap> {
-        let r = self.kernel.radius() as isize;
-        let step = self.kernel.spacing() as isize;
-        self.lines.iter().flat_map(move |(hy, row)| {
-            let columns = self.kernel.taps.iter().zip(-r..=r);
-            columns.map(move |(hx, d)| Tap {
-                row: *row,
-                at: x as isize + d * step,
-                log: hy + hx.log2(),
-            })
-        })
-    }
-
-    /// Values of a plane for a strip; columns outside are taken from the border and must not count.
-    #[inline(always)]
-    fn fetch<'b>(&'b self, read: usize, plane: usize, tap: Tap, near: &'b mut Strip) -> &'b Strip {
-        let row = self.reads[read].row(plane, tap.row);
-        let inside = usize::try_from(tap.at)
-            .ok()
-            .filter(|at| at + WIDTH <= self.width);
-        match inside.and_then(|at| row[at..].first_chunk()) {
-            Some(strip) => strip,
-            None => {
-                gather(row, tap.at, &self.span, near);
-                near
-            }
+impl<'a> Row<'a> {
+    /// The pixel itself.
+    fn here(&self) -> Tap {
+        Tap {
+            row: self.y,
+            by: 0,
+            log: 0.0,
         }
     }
 
+    /// Strips of `N` planes for some taps; columns outside are taken from the border and must not count. Kept apart from the
+    /// arithmetic, whose registers a call would spill.
+    #[inline(never)]
+    fn collect<'b, const N: usize>(
+        &self,
+        (read, first): Planes,
+        taps: &[Tap],
+        x: usize,
+        pool: &'b mut [Strip],
+    ) -> Strips<'b, N>
+    where
+        'a: 'b,
+    {
+        let mut all = [[&ZERO; N]; CHUNK];
+        let mut rest = pool;
+        for (strips, tap) in all.iter_mut().zip(taps) {
+            for (n, strip) in strips.iter_mut().enumerate() {
+                let row = self.reads[read].row(first + n, tap.row);
+                // Far to the right if it is before the row.
+                let at = x.wrapping_add_signed(tap.by);
+                match row.get(at..).and_then(|rest| rest.first_chunk()) {
+                    Some(inside) => *strip = inside,
+                    None => {
+                        if let Some((near, others)) = std::mem::take(&mut rest).split_first_mut() {
+                            gather(row, x as isize + tap.by, &self.span, near);
+                            *strip = near;
+                            rest = others;
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
     #[inline(always)]
-    fn strip<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip], out: &mut [f32]) {
+    fn strip<S: Simd>(
+        &self,
+        simd: S,
+        x: usize,
+        (weights, pool): (&mut [Strip], &mut [Strip]),
+        out: &mut [f32],
+    ) {
         let kernel = self.kernel;
         self.start(x, weights);
         let colors = kernel.colors_that_weigh();
@@ -194,9 +196,9 @@ impl Row<'_> {
         let mut plane = 0;
         while plane < colors {
             match colors - plane {
-                1 => self.weigh::<S, 1>(simd, x, (0, plane), &scales[plane..], weights),
-                2 => self.weigh::<S, 2>(simd, x, (0, plane), &scales[plane..], weights),
-                _ => self.weigh::<S, 3>(simd, x, (0, plane), &scales[plane..], weights),
+                1 => self.weigh::<S, 1>(simd, x, (0, plane), &scales[plane..], (weights, pool)),
+                2 => self.weigh::<S, 2>(simd, x, (0, plane), &scales[plane..], (weights, pool)),
+                _ => self.weigh::<S, 3>(simd, x, (0, plane), &scales[plane..], (weights, pool)),
             }
             plane += 3;
         }
@@ -211,21 +213,23 @@ impl Row<'_> {
             let count = features[plane..].iter().take_while(|s| **s != 0.0).count();
             let scales = &features[plane..];
             match count {
-                1 => self.weigh::<S, 1>(simd, x, (1, plane), scales, weights),
-                2 => self.weigh::<S, 2>(simd, x, (1, plane), scales, weights),
-                3 => self.weigh::<S, 3>(simd, x, (1, plane), scales, weights),
-                _ => self.weigh::<S, 4>(simd, x, (1, plane), scales, weights),
+                1 => self.weigh::<S, 1>(simd, x, (1, plane), scales, (weights, pool)),
+                2 => self.weigh::<S, 2>(simd, x, (1, plane), scales, (weights, pool)),
+                3 => self.weigh::<S, 3>(simd, x, (1, plane), scales, (weights, pool)),
+                _ => self.weigh::<S, 4>(simd, x, (1, plane), scales, (weights, pool)),
             }
             plane += count.min(4);
         }
         if let Some(local) = kernel.stops.local {
             match (local.plane, kernel.colors) {
-                (Some(plane), _) => self.weigh_locally::<S, 1>(simd, x, (1, plane), local, weights),
-                (None, 3) => self.weigh_locally::<S, 3>(simd, x, (0, 0), local, weights),
-                (None, _) => self.weigh_locally::<S, 1>(simd, x, (0, 0), local, weights),
+                (Some(plane), _) => {
+                    self.weigh_locally::<S, 1>(simd, x, (1, plane), local, (weights, pool))
+                }
+                (None, 3) => self.weigh_locally::<S, 3>(simd, x, (0, 0), local, (weights, pool)),
+                (None, _) => self.weigh_locally::<S, 1>(simd, x, (0, 0), local, (weights, pool)),
             }
         }
-        let sums = self.powers(simd, x, weights);
+        let sums = self.powers(simd, x, (weights, pool));
         let valid = WIDTH.min(self.span.end - x);
         if kernel.mode == Mode::Shares {
             for (o, s) in out[x..x + valid].iter_mut().zip(&sums) {
@@ -237,10 +241,10 @@ impl Row<'_> {
         let mut plane = 0;
         while plane < planes {
             match planes - plane {
-                1 => self.sum::<S, 1>(simd, x, plane, (weights, &sums), out),
-                2 => self.sum::<S, 2>(simd, x, plane, (weights, &sums), out),
-                3 => self.sum::<S, 3>(simd, x, plane, (weights, &sums), out),
-                _ => self.sum::<S, 4>(simd, x, plane, (weights, &sums), out),
+                1 => self.sum::<S, 1>(simd, x, plane, (weights, &sums, pool), out),
+                2 => self.sum::<S, 2>(simd, x, plane, (weights, &sums, pool), out),
+                3 => self.sum::<S, 3>(simd, x, plane, (weights, &sums, pool), out),
+                _ => self.sum::<S, 4>(simd, x, plane, (weights, &sums, pool), out),
             }
             plane += 4;
         }
@@ -257,11 +261,12 @@ impl Row<'_> {
     fn start(&self, x: usize, weights: &mut [Strip]) {
         let (start, end) = (self.span.start as isize, self.span.end as isize);
         let grid = self.kernel.grid;
-        for (tap, e) in self.taps(x).zip(weights) {
+        for (tap, e) in self.taps.iter().zip(weights) {
             e.fill(tap.log);
-            if tap.at < start || tap.at + WIDTH as isize > end || grid > 1 {
+            let at = x as isize + tap.by;
+            if at < start || at + WIDTH as isize > end || grid > 1 {
                 for (k, e) in e.iter_mut().enumerate() {
-                    let q = tap.at + k as isize;
+                    let q = at + k as isize;
                     if q < start || q >= end || !q.unsigned_abs().is_multiple_of(grid) {
                         *e = NEVER;
                     }
@@ -276,35 +281,30 @@ impl Row<'_> {
         &self,
         simd: S,
         x: usize,
-        (read, first): (usize, usize),
+        planes: Planes,
         scales: &[f32],
-        exponents: &mut [Strip],
+        (exponents, pool): (&mut [Strip], &mut [Strip]),
     ) {
-        let here = Tap {
-            row: self.y,
-            at: x as isize,
-            log: 0.0,
-        };
-        let mut near = [[0.0; WIDTH]; N];
-        let mut own = [[0.0; WIDTH]; N];
-        for (n, (own, near)) in own.iter_mut().zip(&mut near).enumerate() {
-            *own = *self.fetch(read, first + n, here, near);
-        }
-        let own = own.each_ref().map(|o| o.as_chunks::<LANES>().0);
-        for (tap, e) in self.taps(x).zip(exponents) {
-            let mut strips = [own[0]; N];
-            for (n, (strip, near)) in strips.iter_mut().zip(&mut near).enumerate() {
-                *strip = self.fetch(read, first + n, tap, near).as_chunks().0;
-            }
-            let e = e.as_chunks_mut::<LANES>().0;
-            for piece in 0..PIECES {
-                let mut sum = f32x16::load_array_ref(simd, &e[piece]);
-                for n in 0..N {
-                    let there = f32x16::load_array_ref(simd, &strips[n][piece]);
-                    let delta = there - f32x16::load_array_ref(simd, &own[n][piece]);
-                    sum = (delta * scales[n]).mul_add(delta, sum);
+        let (near, pool) = pool.split_at_mut(TOGETHER);
+        let own = self.collect::<N>(planes, &[self.here()], x, near)[0];
+        let own = own.map(|o| o.as_chunks::<LANES>().0);
+        let mut factors = [0.0; N];
+        factors.copy_from_slice(&scales[..N]);
+        let chunks = self.taps.chunks(CHUNK).zip(exponents.chunks_mut(CHUNK));
+        for (taps, exponents) in chunks {
+            let all = self.collect::<N>(planes, taps, x, pool);
+            for (strips, e) in all.iter().zip(exponents) {
+                let e = e.as_chunks_mut::<LANES>().0;
+                for piece in 0..PIECES {
+                    let mut sum = f32x16::load_array_ref(simd, &e[piece]);
+                    for n in 0..N {
+                        let there = &strips[n].as_chunks::<LANES>().0[piece];
+                        let delta = f32x16::load_array_ref(simd, there)
+                            - f32x16::load_array_ref(simd, &own[n][piece]);
+                        sum = (delta * factors[n]).mul_add(delta, sum);
+                    }
+                    sum.store_array(&mut e[piece]);
                 }
-                sum.store_array(&mut e[piece]);
             }
         }
     }
@@ -315,65 +315,72 @@ impl Row<'_> {
         &self,
         simd: S,
         x: usize,
-        (read, first): (usize, usize),
+        planes: Planes,
         local: Local,
-        exponents: &mut [Strip],
+        (exponents, pool): (&mut [Strip], &mut [Strip]),
     ) {
-        let here = Tap {
-            row: self.y,
-            at: x as isize,
-            log: 0.0,
-        };
-        let mut near = [[0.0; WIDTH]; N];
+        let (near, pool) = pool.split_at_mut(TOGETHER);
         // Brightness as a sum, and how strongly its square weighs: for base 2, and for the mean of the planes.
         let mut own = [0.0; WIDTH];
-        for (n, near) in near.iter_mut().enumerate() {
-            let strip = self.fetch(read, first + n, here, near);
+        for strip in self.collect::<N>(planes, &[self.here()], x, near)[0] {
             for (o, v) in own.iter_mut().zip(strip) {
                 *o += v;
             }
         }
         let scale = -std::f32::consts::LOG2_E / (N * N) as f32;
-        let noise = self.fetch(0, self.kernel.colors, here, &mut near[0]);
+        let noise = self.collect::<1>((0, self.kernel.colors), &[self.here()], x, near)[0][0];
         let stop = noise.map(|v| scale / (local.square * v + local.least));
         let (own, stop) = (own.as_chunks::<LANES>().0, stop.as_chunks::<LANES>().0);
-        for (tap, e) in self.taps(x).zip(exponents) {
-            let mut strips = [own; N];
-            for (n, (strip, near)) in strips.iter_mut().zip(&mut near).enumerate() {
-                *strip = self.fetch(read, first + n, tap, near).as_chunks().0;
-            }
-            let e = e.as_chunks_mut::<LANES>().0;
-            for piece in 0..PIECES {
-                let mut there = f32x16::load_array_ref(simd, &strips[0][piece]);
-                for n in 1..N {
-                    there += f32x16::load_array_ref(simd, &strips[n][piece]);
+        let chunks = self.taps.chunks(CHUNK).zip(exponents.chunks_mut(CHUNK));
+        for (taps, exponents) in chunks {
+            let all = self.collect::<N>(planes, taps, x, pool);
+            for (strips, e) in all.iter().zip(exponents) {
+                let e = e.as_chunks_mut::<LANES>().0;
+                for piece in 0..PIECES {
+                    let at = |n: usize| {
+                        f32x16::load_array_ref(simd, &strips[n].as_chunks::<LANES>().0[piece])
+                    };
+                    let mut there = at(0);
+                    for n in 1..N {
+                        there += at(n);
+                    }
+                    let off = there - f32x16::load_array_ref(simd, &own[piece]);
+                    let sum = f32x16::load_array_ref(simd, &e[piece]);
+                    let stop = f32x16::load_array_ref(simd, &stop[piece]);
+                    (off * stop).mul_add(off, sum).store_array(&mut e[piece]);
                 }
-                let off = there - f32x16::load_array_ref(simd, &own[piece]);
-                let sum = f32x16::load_array_ref(simd, &e[piece]);
-                let stop = f32x16::load_array_ref(simd, &stop[piece]);
-                (off * stop).mul_add(off, sum).store_array(&mut e[piece]);
             }
         }
     }
 
     /// Exponents become weights; gives their sums.
     #[inline(always)]
-    fn powers<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip]) -> Strip {
-        let zero = f32x16::splat(simd, 0.0);
-        let mut sums = [zero; PIECES];
-        let mut near = [0.0; WIDTH];
-        for (tap, strip) in self.taps(x).zip(weights) {
-            let shares = (self.kernel.mode == Mode::Shared)
-                .then(|| *self.fetch(self.reads.len() - 1, 0, tap, &mut near));
-            let strip = strip.as_chunks_mut::<LANES>().0;
-            for piece in 0..PIECES {
-                let e = f32x16::load_array_ref(simd, &strip[piece]);
-                let mut w = fast_exp2_x16(simd, e);
-                if let Some(shares) = &shares {
-                    w *= f32x16::load_array_ref(simd, &shares.as_chunks::<LANES>().0[piece]);
+    fn powers<S: Simd>(
+        &self,
+        simd: S,
+        x: usize,
+        (weights, pool): (&mut [Strip], &mut [Strip]),
+    ) -> Strip {
+        let mut sums = [f32x16::splat(simd, 0.0); PIECES];
+        let shared = self.kernel.mode == Mode::Shared;
+        for (taps, weights) in self.taps.chunks(CHUNK).zip(weights.chunks_mut(CHUNK)) {
+            if shared {
+                let last = (self.reads.len() - 1, 0);
+                let shares = self.collect::<1>(last, taps, x, pool);
+                for ([shares], e) in shares.iter().zip(&mut *weights) {
+                    for (e, share) in e.iter_mut().zip(*shares) {
+                        *e += share.log2();
+                    }
                 }
-                sums[piece] += w;
-                w.store_array(&mut strip[piece]);
+            }
+            for strip in weights.iter_mut().take(taps.len()) {
+                let strip = strip.as_chunks_mut::<LANES>().0;
+                for piece in 0..PIECES {
+                    let e = f32x16::load_array_ref(simd, &strip[piece]);
+                    let w = fast_exp2_x16(simd, e);
+                    sums[piece] += w;
+                    w.store_array(&mut strip[piece]);
+                }
             }
         }
         let mut made = [0.0; WIDTH];
@@ -390,46 +397,38 @@ impl Row<'_> {
         simd: S,
         x: usize,
         first: usize,
-        (weights, sums): (&[Strip], &Strip),
+        (weights, sums, pool): (&[Strip], &Strip, &mut [Strip]),
         out: &mut [f32],
     ) {
-        let zero = f32x16::splat(simd, 0.0);
         let mut made = [[0.0; WIDTH]; N];
-        let mut near = [[0.0; WIDTH]; N];
-        let squared = self.kernel.squared;
-        for half in [0, PIECES / 2] {
-            let mut all = [[zero; PIECES / 2]; N];
-            for (tap, w) in self.taps(x).zip(weights) {
-                let w = w.as_chunks::<LANES>().0;
-                let mut w2 = [zero; PIECES / 2];
-                for k in 0..PIECES / 2 {
-                    w2[k] = f32x16::load_array_ref(simd, &w[half + k]);
-                }
+        let square = self.kernel.squared.map(|s| s.wrapping_sub(first));
+        for (taps, weights) in self.taps.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
+            let all = self.collect::<N>((0, first), taps, x, pool);
+            for piece in 0..PIECES {
+                let mut acc = [f32x16::splat(simd, 0.0); N];
                 for n in 0..N {
-                    let strip = self.fetch(0, first + n, tap, &mut near[n]);
-                    let strip = strip.as_chunks::<LANES>().0;
-                    let square = squared == Some(first + n);
-                    for k in 0..PIECES / 2 {
-                        let v = f32x16::load_array_ref(simd, &strip[half + k]);
-                        let w = if square { w2[k] * w2[k] } else { w2[k] };
-                        all[n][k] = v.mul_add(w, all[n][k]);
+                    acc[n] = f32x16::load_array_ref(simd, &made[n].as_chunks::<LANES>().0[piece]);
+                }
+                for (strips, w) in all.iter().zip(weights).take(taps.len()) {
+                    let w = f32x16::load_array_ref(simd, &w.as_chunks::<LANES>().0[piece]);
+                    for n in 0..N {
+                        let v = &strips[n].as_chunks::<LANES>().0[piece];
+                        let v = f32x16::load_array_ref(simd, v);
+                        let v = if square == Some(n) { v * w } else { v };
+                        acc[n] = v.mul_add(w, acc[n]);
                     }
                 }
-            }
-            for n in 0..N {
-                let square = squared == Some(first + n);
-                let to = made[n].as_chunks_mut::<LANES>().0;
-                for k in 0..PIECES / 2 {
-                    let sum = &sums.as_chunks::<LANES>().0[half + k];
-                    let sum = f32x16::load_array_ref(simd, sum);
-                    let norm = if square { sum * sum } else { sum };
-                    (all[n][k] / norm).store_array(&mut to[half + k]);
+                for n in 0..N {
+                    acc[n].store_array(&mut made[n].as_chunks_mut::<LANES>().0[piece]);
                 }
             }
         }
         let valid = WIDTH.min(self.span.end - x);
         for (n, made) in made.iter().enumerate() {
-            out[(first + n) * self.width + x..][..valid].copy_from_slice(&made[..valid]);
+            let to = &mut out[(first + n) * self.width + x..][..valid];
+            for ((to, v), s) in to.iter_mut().zip(made).zip(sums) {
+                *to = v / if square == Some(n) { s * s } else { *s };
+            }
         }
     }
 
@@ -437,13 +436,11 @@ impl Row<'_> {
     fn nearest(&self, x: usize, out: &mut [f32]) {
         for plane in 0..self.reads[0].planes() {
             let (mut sum, mut weights) = (0.0, 0.0);
-            for tap in self.taps(x) {
-                let Some(q) = usize::try_from(tap.at)
-                    .ok()
-                    .filter(|q| self.span.contains(q))
-                else {
+            for tap in &self.taps {
+                let q = x.wrapping_add_signed(tap.by);
+                if !self.span.contains(&q) {
                     continue;
-                };
+                }
                 if q.is_multiple_of(self.kernel.grid) {
                     let h = tap.log.exp2();
                     sum += h * self.reads[0].row(plane, tap.row)[q];

@@ -5,7 +5,7 @@
 //! around it, and its own σ of depth in each direction.
 
 use super::Atrous;
-use super::cpu::Moves;
+use super::moves::Moves;
 use crate::LUMINANCE;
 use crate::definition::svgf::{DEPTH_LEAST, GAUSS, LUMINANCE_LEAST};
 use crate::kernel::fast_exp::fast_exp;

@@ -12,6 +12,7 @@ mod cpu;
 mod emit;
 mod fused;
 mod guided;
+mod moves;
 mod pairs;
 mod shape;
 mod tile;

@@ -4,6 +4,7 @@ use super::per_pixel;
 use crate::Result;
 use crate::definition::front::{BLACK, DARK, Depth, EMITTER, EMITTING, FAR, MISS, SURFACE};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use fearless_simd::{Simd, dispatch};
 use std::fmt::Write;
 
 /// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they are there; the colour when
@@ -53,6 +54,114 @@ impl Surface {
     }
 }
 
+impl Surface {
+    #[inline(always)]
+    fn rows<S: Simd>(&self, _simd: S, job: &mut Job<'_>) {
+        let [albedo, normal, depth, position] = self.places();
+        for y in job.rows.clone() {
+            let reads = &job.reads;
+            let row = |read: usize, c: usize| reads[read].row(c, y);
+            let three = |read: usize| [row(read, 0), row(read, 1), row(read, 2)];
+            let (a, n) = (albedo.map(three), normal.map(three));
+            let d = depth.map(|read| row(read, 0));
+            let class = job.writes[0].row(0, y);
+            class.fill(SURFACE);
+            if let Some([r, g, b]) = a {
+                for x in 0..class.len() {
+                    let most = r[x].max(g[x]).max(b[x].max(0.0));
+                    let emits = !(BLACK..=EMITTING).contains(&most);
+                    class[x] = if emits { EMITTER } else { SURFACE };
+                }
+            }
+            match (d, n) {
+                (Some(d), _) => {
+                    for x in 0..class.len() {
+                        let nothing = d[x] <= 0.0 || d[x] >= FAR;
+                        class[x] = if nothing { MISS } else { class[x] };
+                    }
+                }
+                (None, Some([u, v, w])) => {
+                    for x in 0..class.len() {
+                        let nothing = u[x].abs().max(v[x].abs()).max(w[x].abs()) < 1e-2;
+                        class[x] = if nothing { MISS } else { class[x] };
+                    }
+                }
+                (None, None) => {}
+            }
+            self.divisor(job, y, a);
+            let mut plane = 0;
+            if self.planes() == 0 {
+                continue;
+            }
+            for (low, source) in [(0.0, a), (-1.0, n)] {
+                for src in source.into_iter().flatten() {
+                    let out = &mut job.writes[2].row(plane, y)[..src.len()];
+                    for (o, v) in out.iter_mut().zip(src) {
+                        *o = v.max(low).min(1.0);
+                    }
+                    plane += 1;
+                }
+            }
+            if let (Some(d), Some(range)) = (d, self.depth) {
+                let out = &mut job.writes[2].row(plane, y)[..d.len()];
+                for (o, d) in out.iter_mut().zip(d) {
+                    let far = ln(d.max(1e-30)).max(range.low).min(range.high) - range.middle;
+                    *o = if *d <= 0.0 || *d >= FAR { 0.0 } else { far };
+                }
+                plane += 1;
+            }
+            if let (Some(read), Some(scale)) = (position, self.position) {
+                for src in three(read) {
+                    let out = &mut job.writes[2].row(plane, y)[..src.len()];
+                    for (o, v) in out.iter_mut().zip(src) {
+                        *o = scale * v;
+                    }
+                    plane += 1;
+                }
+            }
+        }
+    }
+
+    /// What colour is divided by.
+    #[inline(always)]
+    fn divisor(&self, job: &mut Job<'_>, y: usize, albedo: Option<[&[f32]; 3]>) {
+        let channels = job.writes[1].planes();
+        let over = 1.0 / self.exposure;
+        let (classes, divisors) = job.writes.split_at_mut(1);
+        let class = &*classes[0].row(0, y);
+        for c in 0..channels {
+            let out = &mut divisors[0].row(c, y)[..class.len()];
+            let Some(albedo) = albedo.filter(|_| self.divide) else {
+                out.fill(over);
+                continue;
+            };
+            let one = |v: f32| v.max(0.0).min(1.0);
+            for x in 0..class.len() {
+                let a = match channels {
+                    1 => (one(albedo[0][x]) + one(albedo[1][x]) + one(albedo[2][x])) / 3.0,
+                    _ => one(albedo[c][x]),
+                };
+                let by = if class[x] == SURFACE { a + DARK } else { 1.0 };
+                out[x] = by / self.exposure;
+            }
+        }
+    }
+}
+
+/// The natural logarithm of a positive number that is not denormal, to 2e-7 of 1 or of itself; loops over it vectorise.
+#[inline(always)]
+fn ln(x: f32) -> f32 {
+    // x = 2^e m with m in √½ … √2.
+    let bits = x.to_bits().wrapping_sub(0x3f35_04f3);
+    let e = (bits as i32 >> 23) as f32;
+    let m = f32::from_bits((bits & 0x007f_ffff).wrapping_add(0x3f35_04f3));
+    // ln m = 2 artanh((m - 1) / (m + 1)).
+    let t = (m - 1.0) / (m + 1.0);
+    let t2 = t * t;
+    let series = 1.0 + t2 * (1.0 / 3.0 + t2 * (0.2 + t2 * (1.0 / 7.0 + t2 / 9.0)));
+    e * std::f32::consts::LN_2 + 2.0 * t * series
+}
+
 impl Kernel for Surface {
     fn name(&self) -> &'static str {
         "surface"
@@ -64,58 +173,8 @@ impl Kernel for Surface {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let [albedo, normal, depth, position] = self.places();
-        let channels = job.writes[1].planes();
-        for y in job.rows.clone() {
-            let reads = &job.reads;
-            let row = |read: usize, c: usize| reads[read].row(c, y);
-            for x in 0..job.writes[0].size().width {
-                let three = |read: usize| [0, 1, 2].map(|c| row(read, c)[x]);
-                let (a, n) = (albedo.map(three), normal.map(three));
-                let d = depth.map(|read| row(read, 0)[x]);
-                let nothing = match (d, n) {
-                    (Some(d), _) => d <= 0.0 || d >= FAR,
-                    (None, Some(n)) => n.iter().all(|n| n.abs() < 1e-2),
-                    (None, None) => false,
-                };
-                let most = a.map(|a| a.into_iter().fold(0.0f32, f32::max));
-                let emits = most.is_some_and(|m| !(BLACK..=EMITTING).contains(&m));
-                let class = if nothing {
-                    MISS
-                } else if emits {
-                    EMITTER
-                } else {
-                    SURFACE
-                };
-                job.writes[0].row(0, y)[x] = class;
-                let a = a.map(|a| a.map(|v| v.clamp(0.0, 1.0)));
-                for c in 0..channels {
-                    job.writes[1].row(c, y)[x] = match a {
-                        Some(a) if self.divide && class == SURFACE && channels == 1 => {
-                            (a[0] + a[1] + a[2]) / 3.0 + DARK
-                        }
-                        Some(a) if self.divide && class == SURFACE => a[c] + DARK,
-                        _ => 1.0,
-                    } / self.exposure;
-                }
-                let mut plane = 0;
-                let mut put = |v: f32| {
-                    job.writes[2].row(plane, y)[x] = v;
-                    plane += 1;
-                };
-                a.into_iter().flatten().for_each(&mut put);
-                n.into_iter()
-                    .flatten()
-                    .for_each(|v| put(v.clamp(-1.0, 1.0)));
-                if let (Some(d), Some(range)) = (d, self.depth) {
-                    let far = d.max(1e-30).ln().clamp(range.low, range.high) - range.middle;
-                    put(if nothing { 0.0 } else { far });
-                }
-                if let (Some(read), Some(scale)) = (position, self.position) {
-                    three(read).into_iter().for_each(|v| put(scale * v));
-                }
-            }
-        }
+        let level = job.level;
+        dispatch!(level, simd => self.rows(simd, job));
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
@@ -195,5 +254,21 @@ impl Kernel for Surface {
             self.exposure,
         ];
         Ok(per_pixel(site, numbers, "", &body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ln;
+
+    #[test]
+    fn the_logarithm_stays_within_its_error() {
+        let mut x = 1e-30f32;
+        while x < 1e30 {
+            let exact = f64::from(x).ln();
+            let error = (f64::from(ln(x)) - exact).abs() / exact.abs().max(1.0);
+            assert!(error < 2e-7, "{x}: {error}");
+            x *= 1.000_37;
+        }
     }
 }

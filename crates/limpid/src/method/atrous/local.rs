@@ -267,7 +267,7 @@ impl Build<'_> {
                 self.limited(b, [bright_b, bright_a], class),
             ];
         }
-        let light = self.small(kernel::middle(), "light", &halves, n);
+        let mut light = self.small(kernel::middle(), "light", &halves, n);
         let squares = self.small(
             kernel::square_difference(0.25),
             "half differences",
@@ -276,8 +276,14 @@ impl Build<'_> {
         );
         let bright = self.bright(squares);
         let noise = self.smooth(bright);
-        let before = self.small(kernel::middle(), "brightness", &[bright_a, bright_b], 1);
-        let limit = (!self.method.no_firefly_guard).then(|| [before, self.bright(light)]);
+        let mut limit = None;
+        if !self.method.no_firefly_guard {
+            // One factor for all channels, so that light layers still add up.
+            let mean = self.over(Layer::COLOR, divide);
+            let (before, after) = (self.bright(mean), self.bright(light));
+            light = self.small(kernel::follow(), "limited light", &[mean, after, before], n);
+            limit = Some([before, after]);
+        }
         (light, noise, limit)
     }
 
@@ -572,7 +578,10 @@ fn light(
     if halves(&frame.shape()) {
         let half = |part| frame.require(Layer::new(Kind::Color, part)).map(over);
         let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);
-        let before = both(&bright(&a), &bright(&b), |a, b| 0.5 * (a + b));
+        let mean = match keeps {
+            true => both(&a, &b, |a, b| 0.5 * (a + b)),
+            false => over(frame.color()?),
+        };
         let (a, b) = match keeps {
             true => (a, b),
             false => (
@@ -580,9 +589,14 @@ fn light(
                 front::limit_by_other(&b, &a, class, DARK),
             ),
         };
-        let light = both(&a, &b, |a, b| 0.5 * (a + b));
         let noise = around(&both(&a, &b, |a, b| 0.25 * (a - b) * (a - b)));
-        let share = ratio(&before, &bright(&light));
+        let share = match keeps {
+            true => class.map(|_| 1.0),
+            false => ratio(&bright(&mean), &bright(&both(&a, &b, |a, b| 0.5 * (a + b)))),
+        };
+        let light = Image::from_fn(mean.width(), mean.height(), mean.channels(), |x, y, c| {
+            mean.get(x, y, c) * share.get(x, y, 0)
+        });
         return Ok((light, noise, share));
     }
     let before = over(frame.color()?);

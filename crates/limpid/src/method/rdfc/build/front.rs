@@ -71,6 +71,8 @@ impl Build<'_> {
             before,
             after: bright(plan, now),
         };
+        // One factor for all channels, so that light layers still add up.
+        let now = front.follow(&mut self.plan, mean, n);
         let v = part(Kind::Color, Part::Variance);
         let variance = self.shape.has(v.clone()).then(|| {
             let v = self.plan.input(v, n);
