@@ -3,7 +3,7 @@
 use super::per_pixel;
 use crate::Result;
 use crate::definition::front::{BLACK, DARK, Depth, EMITTER, EMITTING, FAR, MISS, SURFACE};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, ViewMut};
 use fearless_simd::{Simd, dispatch};
 use std::fmt::Write;
 
@@ -88,7 +88,7 @@ impl Surface {
                 }
                 (None, None) => {}
             }
-            self.divisor(job, y, a);
+            self.divisor(&mut job.writes, y, a);
             let mut plane = 0;
             if self.planes() == 0 {
                 continue;
@@ -124,10 +124,10 @@ impl Surface {
 
     /// What colour is divided by.
     #[inline(always)]
-    fn divisor(&self, job: &mut Job<'_>, y: usize, albedo: Option<[&[f32]; 3]>) {
-        let channels = job.writes[1].planes();
+    fn divisor(&self, writes: &mut [ViewMut<'_>], y: usize, albedo: Option<[&[f32]; 3]>) {
+        let channels = writes[1].planes();
         let over = 1.0 / self.exposure;
-        let (classes, divisors) = job.writes.split_at_mut(1);
+        let (classes, divisors) = writes.split_at_mut(1);
         let class = &*classes[0].row(0, y);
         for c in 0..channels {
             let out = &mut divisors[0].row(c, y)[..class.len()];

@@ -1,0 +1,204 @@
+//! The definition of the filter by local noise, applied to the layers of a frame.
+
+use super::{ANY, AROUND, DEVIATIONS, LEAST, SHARE, halves, kinds};
+use crate::definition::atrous::{self, Filter, Guide, stored};
+use crate::definition::front::{self, Surface};
+use crate::definition::nfor::DARK;
+use crate::definition::window::tent;
+use crate::method::atrous::{Atrous, Border};
+use crate::{Frame, Image, Kind, Layer, Part, Result};
+
+/// The definition.
+pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Result<Frame> {
+    let shape = frame.shape();
+    let setup = method.local_setup(&shape)?;
+    let size = frame.size();
+    let (w, h, n) = (size.width, size.height, setup.colors);
+    let there = kinds(&shape);
+    let get = |k: Kind| frame.get(k.clone()).filter(|_| there.contains(&k));
+    let layers = front::Layers {
+        albedo: get(Kind::Albedo),
+        normal: get(Kind::Normal),
+        depth: get(Kind::Depth).map(|d| (d, ANY)),
+        position: get(Kind::Position).map(|p| (p, method.scale())),
+    };
+    let surface = front::surface(&layers, size, n, !method.no_demodulate, method.exposure());
+    let over = |image: &Image| divided(image, &surface.divide);
+    let (light, noise, share) = light(method, frame, &surface, &over)?;
+    let guide = tent(&bright(&light), 1, 1.0, 0.0);
+    let mut payload = Image::new(w, h, setup.planes());
+    let mut squared = vec![false; setup.planes()];
+    squared[n] = true;
+    for item in &setup.items {
+        let image = match &item.layer {
+            l if l.kind == Kind::Color && l.part == Part::Mean => light.clone(),
+            l if l.kind == Kind::Color => noise.clone(),
+            l if l.kind == Kind::Alpha => frame.require(l.clone())?.clone(),
+            l => {
+                let image = over(frame.require(l.clone())?);
+                Image::from_fn(w, h, image.channels(), |x, y, c| {
+                    image.get(x, y, c) * share.get(x, y, 0)
+                })
+            }
+        };
+        for k in 0..item.spot.channels {
+            let plane = payload.plane_mut(item.spot.plane + k);
+            plane.copy_from_slice(image.plane(k));
+        }
+    }
+    let payload = stored(&payload, setup.half);
+    let one = |image: &Image, c: usize| Image::from_planes(w, h, 1, image.plane(c).to_vec());
+    let mut planes = Vec::new();
+    for c in 0..surface.features.as_ref().map_or(0, Image::channels) {
+        if let Some(features) = &surface.features {
+            planes.push(one(features, c)?);
+        }
+    }
+    planes.push(surface.class.clone());
+    let sigmas = setup.local.map(|l| l.sigmas).unwrap_or_default();
+    let filter = Filter {
+        taps: &setup.taps,
+        levels: setup.levels,
+        color: None,
+        color_from: 0,
+        grid: 1,
+        guides: planes
+            .iter()
+            .zip(sigmas)
+            .map(|(image, (sigma, widens))| Guide {
+                image,
+                sigma,
+                widens,
+            })
+            .collect(),
+        border: match method.border {
+            Border::Zero => atrous::Border::Zero,
+            Border::Mirror => atrous::Border::Mirrored { local: false },
+            Border::MirrorLocal => atrous::Border::Mirrored { local: true },
+        },
+        energy: method.energy,
+        half: setup.half,
+        local: Some(atrous::Local {
+            k: DEVIATIONS,
+            least: LEAST,
+            first: Some((&guide, SHARE)),
+        }),
+        squared: &squared,
+    };
+    let levels = atrous::levels(&payload, n, &filter);
+    let result = atrous::synthesis(&levels, &method.gains);
+    let mut out = Frame::empty(size)?;
+    for item in &setup.items {
+        let variance = item.spot.variance;
+        if variance && !method.variance {
+            continue;
+        }
+        let by = match variance {
+            true => bright(&surface.divide).map(|v| v * v),
+            false => surface.divide.clone(),
+        };
+        let image = Image::from_fn(w, h, item.spot.channels, |x, y, k| {
+            let v = result.get(x, y, item.spot.plane + k);
+            let k = if by.channels() == item.spot.channels {
+                k
+            } else {
+                0
+            };
+            match item.layer.kind {
+                Kind::Alpha => v,
+                _ => v.max(0.0) * by.get(x, y, k),
+            }
+        });
+        out.insert(item.layer.clone(), image)?;
+    }
+    Ok(out)
+}
+
+/// Over the divisor; by its first plane where planes differ in number.
+fn divided(image: &Image, by: &Image) -> Image {
+    let same = by.channels() == image.channels();
+    Image::from_fn(
+        image.width(),
+        image.height(),
+        image.channels(),
+        |x, y, c| image.get(x, y, c) / by.get(x, y, if same { c } else { 0 }),
+    )
+}
+
+fn bright(image: &Image) -> Image {
+    Image::from_fn(image.width(), image.height(), 1, |x, y, _| {
+        front::brightness(image, x, y)
+    })
+}
+
+/// Light, the variance of its brightness, and what outliers were multiplied by.
+fn light(
+    method: &Atrous,
+    frame: &Frame,
+    surface: &Surface,
+    over: &dyn Fn(&Image) -> Image,
+) -> Result<(Image, Image, Image)> {
+    let class = &surface.class;
+    let around = |image: &Image| {
+        let once = tent(&bright(image), AROUND, 1.0, 0.0);
+        tent(&once, AROUND, 1.0, 0.0)
+    };
+    let ratio = |before: &Image, after: &Image| {
+        Image::from_fn(class.width(), class.height(), 1, |x, y, _| {
+            let before = before.get(x, y, 0);
+            match before > 0.0 {
+                true => after.get(x, y, 0) / before,
+                false => 1.0,
+            }
+        })
+    };
+    let both = |a: &Image, b: &Image, f: fn(f32, f32) -> f32| {
+        Image::from_fn(a.width(), a.height(), a.channels(), |x, y, c| {
+            f(a.get(x, y, c), b.get(x, y, c))
+        })
+    };
+    let keeps = method.no_firefly_guard;
+    if halves(&frame.shape()) {
+        let half = |part| frame.require(Layer::new(Kind::Color, part)).map(over);
+        let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);
+        let mean = match keeps {
+            true => both(&a, &b, |a, b| 0.5 * (a + b)),
+            false => over(frame.color()?),
+        };
+        let (a, b) = match keeps {
+            true => (a, b),
+            false => (
+                front::limit_by_other(&a, &b, class, DARK),
+                front::limit_by_other(&b, &a, class, DARK),
+            ),
+        };
+        let noise = around(&both(&a, &b, |a, b| 0.25 * (a - b) * (a - b)));
+        let share = match keeps {
+            true => class.map(|_| 1.0),
+            false => ratio(&bright(&mean), &bright(&both(&a, &b, |a, b| 0.5 * (a + b)))),
+        };
+        let light = Image::from_fn(mean.width(), mean.height(), mean.channels(), |x, y, c| {
+            mean.get(x, y, c) * share.get(x, y, 0)
+        });
+        return Ok((light, noise, share));
+    }
+    let before = over(frame.color()?);
+    let light = match keeps {
+        true => before.clone(),
+        false => front::limit_by_itself(&before, class, DARK),
+    };
+    let share = ratio(&bright(&before), &bright(&light));
+    let known = frame.get(Layer::new(Kind::Color, Part::Variance));
+    if let Some(known) = known.filter(|v| v.channels() == light.channels()) {
+        let divided = bright(&over(&over(known)));
+        let limited = both(&divided, &share, |v, s| v * s * s);
+        return Ok((light, around(&limited), share));
+    }
+    let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class);
+    let n = light.channels();
+    let squares = Image::from_fn(light.width(), light.height(), n, |x, y, c| {
+        let off = light.get(x, y, c) - board.mean.get(x, y, c);
+        off * off / (1.0 + board.share.get(x, y, 0))
+    });
+    Ok((light, around(&squares), share))
+}
