@@ -79,13 +79,13 @@ pub const YOUNG: f32 = 4.0;
 pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
-/// How the result is blended with the last one.
+/// How the result is blended with the last one. Colours are blended as they are: compressed ones would lose the light of lamps.
 pub const RESOLVE: Step = Step {
     radius: 1,
     gamma: 0.75,
     blend: 0.4,
-    highlights: 3.0,
-    soften: 0.25,
+    highlights: 0.0,
+    soften: 0.0,
 };
 
 /// The most frames that a blend with this least share of the new one counts as: `(Σ w)² / Σ w²` of its weights.

@@ -7,11 +7,13 @@ use super::atrous::walk::Way;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::atrous::modulate;
+use crate::definition::front;
 use crate::definition::svgf::{Features, History, RESOLVE, Settings, TAPS, features, svgf};
 use crate::definition::taa::taa;
 use crate::kernel::atrous::{
     Atrous as Level, FEATURES, Guided, Mode, Shape as Tile, Source, Stops, Walk,
 };
+use crate::kernel::front::class;
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
 use crate::kernel::taa::Resolve;
@@ -57,6 +59,8 @@ struct Setup {
     squarings: u32,
     colors: usize,
     layers: Layers,
+    /// Whether classes stand for numbers of objects, which the frame does not have.
+    classes: bool,
     motion: bool,
 }
 
@@ -107,8 +111,9 @@ impl Svgf {
                 albedo: !self.no_demodulate && shape.has(Kind::Albedo),
                 normal: from(Kind::Normal)?,
                 depth: from(Kind::Depth)?,
-                id: shape.has(Kind::Id),
+                id: true,
             },
+            classes: !shape.has(Kind::Id),
             motion: shape.has(Kind::Motion),
         })
     }
@@ -127,11 +132,20 @@ impl Svgf {
             Some(albedo) => modulate(color, albedo, true),
             None => color.clone(),
         };
+        let classes = setup.classes.then(|| {
+            let layers = front::Layers {
+                albedo: frame.get(Kind::Albedo),
+                normal: frame.get(Kind::Normal),
+                depth: frame.get(Kind::Depth).map(|d| (d, front::Depth::default())),
+                position: None,
+            };
+            front::surface(&layers, frame.size(), 1, false, 1.0).class
+        });
         let features: Features = features(
             frame.get(Kind::Normal),
             frame.get(Kind::Depth),
             frame.get(Kind::Position),
-            frame.get(Kind::Id),
+            frame.get(Kind::Id).or(classes.as_ref()),
             frame.size(),
         );
         let motion = frame.get(Kind::Motion);
@@ -236,7 +250,7 @@ impl Method for Svgf {
             colors: setup.colors,
             half: setup.settings.half,
         };
-        let (mut reads, albedo) = layers(&mut slots.plan, &setup.layers);
+        let (mut reads, albedo) = layers(&mut slots.plan, &setup, shape);
         let role = if setup.motion {
             Role::History
         } else {
@@ -425,7 +439,8 @@ fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotI
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.
-fn layers(plan: &mut Plan, layers: &Layers) -> (Vec<SlotId>, Option<SlotId>) {
+fn layers(plan: &mut Plan, setup: &Setup, shape: &Shape) -> (Vec<SlotId>, Option<SlotId>) {
+    let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
     let mut albedo = None;
     let kinds = [
@@ -436,13 +451,34 @@ fn layers(plan: &mut Plan, layers: &Layers) -> (Vec<SlotId>, Option<SlotId>) {
         Kind::Id,
     ];
     for (kind, used) in kinds.into_iter().zip(layers.used()) {
-        if used {
-            let planes = kind.channels()[0];
-            let is_albedo = kind == Kind::Albedo;
-            let slot = plan.input(kind, planes);
-            reads.push(slot);
-            albedo = albedo.or(is_albedo.then_some(slot));
+        if !used {
+            continue;
         }
+        let planes = kind.channels()[0];
+        let slot = match kind {
+            Kind::Id if setup.classes => classes(plan, shape, reads[0]),
+            _ => plan.input(kind.clone(), planes),
+        };
+        reads.push(slot);
+        albedo = albedo.or((kind == Kind::Albedo).then_some(slot));
     }
     (reads, albedo)
+}
+
+/// Classes of pixels in place of objects: lamps and sky never mix with surfaces.
+fn classes(plan: &mut Plan, shape: &Shape, color: SlotId) -> SlotId {
+    let kinds = [Kind::Albedo, Kind::Normal, Kind::Depth];
+    let mut reads = Vec::new();
+    for kind in &kinds {
+        if shape.has(kind.clone()) {
+            reads.push(plan.input(kind.clone(), kind.channels()[0]));
+        }
+    }
+    if reads.is_empty() {
+        reads.push(color);
+    }
+    let [albedo, normal, depth] = kinds.map(|k| shape.has(k));
+    let out = plan.transient("class", 1);
+    plan.pass(class(albedo, normal, depth), reads, [out]);
+    out
 }
