@@ -26,7 +26,6 @@
 //! it is mapped to the machine; a **plan** is passes over slots, as data; a **kernel** is one operation with a CPU and a
 //! GPU body; a **definition** is a method in plain scalar code, which every plan is held to.
 
-pub mod caches;
 mod denoiser;
 mod device;
 mod error;

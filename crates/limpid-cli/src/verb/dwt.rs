@@ -11,6 +11,7 @@ use limpid::io::y4m::Colour;
 use limpid::method::{Dwt, DwtSchedule, Idwt, Layout, Method, Scale, Value};
 use limpid::wavelet::{Border, Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{Fit, Image, Room, Sequence, Shape, Size};
+use limpid_lab::cost;
 use std::path::{Path, PathBuf};
 
 /// Transform images to wavelet coefficients
@@ -224,7 +225,7 @@ fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) ->
         l * h,
         h * h
     );
-    let compute = scheme.compute_cost();
+    let compute = cost::compute(&scheme);
     tell!(
         "compute:  {} operations, {} barriers, {} reads, {} writes, {} cells (single buffer), {} (double)",
         compute.operations,
@@ -234,7 +235,7 @@ fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) ->
         compute.single,
         compute.double
     );
-    let passes = scheme.pass_cost();
+    let passes = cost::passes(&scheme);
     tell!(
         "graphics: {} operations, {} passes, {} reads, {} writes, {} cells\n",
         passes.operations,

@@ -5,9 +5,10 @@ use crate::run::How;
 use crate::say::{OrUsage, tell};
 use anyhow::Result;
 use limpid::kernel::{Stage, Target};
-use limpid::method::{Use, entry};
+use limpid::method::Use;
 use limpid::plan::Plan;
 use limpid::{Fit, Layer, Room, Shape, Size};
+use limpid_lab::entry;
 
 /// Show what would run: passes, layouts, memory, kernel text
 #[derive(clap::Args)]

@@ -9,7 +9,8 @@ use crate::say::OrUsage;
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
-use limpid::method::{Use, find};
+use limpid::method::Use;
+use limpid_lab::find;
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -22,7 +22,6 @@ pub mod fourier;
 pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod half;
-pub(crate) mod lift;
 pub(crate) mod lines;
 pub(crate) mod nfor;
 pub(crate) mod nlm;

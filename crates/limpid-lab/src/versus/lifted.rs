@@ -1,18 +1,13 @@
 //! Decimated wavelets, plain and edge-avoiding, with all details thrown away.
 
-use crate::definition::atrous::{dimming, modulate};
-use crate::definition::lifted::{Wavelet, lifted};
-use crate::kernel::atrous::Stops;
-use crate::kernel::guard::{Guard, Powers};
-use crate::kernel::lift::{Lift, Near};
-use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
-use crate::method::atrous::Atrous;
-use crate::method::atrous::setup::Setup;
-use crate::method::{Backend, Entry, Method, Schedule, Use};
-use crate::plan::{Plan, SlotId};
-use crate::{Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
+use super::definition::{Wavelet, lifted};
+use super::lift::{Lift, Near, Stops};
+use limpid::method::atrous::{Around, Atrous};
+use limpid::method::{Backend, Entry, Method, Schedule, Use};
+use limpid::plan::{Plan, SlotId};
+use limpid::{Frame, Image, Result, Shape};
 
-crate::choice! {
+limpid::choice! {
     /// How lifting runs.
     enum LiftedSchedule {
         /// Steps in place on the full grid.
@@ -29,7 +24,7 @@ macro_rules! plain {
             make: || Box::new($name::default()),
         };
 
-        crate::options! {
+        limpid::options! {
             #[doc = $doc]
             pub struct $name {
                 /// Number of levels, 1 to 10: their details are thrown away.
@@ -53,10 +48,8 @@ macro_rules! plain {
                 }
             }
 
-            fn stopless(&self, shape: &Shape) -> Result<Setup> {
-                let mut setup = self.atrous().setup(shape)?;
-                setup.color = None;
-                Ok(setup)
+            fn around(&self, shape: &Shape) -> Result<Around> {
+                Ok(Around::new(&self.atrous(), shape)?.without_color())
             }
         }
 
@@ -71,11 +64,11 @@ macro_rules! plain {
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
                 schedule.choice::<LiftedSchedule>()?;
-                Ok(plan($word, $wavelet, &self.stopless(shape)?, shape))
+                plan($word, $wavelet, &self.around(shape)?, shape)
             }
 
             fn define(&self, frame: &Frame) -> Result<Frame> {
-                define($wavelet, &self.stopless(&frame.shape())?, frame)
+                define($wavelet, &self.around(&frame.shape())?, frame)
             }
 
             fn boxed(&self) -> Box<dyn Method> {
@@ -94,7 +87,7 @@ macro_rules! avoiding {
             make: || Box::new($name::default()),
         };
 
-        crate::options! {
+        limpid::options! {
             #[doc = $doc]
             pub struct $name {
                 /// Number of levels, 1 to 10: their details are thrown away.
@@ -130,6 +123,10 @@ macro_rules! avoiding {
                     ..Atrous::default()
                 }
             }
+
+            fn around(&self, shape: &Shape) -> Result<Around> {
+                Around::new(&self.atrous(), shape)
+            }
         }
 
         impl Method for $name {
@@ -154,11 +151,11 @@ macro_rules! avoiding {
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
                 schedule.choice::<LiftedSchedule>()?;
-                Ok(plan($word, $wavelet, &self.atrous().setup(shape)?, shape))
+                plan($word, $wavelet, &self.around(shape)?, shape)
             }
 
             fn define(&self, frame: &Frame) -> Result<Frame> {
-                define($wavelet, &self.atrous().setup(&frame.shape())?, frame)
+                define($wavelet, &self.around(&frame.shape())?, frame)
             }
 
             fn boxed(&self) -> Box<dyn Method> {
@@ -212,51 +209,16 @@ fn halves(wavelet: Wavelet) -> [(u8, u8, Near); 2] {
     }
 }
 
-/// What stops the steps of a level.
-fn stops(setup: &Setup, level: usize) -> Stops {
-    if setup.color.is_none() && setup.guides.is_empty() {
-        return Stops::default();
-    }
-    Stops {
-        color: setup.color_stop(level),
-        features: setup.stops(level),
-        local: None,
-    }
-}
-
-fn plan(name: &str, wavelet: Wavelet, setup: &Setup, shape: &Shape) -> Plan {
+fn plan(name: &str, wavelet: Wavelet, around: &Around, shape: &Shape) -> Result<Plan> {
     let mut plan = Plan::new(format!("{name} steps"), shape.size);
-    let spot = setup.items[0].spot;
-    let albedo = setup.demodulates.then(|| plan.input(Kind::Albedo, 3));
-    let with_albedo =
-        |slot: SlotId| -> Vec<SlotId> { [Some(slot), albedo].into_iter().flatten().collect() };
-    let input = plan.input(Layer::COLOR, setup.colors);
-    let mut work = plan.transient("payload", setup.colors);
-    let pack = Pack {
-        spot,
-        first: true,
-        half: false,
-    };
-    plan.pass(pack, with_albedo(input), [work]);
-    let features = features(&mut plan, setup, albedo);
-    if setup.guard {
-        let guarded = plan.transient("guarded", setup.colors);
-        let guard = Guard {
-            colors: setup.colors,
-            powers: Powers {
-                planes: vec![1; setup.colors],
-                vectors: Vec::new(),
-            },
-            half: false,
-        };
-        plan.pass(guard, [work], [guarded]);
-        work = guarded;
-    }
+    let begun = around.begin(&mut plan);
+    let (levels, colors) = (around.levels(), around.colors());
+    let mut work = begun.color;
     let mut guides = Vec::new();
     let step = |plan: &mut Plan, work: SlotId, guide: SlotId, kernel: Lift| -> SlotId {
-        let next = plan.transient("lifted", setup.colors);
+        let next = plan.transient("lifted", colors);
         let color = kernel.stops.color.map(|_| guide);
-        let reads: Vec<SlotId> = [Some(work), color, features]
+        let reads: Vec<SlotId> = [Some(work), color, begun.features]
             .into_iter()
             .flatten()
             .collect();
@@ -269,79 +231,37 @@ fn plan(name: &str, wavelet: Wavelet, setup: &Setup, shape: &Shape) -> Plan {
         near,
         factor,
         keeps,
-        stops: stops(setup, level),
-        colors: setup.colors,
+        stops: Stops {
+            color: around.color_stop(level),
+            features: around.stops(level),
+        },
+        colors,
     };
-    for level in 0..setup.levels {
+    for level in 0..levels {
         for (details, stays, near) in halves(wavelet) {
             let guide = work;
-            work = step(
-                &mut plan,
-                work,
-                guide,
-                lift(level, details, near, -1.0, true),
-            );
-            work = step(&mut plan, work, guide, lift(level, stays, near, 0.5, true));
+            let kernel = lift(level, details, near, -1.0, true);
+            work = step(&mut plan, work, guide, kernel);
+            let kernel = lift(level, stays, near, 0.5, true);
+            work = step(&mut plan, work, guide, kernel);
             guides.push(guide);
         }
     }
-    for level in (0..setup.levels).rev() {
+    for level in (0..levels).rev() {
         for (details, _, near) in halves(wavelet).into_iter().rev() {
             let guide = guides.pop().unwrap_or(work);
-            work = step(
-                &mut plan,
-                work,
-                guide,
-                lift(level, details, near, 1.0, false),
-            );
+            let kernel = lift(level, details, near, 1.0, false);
+            work = step(&mut plan, work, guide, kernel);
         }
     }
-    let output = plan.output(Layer::COLOR, setup.colors);
-    plan.pass(Unpack { spot }, with_albedo(work), [output]);
-    plan.align = 1 << setup.levels;
-    plan
+    around.end(&mut plan, begun, work)?;
+    plan.set_align(1 << levels);
+    Ok(plan)
 }
 
-fn features(plan: &mut Plan, setup: &Setup, albedo: Option<SlotId>) -> Option<SlotId> {
-    if setup.guides.is_empty() {
-        return None;
-    }
-    let mut reads = Vec::new();
-    for g in &setup.guides {
-        let input = albedo.filter(|_| g.kind == Kind::Albedo);
-        reads.push(input.unwrap_or_else(|| plan.input(g.kind.clone(), g.channels)));
-    }
-    let features = plan.transient("features", setup.stops(0).len());
-    let kernel = PackFeatures {
-        layers: setup.feature_planes(),
-        packing: Packing::Full,
-    };
-    plan.pass(kernel, reads, [features]);
-    Some(features)
-}
-
-fn define(wavelet: Wavelet, setup: &Setup, frame: &Frame) -> Result<Frame> {
-    let albedo = frame.get(Kind::Albedo).filter(|_| setup.demodulates);
-    let color = frame.color()?;
-    let mut light = match albedo {
-        Some(albedo) => modulate(color, albedo, true),
-        None => color.clone(),
-    };
-    if setup.guard {
-        let (width, height) = (light.width(), light.height());
-        let bright = Image::from_fn(width, height, 1, |x, y, _| match light.channels() {
-            1 => light.get(x, y, 0),
-            _ => (0..3).map(|k| LUMINANCE[k] * light.get(x, y, k)).sum(),
-        });
-        let factor = dimming(&bright);
-        light = Image::from_fn(width, height, light.channels(), |x, y, k| {
-            light.get(x, y, k) * factor.get(x, y, 0)
-        });
-    }
-    let mut images = Vec::new();
-    for g in &setup.guides {
-        images.push(frame.require(g.kind.clone())?);
-    }
+fn define(wavelet: Wavelet, around: &Around, frame: &Frame) -> Result<Frame> {
+    let light = around.light(frame)?;
+    let guides = around.guides(frame)?;
     let weight = |level: usize, guide: &Image, p: [usize; 2], q: [usize; 2]| -> f64 {
         let mut e = 0.0;
         let mut add = |image: &Image, stop: f32| {
@@ -350,25 +270,17 @@ fn define(wavelet: Wavelet, setup: &Setup, frame: &Frame) -> Result<Frame> {
                 e -= (d * f64::from(stop)).powi(2);
             }
         };
-        if let Some(stop) = setup.color_stop(level) {
+        if let Some(stop) = around.color_stop(level) {
             add(guide, stop);
         }
-        let planes = setup.feature_planes();
-        let stops = setup.stops(level);
-        for (image, (first, _)) in images.iter().zip(planes) {
-            add(image, stops[first]);
+        let stops = around.stops(level);
+        for (image, first) in &guides {
+            add(image, stops[*first]);
         }
         e.exp()
     };
-    let stopped = setup.color.is_some() || !setup.guides.is_empty();
-    let made = lifted(
-        &light,
-        wavelet,
-        setup.levels,
-        if stopped { Some(&weight) } else { None },
-    );
-    Frame::new(match albedo {
-        Some(albedo) => modulate(&made, albedo, false),
-        None => made,
-    })
+    let levels = around.levels();
+    let stopped = (0..levels).any(|l| around.color_stop(l).is_some()) || !guides.is_empty();
+    let made = lifted(&light, wavelet, levels, stopped.then_some(&weight as _));
+    around.shaded(frame, made)
 }

@@ -3,10 +3,10 @@
 //! One level of the à-trous filter, with a large Gaussian kernel instead of several levels: no σ can shrink from level to
 //! level here.
 
-use crate::method::atrous::{Atrous, AtrousSchedule, define, walk};
-use crate::method::{Backend, Entry, Method, Schedule, Use};
-use crate::plan::Plan;
-use crate::{Error, Frame, Result, Shape};
+use limpid::method::atrous::{Around, Atrous};
+use limpid::method::{Backend, Entry, Method, Schedule, Use};
+use limpid::plan::Plan;
+use limpid::{Error, Frame, Result, Shape};
 
 pub(super) const BILATERAL: Entry = Entry {
     name: "bilateral",
@@ -22,7 +22,7 @@ pub(super) const MULTILATERAL: Entry = Entry {
     make: || Box::new(Multilateral::default()),
 };
 
-crate::options! {
+limpid::options! {
     /// The bilateral filter with its options.
     pub struct Bilateral {
         /// Pixels to each side of the window.
@@ -36,7 +36,7 @@ crate::options! {
     }
 }
 
-crate::options! {
+limpid::options! {
     /// The multilateral filter with its options.
     pub struct Multilateral {
         /// Pixels to each side of the window.
@@ -114,23 +114,18 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                Schedule::list(on, [AtrousSchedule::Dilated])
+                Around::schedules(on)
             }
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-                let method = self.atrous();
-                let mut setup = method.setup(shape)?;
-                setup.taps = taps(self.radius)?;
-                let mut plan = walk::plan(&method, &setup, shape, schedule)?;
-                plan.title = format!("{} {schedule}", $entry.name);
-                Ok(plan)
+                let around = Around::new(&self.atrous(), shape)?;
+                let around = around.with_taps(taps(self.radius)?);
+                around.plan($entry.name, shape, schedule)
             }
 
             fn define(&self, frame: &Frame) -> Result<Frame> {
-                let method = self.atrous();
-                let mut setup = method.setup(&frame.shape())?;
-                setup.taps = taps(self.radius)?;
-                define::define(&method, &setup, frame)
+                let around = Around::new(&self.atrous(), &frame.shape())?;
+                around.with_taps(taps(self.radius)?).define(frame)
             }
 
             fn examples(&self) -> Vec<Box<dyn Method>> {
