@@ -45,7 +45,7 @@ impl Given {
 }
 
 /// Methods that the raw command line may name, in the order of its words: `denoise --method M`, `reconstruct --method M`,
-/// `filter NAME`, `plan PATH`, `bench PATH`. A file may be called like a method, so there can be several.
+/// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may be called like a method, so there can be several.
 pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
     let [_, verb, rest @ ..] = &words[..] else {
@@ -61,6 +61,10 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         "denoise" => Use::Denoise,
         "reconstruct" => Use::Reconstruct,
         "filter" | "plan" | "bench" => Use::Filter,
+        "dwt" | "idwt" => {
+            let entry = listed(Use::Filter, verb)?;
+            return Ok(vec![named("method", verb, entry)]);
+        }
         _ => return Ok(Vec::new()),
     };
     if used != Use::Filter {

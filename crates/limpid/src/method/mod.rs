@@ -25,7 +25,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, DwtSchedule, Idwt, Layout, Mapping, Scale};
+pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nfor::Nfor;
