@@ -136,7 +136,7 @@ macro_rules! avoiding {
 
             fn prepare(&mut self, frame: &Frame) -> Result<()> {
                 let mut found = self.atrous();
-                found.prepare(frame)?;
+                Around::find_sigmas(&mut found, frame)?;
                 self.sigma_color = found.sigma_color;
                 self.sigma_normal = found.sigma_normal;
                 self.sigma_position = found.sigma_position;

@@ -148,7 +148,7 @@ window_method!(
                 no_demodulate: method.no_demodulate,
                 ..Atrous::default()
             };
-            found.prepare(frame)?;
+            Around::find_sigmas(&mut found, frame)?;
             method.sigma_color = found.sigma_color.map(|s| s * LEVEL);
         }
         Ok(())
@@ -164,7 +164,7 @@ window_method!(
     MULTILATERAL,
     |method: &mut Multilateral, frame: &Frame| {
         let mut found = method.atrous();
-        found.prepare(frame)?;
+        Around::find_sigmas(&mut found, frame)?;
         let given = method.atrous() == found;
         method.sigma_color = found.sigma_color.map(|s| if given { s } else { s * LEVEL });
         method.sigma_normal = found.sigma_normal;

@@ -5,7 +5,7 @@ use super::pieces::Threading;
 use super::plane::{Bands, Plane};
 use super::streamed::Streamed;
 use super::whole::{Memory, forward, inverse};
-use crate::definition::dwt::{Dwt, Arrangement as Packing};
+use crate::definition::dwt::{Arrangement as Packing, Dwt};
 use crate::exec::cpu::Cpu;
 use crate::kernel::stream::STREAM_BYTES;
 use crate::wavelet::{Border, Normalisation, Wavelet};

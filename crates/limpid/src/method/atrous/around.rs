@@ -27,6 +27,14 @@ pub struct Begun {
 }
 
 impl Around {
+    /// Gives a filter without any σ those that suit a frame as a whole.
+    pub fn find_sigmas(method: &mut Atrous, frame: &Frame) -> Result<()> {
+        match method.automatic() {
+            true => method.estimate_sigmas(frame),
+            false => Ok(()),
+        }
+    }
+
     /// Checks the options against the layers.
     pub fn new(method: &Atrous, shape: &Shape) -> Result<Self> {
         Ok(Self {
