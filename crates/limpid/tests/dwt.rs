@@ -182,7 +182,7 @@ fn what_does_not_fit_is_told() {
         ..Idwt::default()
     };
     let error = run(without_size, &image).unwrap_err().to_string();
-    assert!(error.contains("--size"), "{error}");
+    assert!(error.contains("size auto: expected"), "{error}");
     let unknown = Dwt {
         wavelet: "cfd97".to_owned(),
         ..Dwt::default()

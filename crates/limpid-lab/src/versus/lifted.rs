@@ -2,6 +2,7 @@
 
 use super::definition::{Wavelet, lifted};
 use super::lift::{Lift, Near, Stops};
+use super::options::guided_options;
 use limpid::method::atrous::{Around, Atrous};
 use limpid::method::{Backend, Entry, Method, Schedule, Use};
 use limpid::plan::{Plan, SlotId};
@@ -87,41 +88,17 @@ macro_rules! avoiding {
             make: || Box::new($name::default()),
         };
 
-        limpid::options! {
+        guided_options! {
             #[doc = $doc]
-            pub struct $name {
+            $name {
                 /// Number of levels, 1 to 10: their details are thrown away.
                 pub levels: usize = 3,
-                /// Differences of colour above this count as edges; halved at each level.
-                pub sigma_color: Option<f32> = None,
-                /// Differences of the normal above this count as edges; grows with the step.
-                pub sigma_normal: Option<f32> = None,
-                /// Differences of position above this count as edges, in scene units.
-                pub sigma_position: Option<f32> = None,
-                /// Differences of albedo above this count as edges.
-                pub sigma_albedo: Option<f32> = None,
-                /// Differences of depth above this count as edges, in scene units; grows with the step.
-                pub sigma_depth: Option<f32> = None,
-                /// Do not divide by albedo before and multiply after.
-                pub no_demodulate: bool = false,
-                /// Do not dim pixels that are far brighter than all around them.
-                pub no_firefly_guard: bool = false,
             }
         }
 
         impl $name {
-            fn atrous(&self) -> Atrous {
-                Atrous {
-                    levels: self.levels,
-                    sigma_color: self.sigma_color,
-                    sigma_normal: self.sigma_normal,
-                    sigma_position: self.sigma_position,
-                    sigma_albedo: self.sigma_albedo,
-                    sigma_depth: self.sigma_depth,
-                    no_demodulate: self.no_demodulate,
-                    no_firefly_guard: self.no_firefly_guard,
-                    ..Atrous::default()
-                }
+            fn levels_used(&self) -> usize {
+                self.levels
             }
 
             fn around(&self, shape: &Shape) -> Result<Around> {
@@ -135,14 +112,7 @@ macro_rules! avoiding {
             }
 
             fn prepare(&mut self, frame: &Frame) -> Result<()> {
-                let mut found = self.atrous();
-                Around::find_sigmas(&mut found, frame)?;
-                self.sigma_color = found.sigma_color;
-                self.sigma_normal = found.sigma_normal;
-                self.sigma_position = found.sigma_position;
-                self.sigma_albedo = found.sigma_albedo;
-                self.sigma_depth = found.sigma_depth;
-                Ok(())
+                self.find_sigmas(frame, 1.0)
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {

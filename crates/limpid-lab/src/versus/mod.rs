@@ -6,6 +6,7 @@
 mod definition;
 mod lift;
 mod lifted;
+mod options;
 mod window;
 
 pub use lifted::{Cdf22, EawCdf22, EawRedBlack, RedBlack};
