@@ -13,7 +13,8 @@ Usage: cargo xtask CHORE
 Chores:
   test    everything that must pass: the rules of the house, a Vulkan driver (installed when there is none and it
           may be), format, lints with all and with no features, unit, integration and documentation tests
-  house   only the rules of the house: lengths of files, refused words, reasons for dependencies
+  house   only the rules of the house: lengths of files, refused words, who may know whom, reasons for dependencies
+  msrv    the library and the program with the oldest compiler that is promised (installed by rustup when it is not there)
   vulkan  only the Vulkan driver
 ";
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let result = match chore.as_str() {
         "test" => test(),
         "house" => house::check(&root()),
+        "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
@@ -62,6 +64,40 @@ fn test() -> Outcome {
     Ok(())
 }
 
+/// Checks with the compiler that `rust-version` names. In a folder of its own: two compilers in one would build everything anew in
+/// turn.
+fn msrv() -> Outcome {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml"));
+    let manifest = manifest.map_err(|error| format!("Cargo.toml: {error}"))?;
+    let oldest = oldest(&manifest).ok_or("Cargo.toml: no rust-version")?;
+    step(&format!("Rust {oldest}"), || {
+        run(Command::new("rustup").args([
+            "toolchain",
+            "install",
+            &oldest,
+            "--profile",
+            "minimal",
+            "--no-self-update",
+        ]))?;
+        let arguments = ["run", &oldest, "cargo", "check", "--workspace", "--locked"];
+        run(Command::new("rustup")
+            .args(arguments)
+            .env("CARGO_TARGET_DIR", "target/msrv")
+            // What cargo set for this program would take the newer compiler along.
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .env_remove("RUSTC")
+            .env_remove("CARGO")
+            .current_dir(root()))
+    })
+}
+
+/// The version that a manifest promises to do with.
+fn oldest(manifest: &str) -> Option<String> {
+    let line = manifest.lines().find(|l| l.starts_with("rust-version"))?;
+    let version = line.split('"').nth(1)?;
+    Some(format!("{version}.0"))
+}
+
 fn cargo(arguments: &str) -> Outcome {
     step(&format!("cargo {arguments}"), || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -93,4 +129,13 @@ fn run(command: &mut Command) -> Outcome {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_oldest_compiler_is_found() {
+        let manifest = "[workspace.package]\nrust-version = \"1.89\"\n";
+        assert_eq!(super::oldest(manifest).as_deref(), Some("1.89.0"));
+    }
 }

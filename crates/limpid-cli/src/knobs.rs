@@ -3,7 +3,8 @@
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use limpid::method::{self, Auto, METHODS, Method, Use};
+use limpid::method::{Auto, Entry, Method, Use};
+use limpid_lab::{find, methods};
 use std::ffi::OsString;
 
 /// The method that a command line names, and the verb it is for.
@@ -44,13 +45,13 @@ impl Given {
 }
 
 /// Methods that the raw command line may name, in the order of its words: `denoise --method M`, `reconstruct --method M`,
-/// `filter NAME`, `plan PATH`, `bench PATH`. A file may be called like a method, so there can be several.
+/// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may be called like a method, so there can be several.
 pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
     let [_, verb, rest @ ..] = &words[..] else {
         return Ok(Vec::new());
     };
-    let named = |argument, name: &str, entry: &method::Entry| Named {
+    let named = |argument, name: &str, entry: &Entry| Named {
         verb: (*verb).to_owned(),
         method: (entry.make)(),
         argument,
@@ -60,6 +61,10 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         "denoise" => Use::Denoise,
         "reconstruct" => Use::Reconstruct,
         "filter" | "plan" | "bench" => Use::Filter,
+        "dwt" | "idwt" => {
+            let entry = listed(Use::Filter, verb)?;
+            return Ok(vec![named("method", verb, entry)]);
+        }
         _ => return Ok(Vec::new()),
     };
     if used != Use::Filter {
@@ -75,7 +80,7 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         };
     }
     let found = rest.iter().filter_map(|word| {
-        let mut all = METHODS.iter();
+        let mut all = methods();
         match *verb {
             "filter" => all
                 .find(|e| e.used == Use::Filter && e.name == *word)
@@ -99,9 +104,9 @@ fn asked<'a>(args: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The method of this name.
-fn listed(used: Use, name: &str) -> anyhow::Result<&'static method::Entry> {
-    method::find(used, name).or_usage()?;
-    let mut known = METHODS.iter();
+fn listed(used: Use, name: &str) -> anyhow::Result<&'static Entry> {
+    find(used, name).or_usage()?;
+    let mut known = methods();
     let entry = known.find(|e| e.used == used && e.name == name);
     entry.with_context(|| format!("{name} is not listed"))
 }

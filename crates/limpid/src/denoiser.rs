@@ -4,7 +4,7 @@ use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::method::{self, Method, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{Device, Error, Fit, Frame, Kind, Result, Room, Shape, tune};
+use crate::{Device, DeviceLimits, Error, FittedPlan, Frame, Kind, Result, Shape, tune};
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub struct Sequence {
     kept: Option<Kept>,
     /// The fastest schedule, and the shape it was measured for.
     fastest: Option<(Shape, Schedule)>,
-    looks: Vec<Vec<f32>>,
+    residuals: Vec<Vec<f32>>,
 }
 
 /// What is kept from frame to frame.
@@ -119,7 +119,7 @@ impl Sequence {
             options: options.clone(),
             kept: None,
             fastest: None,
-            looks: Vec::new(),
+            residuals: Vec::new(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Sequence {
             kept => self.adjusted(kept, frame, shape)?,
         };
         let out = kept.denoiser.run_watched(frame, watch)?;
-        self.looks = kept.denoiser.looks().to_vec();
+        self.residuals = kept.denoiser.residuals().to_vec();
         self.kept = Some(kept);
         Ok(out)
     }
@@ -180,9 +180,9 @@ impl Sequence {
         kept.unwrap_or(&self.options).method.as_ref()
     }
 
-    /// See [`Denoiser::looks`], of the last frame.
-    pub fn looks(&self) -> &[Vec<f32>] {
-        &self.looks
+    /// See [`Denoiser::residuals`], of the last frame.
+    pub fn residuals(&self) -> &[Vec<f32>] {
+        &self.residuals
     }
 }
 
@@ -193,7 +193,7 @@ pub struct Denoiser {
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
-    room: Room,
+    limits: DeviceLimits,
     shape: Shape,
 }
 
@@ -203,19 +203,19 @@ impl Denoiser {
         if !(0.0..=1.0).contains(&options.strength) {
             return Err(Error::option("strength", options.strength, "0 … 1"));
         }
-        let Fit {
+        let FittedPlan {
             plan,
             schedule,
             tiles,
             ..
-        } = Fit::new(device.room(), shape, options)?;
+        } = FittedPlan::new(device.limits(), shape, options)?;
         let runner = device.runner(plan)?;
         Ok(Self {
             runner,
             tiles,
             schedule,
             strength: options.strength,
-            room: device.room(),
+            limits: device.limits(),
             shape: shape.clone(),
         })
     }
@@ -223,7 +223,7 @@ impl Denoiser {
     /// Takes the numbers of other options, a noise level say: memory, shaders and history stay. False where the options ask for
     /// other passes; then nothing has changed, and a new denoiser is needed.
     pub fn update(&mut self, options: &Options) -> Result<bool> {
-        let fit = Fit::new(self.room, &self.shape, options)?;
+        let fit = FittedPlan::new(self.limits, &self.shape, options)?;
         let same = fit.tiles == self.tiles && self.runner.update(&fit.plan)?;
         if same {
             self.schedule = fit.schedule;
@@ -319,8 +319,8 @@ impl Denoiser {
 
     /// What each repetition of the plan looked at in the last run: of iterative solvers, the squared residual as a share of
     /// the right-hand side after every step (on a GPU after every few).
-    pub fn looks(&self) -> &[Vec<f32>] {
-        self.runner.looks()
+    pub fn residuals(&self) -> &[Vec<f32>] {
+        self.runner.residuals()
     }
 }
 

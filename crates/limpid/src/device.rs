@@ -6,7 +6,7 @@ use crate::exec::cpu::{Cpu, CpuRunner};
 use crate::exec::gpu::{Adapter, Gpu, GpuRunner};
 use crate::method::Backend;
 use crate::plan::Plan;
-use crate::{DeviceFault, Error, Result, Room};
+use crate::{DeviceFault, DeviceLimits, Error, Result};
 
 /// What runs plans: the CPU or a GPU.
 ///
@@ -74,11 +74,11 @@ impl Device {
     }
 
     /// What it has room for.
-    pub fn room(&self) -> Room {
+    pub fn limits(&self) -> DeviceLimits {
         match self {
-            Self::Cpu(_) => Room::Cpu,
+            Self::Cpu(_) => DeviceLimits::Cpu,
             #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => Room::Gpu(gpu.target()),
+            Self::Gpu(gpu) => DeviceLimits::Gpu(gpu.target()),
         }
     }
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 /// its own, such as how an option is written on its command line.
 ///
 /// ```
-/// use limpid::{Error, Fit, Options, Room, Shape, Size, method::Gaussian};
+/// use limpid::{Error, FittedPlan, Options, DeviceLimits, Shape, Size, method::Gaussian};
 /// let options = Options::new(Gaussian { radius: 3, sigma: Some(-1.0) });
 /// let shape = Shape::color(Size::new(8, 8), 3);
-/// match Fit::new(Room::Cpu, &shape, &options) {
+/// match FittedPlan::new(DeviceLimits::Cpu, &shape, &options) {
 ///     Err(Error::Option { name, value, .. }) => assert_eq!((&*name, &*value), ("sigma", "-1")),
 ///     other => panic!("{other:?}"),
 /// }

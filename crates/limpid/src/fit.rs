@@ -11,14 +11,14 @@ const CPU_TRANSIENT: usize = 1 << 30;
 
 /// What a device has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum DeviceLimits {
     /// Memory; too much of it should not be taken.
     Cpu,
     /// The limits of a GPU.
     Gpu(Target),
 }
 
-impl Room {
+impl DeviceLimits {
     /// What runs there.
     pub fn backend(self) -> Backend {
         match self {
@@ -42,14 +42,14 @@ impl Room {
 /// A plan that fits: of the whole frame, or of one tile of it.
 ///
 /// ```
-/// use limpid::{Fit, Options, Room, Shape, Size, method::Gaussian};
+/// use limpid::{FittedPlan, Options, DeviceLimits, Shape, Size, method::Gaussian};
 /// let shape = Shape::color(Size::new(1920, 1080), 3);
-/// let fit = Fit::new(Room::Cpu, &shape, &Options::new(Gaussian::default()))?;
+/// let fit = FittedPlan::new(DeviceLimits::Cpu, &shape, &Options::new(Gaussian::default()))?;
 /// assert_eq!(fit.tile_count(), 1);
 /// # Ok::<(), limpid::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Fit {
+pub struct FittedPlan {
     /// The plan that runs, of a tile when there are tiles.
     pub plan: Plan,
     /// The schedule that was chosen.
@@ -59,12 +59,12 @@ pub struct Fit {
     pub(crate) tiles: Option<Tiles>,
 }
 
-impl Fit {
+impl FittedPlan {
     /// The method of the options on frames of this shape.
-    pub fn new(room: Room, shape: &Shape, options: &Options) -> Result<Self> {
+    pub fn new(limits: DeviceLimits, shape: &Shape, options: &Options) -> Result<Self> {
         let schedule = options
             .schedule
-            .resolve(options.method.as_ref(), room.backend())?;
+            .resolve(options.method.as_ref(), limits.backend())?;
         let plan = |size: Size| options.method.plan(&shape.resized(size), &schedule);
         let whole = plan(shape.size)?;
         let frame_bytes = whole.memory().fixed_bytes;
@@ -73,17 +73,17 @@ impl Fit {
                 .tile
                 .is_none_or(|t| size.width.max(size.height) <= t)
         };
-        let (plan, tiles) = if room.holds(&whole) && small(shape.size) {
+        let (plan, tiles) = if limits.holds(&whole) && small(shape.size) {
             (whole, None)
         } else {
             let tiles = whole.reach().and_then(|reach| {
-                let ok = |size| small(size) && plan(size).is_ok_and(|p| room.holds(&p));
+                let ok = |size| small(size) && plan(size).is_ok_and(|p| limits.holds(&p));
                 Tiles::new(shape.size, reach, whole.align, ok)
             });
             match tiles {
                 Some(tiles) => (plan(tiles.read)?, Some(tiles)),
                 // Much memory is better than no result.
-                None if room == Room::Cpu && options.tile.is_none() => (whole, None),
+                None if limits == DeviceLimits::Cpu && options.tile.is_none() => (whole, None),
                 None => {
                     return Err(Error::unsupported(format!(
                         "{} on {} cannot run in tiles that small; use another schedule or the CPU",
@@ -114,15 +114,15 @@ mod tests {
     #[test]
     fn large_images_run_in_tiles_of_bounded_memory() -> Result<()> {
         let fit = |size| {
-            Fit::new(
-                Room::Cpu,
+            FittedPlan::new(
+                DeviceLimits::Cpu,
                 &Shape::color(size, 3),
                 &Options::new(Ddid::default()),
             )
         };
         assert_eq!(fit(Size::new(2000, 2000))?.tile_count(), 1);
         let large = fit(Size::new(50_000, 40_000))?;
-        assert!(large.tile_count() > 1 && Room::Cpu.holds(&large.plan));
+        assert!(large.tile_count() > 1 && DeviceLimits::Cpu.holds(&large.plan));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Planar `f32` pixels.
 
-use crate::memory::Memory;
+use crate::memory::AlignedVec;
 use crate::{Error, Result};
 
 /// Width and height in pixels.
@@ -60,7 +60,7 @@ impl std::str::FromStr for Size {
 pub struct Image {
     size: Size,
     channels: usize,
-    data: Memory,
+    data: AlignedVec,
 }
 
 impl Image {
@@ -69,7 +69,7 @@ impl Image {
         Self {
             size: Size { width, height },
             channels,
-            data: Memory::zeros(width * height * channels),
+            data: AlignedVec::zeros(width * height * channels),
         }
     }
 
@@ -273,12 +273,12 @@ pub fn srgb_to_linear(v: f32) -> f32 {
 
 impl Image {
     /// Takes the pixels out for a while; [`Image::put_data`] puts them back.
-    pub(crate) fn take_data(&mut self) -> Memory {
+    pub(crate) fn take_data(&mut self) -> AlignedVec {
         std::mem::take(&mut self.data)
     }
 
     /// Puts back what [`Image::take_data`] took.
-    pub(crate) fn put_data(&mut self, data: Memory) {
+    pub(crate) fn put_data(&mut self, data: AlignedVec) {
         debug_assert_eq!(data.len(), self.size.pixels() * self.channels);
         self.data = data;
     }

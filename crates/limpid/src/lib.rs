@@ -26,7 +26,6 @@
 //! it is mapped to the machine; a **plan** is passes over slots, as data; a **kernel** is one operation with a CPU and a
 //! GPU body; a **definition** is a method in plain scalar code, which every plan is held to.
 
-pub mod caches;
 mod denoiser;
 mod device;
 mod error;
@@ -59,6 +58,6 @@ pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;
 pub use error::{DeviceFault, Error, Result};
 pub use exec::Watch;
-pub use fit::{Fit, Room};
+pub use fit::{DeviceLimits, FittedPlan};
 pub use frame::{Frame, Kind, Layer, Mended, Part, Shape};
 pub use image::{Image, LUMINANCE, Size, linear_to_srgb, luminance, srgb_to_linear};

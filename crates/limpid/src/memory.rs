@@ -1,4 +1,4 @@
-//! Memory for pixels that begins where a cache line begins: vectors of 64 bytes then lie in one line each, as long as rows
+//! AlignedVec for pixels that begins where a cache line begins: vectors of 64 bytes then lie in one line each, as long as rows
 //! are multiples of that.
 
 /// Bytes of a cache line.
@@ -6,13 +6,13 @@ const LINE: usize = 64;
 
 /// Numbers from the start of a cache line on.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct AlignedVec {
     words: Vec<f32>,
     start: usize,
     len: usize,
 }
 
-impl Memory {
+impl AlignedVec {
     /// Zeros.
     pub(crate) fn zeros(len: usize) -> Self {
         let words = vec![0.0; len + LINE / size_of::<f32>()];
@@ -28,7 +28,7 @@ impl Memory {
     }
 }
 
-impl From<Vec<f32>> for Memory {
+impl From<Vec<f32>> for AlignedVec {
     /// Takes memory as it is.
     fn from(words: Vec<f32>) -> Self {
         let len = words.len();
@@ -40,7 +40,7 @@ impl From<Vec<f32>> for Memory {
     }
 }
 
-impl std::ops::Deref for Memory {
+impl std::ops::Deref for AlignedVec {
     type Target = [f32];
 
     #[inline]
@@ -49,14 +49,14 @@ impl std::ops::Deref for Memory {
     }
 }
 
-impl std::ops::DerefMut for Memory {
+impl std::ops::DerefMut for AlignedVec {
     #[inline]
     fn deref_mut(&mut self) -> &mut [f32] {
         &mut self.words[self.start..][..self.len]
     }
 }
 
-impl Clone for Memory {
+impl Clone for AlignedVec {
     fn clone(&self) -> Self {
         let mut made = Self::zeros(self.len);
         made.copy_from_slice(self);
@@ -64,7 +64,7 @@ impl Clone for Memory {
     }
 }
 
-impl PartialEq for Memory {
+impl PartialEq for AlignedVec {
     fn eq(&self, other: &Self) -> bool {
         self[..] == other[..]
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn memory_begins_with_a_cache_line() {
         for len in [0, 1, 15, 16, 1000] {
-            let mut memory = Memory::zeros(len);
+            let mut memory = AlignedVec::zeros(len);
             assert_eq!(memory.as_ptr() as usize % LINE, 0);
             assert_eq!(memory.len(), len);
             for (i, v) in memory.iter_mut().enumerate() {
@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(copy, memory);
             let plain = memory.into_vec();
             assert!(plain.iter().enumerate().all(|(i, v)| *v == i as f32));
-            assert_eq!(Memory::from(plain), copy);
+            assert_eq!(AlignedVec::from(plain), copy);
         }
     }
 }

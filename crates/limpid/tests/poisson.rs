@@ -195,11 +195,14 @@ fn solves_end_by_their_residual_in_a_few_tens_of_steps() {
             let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
             denoiser.run(&frame).unwrap();
             let rounds = if norm == Norm::L1 { 7 } else { 1 };
-            assert_eq!(denoiser.looks().len(), rounds);
-            for looks in denoiser.looks() {
+            assert_eq!(denoiser.residuals().len(), rounds);
+            for residuals in denoiser.residuals() {
                 // The residual in squares; a GPU looks after every second step.
-                assert!(looks.last().is_some_and(|v| *v <= 1e-12), "{looks:?}");
-                assert!(looks.len() <= 20, "{} steps", looks.len());
+                assert!(
+                    residuals.last().is_some_and(|v| *v <= 1e-12),
+                    "{residuals:?}"
+                );
+                assert!(residuals.len() <= 20, "{} steps", residuals.len());
             }
         }
     }

@@ -5,7 +5,9 @@
 mod support;
 
 use limpid::method::{Method, Rdfc};
-use limpid::{Denoiser, Device, Fit, Frame, Image, Kind, Layer, Options, Part, Room, Size};
+use limpid::{
+    Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Kind, Layer, Options, Part, Size,
+};
 
 fn run(device: &Device, frame: &Frame, method: &Rdfc) -> Frame {
     let mut method = method.clone();
@@ -259,7 +261,7 @@ fn tiles_of_any_size_give_the_same_picture() {
 fn a_hundred_megapixels_run_in_tiles_of_a_gigabyte() {
     let shape = support::frame(Size::new(8, 8)).shape();
     let shape = shape.resized(Size::new(11_585, 8640));
-    let fit = Fit::new(Room::Cpu, &shape, &Options::new(Rdfc::default())).unwrap();
+    let fit = FittedPlan::new(DeviceLimits::Cpu, &shape, &Options::new(Rdfc::default())).unwrap();
     assert!(fit.tile_count() > 1);
     let transient = fit.plan.memory().transient_bytes();
     assert!(transient <= 1 << 30, "{transient} bytes");

@@ -4,7 +4,7 @@ use super::compare;
 use crate::say::{self, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
-use limpid::method::{METHODS, Use};
+use limpid::method::Use;
 use limpid::{Device, Error, Frame, Kind, Layer, Options, Size, denoise_on};
 use limpid_scenes::{Render, RenderOptions, builtin};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let reference = folder.join("reference.exr");
     std::fs::write(&reference, REFERENCE).with_context(|| reference.display().to_string())?;
     let mut images = vec![noisy];
-    for entry in METHODS.iter().filter(|e| e.used == Use::Denoise) {
+    for entry in limpid_lab::methods().filter(|e| e.used == Use::Denoise) {
         let start = Instant::now();
         let watch = say::watch(entry.name);
         let options = Options::of((entry.make)());

@@ -8,9 +8,10 @@ use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
-use limpid::method::{Dwt, DwtSchedule, Idwt, Layout, Method, Scale, Value};
-use limpid::wavelet::{Border, Direction, Lifting, Scheme, SchemeName, Wavelet};
-use limpid::{Fit, Image, Room, Sequence, Shape, Size};
+use limpid::method::{Dwt, DwtSchedule, Idwt, Method, Scale};
+use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
+use limpid::{DeviceLimits, FittedPlan, Image, Sequence, Shape, Size};
+use limpid_lab::cost;
 use std::path::{Path, PathBuf};
 
 /// Transform images to wavelet coefficients
@@ -25,36 +26,12 @@ pub(crate) struct Args {
     /// File to write
     #[arg(short, long, required_unless_present = "explain", value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Name of a wavelet (haar, cdf53, cdf97, dd137, b3, db1 …), or a file with lifting steps or filters
-    #[arg(long, default_value = "cdf97", value_name = "NAME")]
-    wavelet: String,
-    /// How often the low band is transformed
-    #[arg(long, default_value_t = 3, value_name = "COUNT")]
-    levels: usize,
     /// Scheme of the calculation on the GPU (lifting*, explosion*:shuffle, …), or auto: the fastest one that was measured
     #[arg(long, value_name = "SCHEME", conflicts_with = "schedule")]
     scheme: Option<String>,
-    /// Beyond the image: mirror, symmetric, reflect, periodic, periodization, zero, constant, smooth, antisymmetric, antireflect
-    #[arg(long, default_value = "mirror", value_name = "NAME")]
-    boundary: Border,
-    /// Order of coefficients: subbands or interleaved
-    #[arg(long, default_value = "subbands", value_name = "NAME")]
-    layout: Layout,
-    /// Size of coefficients: orthonormal (energy is kept) or unit (JPEG 2000) [default: orthonormal; for films unit]
-    #[arg(long, value_name = "NAME", value_parser = ["orthonormal", "unit"])]
-    scale: Option<String>,
-    /// Keep all samples of all bands, below each other
-    #[arg(long)]
-    undecimated: bool,
-    /// Whole numbers without loss, of samples of this many bits, as JPEG 2000 has them; with --wavelet cdf53
-    #[arg(long, value_name = "BITS")]
-    reversible: Option<usize>,
     /// For idwt: size of the image, where coefficients do not tell it; for --explain: of the image that is transformed
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
-    /// For idwt: the transpose of the transform instead of its inverse
-    #[arg(long)]
-    adjoint: bool,
     /// Print the scheme's steps, its costs and the kernels that run on the device instead
     #[arg(long)]
     explain: bool,
@@ -69,34 +46,79 @@ pub(crate) enum Way {
     Back,
 }
 
-pub(crate) fn run(args: &Args, way: Way) -> Result<()> {
-    let (text, wavelet) = find(&args.wavelet)?;
+pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
+    let (method, wavelet) = method(args, knobs, way)?;
+    let mut how = args.how.clone();
+    how.schedule = how.schedule.or(args.scheme.clone());
     if args.explain {
-        return explain(args, (text, wavelet), way);
+        return explain(args, how, (method, wavelet), way);
     }
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
     };
-    let mut how = args.how.clone();
-    how.schedule = how.schedule.or(args.scheme.clone());
-    let mut options = how.options(method(args, text, way), &Given::default())?;
+    let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
     let mut sequence = Sequence::new(&device, &options);
     if video::is_film(input) {
-        return film(args, way, (input, output), &mut sequence);
+        let levels = levels_of_film(options.method.as_ref())?;
+        return film(levels, way, (input, output), &mut sequence);
     }
     files::numbers(input, output, &mut sequence)
 }
 
-/// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.
-fn film(args: &Args, way: Way, (from, to): (&Path, &Path), sequence: &mut Sequence) -> Result<()> {
-    let plain =
-        args.boundary == Border::Mirror && args.layout == Layout::Subbands && !args.undecimated;
-    if !plain || scale(args) != Scale::Unit {
-        let message = "films hold coefficients of --scale unit with boundary mirror in sub-bands";
-        return Err(limpid::Error::unsupported(message)).or_usage();
+/// The method with its options, and its wavelet. Coefficients of films are those of unit size, if nothing else is said.
+fn method(args: &Args, knobs: &Given, way: Way) -> Result<(Box<dyn Method>, Wavelet)> {
+    let mut method: Box<dyn Method> = match way {
+        Way::There => Box::new(Dwt::default()),
+        Way::Back => Box::new(Idwt {
+            size: args.size,
+            ..Idwt::default()
+        }),
+    };
+    if args.input.as_deref().is_some_and(video::is_film) {
+        method.set("scale", &Scale::Unit.to_string())?;
     }
+    knobs.apply(method.as_mut())?;
+    let (text, wavelet) = find(&value(method.as_ref(), "wavelet"))?;
+    method.set("wavelet", &text)?;
+    Ok((method, wavelet))
+}
+
+/// An option's value.
+fn value(method: &dyn Method, name: &str) -> String {
+    let mut knobs = method.knobs().into_iter();
+    knobs
+        .find(|k| k.name == name)
+        .map(|k| k.value)
+        .unwrap_or_default()
+}
+
+/// The number of levels, if films can hold the coefficients.
+fn levels_of_film(method: &dyn Method) -> Result<usize> {
+    let held = [
+        ("boundary", "mirror"),
+        ("layout", "subbands"),
+        ("undecimated", "false"),
+        ("scale", "unit"),
+    ];
+    for (name, only) in held {
+        let given = value(method, name);
+        if given != only {
+            let expected = format!("{only}, which films can hold");
+            return Err(limpid::Error::option(name, given, expected)).or_usage();
+        }
+    }
+    Ok(value(method, "levels").parse()?)
+}
+
+/// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.
+fn film(
+    levels: usize,
+    way: Way,
+    (from, to): (&Path, &Path),
+    sequence: &mut Sequence,
+) -> Result<()> {
     let form = Form {
         colour: Colour::Stored,
         exact: way == Way::There,
@@ -104,11 +126,11 @@ fn film(args: &Args, way: Way, (from, to): (&Path, &Path), sequence: &mut Sequen
     video::run(from, to, form, |mut image| match way {
         Way::There => {
             let mut out = files::change(image, sequence)?;
-            shift(&mut out, args.levels, |v| 0.5 + 0.5 * v);
+            shift(&mut out, levels, |v| 0.5 + 0.5 * v);
             Ok(out)
         }
         Way::Back => {
-            shift(&mut image, args.levels, |v| 2.0 * v - 1.0);
+            shift(&mut image, levels, |v| 2.0 * v - 1.0);
             files::change(image, sequence)
         }
     })
@@ -138,65 +160,31 @@ fn find(name: &str) -> Result<(String, Wavelet)> {
     Ok((name.to_owned(), Wavelet::named(name).or_usage()?))
 }
 
-fn method(args: &Args, wavelet: String, way: Way) -> Box<dyn Method> {
-    let scale = scale(args);
-    match way {
-        Way::There => Box::new(Dwt {
-            wavelet,
-            levels: args.levels,
-            scale,
-            boundary: args.boundary,
-            layout: args.layout,
-            undecimated: args.undecimated,
-            reversible: args.reversible,
-        }),
-        Way::Back => Box::new(Idwt {
-            wavelet,
-            levels: args.levels,
-            scale,
-            boundary: args.boundary,
-            layout: args.layout,
-            undecimated: args.undecimated,
-            reversible: args.reversible,
-            size: args.size,
-            adjoint: args.adjoint,
-        }),
-    }
-}
-
-fn scale(args: &Args) -> Scale {
-    let film = args.input.as_deref().is_some_and(video::is_film);
-    let default = if film {
-        Scale::Unit
-    } else {
-        Scale::Orthonormal
-    };
-    let given = args.scale.as_deref().and_then(Scale::parse);
-    given.unwrap_or(default)
-}
-
 /// Side of the image whose passes are explained when none is given.
 const EXPLAINED: Size = Size::new(512, 512);
 
 /// Steps and costs of a scheme, and what runs on the device.
-fn explain(args: &Args, (text, wavelet): (String, Wavelet), way: Way) -> Result<()> {
-    let mut how = args.how.clone();
-    how.schedule = how.schedule.or(args.scheme.clone());
+fn explain(
+    args: &Args,
+    mut how: How,
+    (method, wavelet): (Box<dyn Method>, Wavelet),
+    way: Way,
+) -> Result<()> {
     // Schemes are for GPUs: those that `auto` does not take because they are slow can still be explained.
     if how.device == "auto" {
         how.device = "gpu".to_owned();
     }
-    let room = plan::room(&how)?;
-    let options = how.options(method(args, text, way), &Given::default())?;
+    let limits = plan::limits(&how)?;
+    let options = how.options(method, &Given::default())?;
     let shape = Shape::color(args.size.unwrap_or(EXPLAINED), 1);
-    let fit = Fit::new(room, &shape, &options).or_usage()?;
-    if let (Some(lifting), Room::Gpu(_)) = (wavelet.lifting(), room)
+    let fit = FittedPlan::new(limits, &shape, &options).or_usage()?;
+    if let (Some(lifting), DeviceLimits::Gpu(_)) = (wavelet.lifting(), limits)
         && let Some(name) = fit.schedule.choice().ok().and_then(DwtSchedule::scheme)
     {
         print_scheme(wavelet.name(), lifting, name, way)?;
     }
     tell!("{}", fit.plan);
-    plan::print_kernels(&fit.plan, room)
+    plan::print_kernels(&fit.plan, limits)
 }
 
 /// Matrices and counts of a scheme.
@@ -224,7 +212,7 @@ fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) ->
         l * h,
         h * h
     );
-    let compute = scheme.compute_cost();
+    let compute = cost::compute(&scheme);
     tell!(
         "compute:  {} operations, {} barriers, {} reads, {} writes, {} cells (single buffer), {} (double)",
         compute.operations,
@@ -234,7 +222,7 @@ fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) ->
         compute.single,
         compute.double
     );
-    let passes = scheme.pass_cost();
+    let passes = cost::passes(&scheme);
     tell!(
         "graphics: {} operations, {} passes, {} reads, {} writes, {} cells\n",
         passes.operations,

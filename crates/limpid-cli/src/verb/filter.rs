@@ -6,7 +6,8 @@ use crate::run::How;
 use crate::say::OrUsage;
 use anyhow::Result;
 use limpid::Sequence;
-use limpid::method::{Use, find};
+use limpid::method::Use;
+use limpid_lab::find;
 use std::path::PathBuf;
 
 /// Apply a single 2-D filter

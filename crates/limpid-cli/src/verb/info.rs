@@ -6,7 +6,7 @@ mod schedules;
 
 use crate::say::OrUsage;
 use anyhow::Result;
-use limpid::method::entry;
+use limpid_lab::entry;
 use std::path::PathBuf;
 
 /// Show devices, methods and schedules of this machine; with a file, its size and layers

@@ -5,9 +5,10 @@ use crate::run::How;
 use crate::say::{OrUsage, tell};
 use anyhow::Result;
 use limpid::kernel::{Stage, Target};
-use limpid::method::{Use, entry};
+use limpid::method::Use;
 use limpid::plan::Plan;
-use limpid::{Fit, Layer, Room, Shape, Size};
+use limpid::{DeviceLimits, FittedPlan, Layer, Shape, Size};
+use limpid_lab::entry;
 
 /// Show what would run: passes, layouts, memory, kernel text
 #[derive(clap::Args)]
@@ -60,8 +61,13 @@ pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let entry = entry(&args.method).or_usage()?;
     let options = args.how.options((entry.make)(), knobs)?;
-    let room = room(&args.how)?;
-    let fit = Fit::new(room, &shape(args.size, &args.layers, entry.used), &options).or_usage()?;
+    let limits = limits(&args.how)?;
+    let fit = FittedPlan::new(
+        limits,
+        &shape(args.size, &args.layers, entry.used),
+        &options,
+    )
+    .or_usage()?;
     let plan = &fit.plan;
     plan.check()?;
     tell!("{plan}");
@@ -74,25 +80,25 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         );
     }
     if args.kernels {
-        print_kernels(plan, room)?;
+        print_kernels(plan, limits)?;
     }
     Ok(())
 }
 
 /// What the device has room for. A GPU that is not there is taken as one with the limits that every device has.
-pub(crate) fn room(how: &How) -> Result<Room> {
+pub(crate) fn limits(how: &How) -> Result<DeviceLimits> {
     if how.device.starts_with("gpu") {
-        let opened = how.open().map(|device| device.room());
-        return Ok(opened.unwrap_or(Room::Gpu(Target::BASE)));
+        let opened = how.open().map(|device| device.limits());
+        return Ok(opened.unwrap_or(DeviceLimits::Gpu(Target::BASE)));
     }
-    Ok(how.open()?.room())
+    Ok(how.open()?.limits())
 }
 
 /// What each pass runs on a device: the WGSL made for its limits; on the CPU the compiled body.
-pub(crate) fn print_kernels(plan: &Plan, room: Room) -> Result<()> {
+pub(crate) fn print_kernels(plan: &Plan, limits: DeviceLimits) -> Result<()> {
     for (i, pass) in plan.passes().into_iter().enumerate() {
         let number = i + 1;
-        let Room::Gpu(target) = room else {
+        let DeviceLimits::Gpu(target) = limits else {
             tell!("// {number}. {}: compiled, on the CPU", pass.name());
             continue;
         };

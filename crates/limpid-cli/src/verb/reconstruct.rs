@@ -9,7 +9,8 @@ use crate::say::OrUsage;
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
-use limpid::method::{Use, find};
+use limpid::method::Use;
+use limpid_lab::find;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -54,23 +55,23 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             args.known.choose(input, made, all)
         })?;
         if args.residuals {
-            print(sequence.looks())?;
+            print(sequence.residuals())?;
         }
     }
     Ok(())
 }
 
 /// One column per solve, one line per step.
-fn print(looks: &[Vec<f32>]) -> Result<()> {
+fn print(residuals: &[Vec<f32>]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     write!(out, "step")?;
-    for k in 1..=looks.len() {
+    for k in 1..=residuals.len() {
         write!(out, " {:>9}", format!("solve {k}"))?;
     }
     writeln!(out)?;
-    for step in 0..looks.iter().map(Vec::len).max().unwrap_or(0) {
+    for step in 0..residuals.iter().map(Vec::len).max().unwrap_or(0) {
         let mut line = format!("{:>4}", step + 1);
-        for solve in looks {
+        for solve in residuals {
             line += &match solve.get(step) {
                 Some(v) => format!(" {:>9.1e}", v.sqrt()),
                 None => " ".repeat(10),

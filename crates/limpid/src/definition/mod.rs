@@ -5,7 +5,6 @@ pub mod ddid;
 pub mod dwt;
 pub mod eaw;
 pub mod front;
-pub mod lifted;
 pub mod nfor;
 pub mod nlm;
 pub mod noise;

@@ -2,7 +2,7 @@
 
 use super::cpu::Cpu;
 use crate::kernel::stream;
-use crate::memory::Memory;
+use crate::memory::AlignedVec;
 use crate::{Device, Result};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ impl Device {
 
 fn cpu_times(cpu: &Cpu, bytes: usize, runs: usize) -> Vec<Duration> {
     let words = (bytes / 4).max(1);
-    let mut src = Memory::zeros(words);
+    let mut src = AlignedVec::zeros(words);
     src.iter_mut().enumerate().for_each(|(i, s)| *s = i as f32);
-    let mut dst = Memory::zeros(words);
+    let mut dst = AlignedVec::zeros(words);
     let part = words.div_ceil(4 * cpu.threads());
     // The faster kind of store: past the cache, where the image does not fit it.
     let past_cache = bytes > stream::STREAM_BYTES;

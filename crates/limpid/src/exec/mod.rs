@@ -42,7 +42,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
     fn times(&self) -> &[PassTime];
 
     /// What each repetition of the last run looked at, round by round or after every few.
-    fn looks(&self) -> &[Vec<f32>];
+    fn residuals(&self) -> &[Vec<f32>];
 
     /// Lets [`Runner::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
     /// takes as long as a small pass.

@@ -22,7 +22,6 @@ pub mod fourier;
 pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod half;
-pub(crate) mod lift;
 pub(crate) mod lines;
 pub(crate) mod nfor;
 pub(crate) mod nlm;
@@ -40,6 +39,7 @@ pub(crate) mod sweep;
 pub(crate) mod taa;
 pub(crate) mod texture;
 pub(crate) mod upward;
+pub(crate) mod wgsl;
 pub(crate) mod window;
 
 pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
@@ -120,7 +120,7 @@ impl Contract {
     }
 }
 
-/// One operation: a contract and two bodies.
+/// One operation: a contract and its bodies.
 pub trait Kernel: fmt::Debug + Send + Sync {
     /// A short name: `gaussian`, `atrous`.
     fn name(&self) -> &'static str;
@@ -128,8 +128,16 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// What it promises.
     fn contract(&self) -> Contract;
 
-    /// The CPU body: makes the rows `job.rows` of the written slots.
-    fn cpu(&self, job: &mut Job<'_>);
+    /// The CPU body: makes the rows `job.rows` of the written slots. It is not asked for where [`Kernel::gpu_only`] says so.
+    fn cpu(&self, _job: &mut Job<'_>) {
+        debug_assert!(self.gpu_only(), "{} has no body for the CPU", self.name());
+    }
+
+    /// Whether there is no CPU body: for walks over textures, say, which only GPUs have. Plans with such kernels are refused by
+    /// the CPU.
+    fn gpu_only(&self) -> bool {
+        false
+    }
 
     /// The GPU body: the WGSL text for slots of these sizes on this device.
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch>;

@@ -32,10 +32,10 @@ pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bo
 ///
 /// Processors foresee long runs only; a row of a small image, or of a strip, is over before they do.
 #[inline(always)]
-pub(crate) fn soon<const WRITTEN: bool>(data: &[f32], at: usize) {
+pub(crate) fn prefetch<const WRITTEN: bool>(data: &[f32], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = data.get(at) {
-        x86::soon::<WRITTEN>(value);
+        x86::prefetch::<WRITTEN>(value);
     }
     let _ = (data, at);
 }
@@ -61,7 +61,7 @@ mod x86 {
     }
 
     #[inline(always)]
-    pub(super) fn soon<const WRITTEN: bool>(value: &f32) {
+    pub(super) fn prefetch<const WRITTEN: bool>(value: &f32) {
         let at = std::ptr::from_ref(value).cast();
         // SAFETY: a hint that changes nothing, at an address that can be read. Every processor has the one for reading;
         // those without the one for writing take it for nothing.

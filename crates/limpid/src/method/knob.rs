@@ -76,8 +76,11 @@ plain_value!(u64, "COUNT");
 plain_value!(bool, "true|false");
 plain_value!(String, "TEXT");
 plain_value!(crate::Size, "WxH");
-plain_value!(crate::wavelet::Border, "BOUNDARY");
-plain_value!(crate::definition::dwt::Layout, "subbands|interleaved");
+plain_value!(
+    crate::wavelet::Border,
+    "mirror|symmetric|reflect|periodic|periodization|zero|constant|smooth|antisymmetric|antireflect"
+);
+plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
 
 impl<T: Value> Value for Option<T> {
     const FORM: &'static str = T::FORM;

@@ -20,13 +20,12 @@ pub mod poisson;
 pub mod rdfc;
 pub mod svgf;
 pub mod taa;
-pub mod versus;
 pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Dwt, DwtSchedule, Idwt, Layout, Mapping, Scale};
+pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nfor::Nfor;
@@ -141,8 +140,16 @@ impl Entry {
 /// # Ok::<(), limpid::Error>(())
 /// ```
 pub fn entry(path: &str) -> Result<&'static Entry> {
-    METHODS.iter().find(|e| e.path() == path).ok_or_else(|| {
-        let known: Vec<String> = METHODS.iter().map(Entry::path).collect();
+    entry_of(METHODS.iter(), path)
+}
+
+/// The one of several methods with this [`Entry::path`].
+#[doc(hidden)]
+pub fn entry_of(all: impl Iterator<Item = &'static Entry>, path: &str) -> Result<&'static Entry> {
+    let all: Vec<&Entry> = all.collect();
+    let found = all.iter().find(|e| e.path() == path).copied();
+    found.ok_or_else(|| {
+        let known: Vec<String> = all.iter().map(|e| e.path()).collect();
         Error::unknown("method", path, known.iter().map(String::as_str))
     })
 }
@@ -154,12 +161,6 @@ pub const METHODS: &[Entry] = &[
     shrink::ENTRY,
     dwt::ENTRIES[0],
     dwt::ENTRIES[1],
-    versus::ENTRIES[0],
-    versus::ENTRIES[1],
-    versus::ENTRIES[2],
-    versus::ENTRIES[3],
-    versus::ENTRIES[4],
-    versus::ENTRIES[5],
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],
@@ -185,14 +186,24 @@ pub const METHODS: &[Entry] = &[
 /// # Ok::<(), limpid::Error>(())
 /// ```
 pub fn find(used: Use, name: &str) -> Result<Box<dyn Method>> {
-    let known = || METHODS.iter().filter(|e| e.used == used);
+    find_in(METHODS.iter(), used, name)
+}
+
+/// The one of several methods with this use and name.
+#[doc(hidden)]
+pub fn find_in(
+    all: impl Iterator<Item = &'static Entry>,
+    used: Use,
+    name: &str,
+) -> Result<Box<dyn Method>> {
+    let known: Vec<&Entry> = all.filter(|e| e.used == used).collect();
     let what = match used {
         Use::Denoise => "method",
         Use::Filter => "filter",
         Use::Reconstruct => "reconstruction",
     };
-    known()
-        .find(|e| e.name == name)
+    let found = known.iter().find(|e| e.name == name);
+    found
         .map(|e| (e.make)())
-        .ok_or_else(|| Error::unknown(what, name, known().map(|e| e.name)))
+        .ok_or_else(|| Error::unknown(what, name, known.iter().map(|e| e.name)))
 }

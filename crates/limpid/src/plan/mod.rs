@@ -153,6 +153,11 @@ impl Plan {
         self.align
     }
 
+    /// Lets tiles start at multiples of this only, in x and y.
+    pub fn set_align(&mut self, align: usize) {
+        self.align = align.max(1);
+    }
+
     /// Adds a slot.
     pub fn slot(&mut self, slot: Slot) -> SlotId {
         self.slots.push(slot);

@@ -8,7 +8,6 @@
 //! What always holds: all schemes of a wavelet compute the same numbers.
 
 mod border;
-mod count;
 mod factor;
 mod family;
 mod laurent;
@@ -16,12 +15,8 @@ mod lifting;
 mod parse;
 mod polyphase;
 mod scheme;
-#[cfg(test)]
-mod tables;
 
 pub use border::{Border, mirrored};
-#[doc(hidden)]
-pub use count::{ComputeCost, PassCost, Region};
 #[doc(hidden)]
 pub use factor::{factor, lifting_error};
 pub use family::{Bank, Normalisation, Wavelet};

@@ -179,6 +179,11 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// Multiplications of all matrices.
+    pub fn operations(&self) -> usize {
+        self.stages.iter().flatten().map(Matrix::operations).sum()
+    }
+
     /// The scheme of this name for a wavelet's lifting steps.
     pub fn new(lifting: &Lifting, name: SchemeName, direction: Direction) -> Self {
         let forward = |p: &super::Pair| (p.predict.polynomial(), p.update.polynomial());

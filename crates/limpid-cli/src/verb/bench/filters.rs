@@ -5,8 +5,9 @@ mod plot;
 use super::{Args, copy_gbps, measure};
 use crate::say::tell;
 use anyhow::Result;
-use limpid::method::{Use, find};
+use limpid::method::Use;
 use limpid::{Options, Shape, Size};
+use limpid_lab::find;
 use serde::Serialize;
 use std::io::Write;
 

@@ -5,7 +5,7 @@ use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::cpu::Cpu;
 use limpid::exec::gpu::Adapter;
-use limpid::method::{Backend, METHODS};
+use limpid::method::Backend;
 use serde_json::{Value, json};
 
 pub(super) fn run(as_json: bool) -> Result<()> {
@@ -28,7 +28,7 @@ pub(super) fn run(as_json: bool) -> Result<()> {
         }
     }
     tell!("\nmethods:");
-    for entry in METHODS {
+    for entry in limpid_lab::methods() {
         tell!("  {:<18} {}", entry.path(), entry.about);
         for on in [Backend::Cpu, Backend::Gpu] {
             let names = schedules::grouped(&schedules::all(entry, on));
@@ -92,8 +92,7 @@ fn methods() -> Vec<Value> {
         let all = schedules::all(entry, on);
         all.into_iter().map(|f| f.name).collect()
     };
-    METHODS
-        .iter()
+    limpid_lab::methods()
         .map(|entry| {
             let method = (entry.make)();
             let options: Vec<Value> = method

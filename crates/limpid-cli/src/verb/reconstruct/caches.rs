@@ -3,9 +3,9 @@
 use crate::say::OrUsage;
 use crate::taken::Taken;
 use anyhow::{Context, Result};
-use limpid::caches::{Choice, places};
 use limpid::io::{self, Picture};
 use limpid::{Error, Frame, Image, Kind, Layer, Options, Part};
+use limpid_lab::caches::{Choice, places};
 use limpid_scenes::{RenderOptions, builtin_world, sample_pixels};
 use std::path::PathBuf;
 

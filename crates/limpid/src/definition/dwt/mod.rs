@@ -15,7 +15,7 @@ mod undecimated;
 mod vectors;
 
 pub use line::counts;
-pub use packed::Layout;
+pub use packed::Arrangement;
 pub use reversible::{reversible_forward, reversible_inverse};
 pub(crate) use table::{line_tables, spread_tables};
 pub use undecimated::Undecimated;

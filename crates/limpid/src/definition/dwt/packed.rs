@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// How coefficients stand in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
+pub enum Arrangement {
     /// `LL` top left, `HL` to its right, `LH` below, `HH`; the next level inside `LL`.
     #[default]
     Subbands,
@@ -14,7 +14,7 @@ pub enum Layout {
     Interleaved,
 }
 
-impl std::fmt::Display for Layout {
+impl std::fmt::Display for Arrangement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Subbands => "subbands",
@@ -23,7 +23,7 @@ impl std::fmt::Display for Layout {
     }
 }
 
-impl FromStr for Layout {
+impl FromStr for Arrangement {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -83,10 +83,10 @@ impl Dwt {
             .collect()
     }
 
-    fn map(&self, size: Size, layout: Layout) -> Result<Map> {
+    fn map(&self, size: Size, layout: Arrangement) -> Result<Map> {
         let sizes = self.sizes(size);
         let low_size = sizes.last().copied().unwrap_or(size);
-        if layout == Layout::Interleaved {
+        if layout == Arrangement::Interleaved {
             let whole = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
             let fits = !self.border.expands()
                 && (self.border == crate::wavelet::Border::Mirror
@@ -136,18 +136,18 @@ impl Dwt {
     }
 
     /// Size of the image that the coefficients of an image fill.
-    pub fn packed_size(&self, size: Size, layout: Layout) -> Result<Size> {
+    pub fn packed_size(&self, size: Size, layout: Arrangement) -> Result<Size> {
         Ok(self.map(size, layout)?.size)
     }
 
     /// Where the diagonal band of a level stands among sub-bands; the others are above and to the left of it.
     pub(crate) fn high_at(&self, size: Size, level: usize) -> Result<(usize, usize)> {
-        let map = self.map(size, Layout::Subbands)?;
+        let map = self.map(size, Arrangement::Subbands)?;
         Ok(map.details.get(level).map_or((0, 0), |d| d[2].start))
     }
 
     /// All coefficients as one image. Without expansion it has the transformed image's size.
-    pub fn pack(&self, coefficients: &Coefficients, layout: Layout) -> Result<Image> {
+    pub fn pack(&self, coefficients: &Coefficients, layout: Arrangement) -> Result<Image> {
         let size = (coefficients.details.first()).map_or(coefficients.low.size(), |d| d.size);
         let map = self.map(size, layout)?;
         let mut out = Image::new(map.size.width, map.size.height, coefficients.low.channels());
@@ -161,7 +161,7 @@ impl Dwt {
     }
 
     /// Coefficients from one image, those of an image of this size.
-    pub fn unpack(&self, packed: &Image, size: Size, layout: Layout) -> Result<Coefficients> {
+    pub fn unpack(&self, packed: &Image, size: Size, layout: Arrangement) -> Result<Coefficients> {
         let map = self.map(size, layout)?;
         if packed.size() != map.size {
             return Err(Error::input(format!(
@@ -206,9 +206,9 @@ mod tests {
                 };
                 let image = Image::from_fn(w, h, 2, |x, y, c| ((x * 7 + y * 3 + c) % 11) as f32);
                 let coefficients = dwt.forward(&image).unwrap();
-                for layout in [Layout::Subbands, Layout::Interleaved] {
+                for layout in [Arrangement::Subbands, Arrangement::Interleaved] {
                     let Ok(packed) = dwt.pack(&coefficients, layout) else {
-                        assert!(layout == Layout::Interleaved && border != Border::Mirror);
+                        assert!(layout == Arrangement::Interleaved && border != Border::Mirror);
                         continue;
                     };
                     if border == Border::Mirror {

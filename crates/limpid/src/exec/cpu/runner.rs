@@ -3,7 +3,7 @@
 use super::Cpu;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::kernel::{Job, Scope, View, ViewMut};
-use crate::memory::Memory;
+use crate::memory::AlignedVec;
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
 use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
@@ -18,19 +18,26 @@ pub struct CpuRunner {
     cpu: Cpu,
     plan: Plan,
     /// Shared buffers of transient slots, then one for each history slot.
-    buffers: Vec<Memory>,
+    buffers: Vec<AlignedVec>,
     /// For each slot, its buffer.
     place: Vec<Option<usize>>,
     /// One piece of scratch memory per thread.
     scratch: Vec<Mutex<Vec<f32>>>,
     times: Vec<PassTime>,
-    looks: Vec<Vec<f32>>,
+    residuals: Vec<Vec<f32>>,
 }
 
 impl CpuRunner {
     /// Checks the plan and takes its memory.
     pub fn new(cpu: &Cpu, plan: Plan) -> Result<Self> {
         plan.check()?;
+        if let Some(pass) = plan.passes().iter().find(|p| p.kernel.gpu_only()) {
+            return Err(Error::unsupported(format!(
+                "{}: its pass {} is for GPUs only",
+                plan.title,
+                pass.name()
+            )));
+        }
         let memory = plan.memory();
         let (mut place, mut words) = (memory.place, memory.buffers);
         for (i, slot) in plan.slots.iter().enumerate() {
@@ -44,14 +51,14 @@ impl CpuRunner {
         let times = plan.passes().iter().map(|p| time_zero(p)).collect();
         Ok(Self {
             cpu: cpu.clone(),
-            buffers: words.into_iter().map(Memory::zeros).collect(),
+            buffers: words.into_iter().map(AlignedVec::zeros).collect(),
             place,
             scratch: (0..cpu.threads())
                 .map(|_| Mutex::new(vec![0.0; scratch]))
                 .collect(),
             plan,
             times,
-            looks: Vec::new(),
+            residuals: Vec::new(),
         })
     }
 
@@ -80,7 +87,7 @@ impl CpuRunner {
                 }
                 Step::Repeat { steps, most, until } => {
                     let first = *number;
-                    let mut looks = Vec::new();
+                    let mut residuals = Vec::new();
                     for round in 0..*most {
                         *number = first;
                         let share = |r: usize| r as f32 / *most as f32;
@@ -89,13 +96,13 @@ impl CpuRunner {
                         // A look costs nothing here, so `every` does not matter.
                         if let Some(u) = until {
                             let seen = self.read(u.slot, input, output).first();
-                            looks.extend(seen);
+                            residuals.extend(seen);
                             if seen.is_some_and(|v| *v <= u.at_most) {
                                 break;
                             }
                         }
                     }
-                    self.looks.push(looks);
+                    self.residuals.push(residuals);
                 }
             }
             part.done(1.0);
@@ -137,7 +144,7 @@ impl CpuRunner {
 
     fn pass(&mut self, pass: &Pass, input: &Frame, output: &mut Frame, watch: &Watch) {
         // Written slots are taken out of their homes while the pass runs, so that the rest can be borrowed.
-        let mut taken: Vec<Memory> = pass
+        let mut taken: Vec<AlignedVec> = pass
             .writes
             .iter()
             .map(|id| self.take(*id, output))
@@ -148,18 +155,18 @@ impl CpuRunner {
         }
     }
 
-    fn take(&mut self, id: SlotId, output: &mut Frame) -> Memory {
+    fn take(&mut self, id: SlotId, output: &mut Frame) -> AlignedVec {
         match (&self.plan.at(id).role, self.place[id.0]) {
             (Role::Output(layer), _) => output
                 .get_mut(layer.clone())
                 .map(Image::take_data)
                 .unwrap_or_default(),
             (_, Some(at)) => std::mem::take(&mut self.buffers[at]),
-            (_, None) => Memory::default(),
+            (_, None) => AlignedVec::default(),
         }
     }
 
-    fn give_back(&mut self, id: SlotId, output: &mut Frame, data: Memory) {
+    fn give_back(&mut self, id: SlotId, output: &mut Frame, data: AlignedVec) {
         match (&self.plan.at(id).role, self.place[id.0]) {
             (Role::Output(layer), _) => {
                 if let Some(image) = output.get_mut(layer.clone()) {
@@ -176,7 +183,7 @@ impl CpuRunner {
         pass: &Pass,
         input: &Frame,
         output: &Frame,
-        taken: &mut [Memory],
+        taken: &mut [AlignedVec],
         watch: &Watch,
     ) {
         let scope = pass.kernel.contract().scope;
@@ -247,7 +254,7 @@ impl Runner for CpuRunner {
         for time in &mut self.times {
             time.time = Default::default();
         }
-        self.looks.clear();
+        self.residuals.clear();
         let steps = std::mem::take(&mut self.plan.steps);
         // Once for all passes: each way into the pool wakes a thread up.
         let pool = self.cpu.pool.clone();
@@ -286,8 +293,8 @@ impl Runner for CpuRunner {
         &self.times
     }
 
-    fn looks(&self) -> &[Vec<f32>] {
-        &self.looks
+    fn residuals(&self) -> &[Vec<f32>] {
+        &self.residuals
     }
 
     /// One run before them warms up.
@@ -317,7 +324,7 @@ fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Ran
 /// Cuts the written slots into bands of `rows` rows. Slots of other heights are cut only when nothing is cut.
 fn cut<'a>(
     slots: &[&Slot],
-    data: &'a mut [Memory],
+    data: &'a mut [AlignedVec],
     rows: usize,
 ) -> Vec<(Range<usize>, Vec<ViewMut<'a>>)> {
     let height = slots[0].size.height;

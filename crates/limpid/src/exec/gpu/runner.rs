@@ -22,7 +22,7 @@ pub struct GpuRunner {
     times: Vec<PassTime>,
     /// Whether all passes are timed together.
     together: bool,
-    looks: Vec<Vec<f32>>,
+    residuals: Vec<Vec<f32>>,
 }
 
 impl GpuRunner {
@@ -69,7 +69,7 @@ impl GpuRunner {
             timer,
             times,
             together: false,
-            looks: Vec::new(),
+            residuals: Vec::new(),
         })
     }
 
@@ -112,7 +112,7 @@ impl GpuRunner {
                 Node::Repeat { nodes, most, until } => {
                     let every = until.as_ref().map_or(*most, |u| u.every.max(1));
                     let mut done = 0;
-                    let mut looks = Vec::new();
+                    let mut residuals = Vec::new();
                     while done < *most {
                         watch.go_on()?;
                         let rounds = every.min(most - done);
@@ -127,13 +127,13 @@ impl GpuRunner {
                             let full = std::mem::replace(&mut encoder, self.encoder());
                             self.gpu.queue().submit([full.finish()]);
                             let seen = self.first_value(u.slot)?;
-                            looks.push(seen);
+                            residuals.push(seen);
                             if seen <= u.at_most {
                                 break;
                             }
                         }
                     }
-                    all.push(looks);
+                    all.push(residuals);
                 }
             }
         }
@@ -141,7 +141,7 @@ impl GpuRunner {
         let queries = queries.filter(|_| self.together);
         self.recorder
             .record_joined(&list, &mut encoder, bound, queries);
-        self.looks = all;
+        self.residuals = all;
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
         }
@@ -283,8 +283,8 @@ impl Runner for GpuRunner {
         &self.times
     }
 
-    fn looks(&self) -> &[Vec<f32>] {
-        &self.looks
+    fn residuals(&self) -> &[Vec<f32>] {
+        &self.residuals
     }
 
     /// If all passes compute and none is repeated: a timestamp between passes lets the device run dry.

@@ -167,8 +167,8 @@ fn rows<S, const C: usize, const F: usize, const P: usize, const N: usize, const
                 if wanted {
                     for plane in 0..P {
                         let row = job.reads[0].row(plane, next);
-                        stream::soon::<false>(row, x);
-                        stream::soon::<false>(row, x + S::f32s::LEN);
+                        stream::prefetch::<false>(row, x);
+                        stream::prefetch::<false>(row, x + S::f32s::LEN);
                     }
                 }
             }

@@ -1,8 +1,9 @@
 //! One level forward: rows are lifted as they stream in, columns right behind them, in registers and a few lines of state.
 
-use super::cpu::Piece;
 use super::lift::{self, Stream};
+use super::pieces::{Piece, Span, band};
 use super::plane::{Line, NEAR, Plane, PlaneMut, halves, put};
+use crate::Size;
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
@@ -38,6 +39,43 @@ impl Out<'_> {
         let ([lh, hh], [next_lh, next_hh]) = self.bottom.parts(row, low, right);
         ([ll, hl, lh, hh], [next_ll, next_hl, next_lh, next_hh])
     }
+}
+
+/// Cuts the places that a level writes into bands of row pairs.
+pub(super) fn split_out<'a>(
+    (dst, stride): (&'a mut [f32], usize),
+    level: Size,
+    apart: Option<(&'a mut [f32], usize)>,
+    threads: usize,
+) -> Vec<(Span, Out<'a>)> {
+    let (lh, _) = halves(level.height);
+    let per = band(lh, threads);
+    let (top, bottom) = dst.split_at_mut(lh * stride);
+    let mut bottom = bottom.chunks_mut(per * stride);
+    let (mut apart, apart_stride) = match apart {
+        Some((data, stride)) => (Some(data.chunks_mut(per * stride)), stride),
+        None => (None, 0),
+    };
+    top.chunks_mut(per * stride)
+        .enumerate()
+        .map(|(i, top)| {
+            let ll = apart.as_mut().and_then(Iterator::next);
+            let out = Out {
+                ll: ll.map(|data| PlaneMut {
+                    data,
+                    stride: apart_stride,
+                }),
+                top: PlaneMut { data: top, stride },
+                bottom: PlaneMut {
+                    data: bottom.next().unwrap_or_default(),
+                    stride,
+                },
+                past_cache: false,
+                limits: [0.0; 3],
+            };
+            (i * per..((i + 1) * per).min(lh), out)
+        })
+        .collect()
 }
 
 /// Parts of rows to be written, and of those after them.
@@ -227,16 +265,16 @@ fn block<S: Simd, L: Stream<S>, const EDGE: bool>(
     if !EDGE {
         let from = across.at as usize;
         for row in to.next {
-            stream::soon::<false>(row, from);
-            stream::soon::<false>(row, from + lanes);
+            stream::prefetch::<false>(row, from);
+            stream::prefetch::<false>(row, from + lanes);
         }
         if !past_ll {
-            stream::soon::<true>(to.below[0], at as usize);
+            stream::prefetch::<true>(to.below[0], at as usize);
         }
         if !past {
-            stream::soon::<true>(to.below[1], at as usize);
-            stream::soon::<true>(to.below[2], at as usize);
-            stream::soon::<true>(to.below[3], at as usize);
+            stream::prefetch::<true>(to.below[1], at as usize);
+            stream::prefetch::<true>(to.below[2], at as usize);
+            stream::prefetch::<true>(to.below[3], at as usize);
         }
     }
     let [odd, even] = across.feed::<EDGE>(simd, steps);

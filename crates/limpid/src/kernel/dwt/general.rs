@@ -4,8 +4,8 @@
 //! reaches beyond what is kept of it as far as all steps together; near its ends, where the image goes on, sums miss
 //! values, but nothing that is kept depends on them.
 
-use super::cpu::{self, Layout, Span};
-use super::forward::Out;
+use super::forward::{Out, split_out};
+use super::pieces::{Span, Threading, split_rows};
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::rows::{Term, add, join, load, scale, split};
 use super::share;
@@ -118,14 +118,14 @@ impl General {
     }
 
     /// Pairs of a line that a block needs for those that are kept.
-    fn around(&self, kept: &Span, n: usize) -> Part {
+    fn around(&self, kept: &Span, n: usize) -> QuadPass {
         let reach = self.reach();
         let (low, high) = halves(n);
         // Mirrored at the end, the partner of a pair may be one farther away.
         let before = reach + if kept.end == low { self.steps.len() } else { 0 };
         let start = kept.start.saturating_sub(before);
         let end = (kept.end + reach).min(low);
-        Part {
+        QuadPass {
             start,
             even: end - start,
             odd: end.min(high).max(start) - start,
@@ -136,7 +136,7 @@ impl General {
     /// One level; `limits` make the details smaller.
     pub(super) fn forward(
         &self,
-        (layout, limits): (&Layout, [f32; 3]),
+        (layout, limits): (&Threading, [f32; 3]),
         src: &Plane<'_>,
         packed: (&mut [f32], usize),
         apart: Option<&mut [f32]>,
@@ -145,7 +145,7 @@ impl General {
         let (w, h) = (src.size.width, src.size.height);
         let past_cache = size_of_val(&*packed.0) > STREAM_BYTES;
         let apart = apart.map(|data| (data, halves(w).0));
-        let bands = cpu::split_out(packed, src.size, apart, layout.threads);
+        let bands = split_out(packed, src.size, apart, layout.threads);
         let (level, across, down) = (layout.level, self.order(w, false), self.order(h, false));
         share::run(bands, work, layout.threads, |(band, mut out), work, _| {
             (out.past_cache, out.limits) = (past_cache, limits);
@@ -207,14 +207,14 @@ impl General {
     /// One level back.
     pub(super) fn inverse(
         &self,
-        layout: &Layout,
+        layout: &Threading,
         bands: &Bands<'_>,
         (out, stride): (&mut [f32], usize),
         work: &mut [f32],
     ) {
         let (w, h) = (bands.size.width, bands.size.height);
         let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
-        let parts = cpu::split_rows(out, stride, bands.size, layout.threads);
+        let parts = split_rows(out, stride, bands.size, layout.threads);
         let (level, across, down) = (layout.level, self.order(w, true), self.order(h, true));
         share::run(parts, work, layout.threads, |(band, mut out), work, _| {
             self.blocks(&band, bands.size, |block| {
@@ -266,7 +266,7 @@ struct Step {
 }
 
 /// Lifts a row of a block.
-fn lift_row(level: Level, row: &mut [f32], part: &Part, steps: &[Step]) {
+fn lift_row(level: Level, row: &mut [f32], part: &QuadPass, steps: &[Step]) {
     let (even, odd) = row.split_at_mut(part.even);
     for Step { predict, taps } in steps {
         let (to, from) = if *predict {
@@ -306,7 +306,7 @@ fn lift_row(level: Level, row: &mut [f32], part: &Part, steps: &[Step]) {
 }
 
 /// Lifts the columns of a block.
-fn lift_columns(level: Level, rows: &mut [f32], part: &Part, steps: &[Step]) {
+fn lift_columns(level: Level, rows: &mut [f32], part: &QuadPass, steps: &[Step]) {
     let width = rows.len() / (part.even + part.odd).max(1);
     let (even, odd) = rows.split_at_mut(part.even * width);
     for Step { predict, taps } in steps {
@@ -335,8 +335,8 @@ fn lift_columns(level: Level, rows: &mut [f32], part: &Part, steps: &[Step]) {
 struct Block {
     rows: Span,
     columns: Span,
-    down: Part,
-    along: Part,
+    down: QuadPass,
+    along: QuadPass,
 }
 
 impl Block {
@@ -388,8 +388,8 @@ impl Block {
     }
 }
 
-/// Part of a line in a block.
-struct Part {
+/// QuadPass of a line in a block.
+struct QuadPass {
     /// The first pair.
     start: usize,
     even: usize,
@@ -398,7 +398,7 @@ struct Part {
     n: usize,
 }
 
-impl Part {
+impl QuadPass {
     /// Where the value stands that a step reads `k` pairs beside value `i`; none where the block ends.
     fn source(&self, i: usize, k: i64, predict: bool) -> Option<usize> {
         let (parity, count) = if predict {

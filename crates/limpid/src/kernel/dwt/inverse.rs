@@ -1,7 +1,7 @@
 //! One level back: rows are lifted as they stream in, columns right behind them.
 
-use super::cpu::Piece;
 use super::lift::{self, Stream};
+use super::pieces::Piece;
 use super::plane::{Bands, Line, NEAR, PlaneMut, put};
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
@@ -221,12 +221,12 @@ fn block<S: Simd, L: Stream<S>, const EDGE: bool>(
     let past = to.past_cache;
     if !EDGE {
         for row in to.next {
-            stream::soon::<false>(row, across.at as usize);
+            stream::prefetch::<false>(row, across.at as usize);
         }
         if !past {
             for row in to.below {
-                stream::soon::<true>(row, at as usize);
-                stream::soon::<true>(row, at as usize + lanes);
+                stream::prefetch::<true>(row, at as usize);
+                stream::prefetch::<true>(row, at as usize + lanes);
             }
         }
     }

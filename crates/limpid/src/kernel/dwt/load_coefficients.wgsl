@@ -1,14 +1,9 @@
-// A coefficient of a band, towards zero by the band's limit.
-fn softened(v: f32, plane: u32, kind: u32) -> f32 {
-    return SOFT;
-}
-
 // Low and high coefficients at their places.
 fn gather(l: vec2<i32>, h: vec2<i32>, plane: u32) -> vec4<f32> {
     let right = p.low_width + u32(h.x);
     let below = p.low_height + u32(h.y);
     let row = plane * p.frame_height;
-    var v = vec4<f32>(LL_VALUE, 0.0, 0.0, 0.0);
+    var v = vec4<f32>(low_value(l, plane), 0.0, 0.0, 0.0);
     // A line of one sample has no high coefficients.
     if p.width > 1u {
         v[1] = softened(coefficients[(row + u32(l.y)) * p.frame_width + right], plane, 1u);
@@ -30,11 +25,10 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
 
 // A quad that stands inside the image.
 fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
-    let l = quad;
     let at = (plane * p.frame_height + u32(quad.y)) * p.frame_width + u32(quad.x);
     let below = at + p.low_height * p.frame_width;
     let hl = softened(coefficients[at + p.low_width], plane, 1u);
     let lh = softened(coefficients[below], plane, 2u);
     let hh = softened(coefficients[below + p.low_width], plane, 3u);
-    return vec4<f32>(LL_VALUE, hl, lh, hh) * SCALES;
+    return vec4<f32>(low_value(quad, plane), hl, lh, hh) * SCALES;
 }

@@ -1,15 +1,10 @@
-// A coefficient of a band, towards zero by the band's limit.
-fn softened(v: vec2<f32>, plane: u32, kind: u32) -> vec2<f32> {
-    return SOFT;
-}
-
 fn coefficient(at: u32) -> f32 {
     return coefficients[at / 2u][at % 2u];
 }
 
 fn low_value(l: vec2<i32>, plane: u32) -> f32 {
-    let at = LL_INDEX;
-    return LL_NAME[at / 2u][at % 2u];
+    let at = low_index(l, plane);
+    return low_pair(at)[at % 2u];
 }
 
 // Two quads side by side, the first in an even column. Rows of all bands are whole pairs of coefficients.
@@ -36,11 +31,10 @@ fn load_two(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
 
 // Quads that stand inside the image.
 fn load_two_inside(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
-    let l = quad;
     let at = ((plane * p.frame_height + u32(quad.y)) * p.frame_width + u32(quad.x)) / 2u;
     let right = p.low_width / 2u;
     let below = at + p.low_height * p.frame_width / 2u;
-    let ll = LL_NAME[LL_INDEX / 2u];
+    let ll = low_pair(low_index(quad, plane));
     let hl = softened(coefficients[at + right], plane, 1u);
     let lh = softened(coefficients[below], plane, 2u);
     let hh = softened(coefficients[below + right], plane, 3u);

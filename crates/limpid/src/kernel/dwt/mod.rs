@@ -10,6 +10,7 @@ mod interleave;
 mod inverse;
 mod lift;
 mod mapping;
+mod pieces;
 mod plane;
 mod rows;
 mod share;
@@ -19,16 +20,17 @@ mod tests;
 #[cfg(test)]
 mod whole;
 
-pub(crate) use fragment::{Part, Quads};
+pub(crate) use fragment::{QuadPass, Quads};
 pub(crate) use interleave::Interleave;
 pub use mapping::Mapping;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use crate::{Result, Size, params};
-use cpu::{Layout, Streamed};
 use general::General;
+use pieces::Threading;
 use plane::{Bands, Plane, halves};
+use streamed::Streamed;
 
 /// What coefficients of the detail bands are moved towards zero by, on their way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -189,7 +191,7 @@ impl Kernel for Level {
 
     fn cpu(&self, job: &mut Job<'_>) {
         let threads = rayon::current_num_threads().min(cores());
-        let layout = Layout::new(job.level, threads);
+        let layout = Threading::new(job.level, threads);
         for plane in 0..job.writes[0].planes() {
             if self.direction == Direction::Inverse {
                 self.back(job, plane, &layout);
@@ -226,9 +228,9 @@ impl Kernel for Level {
 
     fn scratch(&self, _size: Size) -> usize {
         match self.fast() {
-            Some(_) => cpu::state_words(
+            Some(_) => pieces::state_words(
                 self.size.width,
-                &Layout::new(fearless_simd::Level::baseline(), cores()),
+                &Threading::new(fearless_simd::Level::baseline(), cores()),
             ),
             None => self.general.scratch_words(self.size.width, cores()),
         }
@@ -236,7 +238,7 @@ impl Kernel for Level {
 }
 
 impl Level {
-    fn there(&self, job: &mut Job<'_>, plane: usize, layout: &Layout) {
+    fn there(&self, job: &mut Job<'_>, plane: usize, layout: &Threading) {
         let first = job.reads[0].plane(0);
         // Texels hold the samples of all planes side by side.
         let texels: Vec<f32>;
@@ -271,7 +273,7 @@ impl Level {
         }
     }
 
-    fn back(&self, job: &mut Job<'_>, plane: usize, layout: &Layout) {
+    fn back(&self, job: &mut Job<'_>, plane: usize, layout: &Threading) {
         let (lw, lh) = (halves(self.size.width).0, halves(self.size.height).0);
         let packed = job.reads[0].plane(plane);
         let stride = job.reads[0].size().width;
@@ -318,7 +320,7 @@ fn cores() -> usize {
     })
 }
 
-fn state<'a>(scratch: &'a mut [f32], size: Size, layout: &Layout) -> &'a mut [f32] {
-    let words = cpu::state_words(size.width, layout).min(scratch.len());
+fn state<'a>(scratch: &'a mut [f32], size: Size, layout: &Threading) -> &'a mut [f32] {
+    let words = pieces::state_words(size.width, layout).min(scratch.len());
     &mut scratch[..words]
 }

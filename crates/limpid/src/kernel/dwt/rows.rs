@@ -73,7 +73,7 @@ pub(super) fn load(
     limit: f32,
 ) {
     for at in (0..to.len()).step_by(16) {
-        stream::soon::<false>(next, at);
+        stream::prefetch::<false>(next, at);
     }
     dispatch!(level, simd => loaded(simd, from, to, factor, limit));
 }
@@ -97,8 +97,8 @@ fn halved<S: Simd>(simd: S, [from, next]: [&[f32]; 2], even: &mut [f32], odd: &m
     let lanes = S::f32s::LEN;
     let whole = odd.len() / lanes;
     for i in 0..whole {
-        stream::soon::<false>(next, 2 * lanes * i);
-        stream::soon::<false>(next, 2 * lanes * i + lanes);
+        stream::prefetch::<false>(next, 2 * lanes * i);
+        stream::prefetch::<false>(next, 2 * lanes * i + lanes);
         let part = &from[2 * lanes * i..2 * lanes * (i + 1)];
         let a = S::f32s::from_slice(simd, &part[..lanes]);
         let (e, o) = a.deinterleave(S::f32s::from_slice(simd, &part[lanes..]));

@@ -6,12 +6,12 @@ fn softened(v: vec4<f32>, limit: vec4<f32>) -> vec4<f32> {
 fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);
-    let v = SCALED;
+    let v = scaled(value);
     let right = p.width - p.low_width;
     let below = p.height - p.low_height;
     let row = plane * p.frame_height;
     if x < p.low_width && y < p.low_height {
-        LL_PLACE = v[0];
+        put_low(x, y, plane, v[0]);
     }
     if x < right && y < p.low_height {
         coefficients[(row + y) * p.frame_width + p.low_width + x] = v[1];
@@ -28,10 +28,10 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
 fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);
-    let v = SCALED;
+    let v = scaled(value);
     let at = (plane * p.frame_height + y) * p.frame_width + x;
     let below = at + p.low_height * p.frame_width;
-    LL_PLACE = v[0];
+    put_low(x, y, plane, v[0]);
     coefficients[at + p.low_width] = v[1];
     coefficients[below] = v[2];
     coefficients[below + p.low_width] = v[3];

@@ -1,6 +1,6 @@
 //! Liftings with few taps, which stream through the processor.
 
-use super::cpu::sizes;
+use super::pieces::sizes;
 use crate::Size;
 use crate::wavelet::{Lifting, Normalisation, Pair, Taps as Filter};
 

@@ -1,10 +1,11 @@
 //! The fast transform is held to the definition, on every SIMD level, with bands and strips of all kinds.
 
-use super::cpu::{Layout, Streamed};
 use super::general::General;
+use super::pieces::Threading;
 use super::plane::{Bands, Plane};
+use super::streamed::Streamed;
 use super::whole::{Memory, forward, inverse};
-use crate::definition::dwt::{Dwt, Layout as Packing};
+use crate::definition::dwt::{Arrangement as Packing, Dwt};
 use crate::exec::cpu::Cpu;
 use crate::kernel::stream::STREAM_BYTES;
 use crate::wavelet::{Border, Normalisation, Wavelet};
@@ -68,7 +69,7 @@ fn the_definition_is_met_there_and_back() {
                 };
                 let wanted = definition.forward(&image).unwrap();
                 let wanted = definition.pack(&wanted, Packing::Subbands).unwrap();
-                let layout = Layout::new(Cpu::levels()[0].1, 1);
+                let layout = Threading::new(Cpu::levels()[0].1, 1);
                 let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
                 let mut memory = Memory::default();
                 forward(
@@ -114,7 +115,7 @@ fn bands_strips_and_simd_change_no_bit() {
         let mut first: Option<(Vec<f32>, Vec<f32>)> = None;
         for (_, level) in Cpu::levels() {
             for (threads, strip) in [(1, 1024), (2, 16), (3, 64), (7, 32)] {
-                let layout = Layout {
+                let layout = Threading {
                     level,
                     threads,
                     strip,
@@ -158,7 +159,7 @@ fn blocks_of_any_lifting_meet_the_definition() {
             let levels = Cpu::levels();
             for (i, block) in [(1, 64), (8, 4096), (64, 1 << 17)].into_iter().enumerate() {
                 general.block = block;
-                let layout = Layout::new(levels[(n + i) % levels.len()].1, 1 + (n + i) % 3);
+                let layout = Threading::new(levels[(n + i) % levels.len()].1, 1 + (n + i) % 3);
                 let mut work = vec![f32::NAN; general.scratch_words(width, layout.threads)];
                 let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
                 let plane = |data, size| Plane {
@@ -199,9 +200,9 @@ fn large_images_are_as_small_ones() {
         let (size, image) = (Size::new(width, height), noise(width, height));
         assert!(4 * size.pixels() > STREAM_BYTES);
         for (n, (_, level)) in Cpu::levels().into_iter().enumerate() {
-            let layout = Layout {
+            let layout = Threading {
                 strip: 256,
-                ..Layout::new(level, 1 + n % 2)
+                ..Threading::new(level, 1 + n % 2)
             };
             let mut work = vec![0.0; general.scratch_words(width, layout.threads)];
             let mut wanted = vec![0.0; size.pixels()];
@@ -237,7 +238,7 @@ fn what_does_not_fit_is_not_taken() {
     }
     let wavelet = Wavelet::named("haar").unwrap();
     let steps = Streamed::new(wavelet.lifting().unwrap(), Normalisation::Unit).unwrap();
-    let layout = Layout::new(Cpu::levels()[0].1, 1);
+    let layout = Threading::new(Cpu::levels()[0].1, 1);
     let short = forward(
         &steps,
         &layout,

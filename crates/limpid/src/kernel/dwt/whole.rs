@@ -1,7 +1,9 @@
 //! Whole transforms of a plane by the fast bodies, level by level: what tests hold to the definition.
 
-use super::cpu::{Layout, Streamed, forward_level, inverse_level, sizes, state_words};
+use super::cpu::{forward_level, inverse_level};
+use super::pieces::{Threading, sizes, state_words};
 use super::plane::{Bands, Plane, halves};
+use super::streamed::Streamed;
 use crate::{Error, Result, Size};
 
 /// Memory between calls: the low bands of inner levels, and the threads' state.
@@ -12,7 +14,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    fn prepare(&mut self, sizes: &[Size], layout: &Layout) {
+    fn prepare(&mut self, sizes: &[Size], layout: &Threading) {
         let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
         for buffer in &mut self.low {
             if buffer.len() < size {
@@ -52,7 +54,7 @@ fn check(steps: &Streamed, size: Size, levels: usize, lengths: [usize; 2]) -> Re
 /// The packed sub-bands of one plane, `levels` deep.
 pub(crate) fn forward(
     steps: &Streamed,
-    layout: &Layout,
+    layout: &Threading,
     (src, size): (&[f32], Size),
     levels: usize,
     dst: &mut [f32],
@@ -92,7 +94,7 @@ pub(crate) fn forward(
 /// The plane whose packed sub-bands these are.
 pub(crate) fn inverse(
     steps: &Streamed,
-    layout: &Layout,
+    layout: &Threading,
     (packed, size): (&[f32], Size),
     levels: usize,
     dst: &mut [f32],

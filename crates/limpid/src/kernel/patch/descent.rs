@@ -317,12 +317,12 @@ fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
 
 /// `p = D⁻¹ r + β p` in place; without `β p` at first. Reads the matrix, `r` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct NextDirection {
     /// Whether there is no direction yet; then there is no `β` to read either.
     pub first: bool,
 }
 
-impl Kernel for Turn {
+impl Kernel for NextDirection {
     fn name(&self) -> &'static str {
         "turn"
     }

@@ -21,7 +21,7 @@ mod weights;
 
 pub(crate) use assemble::Assemble;
 pub(crate) use basis::Basis;
-pub(crate) use descent::{Advance, Multiply, Turn};
+pub(crate) use descent::{Advance, Multiply, NextDirection};
 pub(crate) use omega::Omega;
 pub(crate) use point::{cross_error, differences, larger, least, scaled};
 pub(crate) use weights::Weights;

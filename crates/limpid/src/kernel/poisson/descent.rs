@@ -284,9 +284,9 @@ fn main(@builtin(local_invocation_index) lane: u32) {{
 
 /// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Step;
+pub(crate) struct Advance;
 
-impl Kernel for Step {
+impl Kernel for Advance {
     fn name(&self) -> &'static str {
         "step"
     }

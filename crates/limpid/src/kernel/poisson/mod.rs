@@ -13,7 +13,7 @@ mod system;
 
 pub(crate) use cosine::Cosine;
 pub(crate) use cycle::{Coarsen, Down, Up, coarse};
-pub(crate) use descent::{Apply, Dot, Scalar, Step};
+pub(crate) use descent::{Advance, Apply, Dot, Scalar};
 pub(super) use descent::{SIDE_BY_SIDE, add_products, per_row_text};
 pub(crate) use system::{direction, residual, right_side, weigh};
 

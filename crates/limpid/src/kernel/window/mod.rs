@@ -170,11 +170,15 @@ impl Kernel for Window {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        match self.walk {
-            Walk::Fragment | Walk::Quad { .. } => cpu::texels(job, self.filter, self.radius),
-            _ if self.vectors() => cpu::separable(job, self.filter, self.radius),
-            _ => cpu::direct(job, self.filter, self.radius),
+        if self.vectors() {
+            cpu::separable(job, self.filter, self.radius);
+        } else {
+            cpu::direct(job, self.filter, self.radius);
         }
+    }
+
+    fn gpu_only(&self) -> bool {
+        self.walk.textures()
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
@@ -256,10 +260,11 @@ impl Kernel for WindowAxis {
 
     fn cpu(&self, job: &mut Job<'_>) {
         let taps = self.filter.taps(self.radius);
-        match self.along {
-            Along::Linear => cpu::texel_axis(job, &taps, self.vertical),
-            Along::Plain | Along::Tile => cpu::axis(job, &taps, self.vertical),
-        }
+        cpu::axis(job, &taps, self.vertical);
+    }
+
+    fn gpu_only(&self) -> bool {
+        self.along == Along::Linear
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
@@ -279,10 +284,6 @@ impl Kernel for WindowAxis {
     }
 
     fn scratch(&self, size: Size) -> usize {
-        if self.along == Along::Linear {
-            0
-        } else {
-            cpu::axis_scratch(self.radius, size)
-        }
+        cpu::axis_scratch(self.radius, size)
     }
 }

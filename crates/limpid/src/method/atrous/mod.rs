@@ -8,12 +8,15 @@
 //! `ascending` or `local`; BORDER `exact`, where taps outside weigh zero as in `dilated`, or `mirror`, which belongs to the
 //! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
 
+mod around;
 pub(super) mod define;
 mod local;
 mod schedule;
 pub(super) mod setup;
 pub(super) mod walk;
 
+#[doc(hidden)]
+pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};

@@ -350,6 +350,11 @@ impl Atrous {
             self.extent = self.extent.or(frame.get(Kind::Position).map(extent));
             return Ok(());
         }
+        self.estimate_sigmas(frame)
+    }
+
+    /// One σ for the whole frame, of colour and of each feature.
+    pub(super) fn estimate_sigmas(&mut self, frame: &Frame) -> Result<()> {
         let color = frame.color()?;
         let albedo = frame.get(Kind::Albedo).filter(|_| !self.no_demodulate);
         let light = match albedo {

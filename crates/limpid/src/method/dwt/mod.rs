@@ -9,7 +9,7 @@ mod reversible;
 mod schedule;
 mod tables;
 
-pub use crate::definition::dwt::Layout;
+pub use crate::definition::dwt::Arrangement;
 pub use crate::kernel::dwt::Mapping;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
@@ -69,7 +69,7 @@ macro_rules! transform {
                 /// What stands beyond the image.
                 pub boundary: Border = Border::Mirror,
                 /// The order of coefficients.
-                pub layout: Layout = Layout::Subbands,
+                pub layout: Arrangement = Arrangement::Subbands,
                 /// All samples of all bands, below each other: shifting the image shifts the coefficients.
                 pub undecimated: bool = false,
                 /// Bits of samples that become whole numbers and come back without loss, with cdf53.
@@ -110,7 +110,7 @@ macro_rules! transform {
                         ..Self::by("cdf53", 3, Scale::Unit)
                     },
                     Self {
-                        layout: Layout::Interleaved,
+                        layout: Arrangement::Interleaved,
                         ..Self::by("db2", 3, Scale::Unit)
                     },
                 ]
@@ -162,10 +162,13 @@ impl Idwt {
                 }
                 Ok(Size::new(filled.width, filled.height / bands))
             }
-            None if ready.border.expands() => Err(Error::input(format!(
-                "boundary '{}' has more coefficients than pixels: the option size must give the image's",
-                ready.border
-            ))),
+            None if ready.border.expands() => {
+                let expected = format!(
+                    "the image's, since boundary '{}' has more coefficients than pixels",
+                    ready.border
+                );
+                Err(Error::option("size", "auto", expected))
+            }
             None => Ok(filled),
         }
     }

@@ -1,8 +1,8 @@
 //! Options of a transform, looked up, and its plans.
 
 use super::{DwtSchedule, Scale, wavelet};
-use crate::definition::dwt::{Coefficients, Detail, Dwt as Definition, Layout, Undecimated};
-use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, Part, Quads};
+use crate::definition::dwt::{Arrangement, Coefficients, Detail, Dwt as Definition, Undecimated};
+use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads};
 use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
@@ -15,7 +15,7 @@ pub(in crate::method) struct Ready {
     pub(in crate::method) levels: usize,
     pub(in crate::method) normalisation: Normalisation,
     pub(super) border: Border,
-    pub(super) layout: Layout,
+    pub(super) layout: Arrangement,
     pub(super) undecimated: bool,
     pub(super) reversible: Option<usize>,
     pub(super) adjoint: bool,
@@ -34,7 +34,7 @@ impl Ready {
             levels,
             normalisation: scale.into(),
             border: Border::Mirror,
-            layout: Layout::Subbands,
+            layout: Arrangement::Subbands,
             undecimated: false,
             reversible: None,
             adjoint: false,
@@ -224,7 +224,7 @@ impl Ready {
             levels: self.levels,
             back,
         };
-        let interleaved = self.layout == Layout::Interleaved && !self.undecimated;
+        let interleaved = self.layout == Arrangement::Interleaved && !self.undecimated;
         if interleaved {
             let apart = plan.slot(Slot::new("sub-bands", Role::Transient, filled, planes));
             if back {
@@ -277,14 +277,14 @@ fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[Sl
             plan.slot(slot.element(Element::F32x4).home(Home::Texture))
         };
         let mut now = texture(plan);
-        plan.pass(quads(Part::Load), reads, [now]);
+        plan.pass(quads(QuadPass::Load), reads, [now]);
         for matrix in &steps {
             let next = texture(plan);
-            let step = Part::Step(Box::new(matrix.clone()));
+            let step = QuadPass::Step(Box::new(matrix.clone()));
             plan.pass(quads(step), [now], [next]);
             now = next;
         }
-        plan.pass(quads(Part::Store), [now], writes);
+        plan.pass(quads(QuadPass::Store), [now], writes);
     }
 }
 

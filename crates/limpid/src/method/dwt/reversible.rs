@@ -1,7 +1,7 @@
 //! The reversible 5/3 transform as a plan, and by its definition.
 
 use super::Ready;
-use crate::definition::dwt::{Layout, reversible_forward, reversible_inverse};
+use crate::definition::dwt::{Arrangement, reversible_forward, reversible_inverse};
 use crate::kernel::reversible::Reversible;
 use crate::kernel::shrink::Roll;
 use crate::plan::{Plan, Role, Slot, SlotId};
@@ -72,7 +72,7 @@ impl Ready {
         }
         let spread = Image::from_planes(image.width(), image.height(), image.channels(), data)?;
         let dwt = self.definition();
-        let bands = dwt.unpack(&spread, image.size(), Layout::Interleaved)?;
+        let bands = dwt.unpack(&spread, image.size(), Arrangement::Interleaved)?;
         dwt.pack(&bands, self.layout)
     }
 
@@ -80,7 +80,7 @@ impl Ready {
     pub(super) fn define_reversible_back(&self, packed: &Image, whole: f32) -> Result<Image> {
         let dwt = self.definition();
         let bands = dwt.unpack(packed, packed.size(), self.layout)?;
-        let spread = dwt.pack(&bands, Layout::Interleaved)?;
+        let spread = dwt.pack(&bands, Arrangement::Interleaved)?;
         let mut data = Vec::new();
         for c in 0..packed.channels() {
             let plane = spread.plane(c).iter();

@@ -5,8 +5,8 @@ use crate::definition::patch::{
     CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
 };
 use crate::kernel::patch::{
-    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, Omega, Turn, WEIGHT_PLANES,
-    Weights, cross_error, differences, larger, least, matrix_size, scaled,
+    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, NextDirection, Omega,
+    WEIGHT_PLANES, Weights, cross_error, differences, larger, least, matrix_size, scaled,
 };
 use crate::kernel::poisson::{Dot, right_side, weigh};
 use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join, square, zeros};
@@ -86,7 +86,11 @@ impl System for Assembled {
     fn start(&self, plan: &mut Plan, slots: &Descent) {
         let residual = Multiply { residual: true };
         plan.pass(residual, [self.matrix, self.x, slots.b], [slots.r]);
-        plan.pass(Turn { first: true }, [self.matrix, slots.r], [slots.p]);
+        plan.pass(
+            NextDirection { first: true },
+            [self.matrix, slots.r],
+            [slots.p],
+        );
         plan.pass(Dot, [slots.r, slots.p], [slots.rz]);
     }
 
@@ -101,7 +105,7 @@ impl System for Assembled {
     }
 
     fn turn(&self, plan: &mut Plan, slots: &Descent) {
-        let turn = Turn { first: false };
+        let turn = NextDirection { first: false };
         plan.pass(turn, [self.matrix, slots.r, slots.beta], [slots.p]);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Norm, Poisson, PoissonSchedule};
 use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 use crate::kernel::poisson::{
-    Apply, Coarsen, Cosine, Dot, Down, Step, Up, coarse, direction, residual, right_side, weigh,
+    Advance, Apply, Coarsen, Cosine, Dot, Down, Up, coarse, direction, residual, right_side, weigh,
 };
 use crate::kernel::rdfc::join;
 use crate::method::Schedule;
@@ -164,7 +164,7 @@ impl System for Grids {
 
     fn advance(&self, plan: &mut Plan, slots: &Descent) {
         let reads = [slots.alpha, slots.p, slots.ap];
-        plan.pass(Step, reads, [self.x, slots.r, slots.rr]);
+        plan.pass(Advance, reads, [self.x, slots.r, slots.rr]);
     }
 
     /// One V-cycle: from the residual to the correction.

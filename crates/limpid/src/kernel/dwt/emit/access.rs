@@ -1,8 +1,8 @@
 //! How quads are read and written, as text: each part binds its slots from a given number on.
 
 use crate::kernel::dwt::{Level, Limits};
+use crate::kernel::wgsl::{Wgsl, vec4};
 use crate::plan::Home;
-use std::fmt::Write;
 
 /// `mirror`: the place of sample `i` in a line of `n` samples mirrored at its first and last one. Only small images need
 /// it to fold more than once.
@@ -60,7 +60,7 @@ fn low_place(level: &Level, x: &str, y: &str) -> (&'static str, String) {
     };
     (
         name,
-        format!("((plane * p.{height} + {y}) * p.{width} + {x})"),
+        format!("(plane * p.{height} + {y}) * p.{width} + {x}"),
     )
 }
 
@@ -76,33 +76,33 @@ pub(in crate::kernel::dwt) fn load_coefficients(
     names.extend((!level.deepest).then_some(("low", element)));
     let limited = matches!(level.limits, Limits::Slot { .. });
     names.extend(limited.then_some(("limits", "f32")));
-    let mut text = String::new();
-    for (i, (name, element)) in names.iter().enumerate() {
-        let _ = writeln!(
-            text,
-            "@group(0) @binding({}) var<storage, read> {name}: array<{element}>;",
-            binding + i
-        );
+    let mut text = Wgsl::default();
+    for (i, (name, element)) in names.into_iter().enumerate() {
+        text = text.reads(binding + i, name, element);
     }
     let [a, b, c] = level.scales().map(|s| 1.0 / s);
     let (name, index) = low_place(level, "u32(l.x)", "u32(l.y)");
-    let zero = if two { "vec2<f32>(0.0)" } else { "0.0" };
+    let limit = "limits[plane * p.bands + p.band + kind - 1u]";
+    // A coefficient of a band, towards zero by the band's limit.
     let soft = match limited {
-        true => {
-            format!("sign(v) * max(abs(v) - limits[plane * p.bands + p.band + kind - 1u], {zero})")
-        }
+        true => format!("sign(v) * max(abs(v) - {limit}, {element}(0.0))"),
         false => "v".to_owned(),
     };
-    let load = match two {
-        true => include_str!("../load_two.wgsl"),
-        false => include_str!("../load_coefficients.wgsl"),
+    let head = format!("softened(v: {element}, plane: u32, kind: u32) -> {element}");
+    let text = text
+        .constant("SCALES", "vec4<f32>", vec4([a, b, b, c]))
+        .function("low_index(l: vec2<i32>, plane: u32) -> u32", index)
+        .function(&head, soft);
+    let text = if two {
+        let pair = format!("{name}[at / 2u]");
+        text.function("low_pair(at: u32) -> vec2<f32>", pair)
+            .body(include_str!("../load_two.wgsl"))
+    } else {
+        let value = format!("{name}[low_index(l, plane)]");
+        text.function("low_value(l: vec2<i32>, plane: u32) -> f32", value)
+            .body(include_str!("../load_coefficients.wgsl"))
     };
-    text + &load
-        .replace("LL_VALUE", &format!("{name}[{index}]"))
-        .replace("LL_NAME", name)
-        .replace("LL_INDEX", &index)
-        .replace("SOFT", &soft)
-        .replace("SCALES", &vector([a, b, b, c]))
+    text.text()
 }
 
 /// `store` of quads of coefficients.
@@ -113,38 +113,32 @@ pub(in crate::kernel::dwt) fn store_coefficients(
 ) -> String {
     let two = access == Access::Twos;
     let element = if two { "vec2<f32>" } else { "f32" };
-    let mut text = format!(
-        "@group(0) @binding({binding}) var<storage, read_write> coefficients: array<{element}>;\n"
-    );
+    let mut text = Wgsl::default().writes(binding, "coefficients", element);
     if !level.deepest {
-        let _ = writeln!(
-            text,
-            "@group(0) @binding({}) var<storage, read_write> low: array<{element}>;",
-            binding + 1
-        );
+        text = text.writes(binding + 1, "low", element);
     }
     let [a, b, c] = level.scales();
     let (name, index) = low_place(level, "x", "y");
-    let scaled = format!("value * {}", vector([a, b, b, c]));
     let scaled = match level.limits {
         Limits::Fixed(_) => {
-            format!("softened({scaled}, vec4<f32>(0.0, p.limit_hl, p.limit_lh, p.limit_hh))")
+            "softened(value * SCALES, vec4<f32>(0.0, p.limit_hl, p.limit_lh, p.limit_hh))"
         }
-        Limits::None | Limits::Slot { .. } => scaled,
+        Limits::None | Limits::Slot { .. } => "value * SCALES",
     };
-    let (store, place) = match two {
+    let (place, body) = match two {
         true => (
+            format!("{name}[({index}) / 2u]"),
             include_str!("../store_two.wgsl"),
-            format!("{name}[{index} / 2u]"),
         ),
         false => (
-            include_str!("../store_coefficients.wgsl"),
             format!("{name}[{index}]"),
+            include_str!("../store_coefficients.wgsl"),
         ),
     };
-    text + &store.replace("LL_PLACE", &place).replace("SCALED", &scaled)
-}
-
-fn vector([a, b, c, d]: [f32; 4]) -> String {
-    format!("vec4<f32>({a:?}, {b:?}, {c:?}, {d:?})")
+    let put = format!("put_low(x: u32, y: u32, plane: u32, value: {element})");
+    text.constant("SCALES", "vec4<f32>", vec4([a, b, b, c]))
+        .function("scaled(value: vec4<f32>) -> vec4<f32>", scaled)
+        .procedure(&put, format!("{place} = value"))
+        .body(body)
+        .text()
 }

@@ -3,16 +3,19 @@
 //!
 //! All share the à-trous filter's options, its division by albedo and its firefly guard.
 
+mod definition;
+mod lift;
 mod lifted;
+mod options;
 mod window;
 
 pub use lifted::{Cdf22, EawCdf22, EawRedBlack, RedBlack};
 pub use window::{Bilateral, Multilateral};
 
-use super::Entry;
+use limpid::method::Entry;
 
 /// The methods in the list.
-pub(super) const ENTRIES: [Entry; 6] = [
+pub const METHODS: &[Entry] = &[
     lifted::CDF22,
     lifted::REDBLACK,
     lifted::EAW_CDF22,

@@ -5,11 +5,11 @@
 //! (Uytterhoeven 1998) take the black pixels of a chessboard, then the corners that remain. Backward, with all details
 //! zero, only the prediction is left: pixels are filled in level by level from those that stayed.
 
-use crate::Image;
+use limpid::Image;
 
 /// Which wavelet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wavelet {
+pub(super) enum Wavelet {
     /// Cohen, Daubechies, Feauveau with two vanishing moments each, along x, then y.
     Cdf22,
     /// Red and black pixels of a chessboard.
@@ -17,11 +17,11 @@ pub enum Wavelet {
 }
 
 /// A half of a level: the parities on the grid that become details, those that stay, and where neighbours lie.
-pub type Half = ([[usize; 2]; 2], [[usize; 2]; 2], &'static [[i64; 2]]);
+pub(super) type Half = ([[usize; 2]; 2], [[usize; 2]; 2], &'static [[i64; 2]]);
 
 impl Wavelet {
     /// The halves of a level.
-    pub fn halves(self) -> [Half; 2] {
+    pub(super) fn halves(self) -> [Half; 2] {
         const X: &[[i64; 2]] = &[[-1, 0], [1, 0]];
         const Y: &[[i64; 2]] = &[[0, -1], [0, 1]];
         const CROSS: &[[i64; 2]] = &[[-1, 0], [1, 0], [0, -1], [0, 1]];
@@ -40,13 +40,13 @@ impl Wavelet {
 }
 
 /// What even the farthest neighbour weighs, so that there always is a mean.
-pub const LEAST: f64 = 1e-12;
+pub(super) const LEAST: f64 = 1e-12;
 
 /// How alike two pixels of an image are, at a level.
-pub type Weight<'a> = dyn Fn(usize, &Image, [usize; 2], [usize; 2]) -> f64 + 'a;
+pub(super) type Weight<'a> = dyn Fn(usize, &Image, [usize; 2], [usize; 2]) -> f64 + 'a;
 
 /// Keeps the coarsest of `levels` levels. `weight(level, image, p, q)` tells how alike two pixels are, `None` counts all alike.
-pub fn lifted(
+pub(super) fn lifted(
     image: &Image,
     wavelet: Wavelet,
     levels: usize,

@@ -3,10 +3,8 @@
 //! Every number of the tables stands here. Where a table contradicts itself or its text, the printed number stands beside
 //! the one that follows from the scheme's matrices, with the reason.
 
-use super::{
-    ComputeCost, Direction, Form, Kind, Lifting, PassCost, Region, Scheme, SchemeName, Taps,
-    Wavelet,
-};
+use super::{ComputeCost, PassCost, Region};
+use limpid::wavelet::{Direction, Form, Kind, Lifting, Scheme, SchemeName, Taps, Wavelet};
 
 fn lifting(name: &str) -> Lifting {
     Wavelet::named(name).unwrap().lifting().unwrap().clone()
@@ -23,11 +21,19 @@ fn two_pairs_of_degree_three() -> Lifting {
 }
 
 fn compute(lifting: &Lifting, name: &str) -> ComputeCost {
-    Scheme::new(lifting, name.parse().unwrap(), Direction::Forward).compute_cost()
+    super::compute(&Scheme::new(
+        lifting,
+        name.parse().unwrap(),
+        Direction::Forward,
+    ))
 }
 
 fn passes(lifting: &Lifting, name: &str) -> PassCost {
-    Scheme::new(lifting, name.parse().unwrap(), Direction::Forward).pass_cost()
+    super::passes(&Scheme::new(
+        lifting,
+        name.parse().unwrap(),
+        Direction::Forward,
+    ))
 }
 
 /// A cost `a + b·K` of table 11.1 or 11.2.

@@ -4,14 +4,14 @@
 //! the others: `out(p) = in(p) + factor · mean(in(q))`, or the mean alone; pixels outside the step stay. Without stops
 //! all neighbours count alike. Colour is compared in a slot of its own, for the pixels may hold details by then.
 
-use super::atrous::Stops;
-use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, fast_exp::fast_exp, tiles};
-use crate::{Result, params};
+use limpid::kernel::fast_exp::fast_exp;
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid::{Result, params};
 use std::fmt::Write;
 
 /// Which neighbours are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Near {
+pub(super) enum Near {
     /// Left and right.
     X,
     /// Above and below.
@@ -24,7 +24,7 @@ pub(crate) enum Near {
 
 impl Near {
     /// Offsets in steps.
-    pub(crate) fn offsets(self) -> &'static [[isize; 2]] {
+    pub(super) fn offsets(self) -> &'static [[isize; 2]] {
         match self {
             Self::X => &[[-1, 0], [1, 0]],
             Self::Y => &[[0, -1], [0, 1]],
@@ -34,9 +34,16 @@ impl Near {
     }
 }
 
+/// What stops a step: one over σ, of colour and of each plane of the features.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Stops {
+    pub(super) color: Option<f32>,
+    pub(super) features: Vec<f32>,
+}
+
 /// One lifting step.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Lift {
+pub(super) struct Lift {
     /// Distance of the grid's pixels.
     pub step: usize,
     /// Which pixels are made: bit `x + 2y` for those with parities `x` and `y` on the grid.
@@ -198,7 +205,7 @@ impl Kernel for Lift {
             "fn visit(x: i32, y: i32, here: u32) -> Taps {{\n    var t: Taps;\n    {}\n    return t;\n}}",
             offsets.join("\n    ")
         );
-        s.push_str(include_str!("gpu.wgsl"));
+        s.push_str(include_str!("lift.wgsl"));
         let params = Params {
             width: slot.size.width as u32,
             height: slot.size.height as u32,
@@ -207,11 +214,11 @@ impl Kernel for Lift {
             keep: f32::from(u8::from(self.keeps)),
             color: self.stops.color.unwrap_or(0.0),
         };
-        let mut dispatch = Dispatch::own(s, &(), tiles(slot.size, 32, 8));
+        let mut dispatch = Dispatch::compute(s, &(), tiles(slot.size, 32, 8));
         dispatch.params = params.bytes_with(stops);
         Ok(dispatch)
     }
 }
 
 /// What even the farthest neighbour weighs.
-pub(crate) const LEAST: f32 = 1e-12;
+pub(super) const LEAST: f32 = 1e-12;

@@ -3,10 +3,11 @@
 //! One level of the à-trous filter, with a large Gaussian kernel instead of several levels: no σ can shrink from level to
 //! level here.
 
-use crate::method::atrous::{Atrous, AtrousSchedule, define, walk};
-use crate::method::{Backend, Entry, Method, Schedule, Use};
-use crate::plan::Plan;
-use crate::{Error, Frame, Result, Shape};
+use super::options::guided_options;
+use limpid::method::atrous::{Around, Atrous};
+use limpid::method::{Backend, Entry, Method, Schedule, Use};
+use limpid::plan::Plan;
+use limpid::{Error, Frame, Result, Shape};
 
 pub(super) const BILATERAL: Entry = Entry {
     name: "bilateral",
@@ -22,7 +23,7 @@ pub(super) const MULTILATERAL: Entry = Entry {
     make: || Box::new(Multilateral::default()),
 };
 
-crate::options! {
+limpid::options! {
     /// The bilateral filter with its options.
     pub struct Bilateral {
         /// Pixels to each side of the window.
@@ -36,25 +37,11 @@ crate::options! {
     }
 }
 
-crate::options! {
+guided_options! {
     /// The multilateral filter with its options.
-    pub struct Multilateral {
+    Multilateral {
         /// Pixels to each side of the window.
         pub radius: usize = 16,
-        /// Differences of colour above this stop the filter; by the image when no sigma is given.
-        pub sigma_color: Option<f32> = None,
-        /// Differences of the normal above this stop the filter.
-        pub sigma_normal: Option<f32> = None,
-        /// Differences of position above this stop the filter, in scene units.
-        pub sigma_position: Option<f32> = None,
-        /// Differences of albedo above this stop the filter.
-        pub sigma_albedo: Option<f32> = None,
-        /// Differences of depth above this stop the filter, in scene units.
-        pub sigma_depth: Option<f32> = None,
-        /// Do not divide by albedo before and multiply after.
-        pub no_demodulate: bool = false,
-        /// Do not dim pixels that are far brighter than all around them.
-        pub no_firefly_guard: bool = false,
     }
 }
 
@@ -84,18 +71,8 @@ impl Bilateral {
 }
 
 impl Multilateral {
-    fn atrous(&self) -> Atrous {
-        Atrous {
-            levels: 1,
-            sigma_color: self.sigma_color,
-            sigma_normal: self.sigma_normal,
-            sigma_position: self.sigma_position,
-            sigma_albedo: self.sigma_albedo,
-            sigma_depth: self.sigma_depth,
-            no_demodulate: self.no_demodulate,
-            no_firefly_guard: self.no_firefly_guard,
-            ..Atrous::default()
-        }
+    fn levels_used(&self) -> usize {
+        1
     }
 }
 
@@ -114,23 +91,18 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                Schedule::list(on, [AtrousSchedule::Dilated])
+                Around::schedules(on)
             }
 
             fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-                let method = self.atrous();
-                let mut setup = method.setup(shape)?;
-                setup.taps = taps(self.radius)?;
-                let mut plan = walk::plan(&method, &setup, shape, schedule)?;
-                plan.title = format!("{} {schedule}", $entry.name);
-                Ok(plan)
+                let around = Around::new(&self.atrous(), shape)?;
+                let around = around.with_taps(taps(self.radius)?);
+                around.plan($entry.name, shape, schedule)
             }
 
             fn define(&self, frame: &Frame) -> Result<Frame> {
-                let method = self.atrous();
-                let mut setup = method.setup(&frame.shape())?;
-                setup.taps = taps(self.radius)?;
-                define::define(&method, &setup, frame)
+                let around = Around::new(&self.atrous(), &frame.shape())?;
+                around.with_taps(taps(self.radius)?).define(frame)
             }
 
             fn examples(&self) -> Vec<Box<dyn Method>> {
@@ -153,7 +125,7 @@ window_method!(
                 no_demodulate: method.no_demodulate,
                 ..Atrous::default()
             };
-            found.prepare(frame)?;
+            Around::find_sigmas(&mut found, frame)?;
             method.sigma_color = found.sigma_color.map(|s| s * LEVEL);
         }
         Ok(())
@@ -167,17 +139,7 @@ window_method!(
 window_method!(
     Multilateral,
     MULTILATERAL,
-    |method: &mut Multilateral, frame: &Frame| {
-        let mut found = method.atrous();
-        found.prepare(frame)?;
-        let given = method.atrous() == found;
-        method.sigma_color = found.sigma_color.map(|s| if given { s } else { s * LEVEL });
-        method.sigma_normal = found.sigma_normal;
-        method.sigma_position = found.sigma_position;
-        method.sigma_albedo = found.sigma_albedo;
-        method.sigma_depth = found.sigma_depth;
-        Ok(())
-    },
+    |method: &mut Multilateral, frame: &Frame| method.find_sigmas(frame, LEVEL),
     vec![Box::new(Multilateral {
         radius: 3,
         ..Multilateral::default()

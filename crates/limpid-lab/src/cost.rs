@@ -1,7 +1,11 @@
 //! What a scheme costs: operations, barriers, reads, writes and memory cells per quad, as Kula 2021 counts them.
 
-use super::{Matrix, Scheme};
+use limpid::wavelet::{Matrix, Scheme};
 use std::collections::BTreeSet;
+
+#[cfg(test)]
+#[path = "cost_tables.rs"]
+mod tables;
 
 /// Costs of a compute kernel that shares samples through workgroup memory (Kula 2021, tables 8.2 to 8.4 and 11.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,68 +39,61 @@ pub struct PassCost {
     pub memory: usize,
 }
 
-impl Scheme {
-    /// Multiplications of all matrices.
-    pub fn operations(&self) -> usize {
-        self.stages.iter().flatten().map(Matrix::operations).sum()
-    }
-
-    /// Costs as a compute kernel.
-    ///
-    /// Samples read once stay in registers until they change, and samples in memory stay there until they change
-    /// (section 5.5).
-    pub fn compute_cost(&self) -> ComputeCost {
-        let mut tracker = Tracker::default();
-        let mut cost = ComputeCost {
-            operations: self.operations(),
-            barriers: self.stages.len() - 1,
-            reads: 0,
-            writes: 0,
-            single: 0,
-            double: 0,
-        };
-        let mut held = 0;
-        for (i, stage) in self.stages.iter().enumerate() {
-            if i > 0 {
-                let (reads, needed) = tracker.load(stage);
-                let written = needed.difference(&tracker.memory).count();
-                cost.reads += reads;
-                cost.writes += written;
-                cost.single = cost.single.max(needed.len()).max(written);
-                cost.double = cost.double.max(held + written);
-                held = needed.len();
-                tracker.memory = needed;
-            }
-            tracker.advance(stage);
+/// Costs as a compute kernel.
+///
+/// Samples read once stay in registers until they change, and samples in memory stay there until they change
+/// (section 5.5).
+pub fn compute(scheme: &Scheme) -> ComputeCost {
+    let mut tracker = Tracker::default();
+    let mut cost = ComputeCost {
+        operations: scheme.operations(),
+        barriers: scheme.stages.len() - 1,
+        reads: 0,
+        writes: 0,
+        single: 0,
+        double: 0,
+    };
+    let mut held = 0;
+    for (i, stage) in scheme.stages.iter().enumerate() {
+        if i > 0 {
+            let (reads, needed) = tracker.load(stage);
+            let written = needed.difference(&tracker.memory).count();
+            cost.reads += reads;
+            cost.writes += written;
+            cost.single = cost.single.max(needed.len()).max(written);
+            cost.double = cost.double.max(held + written);
+            held = needed.len();
+            tracker.memory = needed;
         }
-        cost
+        tracker.advance(stage);
     }
+    cost
+}
 
-    /// Costs as passes over textures.
-    pub fn pass_cost(&self) -> PassCost {
-        let mut cost = PassCost {
-            operations: self.operations(),
-            steps: self.stages.len() - 1,
-            reads: 0,
-            writes: 0,
-            memory: 4,
-        };
-        for stage in &self.stages[1..] {
-            let step = stage.iter().fold(Matrix::identity(), |done, m| m * &done);
-            let written: Vec<usize> = (0..4).filter(|&r| step.changes(r)).collect();
-            let shared: BTreeSet<usize> = step
-                .reads()
-                .filter(|(c, at)| *at != (0, 0) && written.contains(c))
-                .map(|(c, _)| c)
-                .collect();
-            cost.reads += step.reads().count();
-            cost.writes += written.len();
-            if cost.steps > 1 {
-                cost.memory = cost.memory.max(4 + shared.len());
-            }
+/// Costs as passes over textures.
+pub fn passes(scheme: &Scheme) -> PassCost {
+    let mut cost = PassCost {
+        operations: scheme.operations(),
+        steps: scheme.stages.len() - 1,
+        reads: 0,
+        writes: 0,
+        memory: 4,
+    };
+    for stage in &scheme.stages[1..] {
+        let step = stage.iter().fold(Matrix::identity(), |done, m| m * &done);
+        let written: Vec<usize> = (0..4).filter(|&r| step.changes(r)).collect();
+        let shared: BTreeSet<usize> = step
+            .reads()
+            .filter(|(c, at)| *at != (0, 0) && written.contains(c))
+            .map(|(c, _)| c)
+            .collect();
+        cost.reads += step.reads().count();
+        cost.writes += written.len();
+        if cost.steps > 1 {
+            cost.memory = cost.memory.max(4 + shared.len());
         }
-        cost
     }
+    cost
 }
 
 /// Which samples are where while a kernel runs.

@@ -5,7 +5,8 @@
 //! triangulation and takes the candidate with the least at each pixel.
 //!
 //! ```
-//! use limpid::{Image, caches::{Choice, places}};
+//! use limpid::Image;
+//! use limpid_lab::caches::{Choice, places};
 //! let candidates = [Image::from_fn(16, 16, 3, |_, _, _| 0.5), Image::from_fn(16, 16, 3, |x, _, _| x as f32 / 15.0)];
 //! let variance = Image::new(16, 16, 3);
 //! let caches = places(&candidates, &variance, 20, 1);
@@ -15,7 +16,7 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 
-use crate::{Error, Image, Result, Size};
+use limpid::{Error, Image, Result, Size};
 use spade::{DelaunayTriangulation, FloatTriangulation, HasPosition, Point2, Triangulation};
 
 /// `σ_r` of Eq. 5.17.

@@ -1,0 +1,99 @@
+//! WGSL put together from what Rust knows: constants, bindings, functions of one expression. Bodies are files.
+
+use std::fmt::{Display, Write};
+
+/// The text of a shader, or a part of one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wgsl(String);
+
+impl Wgsl {
+    /// `const NAME: KIND = VALUE;`
+    pub(crate) fn constant(mut self, name: &str, kind: &str, value: impl Display) -> Self {
+        let _ = writeln!(self.0, "const {name}: {kind} = {value};");
+        self
+    }
+
+    /// An array that is read.
+    pub(crate) fn reads(self, binding: usize, name: &str, element: &str) -> Self {
+        self.binding(binding, "read", name, element)
+    }
+
+    /// An array that is written, and may be read.
+    pub(crate) fn writes(self, binding: usize, name: &str, element: &str) -> Self {
+        self.binding(binding, "read_write", name, element)
+    }
+
+    fn binding(mut self, binding: usize, access: &str, name: &str, element: &str) -> Self {
+        let _ = writeln!(
+            self.0,
+            "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{element}>;"
+        );
+        self
+    }
+
+    /// A texture that is read.
+    pub(crate) fn reads_texture(mut self, binding: usize, name: &str) -> Self {
+        let _ = writeln!(
+            self.0,
+            "@group(0) @binding({binding}) var {name}: texture_2d<f32>;"
+        );
+        self
+    }
+
+    /// A texture of this format that is written.
+    pub(crate) fn writes_texture(mut self, binding: usize, name: &str, format: &str) -> Self {
+        let _ = writeln!(
+            self.0,
+            "@group(0) @binding({binding}) var {name}: texture_storage_2d<{format}, write>;"
+        );
+        self
+    }
+
+    /// A function that gives one expression: `fn HEAD { return RESULT; }`.
+    pub(crate) fn function(mut self, head: &str, result: impl Display) -> Self {
+        let _ = writeln!(self.0, "fn {head} {{\n    return {result};\n}}");
+        self
+    }
+
+    /// A function that does one thing: `fn HEAD { DOES; }`.
+    pub(crate) fn procedure(mut self, head: &str, does: impl Display) -> Self {
+        let _ = writeln!(self.0, "fn {head} {{\n    {does};\n}}");
+        self
+    }
+
+    /// A body, or whatever was written elsewhere.
+    pub(crate) fn body(mut self, text: &str) -> Self {
+        self.0.push_str(text);
+        self
+    }
+
+    /// The whole text.
+    pub(crate) fn text(self) -> String {
+        self.0
+    }
+}
+
+/// Four numbers.
+pub(crate) fn vec4([a, b, c, d]: [f32; 4]) -> String {
+    format!("vec4<f32>({a:?}, {b:?}, {c:?}, {d:?})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_valid_wgsl() {
+        let text = Wgsl::default()
+            .constant("SCALES", "vec4<f32>", vec4([1.0, -0.5, 0.25, 3e-9]))
+            .reads(1, "src", "f32")
+            .writes(2, "dst", "vec2<f32>")
+            .reads_texture(3, "picture")
+            .writes_texture(4, "drawn", "rgba32float")
+            .function("double(v: f32) -> f32", "2.0 * v")
+            .procedure("put(i: u32, v: f32)", "dst[i] = vec2<f32>(double(v))")
+            .body("fn both(i: u32) {\n    put(i, SCALES.x * src[i]);\n}\n")
+            .text();
+        naga::front::wgsl::parse_str(&text).unwrap();
+    }
+}

@@ -1,0 +1,113 @@
+//! Shaders without a GPU.
+
+use crate::support;
+use limpid::kernel::{Dispatch, Target};
+use limpid::method::{Backend, Entry, Method};
+use limpid::plan::{Element, Plan};
+use limpid::{Result, Size};
+use std::collections::{BTreeMap, HashSet};
+
+/// Devices that shaders differ for: what every device has, and a large one.
+const TARGETS: [Target; 2] = [
+    Target::BASE,
+    Target {
+        invocations: 1024,
+        workgroup_bytes: 48 << 10,
+        groups: 65_535,
+        binding_bytes: 2 << 30,
+        storage_buffers: 64,
+        texture_side: 16_384,
+        subgroup: Some((32, 32)),
+        f16: true,
+        filter_f32: true,
+    },
+];
+
+/// Name and shader of each pass.
+fn shaders(plan: &Plan, target: Target) -> Result<Vec<(&'static str, Dispatch)>> {
+    let passes = plan.passes().into_iter();
+    passes
+        .map(|pass| Ok((pass.name(), pass.shader(plan, target)?)))
+        .collect()
+}
+
+fn validate(name: &str, text: &str) {
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|e| panic!("{name}: {}\n{text}", e.emit_to_string(text)));
+    let flags = naga::valid::ValidationFlags::all();
+    // Devices have more, but none of it is wanted.
+    let capabilities = naga::valid::Capabilities::SHADER_FLOAT16
+        | naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32
+        | naga::valid::Capabilities::SUBGROUP
+        | naga::valid::Capabilities::SUBGROUP_BARRIER;
+    let mut validator = naga::valid::Validator::new(flags, capabilities);
+    validator
+        .subgroup_stages(naga::valid::ShaderStages::COMPUTE)
+        .subgroup_operations(naga::valid::SubgroupOperationSet::all());
+    if let Err(e) = validator.validate(&module) {
+        panic!("{name}: {}\n{text}", e.emit_to_string(text));
+    }
+}
+
+/// The plans of a method on frames of this size, those of an engine's textures too.
+fn plans(method: &dyn Method, size: Size) -> Vec<Plan> {
+    let shape = support::frame(size).shape();
+    let schedules = method.schedules(Backend::Gpu);
+    let all = schedules.iter().filter_map(|s| method.plan(&shape, s).ok());
+    all.collect()
+}
+
+/// Validates the shaders of every setting and schedule; how many there are.
+pub(crate) fn validated<'a>(methods: impl IntoIterator<Item = &'a Entry>) -> usize {
+    let mut seen = HashSet::new();
+    for entry in methods {
+        for mut method in (entry.make)().examples() {
+            // Sizes that choose other shaders: one pixel, and one of many tiles.
+            for size in [Size::new(1, 1), Size::new(83, 50)] {
+                method.prepare(&support::frame(size)).unwrap();
+                for plan in plans(method.as_ref(), size) {
+                    let textures = plan.clone().on_textures(Element::F32x4);
+                    for (plan, target) in [(&plan, 0), (&plan, 1), (&textures, 1)] {
+                        // A device may be too small for a schedule, and says so.
+                        let Ok(all) = shaders(plan, TARGETS[target]) else {
+                            continue;
+                        };
+                        for (name, dispatch) in all {
+                            let text = dispatch.text();
+                            if !seen.contains(&text) {
+                                validate(&format!("{} {name}", plan.title()), &text);
+                                seen.insert(text);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    seen.len()
+}
+
+/// Most texts of a kernel that are kept: a transform has a hundred that differ little.
+const MOST: usize = 10;
+
+/// The texts of the default settings: for each kernel name, each text once.
+pub(crate) fn texts<'a>(
+    methods: impl IntoIterator<Item = &'a Entry>,
+) -> Vec<(&'static str, String)> {
+    let mut texts: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for entry in methods {
+        let mut method = (entry.make)();
+        let size = Size::new(83, 50);
+        method.prepare(&support::frame(size)).unwrap();
+        for plan in plans(method.as_ref(), size) {
+            for (name, dispatch) in shaders(&plan, TARGETS[0]).unwrap_or_default() {
+                let known = texts.entry(name).or_default();
+                if !known.contains(&dispatch.source) {
+                    known.push(dispatch.source);
+                }
+            }
+        }
+    }
+    let join = |texts: Vec<String>| texts[..texts.len().min(MOST)].join("\n// ———\n\n");
+    texts.into_iter().map(|(n, t)| (n, join(t))).collect()
+}
