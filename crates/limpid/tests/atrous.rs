@@ -203,3 +203,101 @@ fn energy_is_kept_better_when_asked_for() {
         assert!(kept < 0.7 * plain, "{}: {kept} {plain}", device.name());
     }
 }
+
+/// A clean picture: a wall with a texture of light, a lamp with black albedo, sky.
+fn clean(size: Size) -> Frame {
+    let (w, h) = (size.width, size.height);
+    let lamp = |x: usize, y: usize| x > w / 3 && x < w / 2 && y > h / 3 && y < h / 2;
+    let sky = |x: usize| x > 4 * w / 5;
+    let color = Image::from_fn(w, h, 3, |x, y, c| match (lamp(x, y), sky(x)) {
+        (true, _) => 50.0,
+        (_, true) => 3.0,
+        _ => 0.3 + 0.2 * f32::from(u8::from(x / 8 % 2 == y / 8 % 2)) + 0.05 * c as f32,
+    });
+    let mut frame = Frame::new(color).unwrap();
+    let shown = |x: usize, y: usize| if lamp(x, y) || sky(x) { 0.0 } else { 0.6 };
+    let mut add = |kind: Kind, channels: usize, f: &dyn Fn(usize, usize, usize) -> f32| {
+        frame
+            .insert(kind, Image::from_fn(w, h, channels, f))
+            .unwrap();
+    };
+    add(Kind::Albedo, 3, &|x, y, _| shown(x, y));
+    add(Kind::Normal, 3, &|x, _, c| match sky(x) {
+        true => 0.0,
+        false => [0.0, 0.0, 1.0][c],
+    });
+    add(Kind::Depth, 1, &|x, _, _| if sky(x) { 0.0 } else { 5.0 });
+    frame
+}
+
+/// `color`, with noise of this deviation on the wall.
+fn noisy(frame: &Frame, deviation: f32) -> Frame {
+    let mut state = 5u32;
+    let mut out = frame.clone();
+    for v in out.get_mut(Layer::COLOR).unwrap().data_mut() {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let even = (state >> 8) as f32 / (1 << 24) as f32 - 0.5;
+        if *v < 1.0 {
+            *v = (*v + deviation * 3.46 * even).max(0.0);
+        }
+    }
+    out
+}
+
+fn error(a: &Frame, b: &Frame, counts: impl Fn(f32) -> bool) -> f64 {
+    let (a, b) = (a.color().unwrap(), b.color().unwrap());
+    let all = a.data().iter().zip(b.data()).filter(|(_, b)| counts(**b));
+    let all: Vec<f64> = all.map(|(a, b)| f64::from(a - b).powi(2)).collect();
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+#[test]
+fn clean_frames_stay_and_lamps_do_not_bleed() {
+    let frame = clean(Size::new(128, 96));
+    for device in Device::all_for_tests().unwrap() {
+        let out = run(&frame, &Atrous::default(), &device);
+        let all = error(&out, &frame, |_| true);
+        assert!(
+            all < 1e-4,
+            "{}: clean frame changed by {all}",
+            device.name()
+        );
+        let grainy = noisy(&frame, 0.1);
+        let out = run(&grainy, &Atrous::default(), &device);
+        // The wall: less than a tenth of the noise's square is left, and the lamp of 50 does not shine into it.
+        let wall = error(&out, &frame, |v| v < 1.0);
+        assert!(wall < 1e-3, "{}: {wall} is left on the wall", device.name());
+        let lamp = error(&out, &frame, |v| v > 10.0).sqrt();
+        assert!(lamp < 0.5, "{}: the lamp lost {lamp}", device.name());
+    }
+}
+
+#[test]
+fn depth_alone_acts() {
+    // Two planes at different depths with the same colour but for noise: depth must keep them apart where colour does not.
+    let size = Size::new(64, 48);
+    let color = Image::from_fn(64, 48, 3, |x, _, _| if x < 32 { 0.4 } else { 0.5 });
+    let mut frame = noisy(&Frame::new(color).unwrap(), 0.3);
+    let plain = run(&frame, &Atrous::default(), &Device::open("cpu").unwrap());
+    let depth = Image::from_fn(
+        size.width,
+        size.height,
+        1,
+        |x, _, _| {
+            if x < 32 { 1.0 } else { 4.0 }
+        },
+    );
+    frame.insert(Kind::Depth, depth).unwrap();
+    for device in Device::all_for_tests().unwrap() {
+        let out = run(&frame, &Atrous::default(), &device);
+        assert!(error(&out, &plain, |_| true) > 1e-6, "{}", device.name());
+        let mean = |from: usize| {
+            let plane = out.color().unwrap().plane(0);
+            (0..48)
+                .map(|y| f64::from(plane[y * 64 + from]))
+                .sum::<f64>()
+                / 48.0
+        };
+        assert!((mean(33) - mean(30)).abs() > 0.07, "{}", device.name());
+    }
+}

@@ -205,3 +205,63 @@ fn very_bright_light_comes_through_a_first_frame() {
         assert!(most < 1e-4, "{}: off by {most}", device.name());
     }
 }
+
+/// A clean ceiling with a lamp, whose albedo is black, and sky on the right.
+fn clean(size: Size) -> Frame {
+    let (w, h) = (size.width, size.height);
+    let lamp = |x: usize, y: usize| x > w / 3 && x < w / 2 && y > h / 3 && y < h / 2;
+    let sky = |x: usize| x > 4 * w / 5;
+    let color = Image::from_fn(w, h, 3, |x, y, c| match (lamp(x, y), sky(x)) {
+        (true, _) => 20.0,
+        (_, true) => 3.0,
+        _ => 0.2 + 0.3 * x as f32 / w as f32 + 0.05 * c as f32,
+    });
+    let mut frame = Frame::new(color).unwrap();
+    let mut add = |kind: Kind, channels: usize, f: &dyn Fn(usize, usize, usize) -> f32| {
+        frame
+            .insert(kind, Image::from_fn(w, h, channels, f))
+            .unwrap();
+    };
+    add(Kind::Albedo, 3, &|x, y, _| match lamp(x, y) || sky(x) {
+        true => 0.0,
+        false => 0.6,
+    });
+    add(Kind::Normal, 3, &|x, _, c| match sky(x) {
+        true => 0.0,
+        false => [0.0, 0.0, 1.0][c],
+    });
+    add(Kind::Depth, 1, &|x, _, _| if sky(x) { 0.0 } else { 5.0 });
+    add(Kind::Motion, 2, &|_, _, _| 0.0);
+    frame
+}
+
+#[test]
+fn clean_frames_keep_their_light() {
+    for size in [Size::new(40, 30), Size::new(97, 61), Size::new(160, 128)] {
+        let frame = clean(size);
+        for device in Device::all_for_tests().unwrap() {
+            let mut sequence = Sequence::new(&device, &Options::new(Svgf::default()));
+            for number in 0..5 {
+                let out = sequence.run(&frame, &Watch::default()).unwrap();
+                let mean = |image: &Image, bright: bool| {
+                    let color = frame.color().unwrap().data();
+                    let all = image.data().iter().zip(color);
+                    let some: Vec<f64> = all
+                        .filter(|(_, c)| !bright || **c > 10.0)
+                        .map(|(v, _)| f64::from(*v))
+                        .collect();
+                    some.iter().sum::<f64>() / some.len() as f64
+                };
+                for bright in [false, true] {
+                    let kept =
+                        mean(out.color().unwrap(), bright) / mean(frame.color().unwrap(), bright);
+                    assert!(
+                        (kept - 1.0).abs() < 0.01,
+                        "{} {size:?} frame {number}, bright {bright}: {kept}",
+                        device.name()
+                    );
+                }
+            }
+        }
+    }
+}

@@ -26,10 +26,10 @@ const TOGETHER: usize = 4;
 const NEVER: f32 = -1e30;
 
 /// A strip of nothing.
-static ZERO: Strip = [0.0; WIDTH];
+static ZERO: Strip = [[0.0; LANES]; PIECES];
 
 /// One value for each column of a strip.
-type Strip = [f32; WIDTH];
+type Strip = [[f32; LANES]; PIECES];
 /// A slot that is read, and the first of some of its planes.
 type Planes = (usize, usize);
 /// Strips of some planes for some taps.
@@ -51,7 +51,8 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     let moves = Moves::new(kernel, size.width);
     let payload = job.writes[0].planes();
     let (out, weights) = job.scratch.split_at_mut(payload * size.width);
-    let strips = weights.as_chunks_mut::<WIDTH>().0;
+    let strips = weights.as_chunks_mut::<LANES>().0;
+    let strips = strips.as_chunks_mut::<PIECES>().0;
     let (weights, pool) = strips.split_at_mut(kernel.taps.len() * kernel.taps.len());
     for y in job.rows.clone() {
         let from = kernel.source_row(size.height, y);
@@ -166,11 +167,18 @@ impl<'a> Row<'a> {
                 let row = self.reads[read].row(first + n, tap.row);
                 // Far to the right if it is before the row.
                 let at = x.wrapping_add_signed(tap.by);
-                match row.get(at..).and_then(|rest| rest.first_chunk()) {
+                let inside = row.get(at..at.wrapping_add(WIDTH));
+                let inside = inside.and_then(|values| values.as_chunks().0.first_chunk());
+                match inside {
                     Some(inside) => *strip = inside,
                     None => {
                         if let Some((near, others)) = std::mem::take(&mut rest).split_first_mut() {
-                            gather(row, x as isize + tap.by, &self.span, near);
+                            gather(
+                                row,
+                                x as isize + tap.by,
+                                &self.span,
+                                near.as_flattened_mut(),
+                            );
                             *strip = near;
                             rest = others;
                         }
@@ -232,7 +240,7 @@ impl<'a> Row<'a> {
         let sums = self.powers(simd, x, (weights, pool));
         let valid = WIDTH.min(self.span.end - x);
         if kernel.mode == Mode::Shares {
-            for (o, s) in out[x..x + valid].iter_mut().zip(&sums) {
+            for (o, s) in out[x..x + valid].iter_mut().zip(sums.as_flattened()) {
                 *o = 1.0 / s;
             }
             return;
@@ -250,7 +258,7 @@ impl<'a> Row<'a> {
         }
         if kernel.grid > 1 {
             for k in 0..valid {
-                if f64::from(sums[k]) <= LEAST {
+                if f64::from(sums.as_flattened()[k]) <= LEAST {
                     self.nearest(x + k, out);
                 }
             }
@@ -262,6 +270,7 @@ impl<'a> Row<'a> {
         let (start, end) = (self.span.start as isize, self.span.end as isize);
         let grid = self.kernel.grid;
         for (tap, e) in self.taps.iter().zip(weights) {
+            let e = e.as_flattened_mut();
             e.fill(tap.log);
             let at = x as isize + tap.by;
             if at < start || at + WIDTH as isize > end || grid > 1 {
@@ -287,19 +296,17 @@ impl<'a> Row<'a> {
     ) {
         let (near, pool) = pool.split_at_mut(TOGETHER);
         let own = self.collect::<N>(planes, &[self.here()], x, near)[0];
-        let own = own.map(|o| o.as_chunks::<LANES>().0);
         let mut factors = [0.0; N];
         factors.copy_from_slice(&scales[..N]);
         let chunks = self.taps.chunks(CHUNK).zip(exponents.chunks_mut(CHUNK));
         for (taps, exponents) in chunks {
             let all = self.collect::<N>(planes, taps, x, pool);
-            for (strips, e) in all.iter().zip(exponents) {
-                let e = e.as_chunks_mut::<LANES>().0;
+            for t in 0..taps.len() {
+                let (strips, e) = (all[t], &mut exponents[t]);
                 for piece in 0..PIECES {
                     let mut sum = f32x16::load_array_ref(simd, &e[piece]);
                     for n in 0..N {
-                        let there = &strips[n].as_chunks::<LANES>().0[piece];
-                        let delta = f32x16::load_array_ref(simd, there)
+                        let delta = f32x16::load_array_ref(simd, &strips[n][piece])
                             - f32x16::load_array_ref(simd, &own[n][piece]);
                         sum = (delta * factors[n]).mul_add(delta, sum);
                     }
@@ -321,28 +328,25 @@ impl<'a> Row<'a> {
     ) {
         let (near, pool) = pool.split_at_mut(TOGETHER);
         // Brightness as a sum, and how strongly its square weighs: for base 2, and for the mean of the planes.
-        let mut own = [0.0; WIDTH];
+        let mut own = ZERO;
         for strip in self.collect::<N>(planes, &[self.here()], x, near)[0] {
-            for (o, v) in own.iter_mut().zip(strip) {
+            let own = own.as_flattened_mut();
+            for (o, v) in own.iter_mut().zip(strip.as_flattened()) {
                 *o += v;
             }
         }
         let scale = -std::f32::consts::LOG2_E / (N * N) as f32;
         let noise = self.collect::<1>((0, self.kernel.colors), &[self.here()], x, near)[0][0];
-        let stop = noise.map(|v| scale / (local.square * v + local.least));
-        let (own, stop) = (own.as_chunks::<LANES>().0, stop.as_chunks::<LANES>().0);
+        let stop = noise.map(|piece| piece.map(|v| scale / (local.square * v + local.least)));
         let chunks = self.taps.chunks(CHUNK).zip(exponents.chunks_mut(CHUNK));
         for (taps, exponents) in chunks {
             let all = self.collect::<N>(planes, taps, x, pool);
-            for (strips, e) in all.iter().zip(exponents) {
-                let e = e.as_chunks_mut::<LANES>().0;
+            for t in 0..taps.len() {
+                let (strips, e) = (all[t], &mut exponents[t]);
                 for piece in 0..PIECES {
-                    let at = |n: usize| {
-                        f32x16::load_array_ref(simd, &strips[n].as_chunks::<LANES>().0[piece])
-                    };
-                    let mut there = at(0);
+                    let mut there = f32x16::load_array_ref(simd, &strips[0][piece]);
                     for n in 1..N {
-                        there += at(n);
+                        there += f32x16::load_array_ref(simd, &strips[n][piece]);
                     }
                     let off = there - f32x16::load_array_ref(simd, &own[piece]);
                     let sum = f32x16::load_array_ref(simd, &e[piece]);
@@ -368,13 +372,14 @@ impl<'a> Row<'a> {
                 let last = (self.reads.len() - 1, 0);
                 let shares = self.collect::<1>(last, taps, x, pool);
                 for ([shares], e) in shares.iter().zip(&mut *weights) {
-                    for (e, share) in e.iter_mut().zip(*shares) {
+                    let all = e.as_flattened_mut().iter_mut();
+                    for (e, share) in all.zip(shares.as_flattened()) {
                         *e += share.log2();
                     }
                 }
             }
-            for strip in weights.iter_mut().take(taps.len()) {
-                let strip = strip.as_chunks_mut::<LANES>().0;
+            for t in 0..taps.len() {
+                let strip = &mut weights[t];
                 for piece in 0..PIECES {
                     let e = f32x16::load_array_ref(simd, &strip[piece]);
                     let w = fast_exp2_x16(simd, e);
@@ -383,9 +388,9 @@ impl<'a> Row<'a> {
                 }
             }
         }
-        let mut made = [0.0; WIDTH];
-        for (to, sum) in made.as_chunks_mut::<LANES>().0.iter_mut().zip(sums) {
-            sum.store_array(to);
+        let mut made = ZERO;
+        for piece in 0..PIECES {
+            sums[piece].store_array(&mut made[piece]);
         }
         made
     }
@@ -400,33 +405,33 @@ impl<'a> Row<'a> {
         (weights, sums, pool): (&[Strip], &Strip, &mut [Strip]),
         out: &mut [f32],
     ) {
-        let mut made = [[0.0; WIDTH]; N];
+        let mut made = [ZERO; N];
         let square = self.kernel.squared.map(|s| s.wrapping_sub(first));
         for (taps, weights) in self.taps.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
             let all = self.collect::<N>((0, first), taps, x, pool);
             for piece in 0..PIECES {
                 let mut acc = [f32x16::splat(simd, 0.0); N];
                 for n in 0..N {
-                    acc[n] = f32x16::load_array_ref(simd, &made[n].as_chunks::<LANES>().0[piece]);
+                    acc[n] = f32x16::load_array_ref(simd, &made[n][piece]);
                 }
-                for (strips, w) in all.iter().zip(weights).take(taps.len()) {
-                    let w = f32x16::load_array_ref(simd, &w.as_chunks::<LANES>().0[piece]);
+                for t in 0..taps.len() {
+                    let w = f32x16::load_array_ref(simd, &weights[t][piece]);
                     for n in 0..N {
-                        let v = &strips[n].as_chunks::<LANES>().0[piece];
-                        let v = f32x16::load_array_ref(simd, v);
+                        let v = f32x16::load_array_ref(simd, &all[t][n][piece]);
                         let v = if square == Some(n) { v * w } else { v };
                         acc[n] = v.mul_add(w, acc[n]);
                     }
                 }
                 for n in 0..N {
-                    acc[n].store_array(&mut made[n].as_chunks_mut::<LANES>().0[piece]);
+                    acc[n].store_array(&mut made[n][piece]);
                 }
             }
         }
         let valid = WIDTH.min(self.span.end - x);
         for (n, made) in made.iter().enumerate() {
             let to = &mut out[(first + n) * self.width + x..][..valid];
-            for ((to, v), s) in to.iter_mut().zip(made).zip(sums) {
+            let values = made.as_flattened().iter().zip(sums.as_flattened());
+            for (to, (v, s)) in to.iter_mut().zip(values) {
                 *to = v / if square == Some(n) { s * s } else { *s };
             }
         }
@@ -457,7 +462,7 @@ impl<'a> Row<'a> {
 
 /// Kept out of line: it is rare, and copies of it in every loop would drown the rest.
 #[inline(never)]
-fn gather(row: &[f32], at: isize, span: &Range<usize>, values: &mut Strip) {
+fn gather(row: &[f32], at: isize, span: &Range<usize>, values: &mut [f32]) {
     let last = span.end as isize - 1;
     for (k, v) in values.iter_mut().enumerate() {
         *v = row[(at + k as isize).clamp(span.start as isize, last) as usize];
