@@ -29,7 +29,7 @@ fn run(method: impl Method + 'static, image: &Image) -> Result<Image> {
 }
 
 #[test]
-fn kernels_of_the_gpu_have_a_cpu_body_too() {
+fn kernels_of_compute_shaders_have_a_cpu_body_too() {
     let cpu = Cpu::new(Some(2)).unwrap();
     let image = noise(23, 18, 3);
     let frame = Frame::new(image).unwrap();
