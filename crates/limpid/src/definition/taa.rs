@@ -45,6 +45,14 @@ fn expanded(c: [f64; 3], highlights: f32) -> [f64; 3] {
     c.map(|v| v / scale.max(f64::from(LEAST_SCALE)))
 }
 
+/// Half the size of a box is at least this share of the mean luma: differences of rounding are no reason to clip.
+pub const NARROWEST: f32 = 1e-3;
+
+/// The least half size of a box around a mean luma.
+fn least(luma: f64) -> f64 {
+    f64::from(NARROWEST) * luma.abs() + 1e-8
+}
+
 /// Luma is expanded to no more than one over this.
 pub const LEAST_SCALE: f32 = 1e-6;
 
@@ -91,7 +99,7 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
             let away: [f64; 3] = std::array::from_fn(|c| old[c] - mu[c]);
             // How many times too long the way from the mean is, to end inside the box.
             let ratio = (0..channels)
-                .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(1e-8))
+                .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
                 .fold(1.0, f64::max);
             let new = convert(pixel(color, x, y));
             let made = back(std::array::from_fn(|c| {

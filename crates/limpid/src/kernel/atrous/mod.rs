@@ -138,8 +138,12 @@ impl Atrous {
     /// `-s²` of all planes that weigh, times `log2 e`.
     fn scales(&self) -> Vec<f32> {
         let colors = std::iter::repeat_n(self.stops.color.unwrap_or(0.0), self.colors_that_weigh());
+        // Brightness weighs by itself.
+        let apart = self.stops.local.and_then(|l| l.plane);
+        let features = self.stops.features.iter().enumerate();
+        let features = features.map(|(i, s)| if apart == Some(i) { 0.0 } else { *s });
         colors
-            .chain(self.stops.features.iter().copied())
+            .chain(features)
             .map(|s| -s * s * std::f32::consts::LOG2_E)
             .collect()
     }

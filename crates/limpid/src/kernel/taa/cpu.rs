@@ -1,7 +1,7 @@
 //! The CPU bodies.
 
 use super::Resolve;
-use crate::definition::taa::LEAST_SCALE;
+use crate::definition::taa::{LEAST_SCALE, NARROWEST};
 use crate::kernel::{Job, View};
 
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
@@ -152,8 +152,9 @@ fn blended(
     (mean, deviation): ([f32; 3], [f32; 3]),
 ) -> [f32; 3] {
     let away: [f32; 3] = std::array::from_fn(|c| old[c] - mean[c]);
+    let least = NARROWEST * mean[0].abs() + 1e-8;
     let ratio = (0..3).fold(1.0f32, |most, c| {
-        most.max(away[c].abs() / (kernel.gamma * deviation[c]).max(1e-8))
+        most.max(away[c].abs() / (kernel.gamma * deviation[c]).max(least))
     });
     std::array::from_fn(|c| {
         let clipped = mean[c] + away[c] / ratio;

@@ -1,7 +1,7 @@
 //! The GPU bodies.
 
 use super::Resolve;
-use crate::definition::taa::LEAST_SCALE;
+use crate::definition::taa::{LEAST_SCALE, NARROWEST};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
@@ -279,7 +279,8 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
         + old(b + vec2<i32>(0, 1), size, (1.0 - f.x) * f.y) + old(b + 1, size, f.x * f.y);
 {filled}{made}    if h.a > 1e-3 {{
 {statistics}        let away = h.rgb / h.a - mean;
-        let over = abs(away) / max(p.gamma * deviation, vec3<f32>(1e-8));
+        let least = {NARROWEST:?} * abs(mean.x) + 1e-8;
+        let over = abs(away) / max(p.gamma * deviation, vec3<f32>(least));
         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));
         kept = clipped + p.blend * (seen(here).xyz - clipped);
         made = back(kept);
