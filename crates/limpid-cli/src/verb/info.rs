@@ -2,6 +2,7 @@
 
 mod file;
 mod machine;
+mod noise;
 mod schedules;
 
 use crate::say::OrUsage;
@@ -20,12 +21,22 @@ pub(crate) struct Args {
     /// All schedules of a method, one per line, with the option that each needs
     #[arg(long, value_name = "METHOD", conflicts_with = "file")]
     schedules: Option<String>,
+    /// The noise of the picture: how strong at which brightness, how coarse; with --json as a profile that `denoise --noise`
+    /// takes
+    #[arg(long, requires = "file")]
+    noise: bool,
+    /// With --noise: a plot
+    #[arg(long, value_name = "FILE", requires = "noise")]
+    svg: Option<PathBuf>,
     /// Facts as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let (Some(path), true) = (&args.file, args.noise) {
+        return noise::run(path, args.svg.as_deref(), args.json);
+    }
     match (&args.file, &args.schedules) {
         (Some(path), _) => file::run(path, &args.layers, args.json),
         (None, Some(name)) => schedules::print(entry(name).or_usage()?, args.json),

@@ -12,7 +12,7 @@ pub use crate::kernel::ddid::anscombe::Poisson;
 use crate::kernel::ddid::point::{Enter, Leave};
 use crate::noise::Spectrum;
 use crate::plan::Plan;
-use crate::{Error, Frame, Layer, Result, Shape, definition};
+use crate::{Frame, Layer, Result, Shape, definition};
 
 /// Dual-domain denoising in the list of methods.
 pub(super) const ENTRY: Entry = Entry {
@@ -125,8 +125,7 @@ impl Method for Ddid {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        look(frame.color()?, &mut self.sigma, &mut self.noise);
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
     }
 
     fn seen(&self) -> Option<String> {
@@ -152,7 +151,7 @@ impl Method for Ddid {
         }
         let spectra = match sensor {
             Some(_) => Vec::new(),
-            None => settled.spectra(),
+            None => settled.coloured(),
         };
         let mut guide = noisy;
         for (i, step) in self.steps().into_iter().enumerate() {
@@ -181,7 +180,7 @@ impl Method for Ddid {
             }
             None => {
                 let settled = self.wanted().settled(image.channels())?;
-                let spectra = settled.spectra();
+                let spectra = settled.coloured();
                 settled.define(image, |image| {
                     Ok(definition::ddid::settled(image, &steps, &spectra))
                 })?

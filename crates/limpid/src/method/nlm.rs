@@ -81,7 +81,7 @@ crate::options! {
 
 /// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
-const COARSE: [f32; 2] = [1.0, 1.0];
+const COARSE: [f32; 2] = [1.0, 1.6];
 
 const VARIANCE: Layer = Layer::new(Kind::Color, Part::Variance);
 
@@ -123,7 +123,7 @@ impl Nlm {
 
     /// For half the offsets, how much of the noise of two pixels differs, over all components; empty for white noise.
     fn apart(&self, settled: &Settled) -> Vec<f32> {
-        let spectra = settled.spectra();
+        let spectra = settled.coloured();
         let one = |o: (i64, i64)| apart(&spectra, o) as f32;
         match spectra.is_empty() {
             true => Vec::new(),
@@ -144,10 +144,10 @@ impl Method for Nlm {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if !self.per_pixel(&frame.shape())? {
-            look(frame.color()?, &mut self.sigma, &mut self.noise);
+        if self.per_pixel(&frame.shape())? {
+            return Ok(());
         }
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
     }
 
     fn seen(&self) -> Option<String> {
@@ -233,7 +233,7 @@ impl Method for Nlm {
             return Frame::new(run(image, &variance, &|_| 1.0));
         }
         let settled = self.wanted().settled(image.channels())?;
-        let spectra = settled.spectra();
+        let spectra = settled.coloured();
         Frame::new(settled.define(image, |image| {
             Ok(run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o)))
         })?)

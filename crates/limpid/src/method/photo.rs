@@ -139,12 +139,22 @@ fn check_sigma(sigma: f32) -> Result<()> {
 }
 
 /// Looks at a picture and fills in what was not given.
-pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) {
+pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) -> Result<()> {
+    if let Some(sigma) = sigma.filter(|s| *s > 1.0) {
+        let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        if sigma > most {
+            let expected = format!(
+                "a deviation in the picture's own values, which end at {most}; {sigma}/255 is {sigma} of the 255 steps of 8 bits"
+            );
+            return Err(Error::option("sigma", sigma, expected));
+        }
+    }
     match (&sigma, &noise) {
         (None, Noise::Auto) => *noise = Noise::Profile(Arc::new(Profile::estimate(image))),
         (None, Noise::Gaussian) => *sigma = Some(definition::noise::estimate(image)),
         _ => {}
     }
+    Ok(())
 }
 
 /// What was seen, for people.
@@ -164,12 +174,17 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// The spectra of the components; none when all are white.
+    /// The spectra of the components.
     pub(crate) fn spectra(&self) -> Vec<Spectrum> {
-        let all = self.profile.components.iter().map(|c| c.spectrum.clone());
-        let all: Vec<Spectrum> = all.collect();
+        let all = self.profile.components.iter();
+        all.map(|c| c.spectrum.clone()).collect()
+    }
+
+    /// The same; none when all are white.
+    pub(crate) fn coloured(&self) -> Vec<Spectrum> {
+        let mut all = self.spectra();
         if all.iter().all(|s| *s == Spectrum::white()) {
-            return Vec::new();
+            all.clear();
         }
         all
     }

@@ -49,25 +49,64 @@ impl Spectrum {
             .collect()
     }
 
-    /// The variance of noise behind filters along y and x, given by their taps, which add to a white noise's variance as the
-    /// squares of their taps do.
+    /// The variance of noise behind filters along y and x, given by their taps, beside that of white noise.
     pub(crate) fn behind(&self, along_y: &[f64], along_x: &[f64]) -> f64 {
-        self.over(|fy, fx| response(along_y, fy) * response(along_x, fx))
+        let lines = |taps: &[f64]| -> Vec<f64> {
+            let frequencies = (0..FINE).map(|i| frequency(i, FINE));
+            frequencies.map(|f| response(taps, f)).collect()
+        };
+        let (y, x) = (lines(along_y), lines(along_x));
+        self.share(FINE, |j, i| y[j] * x[i])
     }
 
-    /// The mean over all frequencies of the power times a response.
-    pub(crate) fn over(&self, response: impl Fn(f64, f64) -> f64) -> f64 {
-        const STEPS: usize = 32;
-        let f = |i: usize| (i as f64 + 0.5) / (2 * STEPS) as f64;
-        let all = (0..STEPS * STEPS).map(|k| (f(k / STEPS), f(k % STEPS)));
-        let sum: f64 = all.map(|(fy, fx)| self.at(fy, fx) * response(fy, fx)).sum();
-        sum / (STEPS * STEPS) as f64
+    /// The variance of noise in the details of a level of the à-trous transform with the B3 spline, beside that of white noise.
+    pub(crate) fn in_details(&self, level: usize) -> f64 {
+        let smooth = |f: f64, level: usize| {
+            let angle = 2.0 * PI * f * (1u64 << level) as f64;
+            0.375 + 0.5 * angle.cos() + 0.125 * (2.0 * angle).cos()
+        };
+        let before = |f: f64| (0..level).map(|l| smooth(f, l)).product::<f64>();
+        let lines: Vec<[f64; 2]> = (0..FINE)
+            .map(|i| frequency(i, FINE))
+            .map(|f| [before(f), smooth(f, level)])
+            .collect();
+        self.share(FINE, |j, i| {
+            let (y, x) = (lines[j], lines[i]);
+            (y[0] * x[0] * (1.0 - y[1] * x[1])).powi(2)
+        })
+    }
+
+    /// The mean power, weighted by a response at each of `steps × steps` frequencies.
+    fn share(&self, steps: usize, response: impl Fn(usize, usize) -> f64) -> f64 {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for j in 0..steps {
+            for i in 0..steps {
+                let weight = response(j, i);
+                sum += weight * self.at(frequency(j, steps), frequency(i, steps));
+                weights += weight;
+            }
+        }
+        sum / weights
     }
 
     /// How much of two pixels' noise is the same, at an offset.
     pub(crate) fn correlation(&self, dx: i64, dy: i64) -> f64 {
-        let wave = |d: i64, f: f64| (2.0 * PI * d as f64 * f).cos();
-        self.over(|fy, fx| wave(dy, fy) * wave(dx, fx)) / self.over(|_, _| 1.0)
+        // Enough for the offsets of any window: at most 64.
+        const STEPS: usize = 40;
+        let wave = |d: i64| -> Vec<f64> {
+            let frequencies = (0..STEPS).map(|i| frequency(i, STEPS));
+            frequencies.map(|f| (2.0 * PI * d as f64 * f).cos()).collect()
+        };
+        let (x, y) = (wave(dx), wave(dy));
+        let (mut sum, mut all) = (0.0, 0.0);
+        for j in 0..STEPS {
+            for i in 0..STEPS {
+                let power = self.at(frequency(j, STEPS), frequency(i, STEPS));
+                sum += power * y[j] * x[i];
+                all += power;
+            }
+        }
+        sum / all
     }
 
     /// The power at high frequencies beside the mean: 1 for white noise, near 0 for what demosaicing and JPEG leave.
@@ -76,6 +115,14 @@ impl Spectrum {
         let (sum, count) = high.fold((0.0, 0), |(s, n), k| (s + self.0[k], n + 1));
         (sum / count as f32).clamp(0.0, 1.0)
     }
+}
+
+/// Steps along an axis of the spectrum where filters are long.
+const FINE: usize = 128;
+
+/// The middle of one of some equal parts of the frequencies of an axis.
+fn frequency(i: usize, parts: usize) -> f64 {
+    (i as f64 + 0.5) / (2 * parts) as f64
 }
 
 /// The squared magnitude of a filter's response.
@@ -94,11 +141,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_noise_behind_filters_has_the_variance_of_their_taps() {
-        let (a, b) = ([0.5, -0.25, 0.1], [0.3, 0.3]);
-        let squares = |t: &[f64]| t.iter().map(|v| v * v).sum::<f64>();
-        let found = Spectrum::white().behind(&a, &b);
-        assert!((found - squares(&a) * squares(&b)).abs() < 1e-9, "{found}");
-        assert!(Spectrum::white().correlation(1, 0).abs() < 1e-9);
+    fn white_noise_is_as_white_behind_filters() {
+        let white = Spectrum::white();
+        assert!((white.behind(&[0.5, -0.25, 0.1], &[0.3, 0.3]) - 1.0).abs() < 1e-9);
+        assert!((white.in_details(3) - 1.0).abs() < 1e-9);
+        assert!(white.correlation(1, 0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn coarse_noise_is_behind_smooth_filters_and_correlated() {
+        let power = |k: usize| if k % SIDE < 2 { 1.0 } else { 0.0 };
+        let (coarse, _) = Spectrum::normalised(std::array::from_fn(power));
+        let smooth = coarse.behind(&[1.0], &[0.25, 0.5, 0.25]);
+        let rough = coarse.behind(&[1.0], &[0.25, -0.5, 0.25]);
+        assert!(smooth > 2.0 && rough < 0.1, "{smooth} {rough}");
+        assert!(coarse.correlation(1, 0) > 0.9);
+        assert!(coarse.correlation(0, 1).abs() < 1e-6);
     }
 }
