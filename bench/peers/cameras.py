@@ -2,7 +2,7 @@
 """Photographs as cameras make them: simulated raw noise, developed, denoised by Limpid, OpenCV and BM3D.
 
     pip install numpy scikit-image opencv-python-headless bm3d colour-demosaicing
-    python3 bench/peers/cameras.py --limpid target/release/limpid [--pictures report] [--seeds 0 1] [--write folder]
+    python3 bench/peers/cameras.py --limpid target/release/limpid [--pictures report] [--seeds 0 1] [--peers opencv] [--write folder]
 
 A picture of scikit-image is taken back to the sensor: sRGB undone, colour matrix and white balance undone, one colour for
 each pixel (Bayer RGGB), Poisson noise of the electrons and Gaussian read noise, 12 bits with an offset. Then it is
@@ -183,9 +183,8 @@ def candidates(args):
     for method in args.fixed:
         sigmas = [f"{s}/255" for s in args.sigmas]
         found[method.removeprefix("--method ") + "*"] = [limpid(args.limpid, [*method.split(), "--sigma", s]) for s in sigmas]
-    if not args.no_peers:
-        found["opencv*"] = [opencv(h) for h in (3, 5, 8, 12, 18)]
-        found["bm3d*"] = [bm3d(s) for s in (5, 8, 12, 18, 26)]
+    peers = {"opencv": [opencv(h) for h in (3, 5, 8, 12, 18)], "bm3d": [bm3d(s) for s in (5, 8, 12, 18, 26)]}
+    found.update({f"{name}*": peers[name] for name in args.peers})
     return found
 
 
@@ -195,10 +194,10 @@ def main():
     parser.add_argument("--pictures", nargs="+", default=["report"], help="tune, report or names")
     parser.add_argument("--cameras", nargs="+", default=list(CAMERAS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--methods", nargs="*", default=["--method eaw", "--method shrink", "--method nlm", "--method ddid --quality fast"])
-    parser.add_argument("--fixed", nargs="*", default=["--method ddid --quality fast"])
-    parser.add_argument("--sigmas", type=float, nargs="+", default=[3, 5, 8, 12, 18, 26])
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best", "--method shrink"])
+    parser.add_argument("--fixed", nargs="*", default=["--method eaw", "--method nlm", "--method ddid --quality fast"])
+    parser.add_argument("--sigmas", type=float, nargs="+", default=[5, 8, 12, 18, 26])
+    parser.add_argument("--peers", nargs="*", default=["opencv", "bm3d"])
     parser.add_argument("--write", help="folder for all pictures")
     args = parser.parse_args()
     names = [n for p in args.pictures for n in PICTURES.get(p, [p])]

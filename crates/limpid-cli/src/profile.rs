@@ -17,10 +17,15 @@ pub(crate) fn given(value: &str) -> Result<String> {
 /// The profile of a file.
 pub(crate) fn load(path: &Path) -> Result<Profile> {
     let named = || path.display().to_string();
-    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
+    if path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("json"))
+    {
         let text = std::fs::read_to_string(path).with_context(named)?;
         return Profile::from_json(&text).with_context(named);
     }
     let picture = io::read(path, &ReadOptions::default())?;
-    Ok(Profile::estimate(picture.frame.color().with_context(named)?))
+    Ok(Profile::estimate(
+        picture.frame.color().with_context(named)?,
+    ))
 }

@@ -99,7 +99,11 @@ fn powers(spectra: &[Spectrum], channel: usize, radius: usize) -> Vec<f64> {
     };
     let f = |i: usize| i.min(side - i) as f64 / side as f64;
     (0..side * side)
-        .map(|k| spectrum.at(f(k / side), f(k % side)).max(f64::from(LEAST_POWER)))
+        .map(|k| {
+            spectrum
+                .at(f(k / side), f(k % side))
+                .max(f64::from(LEAST_POWER))
+        })
         .collect()
 }
 
@@ -155,7 +159,8 @@ pub fn filter_2015(
             let total: Complex<f64> = (0..spectrum.len())
                 .map(|f| {
                     let g = 0.5 * (spectrum[f] + spectrum[fourier.opposite(f)].conj());
-                    spectrum[f] * cosine(g.norm_sqr() / (step.shrink * squares * powers[channel][f]))
+                    spectrum[f]
+                        * cosine(g.norm_sqr() / (step.shrink * squares * powers[channel][f]))
                 })
                 .sum();
             noisy.data[channel][p] - (step.confidence * total / k.len() as f64).im

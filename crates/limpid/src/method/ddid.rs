@@ -3,7 +3,8 @@
 //! The definition is `definition::ddid`. One pass per step, each on all channels; a pass for the colour transform
 //! before the first and after the last.
 
-use super::photo::{Noise, Wanted, look, seen};
+pub use super::photo::Noise;
+use super::photo::{Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::ddid::{LEAST_POWER, Step, steps_2013, steps_2015, steps_of};
 use crate::kernel::ddid::DualDomain;
@@ -64,7 +65,7 @@ crate::options! {
 
 /// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
-const COARSE: [f32; 2] = [1.3, 2.0];
+const COARSE: [f32; 2] = [1.2, 2.0];
 
 crate::choice! {
     /// How windows are walked.

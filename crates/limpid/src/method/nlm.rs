@@ -4,8 +4,8 @@
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
-use super::{Backend, Entry, Method, Schedule, Use};
 use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide, half_window};
 use crate::definition::noise;
 use crate::kernel::nlm::{Nlm as Kernel, Noise as Uniformity};

@@ -2,9 +2,12 @@
 //!
 //! - Whether something happens at a block is told from the eight blocks around it: their noise is another, so that choosing the
 //!   calmest ones does not choose low noise (a block's own variance would).
-//! - Among the calmest tenth of the blocks of a brightness, the median of a block's power, without its longest waves, is the
-//!   noise there. Where all is texture this is too much: a smooth curve that runs along the lower values takes care of it.
-//! - Channels are divided by that curve. The mean spectra of the calmest tenth of all blocks are those of the noise.
+//! - Among the calmest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, but
+//!   for a factor. Where all is texture this is too much: a smooth curve that runs along the lower values takes care of it.
+//! - Channels are divided by that curve. The mean spectra of the calmest of all blocks are those of the noise.
+//! - No more noise is believed in than the calmest hundredth of blocks has, by their own power.
+//! - Texture is mostly luminance, but sensors have their noise in each colour: at long waves luminance has hardly more of it than
+//!   colour. So it is not believed to have more.
 
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
@@ -19,8 +22,11 @@ const BINS: usize = 16;
 /// Pixels of a block.
 const AREA: usize = SIDE * SIDE;
 
-/// The share of blocks that count as calm.
-const CALM: usize = 10;
+/// One of so many blocks counts as calm.
+const CALM: usize = 20;
+
+/// The least number of calm blocks of a brightness, and of all.
+const FEW: [usize; 2] = [16, 256];
 
 /// Sum of frequencies from which on a block's power counts as noise.
 const MIDDLE: usize = 3;
@@ -111,10 +117,7 @@ impl Grid {
             (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
         };
         self.each(|block| {
-            let (x, y) = (
-                (block % self.columns) as i64,
-                (block / self.columns) as i64,
-            );
+            let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
             let mut sum = 0.0;
             for dy in [-reach, 0, reach] {
                 for dx in [-reach, 0, reach] {
@@ -139,7 +142,9 @@ impl Cosine {
             let scale = (if k == 0 { 1.0 } else { 2.0 } / n).sqrt();
             (scale * (PI / n * (i as f64 + 0.5) * k as f64).cos()) as f32
         };
-        Self(std::array::from_fn(|k| std::array::from_fn(|i| entry(k, i))))
+        Self(std::array::from_fn(|k| {
+            std::array::from_fn(|i| entry(k, i))
+        }))
     }
 
     fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
@@ -172,6 +177,24 @@ fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [f32; AREA] 
     out
 }
 
+/// Whether a frequency is not among the longest waves.
+fn middle(k: &usize) -> bool {
+    k / SIDE + k % SIDE >= MIDDLE
+}
+
+/// One over the number of these.
+fn share() -> f32 {
+    1.0 / (0..AREA).filter(middle).count() as f32
+}
+
+/// A frequency of luminance or of a difference of colour, of the channels of a block.
+fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
+    match block {
+        [r, g, b] => OPPONENT[k][0] * r[f] + OPPONENT[k][1] * g[f] + OPPONENT[k][2] * b[f],
+        _ => block[k][f],
+    }
+}
+
 /// What is known of a channel of a block.
 struct Seen {
     mean: f32,
@@ -184,8 +207,6 @@ struct Seen {
 /// For each channel the deviation of its noise over the range of values; not to scale: without the longest waves.
 fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     let cosine = Cosine::new();
-    let middle = |k: &usize| k / SIDE + k % SIDE >= MIDDLE;
-    let share = 1.0 / (0..AREA).filter(middle).count() as f32;
     let seen: Vec<Vec<Seen>> = (0..image.channels())
         .map(|c| {
             grid.each(|block| {
@@ -194,7 +215,7 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
                 Seen {
                     mean: found[0] / SIDE as f32,
                     all: (1..AREA).map(power).sum::<f32>() / (AREA - 1) as f32,
-                    middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share,
+                    middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share(),
                 }
             })
         })
@@ -223,19 +244,45 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
 
 /// The deviation in a bin of blocks, and how sure it is.
 fn deviation(mut bin: Vec<(f32, f32)>) -> Option<(f64, f64)> {
-    if bin.len() < 20 {
+    if bin.len() < 2 * FEW[0] {
         return None;
     }
-    let count = (bin.len() / CALM).max(10);
+    let count = (bin.len() / CALM).max(FEW[0]);
     bin.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0));
     let calm = &mut bin[..count];
     let (_, median, _) = calm.select_nth_unstable_by(count / 2, |a, b| a.1.total_cmp(&b.1));
-    Some((f64::from(median.1).sqrt(), (count as f64).sqrt()))
+    let median = median.1;
+    let at = bin.len() * 3 / 100;
+    let (_, low, _) = bin.select_nth_unstable_by(at, |a, b| a.1.total_cmp(&b.1));
+    let low = low.1 / LOW_3;
+    let middle = bin.len() / 2;
+    let (_, usual, _) = bin.select_nth_unstable_by(middle, |a, b| a.1.total_cmp(&b.1));
+    // Where most blocks have much more than the calmest there is texture, and the calmest may have some of it too.
+    let pure = (low / usual.1.max(f32::MIN_POSITIVE)).clamp(0.02, 1.0);
+    let power = median.min(low);
+    let sure = (count as f64).sqrt() * f64::from(pure);
+    Some((f64::from(power).sqrt(), sure))
+}
+
+/// What three of a hundred blocks of noise have less power than, beside the mean.
+const LOW_3: f32 = 0.6;
+
+/// The same for one of a hundred blocks, for noise with this spectrum: a sum of squares (Wilson and Hilferty 1931) of as many
+/// numbers as the frequencies amount to.
+fn low_1(powers: &[f32; AREA]) -> f32 {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for f in (0..AREA).filter(middle) {
+        sum += powers[f];
+        squares += powers[f] * powers[f];
+    }
+    let spread = 2.0 / 9.0 * squares / (sum * sum).max(f32::MIN_POSITIVE);
+    let spread = spread.clamp(0.0, 2.0 / (9.0 * 15.0));
+    (1.0 - spread - 2.326 * spread.sqrt()).powi(3)
 }
 
 /// A smooth curve along the lower of some values (asymmetric least squares, Eilers 2003), on the logarithm.
 fn smooth(found: &[Option<(f64, f64)>]) -> Option<Vec<f32>> {
-    const SMOOTHNESS: f64 = 3.0;
+    const SMOOTHNESS: f64 = 5.0;
     const ABOVE: f64 = 0.2;
     const ROUNDS: usize = 12;
     let n = found.len();
@@ -245,10 +292,17 @@ fn smooth(found: &[Option<(f64, f64)>]) -> Option<Vec<f32>> {
     }
     // What rounding leaves of a constant is no noise.
     let value = |f: &(f64, f64)| f.0.max(1e-9).ln();
-    let known = |i: usize| found[i].as_ref().map_or((0.0, 0.0), |f| (value(f), f.1 / most));
-    let (low, high) = found.iter().flatten().fold((f64::MAX, f64::MIN), |(l, h), f| {
-        (l.min(value(f)), h.max(value(f)))
-    });
+    let known = |i: usize| {
+        found[i]
+            .as_ref()
+            .map_or((0.0, 0.0), |f| (value(f), f.1 / most))
+    };
+    let (low, high) = found
+        .iter()
+        .flatten()
+        .fold((f64::MAX, f64::MIN), |(l, h), f| {
+            (l.min(value(f)), h.max(value(f)))
+        });
     let mut z = vec![high; n];
     for _ in 0..ROUNDS {
         let mut matrix = vec![vec![0.0; n + 1]; n];
@@ -302,43 +356,97 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         };
         (0..channels).map(one).collect()
     };
-    let powers = grid.each(|block| {
+    // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
+    let [low, high] = profile.range;
+    let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
+    let powers: Vec<(f32, Option<f32>)> = grid.each(|block| {
         let all = of(block);
-        all.iter().flat_map(|c| &c[1..]).map(|v| v * v).sum::<f32>()
+        let sum = all.iter().flat_map(|c| &c[1..]).map(|v| v * v).sum::<f32>();
+        let mean = |c: usize| {
+            let pixels = pixels(image, c, grid.corner(block));
+            pixels.iter().sum::<f32>() / AREA as f32
+        };
+        let clipped = !(0..channels).all(|c| inside.contains(&mean(c)));
+        let middle = (0..AREA)
+            .filter(middle)
+            .map(|f| component(&all, 0, f).powi(2));
+        (sum, (!clipped).then(|| middle.sum::<f32>() * share()))
     });
-    let around = grid.around(&powers);
+    let around = grid.around(&powers.iter().map(|p| p.0).collect::<Vec<f32>>());
+    let mut lowest: Vec<f32> = powers.into_iter().filter_map(|p| p.1).collect();
     let mut order: Vec<usize> = (0..grid.count()).collect();
-    let count = (order.len() / CALM).max(50).min(order.len());
+    let count = (order.len() / CALM).max(FEW[1]).min(order.len());
     order.select_nth_unstable_by(count - 1, |a, b| around[*a].total_cmp(&around[*b]));
     let calm: Vec<Vec<[f32; AREA]>> = order[..count].par_iter().map(|b| of(*b)).collect();
-    // Channels to scale, then the components of what that makes of them.
-    let mut scales = vec![1.0f32; channels];
-    for (c, scale) in scales.iter_mut().enumerate() {
-        *scale = Spectrum::normalised(spectrum(&calm, |block, k| block[c][k])).1.sqrt().max(1e-6);
-        profile.deviations[c].iter_mut().for_each(|d| *d *= *scale);
+    let mut all: Vec<[f32; AREA]> = (0..channels)
+        .map(|k| spectrum(&calm, |block, f| component(block, k, f)))
+        .collect();
+    if let [luminance, colors @ ..] = &mut all[..]
+        && let Some(most) = colors.iter().map(longer).reduce(f32::min)
+        && longer(luminance) < GRAIN * most
+    {
+        let most = LUMINANCE * most;
+        luminance.iter_mut().for_each(|p| *p = p.min(most));
     }
-    for (k, component) in profile.components.iter_mut().enumerate() {
-        let powers = spectrum(&calm, |block, f| {
-            let part = |c: usize| match channels {
-                3 => OPPONENT[k][c] * block[c][f] / scales[c],
-                _ => block[c][f] / scales[c],
-            };
-            if channels == 3 {
-                (0..3).map(part).sum()
-            } else {
-                part(k)
-            }
-        });
-        let (spectrum, mean) = Spectrum::normalised(powers);
+    if lowest.len() > 100 {
+        let at = lowest.len() / 100;
+        let (_, low, _) = lowest.select_nth_unstable_by(at, f32::total_cmp);
+        let most = *low / low_1(&all[0]);
+        limit(&mut all[0], most);
+    }
+    let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
+    // Curves to scale, so that what they settle has deviation 1 in the mean.
+    let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
+    let scale = scale.sqrt().max(1e-6);
+    for d in profile.deviations.iter_mut().flatten() {
+        *d *= scale;
+    }
+    for (component, (spectrum, mean)) in profile.components.iter_mut().zip(found) {
         *component = Component {
-            deviation: mean.sqrt(),
+            deviation: mean.sqrt() / scale,
             spectrum,
         };
     }
 }
 
+/// Cuts off a spectrum so that its mean without the longest waves is no more than `most`: what texture adds is at some waves more
+/// than at others.
+fn limit(powers: &mut [f32; AREA], most: f32) {
+    let mean = |level: f32| {
+        let all = (0..AREA).filter(middle).map(|f| powers[f].min(level));
+        all.sum::<f32>() * share()
+    };
+    let (mut low, mut high) = (0.0, powers.iter().fold(0.0f32, |m, p| m.max(*p)));
+    // The curves are not exact, so that the blocks' powers are spread a little more than that of noise.
+    if mean(high) <= 1.35 * most {
+        return;
+    }
+    for _ in 0..40 {
+        let level = 0.5 * (low + high);
+        if mean(level) > most {
+            high = level;
+        } else {
+            low = level;
+        }
+    }
+    powers.iter_mut().for_each(|p| *p = p.min(high));
+}
+
+/// How much more noise luminance may have than colour, at long waves.
+const LUMINANCE: f32 = 1.4;
+
+/// With so much more it has a noise of its own, such as the grain of a film.
+const GRAIN: f32 = 50.0;
+
+/// The mean power of long waves: of 8 and more pixels.
+fn longer(powers: &[f32; AREA]) -> f32 {
+    let long = |k: &usize| (1..3).contains(&(k / SIDE).max(k % SIDE));
+    let all: Vec<f32> = (0..AREA).filter(long).map(|k| powers[k]).collect();
+    all.iter().sum::<f32>() / all.len() as f32
+}
+
 /// The mean power of calm blocks at each frequency. Few blocks with much more than the others do not count for more than
-/// nine times the middle one; the longest waves, where pictures have most, not for much more than the next.
+/// nine times the middle one.
 fn spectrum(
     calm: &[Vec<[f32; AREA]>],
     value: impl Fn(&Vec<[f32; AREA]>, usize) -> f32 + Sync,
@@ -353,13 +461,13 @@ fn spectrum(
     let found: Vec<f32> = (0..AREA).into_par_iter().map(mean).collect();
     let mut powers: [f32; AREA] = std::array::from_fn(|k| found[k]);
     let at = |i: usize, j: usize| found[i * SIDE + j];
-    let next = (at(0, 2) + at(2, 0) + 2.0 * at(1, 1) + at(1, 2) + at(2, 1)) / 6.0;
+    // Smooth places are ramps: they have long waves. These get what the next ones let expect.
+    let next = (at(0, 2) + at(2, 0) + at(1, 2) + at(2, 1) + at(2, 2)) / 5.0;
+    let further = (at(0, 3) + at(3, 0) + at(1, 3) + at(3, 1) + at(2, 3) + at(3, 2)) / 6.0;
+    let rise = (next / further.max(f32::MIN_POSITIVE)).clamp(1.0, 2.5);
     powers[0] = (at(0, 1) + at(1, 0) + at(1, 1)) / 3.0;
     for k in [0, 1, SIDE, SIDE + 1] {
-        powers[k] = powers[k].min(LONGEST * next);
+        powers[k] = powers[k].min(1.1 * rise * next);
     }
     powers
 }
-
-/// How much more power the longest waves may have than the next.
-const LONGEST: f32 = 2.0;

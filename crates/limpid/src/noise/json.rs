@@ -54,7 +54,11 @@ impl Profile {
         let profile = Self {
             range: file.range,
             deviations: file.deviations,
-            components: file.components.into_iter().map(part).collect::<Result<_>>()?,
+            components: file
+                .components
+                .into_iter()
+                .map(part)
+                .collect::<Result<_>>()?,
         };
         let sound = |v: &f32| v.is_finite() && *v >= 0.0;
         let count = profile.deviations.first().map_or(0, Vec::len);
@@ -67,7 +71,9 @@ impl Profile {
             && profile.components.len() == profile.channels()
             && profile.deviations.iter().all(|d| d.len() == count);
         if file.limpid_noise != 1 || !parts || !(2..=256).contains(&count) {
-            return Err(wrong("expected version 1 with one or three channels".into()));
+            return Err(wrong(
+                "expected version 1 with one or three channels".into(),
+            ));
         }
         if !numbers || !low.is_finite() || !high.is_finite() || low >= high {
             return Err(wrong("a number is negative, or the range is empty".into()));

@@ -60,9 +60,20 @@ impl Profile {
 
     /// The profile in a few words.
     pub fn summary(&self) -> String {
-        let least = self.deviations.iter().flatten().fold(f32::MAX, |m, d| m.min(*d));
-        let most = self.deviations.iter().flatten().fold(0.0f32, |m, d| m.max(*d));
-        let fine = self.components.first().map_or(1.0, |c| c.spectrum.fineness());
+        let least = self
+            .deviations
+            .iter()
+            .flatten()
+            .fold(f32::MAX, |m, d| m.min(*d));
+        let most = self
+            .deviations
+            .iter()
+            .flatten()
+            .fold(0.0f32, |m, d| m.max(*d));
+        let fine = self
+            .components
+            .first()
+            .map_or(1.0, |c| c.spectrum.fineness());
         let kind = match fine {
             f if f > 0.7 => "fine",
             f if f > 0.35 => "a little coarse",
@@ -131,21 +142,6 @@ impl Profile {
         (sum / count.max(1.0)).sqrt() as f32
     }
 
-    /// Whether there is nothing to take out.
-    pub fn is_nothing(&self) -> bool {
-        let most = self.deviations.iter().flatten().fold(0.0f32, |m, d| m.max(*d));
-        // Squares of smaller numbers are lost in single precision.
-        most < 1e-12
-    }
-
-    /// Whether the noise is white and the same everywhere.
-    pub fn is_white(&self) -> bool {
-        let first = self.deviations.first().and_then(|d| d.first());
-        let same = self.deviations.iter().flatten().all(|d| Some(d) == first);
-        let white = |c: &Component| c.deviation == 1.0 && c.spectrum == Spectrum::white();
-        same && self.components.iter().all(white)
-    }
-
     /// What makes the noise of each component have deviation 1: the curves that channels go through and what components are
     /// divided by. Components count as if their noise were `stronger` times as strong.
     pub(crate) fn settling(&self, stronger: &[f32]) -> Settling {
@@ -179,11 +175,14 @@ pub(crate) struct Settling {
     pub scales: Vec<f32>,
 }
 
+/// Deviations below this share of the largest value are no noise.
+const LEAST: f32 = 1e-6;
+
 /// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.
 fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
     let most = deviations.iter().fold(0.0f32, |m, d| m.max(*d));
-    // Noise seems to vanish where values are clipped.
-    let floor = (0.15 * most).max(f32::MIN_POSITIVE.sqrt());
+    // Noise seems to vanish where values are clipped; and squares of settled values must not be too large for a float.
+    let floor = (0.15 * most).max(LEAST * low.abs().max(high.abs()));
     let list: Vec<f64> = deviations.iter().map(|d| f64::from(d.max(floor))).collect();
     if list.iter().all(|d| *d == list[0]) {
         let ends = [low, high].map(|v| (f64::from(v) / list[0]) as f32);

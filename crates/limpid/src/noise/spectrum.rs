@@ -95,7 +95,9 @@ impl Spectrum {
         const STEPS: usize = 40;
         let wave = |d: i64| -> Vec<f64> {
             let frequencies = (0..STEPS).map(|i| frequency(i, STEPS));
-            frequencies.map(|f| (2.0 * PI * d as f64 * f).cos()).collect()
+            frequencies
+                .map(|f| (2.0 * PI * d as f64 * f).cos())
+                .collect()
         };
         let (x, y) = (wave(dx), wave(dy));
         let (mut sum, mut all) = (0.0, 0.0);

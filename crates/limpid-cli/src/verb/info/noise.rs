@@ -29,7 +29,10 @@ pub(crate) fn run(path: &Path, svg: Option<&Path>, as_json: bool) -> Result<()> 
 
 fn names(profile: &Profile) -> [&'static [&'static str]; 2] {
     match profile.channels() {
-        3 => [&["red", "green", "blue"], &["luminance", "red-blue", "green-magenta"]],
+        3 => [
+            &["red", "green", "blue"],
+            &["luminance", "red-blue", "green-magenta"],
+        ],
         _ => [&["grey"], &["grey"]],
     }
 }
@@ -41,7 +44,11 @@ fn value(profile: &Profile, row: usize, rows: usize) -> f32 {
 
 fn as_text(profile: &Profile) -> String {
     let [channels, components] = names(profile);
-    let most = profile.deviations.iter().flatten().fold(1e-12f32, |m, d| m.max(*d));
+    let most = profile
+        .deviations
+        .iter()
+        .flatten()
+        .fold(1e-12f32, |m, d| m.max(*d));
     let mut text = "standard deviation, of 255, at the values\n".to_owned();
     for row in 0..ROWS {
         let value = value(profile, row, ROWS);
@@ -53,7 +60,10 @@ fn as_text(profile: &Profile) -> String {
             text += &format!("  {name} {:6.2}", 255.0 * d);
         }
         let mean = all.iter().sum::<f32>() / all.len() as f32;
-        text += &format!("  {}\n", "#".repeat((mean / most * BAR as f32).round() as usize));
+        text += &format!(
+            "  {}\n",
+            "#".repeat((mean / most * BAR as f32).round() as usize)
+        );
     }
     text += "power over waves of 16, 8, 5, 4, 3 and 2 pixels, white noise has 1 everywhere\n";
     for (name, component) in components.iter().zip(&profile.components) {
@@ -94,9 +104,16 @@ fn draw(profile: &Profile, from: &Path, root: &Area<'_>) -> Result<(), Box<dyn s
     root.fill(&WHITE)?;
     let (left, right) = root.split_horizontally(450);
     let [low, high] = profile.range;
-    let most = profile.deviations.iter().flatten().fold(1e-6f32, |m, d| m.max(*d));
+    let most = profile
+        .deviations
+        .iter()
+        .flatten()
+        .fold(1e-6f32, |m, d| m.max(*d));
     let mut chart = ChartBuilder::on(&left)
-        .caption(format!("{}: deviation of 255", from.display()), ("sans-serif", 15))
+        .caption(
+            format!("{}: deviation of 255", from.display()),
+            ("sans-serif", 15),
+        )
         .margin(8)
         .x_label_area_size(28)
         .y_label_area_size(40)
@@ -111,7 +128,11 @@ fn draw(profile: &Profile, from: &Path, root: &Area<'_>) -> Result<(), Box<dyn s
         });
         chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
     }
-    let all: Vec<[f32; 6]> = profile.components.iter().map(|c| bands(&c.spectrum.0)).collect();
+    let all: Vec<[f32; 6]> = profile
+        .components
+        .iter()
+        .map(|c| bands(&c.spectrum.0))
+        .collect();
     let most = all.iter().flatten().fold(1.0f32, |m, b| m.max(*b));
     let mut chart = ChartBuilder::on(&right)
         .caption("power over frequency (luminance black)", ("sans-serif", 15))
@@ -122,7 +143,10 @@ fn draw(profile: &Profile, from: &Path, root: &Area<'_>) -> Result<(), Box<dyn s
     chart.configure_mesh().x_desc("cycles per pixel").draw()?;
     for (k, bands) in all.iter().enumerate() {
         let color = if k == 0 { BLACK } else { COLORS[2 * (k - 1)] };
-        let points = bands.iter().enumerate().map(|(i, b)| ((i + 1) as f32 / 16.0, *b));
+        let points = bands
+            .iter()
+            .enumerate()
+            .map(|(i, b)| ((i + 1) as f32 / 16.0, *b));
         chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
     }
     root.present()?;

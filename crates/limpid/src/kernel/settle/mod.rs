@@ -27,7 +27,11 @@ const GROUP: u32 = 128;
 
 impl Settle {
     fn curves(&self) -> &[Vec<f32>] {
-        if self.back { &self.by.back } else { &self.by.into }
+        if self.back {
+            &self.by.back
+        } else {
+            &self.by.into
+        }
     }
 }
 
