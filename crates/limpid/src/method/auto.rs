@@ -2,7 +2,7 @@
 
 use super::nfor::Nfor;
 use super::photo::Noise;
-use super::{Backend, Ddid, Eaw, Entry, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use};
+use super::{Backend, Ddid, Eaw, Entry, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value};
 use super::{ddid, nfor};
 use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
@@ -90,11 +90,16 @@ impl Auto {
         if !render {
             return Ok(self.photograph(quality));
         }
-        let all = self.wishes.knobs().into_iter();
-        for (knob, usual) in all.zip(Wishes::default().knobs()) {
-            if knob.about.starts_with("For photographs") && knob.value != usual.value {
+        let (asked, usual) = (&self.wishes, Wishes::default());
+        for (name, value, given) in [
+            ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
+            ("noise", asked.noise.show(), asked.noise != usual.noise),
+            ("luminance", asked.luminance.show(), asked.luminance != 1.0),
+            ("chroma", asked.chroma.show(), asked.chroma != 1.0),
+        ] {
+            if given {
                 let expected = "a picture without features, or a method that is named";
-                return Err(Error::option(&knob.name, &knob.value, expected));
+                return Err(Error::option(name, value, expected));
             }
         }
         let entry = suggest(shape, self.sequence, quality)

@@ -381,6 +381,13 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
     let mut all: Vec<[f32; AREA]> = (0..channels)
         .map(|k| spectrum(&calm, |block, f| component(block, k, f)))
         .collect();
+    // Calm blocks are most often where the curves are too high: only the shape of their spectra counts. The curves are such that
+    // the power without the longest waves is 1.
+    let known = |powers: &[f32; AREA]| (0..AREA).filter(middle).map(|f| powers[f]).sum::<f32>();
+    let mean = all.iter().map(known).sum::<f32>() * share() / channels as f32;
+    if mean > 0.0 {
+        all.iter_mut().flatten().for_each(|p| *p /= mean);
+    }
     if let [luminance, colors @ ..] = &mut all[..]
         && let Some(most) = colors.iter().map(longer).reduce(f32::min)
         && longer(luminance) < GRAIN * most
