@@ -64,7 +64,6 @@ pub(crate) fn restored(image: &Image, by: &Settling) -> Image {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::noise::Profile;
 
     #[test]
