@@ -2,7 +2,7 @@
 
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::io::{self, Format, Picture, ReadOptions, WriteOptions};
+use limpid::io::{self, Bits, Format, Picture, ReadOptions, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ pub(crate) fn run(
     layers: &[String],
     sequence: &mut Sequence,
 ) -> Result<()> {
-    run_and(from, to, layers, sequence, |_, result| Ok(result))
+    let write = WriteOptions::default();
+    run_and((from, to, &write), layers, sequence, |_, result| Ok(result))
 }
 
 /// The same, with something done to the result before it is written; that sees the file that was read.
 pub(crate) fn run_and(
-    from: &Path,
-    to: &Path,
+    (from, to, write): (&Path, &Path, &WriteOptions),
     layers: &[String],
     sequence: &mut Sequence,
     last: impl FnOnce(&Picture, Frame) -> Result<Frame>,
@@ -42,14 +42,19 @@ pub(crate) fn run_and(
     let result = last(&picture, result)?;
     // Large frames: what was read is not needed beside the bytes to be written.
     drop(picture.frame);
-    for note in io::write(to, &result, Some(&picture.origin), &WriteOptions::default())? {
+    for note in io::write(to, &result, Some(&picture.origin), write)? {
         log::warn!("{}: {note}", to.display());
     }
     Ok(())
 }
 
 /// Reads a file, runs the method on its numbers and writes the result as it is: no curve between light and display values.
-pub(crate) fn numbers(from: &Path, to: &Path, sequence: &mut Sequence) -> Result<()> {
+pub(crate) fn numbers(
+    from: &Path,
+    to: &Path,
+    bits: Option<Bits>,
+    sequence: &mut Sequence,
+) -> Result<()> {
     let format = Format::from_path(to).or_usage()?;
     let picture = io::read(from, &ReadOptions::default())?;
     let watch = say::watch(&from.display().to_string());
@@ -59,6 +64,7 @@ pub(crate) fn numbers(from: &Path, to: &Path, sequence: &mut Sequence) -> Result
     watch.go_on()?;
     let mut options = WriteOptions::default();
     options.transfer = Some(format.transfer());
+    options.bits = bits;
     for note in io::write(to, &result, None, &options)? {
         log::warn!("{}: {note}", to.display());
     }

@@ -1,5 +1,6 @@
 //! The options of a method as options of a verb.
 
+use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -38,7 +39,10 @@ impl Given {
     /// Sets what was given.
     pub(crate) fn apply(&self, method: &mut dyn Method) -> anyhow::Result<()> {
         for (name, value) in &self.0 {
-            method.set(name, value).or_usage()?;
+            match name.as_str() {
+                "noise" => method.set(name, &profile::given(value)?).or_usage()?,
+                _ => method.set(name, value).or_usage()?,
+            }
         }
         Ok(())
     }

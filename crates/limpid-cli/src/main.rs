@@ -2,6 +2,7 @@
 
 mod files;
 mod knobs;
+mod profile;
 mod run;
 mod say;
 mod shot;

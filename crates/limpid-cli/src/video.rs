@@ -82,6 +82,23 @@ pub(crate) fn run(
     }
 }
 
+/// The form of a film, and the number of its frames: all are read, since nothing else tells it.
+pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
+    let named = || path.display().to_string();
+    let mut source = Source::open(path)?;
+    let mut reader = match Reader::new(source.stream()?, Colour::Stored).with_context(named) {
+        Ok(reader) => reader,
+        Err(error) => return Err(source.finish().err().unwrap_or(error)),
+    };
+    let mut frames = 0;
+    while reader.next_image().with_context(named)?.is_some() {
+        frames += 1;
+    }
+    let header = reader.header().clone();
+    source.finish()?;
+    Ok((header, frames))
+}
+
 /// Three stages with a few frames between them.
 fn flow(
     mut reader: Reader<Box<dyn Read + Send>>,
@@ -191,8 +208,14 @@ impl Target {
             _ => Path::new("."),
         };
         if is_y4m(to) {
-            let part = tempfile::NamedTempFile::new_in(folder)
-                .with_context(|| to.display().to_string())?;
+            let mut builder = tempfile::Builder::new();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                // Like any new file: all may read and write what the user's mask leaves.
+                builder.permissions(std::fs::Permissions::from_mode(0o666));
+            }
+            let part = (builder.tempfile_in(folder)).with_context(|| to.display().to_string())?;
             return Ok(Self::File {
                 part,
                 to: to.to_owned(),

@@ -146,3 +146,41 @@ fn a_reader_that_stops_is_no_error() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn films_are_looked_into_and_written_like_any_file() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("a.y4m"), film())?;
+    let out = limpid(&["info", &at("a.y4m")], b"")?;
+    let said = String::from_utf8(out.stdout)?;
+    assert!(
+        said.contains("frames       3") && said.contains("4:2:0, 8 bit"),
+        "{said}"
+    );
+    let out = limpid(
+        &[
+            "denoise",
+            &at("a.y4m"),
+            "-o",
+            &at("b.y4m"),
+            "--device",
+            "cpu",
+        ],
+        b"",
+    )?;
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The usual mask takes nothing from who may read.
+        let plain = std::fs::metadata(at("a.y4m"))?.permissions().mode();
+        let written = std::fs::metadata(at("b.y4m"))?.permissions().mode();
+        assert_eq!(plain & 0o777, written & 0o777);
+    }
+    Ok(())
+}

@@ -36,6 +36,7 @@ mod image;
 pub mod io;
 mod memory;
 pub mod metric;
+pub mod noise;
 
 /// Methods in plain scalar code, for tests. No part of the interface: it changes as the methods do.
 #[doc(hidden)]

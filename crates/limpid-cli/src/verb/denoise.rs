@@ -7,6 +7,7 @@ use crate::say::{self, OrUsage, tell};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
+use limpid::io::WriteOptions;
 use limpid::io::y4m::Colour;
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// Say whether the estimated relative error is below this, and how many samples would get there (nfor)
     #[arg(long, value_name = "ERROR")]
     target: Option<f32>,
+    /// Quality of JPEG files that are written [default: the source's, or 95]
+    #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
+    jpeg_quality: Option<u8>,
     /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
     #[arg(long, short)]
     quiet: bool,
@@ -97,7 +101,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
         let begin = Instant::now();
         let mut found = None;
-        files::run_and(from, &to, &args.layer, &mut sequence, |_, mut result| {
+        let mut write = WriteOptions::default();
+        write.quality = args.jpeg_quality;
+        let ways = (from.as_path(), to.as_path(), &write);
+        files::run_and(ways, &args.layer, &mut sequence, |_, mut result| {
             found = Estimate::of(&result);
             if asked && !knobs.has("layers") {
                 Estimate::remove_layers(&mut result);

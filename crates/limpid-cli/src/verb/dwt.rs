@@ -8,6 +8,7 @@ use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
+use limpid::io::{Bits, Format};
 use limpid::method::{Dwt, DwtSchedule, Idwt, Method, Scale};
 use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{DeviceLimits, FittedPlan, Image, Sequence, Shape, Size};
@@ -64,7 +65,18 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
         let levels = levels_of_film(options.method.as_ref())?;
         return film(levels, way, (input, output), &mut sequence);
     }
-    files::numbers(input, output, &mut sequence)
+    let format = Format::from_path(output).or_usage()?;
+    if way == Way::There && matches!(format, Format::Png | Format::Jpeg | Format::Hdr) {
+        let expected = "a file that holds any number: .exr, .tif or .pfm";
+        return Err(limpid::Error::option("output", output.display(), expected)).or_usage();
+    }
+    // Samples of more than 8 bits come back as such.
+    let samples: usize = value(options.method.as_ref(), "reversible")
+        .parse()
+        .unwrap_or(8);
+    let deep = way == Way::Back && format == Format::Png && samples > 8;
+    let bits = deep.then_some(Bits::Sixteen);
+    files::numbers(input, output, bits, &mut sequence)
 }
 
 /// The method with its options, and its wavelet. Coefficients of films are those of unit size, if nothing else is said.

@@ -1,10 +1,13 @@
 //! `limpid info`: what this build can do, what a file holds.
 
 mod file;
+mod film;
 mod machine;
+mod noise;
 mod schedules;
 
 use crate::say::OrUsage;
+use crate::video;
 use anyhow::Result;
 use limpid_lab::entry;
 use std::path::PathBuf;
@@ -12,7 +15,7 @@ use std::path::PathBuf;
 /// Show devices, methods and schedules of this machine; with a file, its size and layers
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A picture to look into
+    /// A picture or a film to look into
     file: Option<PathBuf>,
     /// Take a layer from a name in the file: normal=N
     #[arg(long = "layer", value_name = "LAYER=NAME", requires = "file")]
@@ -20,13 +23,24 @@ pub(crate) struct Args {
     /// All schedules of a method, one per line, with the option that each needs
     #[arg(long, value_name = "METHOD", conflicts_with = "file")]
     schedules: Option<String>,
+    /// The noise of the picture: how strong at which brightness, how coarse; with --json as a profile that `denoise --noise`
+    /// takes
+    #[arg(long, requires = "file")]
+    noise: bool,
+    /// With --noise: a plot
+    #[arg(long, value_name = "FILE", requires = "noise")]
+    svg: Option<PathBuf>,
     /// Facts as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let (Some(path), true) = (&args.file, args.noise) {
+        return noise::run(path, args.svg.as_deref(), args.json);
+    }
     match (&args.file, &args.schedules) {
+        (Some(path), _) if video::is_film(path) => film::run(path, args.json),
         (Some(path), _) => file::run(path, &args.layers, args.json),
         (None, Some(name)) => schedules::print(entry(name).or_usage()?, args.json),
         (None, None) => machine::run(args.json),

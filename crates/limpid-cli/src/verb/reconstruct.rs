@@ -9,6 +9,7 @@ use crate::say::OrUsage;
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
+use limpid::io::WriteOptions;
 use limpid::method::Use;
 use limpid_lab::find;
 use std::io::Write;
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut sequence = Sequence::new(&device, &options);
     for from in &args.inputs {
         let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        files::run_and(from, &to, &args.layer, &mut sequence, |input, made| {
+        let ways = (from.as_path(), to.as_path(), &WriteOptions::default());
+        files::run_and(ways, &args.layer, &mut sequence, |input, made| {
             args.known.tell(&args.method, &input.frame);
             args.known.choose(input, made, all)
         })?;

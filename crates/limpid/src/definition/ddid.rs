@@ -7,6 +7,7 @@
 //! [`steps_2015`] and [`steps_2013`] give the parameters, [`filter_2015`] and [`filter_2013`] one step, [`ddid`] all of it.
 
 use crate::Image;
+use crate::noise::Spectrum;
 use rayon::prelude::*;
 use rustfft::algorithm::Dft;
 use rustfft::{Fft, FftDirection, num_complex::Complex};
@@ -78,18 +79,58 @@ pub fn steps_2013(sigma: f64) -> Vec<Step> {
 /// Takes noise out of a grey or colour image by the given steps.
 pub fn ddid(image: &Image, steps: &[Step]) -> Image {
     let noisy = Planes::of(image).dct();
+    walk(&noisy, steps, &[]).dct_back().to_image()
+}
+
+/// The same for settled values (see [`crate::definition::settle`]), whose noise has these spectra.
+pub fn settled(image: &Image, steps: &[Step], spectra: &[Spectrum]) -> Image {
+    walk(&Planes::of(image), steps, spectra).to_image()
+}
+
+/// The least power of noise at a frequency, beside the mean: in calm places JPEG leaves nothing of high frequencies, but at
+/// edges there is noise in them.
+pub const LEAST_POWER: f32 = 0.1;
+
+/// The power of noise at each frequency of a window, for each channel; 1 where no spectra are given.
+fn powers(spectra: &[Spectrum], channel: usize, radius: usize) -> Vec<f64> {
+    let side = 2 * radius + 1;
+    let Some(spectrum) = spectra.get(channel) else {
+        return vec![1.0; side * side];
+    };
+    let f = |i: usize| i.min(side - i) as f64 / side as f64;
+    (0..side * side)
+        .map(|k| {
+            spectrum
+                .at(f(k / side), f(k % side))
+                .max(f64::from(LEAST_POWER))
+        })
+        .collect()
+}
+
+fn walk(noisy: &Planes, steps: &[Step], spectra: &[Spectrum]) -> Planes {
     let mut guide = noisy.clone();
     for step in steps {
+        let all: Vec<Vec<f64>> = (0..noisy.data.len())
+            .map(|c| powers(spectra, c, step.radius))
+            .collect();
         guide = match step.power {
-            Some(power) => filter_2015(&guide, &noisy, step, power),
-            None => filter_2013(&guide, &noisy, step),
+            Some(power) => filter_2015(&guide, noisy, step, power, &all),
+            None => filter_2013(&guide, noisy, step, &all),
         };
     }
-    guide.dct_back().to_image()
+    guide
 }
 
 /// The dual-domain filter as a guided filter on `z = g + iy`: Vicini 2015, Eq. 4.2 to 4.8. Gives `y - Im DDF`.
-pub fn filter_2015(guide: &Planes, noisy: &Planes, step: &Step, power: u32) -> Planes {
+///
+/// `powers` are those of the noise at each frequency of the window, for each channel.
+pub fn filter_2015(
+    guide: &Planes,
+    noisy: &Planes,
+    step: &Step,
+    power: u32,
+    powers: &[Vec<f64>],
+) -> Planes {
     let fourier = Fourier::new(2 * step.radius + 1);
     let cosine = |x: f64| x.sqrt().min(FRAC_PI_2).cos().powi(power as i32);
     noisy.each_pixel(|p| {
@@ -118,7 +159,8 @@ pub fn filter_2015(guide: &Planes, noisy: &Planes, step: &Step, power: u32) -> P
             let total: Complex<f64> = (0..spectrum.len())
                 .map(|f| {
                     let g = 0.5 * (spectrum[f] + spectrum[fourier.opposite(f)].conj());
-                    spectrum[f] * cosine(g.norm_sqr() / (step.shrink * squares))
+                    spectrum[f]
+                        * cosine(g.norm_sqr() / (step.shrink * squares * powers[channel][f]))
                 })
                 .sum();
             noisy.data[channel][p] - (step.confidence * total / k.len() as f64).im
@@ -128,7 +170,7 @@ pub fn filter_2015(guide: &Planes, noisy: &Planes, step: &Step, power: u32) -> P
 }
 
 /// The filter as it was published first: Knaus and Zwicker 2013, Eq. 2 to 10, on one or more channels.
-pub fn filter_2013(guide: &Planes, noisy: &Planes, step: &Step) -> Planes {
+pub fn filter_2013(guide: &Planes, noisy: &Planes, step: &Step, powers: &[Vec<f64>]) -> Planes {
     let fourier = Fourier::new(2 * step.radius + 1);
     noisy.each_pixel(|p| {
         let around = guide.window(p, step.radius);
@@ -158,7 +200,8 @@ pub fn filter_2013(guide: &Planes, noisy: &Planes, step: &Step) -> Planes {
             let total: Complex<f64> = g
                 .iter()
                 .zip(&s)
-                .map(|(g, s)| s * (-step.shrink * squares / g.norm_sqr()).exp())
+                .zip(&powers[channel])
+                .map(|((g, s), p)| s * (-step.shrink * squares * p / g.norm_sqr()).exp())
                 .sum();
             mean + total.re / k.len() as f64
         };

@@ -1,12 +1,11 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
 //! Down: levels `c_i` of the edge-avoiding transform, which knows no features and stops at differences of colour of a few
-//! noise deviations. Up: `c_N + Σ g_i shrink(d_i)`. The details are turned to luminance and differences of colour, and
-//! each is shrunk by a threshold of its own: the noise's variance over the signal's deviation around the pixel
+//! noise deviations. Up: `c_N + Σ g_i shrink(d_i)`. Values are settled (see [`super::settle`]): luminance and differences of
+//! colour, each shrunk by a threshold of its own: the noise's variance over the signal's deviation around the pixel
 //! (BayesShrink).
 
 use super::atrous::{Border, Filter, level};
-use super::shrink::OPPONENT;
 use crate::Image;
 
 /// Pixels to each side of the window that the signal's deviation is told from.
@@ -21,8 +20,8 @@ pub struct Eaw<'a> {
     pub levels: usize,
     /// Differences of colour above this stop the filter, at every level.
     pub range: f32,
-    /// For each level, the variance of noise in the details of luminance and of colour.
-    pub noise: &'a [[f32; 2]],
+    /// For each level, the variance of noise in the details of each channel.
+    pub noise: &'a [[f32; 3]],
     /// For each level, what the shrunk details are multiplied with; 1 where not given.
     pub gains: &'a [f32],
 }
@@ -60,41 +59,24 @@ pub fn eaw(image: &Image, settings: &Eaw<'_>) -> Image {
 }
 
 /// The details between two levels, shrunk.
-fn shrunk(fine: &Image, coarse: &Image, noise: [f32; 2]) -> Image {
+fn shrunk(fine: &Image, coarse: &Image, noise: [f32; 3]) -> Image {
     let (width, height, channels) = (fine.width(), fine.height(), fine.channels());
-    let turned = Image::from_fn(width, height, channels, |x, y, k| {
-        let d = |c: usize| fine.get(x, y, c) - coarse.get(x, y, c);
-        if channels == 1 {
-            d(0)
-        } else {
-            (0..3).map(|c| OPPONENT[k][c] * d(c)).sum()
-        }
-    });
     let r = RADIUS;
-    let kept = Image::from_fn(width, height, channels, |x, y, k| {
+    Image::from_fn(width, height, channels, |x, y, k| {
+        let detail = |x: usize, y: usize| f64::from(fine.get(x, y, k) - coarse.get(x, y, k));
         let (mut sum, mut count) = (0.0, 0.0);
         for j in y.saturating_sub(r)..(y + r + 1).min(height) {
             for i in x.saturating_sub(r)..(x + r + 1).min(width) {
-                sum += f64::from(turned.get(i, j, k)).powi(2);
+                sum += detail(i, j).powi(2);
                 count += 1.0;
             }
         }
-        let (noise, d) = (
-            f64::from(noise[usize::from(k > 0)]),
-            f64::from(turned.get(x, y, k)),
-        );
+        let (noise, d) = (f64::from(noise[k.min(2)]), detail(x, y));
         let signal = sum / count - noise;
         if signal <= 0.0 {
             return 0.0;
         }
         let left = (d.abs() - noise / signal.sqrt()).max(0.0);
         left.copysign(d) as f32
-    });
-    Image::from_fn(width, height, channels, |x, y, c| {
-        if channels == 1 {
-            kept.get(x, y, 0)
-        } else {
-            (0..3).map(|k| OPPONENT[k][c] * kept.get(x, y, k)).sum()
-        }
     })
 }

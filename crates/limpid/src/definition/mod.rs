@@ -11,6 +11,7 @@ pub mod noise;
 pub mod patch;
 pub mod poisson;
 pub mod rdfc;
+pub(crate) mod settle;
 pub mod shrink;
 pub mod svgf;
 pub mod taa;

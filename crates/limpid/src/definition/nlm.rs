@@ -10,7 +10,7 @@
 //!   The pair of centres is in every patch of the patch-wise mean, so that the weight changes by the factor by which the
 //!   weight of the centre patch changes.
 
-use crate::Image;
+use crate::{Image, Size};
 
 /// Keeps denominators above zero where there is no noise at all (Eq. 3.7, 3.10).
 pub const EPSILON: f64 = 1e-10;
@@ -81,6 +81,16 @@ pub struct Filtered {
 impl Filter<'_> {
     /// Filters an image; `variance` is summed with squared weights, `center` is the guide of the finite difference.
     pub fn run(&self, image: &Image, variance: Option<&Image>) -> Filtered {
+        self.run_apart(image, variance, &|_| 1.0)
+    }
+
+    /// The same where `apart` of the noise of two pixels at an offset differs: 1 minus its correlation.
+    pub fn run_apart(
+        &self,
+        image: &Image,
+        variance: Option<&Image>,
+        apart: &dyn Fn((i64, i64)) -> f64,
+    ) -> Filtered {
         let size = image.size();
         let (width, height) = (size.width, size.height);
         let channels = image.channels();
@@ -97,7 +107,7 @@ impl Filter<'_> {
         let mut squares: Option<Vec<f64>> =
             variance.map(|v| v.data().iter().map(|v| f64::from(*v)).collect());
         for offset in half_window(self.radius) {
-            let pair = self.pair(size.width, size.height, offset);
+            let pair = self.pair(size, offset, apart(offset));
             for (sign, w, w_moved) in [
                 (1, &pair.weights[0], &pair.moved[0]),
                 (-1, &pair.weights[1], &pair.moved[1]),
@@ -134,12 +144,12 @@ impl Filter<'_> {
     }
 
     /// The weights of `p + o` and `p - o` at each `p`, and what they are when the centre is moved.
-    fn pair(&self, width: usize, height: usize, o: (i64, i64)) -> Pair {
+    fn pair(&self, Size { width, height }: Size, o: (i64, i64), apart: f64) -> Pair {
         let count = width * height;
         let mut weights = [vec![1.0; count], vec![1.0; count]];
         let mut moved = weights.clone();
         if let Some(guide) = &self.guide {
-            let term = Term::color(guide);
+            let term = Term::color(guide, apart);
             let mut w = Vec::new();
             let mut d = Vec::new();
             let mut w_moved = Vec::new();
@@ -257,17 +267,20 @@ impl To {
 struct Term<'a> {
     image: &'a Image,
     variance: &'a Image,
+    /// How much of the noise of two pixels differs.
+    apart: f64,
     /// `k² V`: for colour the variance, for features the largest of `τ`, variance and contrast.
     spread: Box<dyn Fn(usize, usize) -> f64 + 'a>,
 }
 
 impl<'a> Term<'a> {
-    fn color(guide: &'a Guide<'_>) -> Self {
+    fn color(guide: &'a Guide<'_>, apart: f64) -> Self {
         let (k2, count) = (guide.k * guide.k, guide.image.size().pixels());
         let variance = guide.variance.data();
         Self {
             image: guide.image,
             variance: guide.variance,
+            apart,
             spread: Box::new(move |c, i| k2 * f64::from(variance[c * count + i])),
         }
     }
@@ -286,6 +299,7 @@ impl<'a> Term<'a> {
         Self {
             image: feature.image,
             variance: feature.variance,
+            apart: 1.0,
             spread: Box::new(move |c, i| {
                 let k = c * count + i;
                 k2 * tau.max(f64::from(variance[k])).max(contrast[k])
@@ -305,13 +319,13 @@ impl<'a> Term<'a> {
             [a, b] => [
                 value(i),
                 0.5 * (value(a) + value(b)),
-                variance(i) + 0.25 * (least(a) + least(b)),
+                self.apart * (variance(i) + 0.25 * (least(a) + least(b))),
                 EPSILON + (self.spread)(c, i) + 0.25 * ((self.spread)(c, a) + (self.spread)(c, b)),
             ],
             _ => [
                 value(i),
                 value(at[0]),
-                variance(i) + least(at[0]),
+                self.apart * (variance(i) + least(at[0])),
                 EPSILON + (self.spread)(c, i) + (self.spread)(c, at[0]),
             ],
         }

@@ -4,6 +4,7 @@
 //! 1995). Cycle spinning (Coifman and Donoho 1995) averages over shifts of the image.
 
 use super::dwt::{Detail, Dwt};
+use crate::noise::Spectrum;
 use crate::wavelet::Wavelet;
 use crate::{Image, Result, Size};
 
@@ -21,18 +22,27 @@ pub enum Rule {
 /// Candidates of [`Rule::Sure`]: thresholds of `i / 8` deviations.
 pub const CANDIDATES: usize = 41;
 
-/// The share of white noise's deviation in the bands of a level: `(hl and lh, hh)`, level 0 the finest.
-pub fn band_gains(wavelet: &Wavelet, level: usize) -> (f64, f64) {
+/// Deviation of noise of deviation 1 in the bands `hl`, `lh` and `hh` of a level, level 0 the finest, for each of the spectra.
+pub fn deviations(wavelet: &Wavelet, level: usize, spectra: &[Spectrum]) -> Vec<[f64; 3]> {
     let bank = wavelet.bank();
-    let energy = |f: &[f64]| f.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let energy = |f: &[f64]| f.iter().map(|v| v * v).sum::<f64>();
     // Low-pass filters of the levels before, convolved; each spread by its distance of samples.
     let mut before = vec![1.0];
     for l in 0..level.min(8) {
         before = convolved(&before, &bank.dec_lo, 1 << l);
     }
-    let gain = |f: &[f64]| energy(&convolved(&before, f, 1 << level.min(8)));
-    let (low, high) = (gain(&bank.dec_lo), gain(&bank.dec_hi));
-    (low * high, high * high)
+    let filter = |f: &[f64]| convolved(&before, f, 1 << level.min(8));
+    let (low, high) = (filter(&bank.dec_lo), filter(&bank.dec_hi));
+    let of = |spectrum: &Spectrum| {
+        [(&low, &high), (&high, &low), (&high, &high)].map(|(y, x)| {
+            let share = match *spectrum == Spectrum::white() {
+                true => 1.0,
+                false => spectrum.behind(y, x),
+            };
+            (energy(y) * energy(x) * share).sqrt()
+        })
+    };
+    spectra.iter().map(of).collect()
 }
 
 fn convolved(a: &[f64], b: &[f64], spread: usize) -> Vec<f64> {
@@ -114,26 +124,31 @@ pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
     })
 }
 
-/// Noise of deviation `sigma` taken out, averaged over `shifts × shifts` shifts. Thresholds are those of the image itself:
-/// shifted, its bands hold the same values in other places.
-pub fn shrink(image: &Image, dwt: &Dwt, sigma: f32, rule: Rule, shifts: usize) -> Result<Image> {
-    let source = opponent(image, false);
+/// Noise of deviation 1 with these spectra taken out of settled values (see [`super::settle`]), averaged over
+/// `shifts × shifts` shifts. Thresholds are those of the image itself: shifted, its bands hold the same values in other places.
+pub fn shrink(
+    image: &Image,
+    dwt: &Dwt,
+    spectra: &[Spectrum],
+    rule: Rule,
+    shifts: usize,
+) -> Result<Image> {
     let Size { width, height } = image.size();
     let mut sum = Image::new(width, height, image.channels());
     let mut thresholds = Vec::new();
     for s in 0..shifts * shifts {
         let (dx, dy) = (s % shifts % width, s / shifts % height);
-        let mut coefficients = dwt.forward(&rolled(&source, dx, dy))?;
+        let mut coefficients = dwt.forward(&rolled(image, dx, dy))?;
         if s == 0 {
             for (level, detail) in coefficients.details.iter_mut().enumerate() {
-                let (one, both) = band_gains(&dwt.wavelet, level);
-                for (plane, gain) in planes(detail, [one, one, both]) {
-                    let sigma = f64::from(sigma) * gain;
+                let sigmas = deviations(&dwt.wavelet, level, spectra);
+                for (plane, (band, channel)) in planes(detail) {
+                    let sigma = sigmas[channel][band];
                     thresholds.push(threshold(plane, sigma, image.size().pixels(), rule) as f32);
                 }
             }
         }
-        let all = (coefficients.details.iter_mut()).flat_map(|detail| planes(detail, [0.0; 3]));
+        let all = coefficients.details.iter_mut().flat_map(planes);
         for ((plane, _), t) in all.zip(&thresholds) {
             plane.iter_mut().for_each(|v| *v = soft(*v, *t));
         }
@@ -143,36 +158,17 @@ pub fn shrink(image: &Image, dwt: &Dwt, sigma: f32, rule: Rule, shifts: usize) -
             *a += b / (shifts * shifts) as f32;
         }
     }
-    Ok(opponent(&sum, true))
+    Ok(sum)
 }
 
-/// The planes of a level's bands, each with the number of its band.
-fn planes(detail: &mut Detail, numbers: [f64; 3]) -> Vec<(&mut [f32], f64)> {
+/// The planes of a level's bands, each with the numbers of its band and channel.
+fn planes(detail: &mut Detail) -> Vec<(&mut [f32], (usize, usize))> {
     let Detail { hl, lh, hh, .. } = detail;
     let mut found = Vec::new();
-    for (band, number) in [hl, lh, hh].into_iter().zip(numbers) {
+    for (number, band) in [hl, lh, hh].into_iter().enumerate() {
         let plane = band.size().pixels();
-        let all = band.data_mut().chunks_exact_mut(plane.max(1));
-        found.extend(all.map(|p| (p, number)));
+        let all = band.data_mut().chunks_exact_mut(plane.max(1)).enumerate();
+        found.extend(all.map(|(channel, p)| (p, (number, channel))));
     }
     found
-}
-
-/// The deviation of white noise in an image: the median of the finest diagonal differences, over all channels.
-pub fn estimate_sigma(image: &Image) -> f32 {
-    let mut values = Vec::new();
-    for c in 0..image.channels() {
-        for y in (1..image.height()).step_by(2) {
-            let (a, b) = (image.row(c, y - 1), image.row(c, y));
-            let quads = a.chunks_exact(2).zip(b.chunks_exact(2));
-            values.extend(quads.map(|(a, b)| (0.5 * (a[0] - a[1] - b[0] + b[1])).abs()));
-        }
-    }
-    if values.is_empty() {
-        return 0.0;
-    }
-    let middle = values.len() / 2;
-    let (_, median, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
-    // The median of the magnitude of a normal variable is 0.6745 deviations.
-    *median / 0.674_489_75
 }

@@ -82,9 +82,27 @@ fn load(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Extensions of raw files. Many look like TIFF files, and hold a small preview where a picture would be.
+const RAW: [&str; 16] = [
+    "3fr", "arw", "cr2", "cr3", "crw", "dng", "erf", "iiq", "mrw", "nef", "orf", "pef", "raf",
+    "rw2", "srw", "x3f",
+];
+
+/// The error for a raw file.
+fn raw(path: &Path) -> Error {
+    Error::unsupported(format!(
+        "{}: a camera's raw file, which is not developed here; convert it to a 16-bit TIFF first, with darktable-cli, \
+         rawtherapee-cli or dcraw -T -6",
+        path.display()
+    ))
+}
+
 /// The format by content, and a note when the extension is another one's.
 fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    if RAW.contains(&extension.to_ascii_lowercase().as_str()) {
+        return Err(raw(path));
+    }
     let named = Format::from_extension(extension);
     match (Format::from_content(bytes), named) {
         (Some(format), Some(named)) if format != named => {

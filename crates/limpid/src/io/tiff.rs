@@ -135,6 +135,10 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     // Profiles and thumbnails may be large, but not larger than the file.
     limits.ifd_value_size = bytes.len();
     decoder = decoder.with_limits(limits);
+    // DNGVersion: a raw file, whose first picture is a preview.
+    if matches!(decoder.find_tag(Tag::Unknown(50706)), Ok(Some(_))) {
+        return Err(super::raw(path));
+    }
     let (width, height) = decoder.dimensions().map_err(fault)?;
     let color = decoder.colortype().map_err(fault)?;
     let channels = channels(color, path)?;
@@ -150,7 +154,14 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     }
     let mut notes = Vec::new();
     if decoder.more_images() {
-        notes.push("only the first of several pages is read and kept".to_owned());
+        let previews = previews(bytes).map_err(fault)?;
+        if !previews {
+            return Err(Error::unsupported(format!(
+                "{}: has several pages, of which only one would be kept; split it first, with tiffsplit say",
+                path.display()
+            )));
+        }
+        notes.push("smaller copies of the picture in the file are not kept".to_owned());
     }
     let kept = keep(&mut decoder, color);
     let planar = decoder
@@ -183,6 +194,24 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         None => Raster::from_interleaved(size, channels, &values)?,
     };
     Ok((raster, Kept { sample, ..kept }, notes))
+}
+
+/// Whether all pages after the first are smaller copies of it, or masks.
+fn previews(bytes: &[u8]) -> std::result::Result<bool, TiffError> {
+    let mut decoder = Decoder::new(Cursor::new(bytes))?;
+    // A damaged file may go in circles.
+    const MOST: usize = 64;
+    for _ in 0..MOST {
+        if !decoder.more_images() {
+            return Ok(true);
+        }
+        decoder.next_image()?;
+        let kind = decoder.find_tag_unsigned::<u32>(Tag::NewSubfileType)?;
+        if kind.unwrap_or(0) & 0b101 == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(false)
 }
 
 fn fault(path: &Path, error: &TiffError) -> Error {

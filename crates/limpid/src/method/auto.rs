@@ -1,33 +1,35 @@
 //! The choice among methods when none is named: by the layers that are there.
 
 use super::nfor::Nfor;
-use super::{Backend, Entry, Knob, Knobs, METHODS, Method, Schedule, Use, nfor};
+use super::photo::Noise;
+use super::{Backend, Ddid, Eaw, Entry, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value};
+use super::{ddid, nfor};
 use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 crate::choice! {
     /// How much time is spent.
     pub enum Quality {
-        /// Little: `atrous` for renders.
+        /// Little: `atrous` for renders, `eaw` for photographs.
         Fast = "fast",
-        /// Some: `nfor` for renders.
+        /// Some: `nfor` for renders, `nlm` for photographs.
         Good = "good",
-        /// What it takes.
+        /// What it takes: `nfor` for renders, `ddid` for photographs.
         Best = "best",
     }
 }
 
 /// The method to take for frames of this shape: `nfor` for renders, which have features or halves, and `atrous` where it must be
-/// fast; `svgf` for sequences of them with motion; `eaw` for photographs.
+/// fast; `svgf` for sequences of them with motion; `nlm` for photographs, `eaw` where it must be fast and `ddid` where it may take
+/// long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
-    let features = [Kind::Normal, Kind::Albedo, Kind::Position, Kind::Depth];
-    let guided = features.into_iter().any(|k| shape.has(k));
-    let halves = shape.has(Layer::new(Kind::Color, Part::HalfB));
-    let name = match (guided || halves, quality) {
+    let name = match (is_render(shape), quality) {
         (true, _) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "nfor",
-        (false, _) => "eaw",
+        (false, Quality::Fast) => "eaw",
+        (false, Quality::Good) => "nlm",
+        (false, Quality::Best) => "ddid",
     };
     METHODS
         .iter()
@@ -37,11 +39,26 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 crate::options! {
     /// What is asked of the method that is chosen.
     pub struct Wishes {
-        /// How much time is spent: fast, good or best.
-        pub quality: Quality = Quality::Best,
+        /// How much time is spent: fast, good or best; when not given best for renders, good for photographs.
+        pub quality: Option<Quality> = None,
         /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
+        /// For photographs: standard deviation of white noise, like 25/255.
+        pub sigma: Option<f32> = None,
+        /// For photographs: what the noise is like when no sigma is given, as the picture shows it, or as a profile or another
+        /// picture does.
+        pub noise: Noise = Noise::Auto,
+        /// For photographs: how much noise of luminance is taken out; 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// For photographs: how much noise of colour is taken out; 1 is as much as there is.
+        pub chroma: f32 = 1.0,
     }
+}
+
+/// Whether frames have something that guides a filter: features, or two halves of the samples.
+fn is_render(shape: &Shape) -> bool {
+    let features = [Kind::Normal, Kind::Albedo, Kind::Position, Kind::Depth];
+    features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
 /// Takes the method that [`suggest`] names, with its default options.
@@ -64,7 +81,27 @@ impl Auto {
     }
 
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
-        let quality = self.wishes.quality;
+        let render = is_render(shape);
+        let quality = match (self.wishes.quality, render) {
+            (Some(quality), _) => quality,
+            (None, true) => Quality::Best,
+            (None, false) => Quality::Good,
+        };
+        if !render {
+            return Ok(self.photograph(quality));
+        }
+        let (asked, usual) = (&self.wishes, Wishes::default());
+        for (name, value, given) in [
+            ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
+            ("noise", asked.noise.show(), asked.noise != usual.noise),
+            ("luminance", asked.luminance.show(), asked.luminance != 1.0),
+            ("chroma", asked.chroma.show(), asked.chroma != 1.0),
+        ] {
+            if given {
+                let expected = "a picture without features, or a method that is named";
+                return Err(Error::option(name, value, expected));
+            }
+        }
         let entry = suggest(shape, self.sequence, quality)
             .ok_or_else(|| Error::unsupported("no method fits this frame; name one"))?;
         if entry.name == nfor::ENTRY.name {
@@ -76,6 +113,40 @@ impl Auto {
             return Ok(Box::new(method));
         }
         Ok((entry.make)())
+    }
+
+    fn photograph(&self, quality: Quality) -> Box<dyn Method> {
+        let Wishes {
+            sigma,
+            noise,
+            luminance,
+            chroma,
+            ..
+        } = self.wishes.clone();
+        match quality {
+            Quality::Fast => Box::new(Eaw {
+                sigma,
+                noise,
+                luminance,
+                chroma,
+                ..Eaw::default()
+            }),
+            Quality::Good => Box::new(Nlm {
+                sigma,
+                noise,
+                luminance,
+                chroma,
+                ..Nlm::default()
+            }),
+            Quality::Best => Box::new(Ddid {
+                sigma,
+                noise,
+                luminance,
+                chroma,
+                quality: ddid::Quality::Fast,
+                ..Ddid::default()
+            }),
+        }
     }
 
     fn chosen(&self, shape: &Shape) -> Result<Box<dyn Method>> {

@@ -3,15 +3,17 @@
 //! The definition is `definition::ddid`. One pass per step, each on all channels; a pass for the colour transform
 //! before the first and after the last.
 
-use super::{Backend, Entry, Method, Schedule, Use, Value};
-use crate::definition::ddid::{Step, steps_2013, steps_2015, steps_of};
-use crate::definition::noise;
+pub use super::photo::Noise;
+use super::photo::{Wanted, look, seen};
+use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::ddid::{LEAST_POWER, Step, steps_2013, steps_2015, steps_of};
 use crate::kernel::ddid::DualDomain;
 use crate::kernel::ddid::anscombe::Inverse;
 pub use crate::kernel::ddid::anscombe::Poisson;
 use crate::kernel::ddid::point::{Enter, Leave};
+use crate::noise::Spectrum;
 use crate::plan::Plan;
-use crate::{Error, Frame, Layer, Result, Shape, definition};
+use crate::{Frame, Layer, Result, Shape, definition};
 
 /// Dual-domain denoising in the list of methods.
 pub(super) const ENTRY: Entry = Entry {
@@ -43,51 +45,27 @@ crate::choice! {
     }
 }
 
-/// What the noise is like.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
-    /// The same everywhere: additive, white, Gaussian.
-    Gaussian,
-    /// A sensor's: grows with the light.
-    Poisson(Poisson),
-}
-
-impl Value for Noise {
-    const FORM: &'static str = "gaussian|poisson:GAIN,READ";
-
-    fn parse(text: &str) -> Option<Self> {
-        if text == "gaussian" {
-            return Some(Self::Gaussian);
-        }
-        let (gain, read) = text.strip_prefix("poisson:")?.split_once(',')?;
-        let (gain, read) = (f32::parse(gain)?, f32::parse(read)?);
-        (gain > 0.0 && read >= 0.0).then_some(Self::Poisson(Poisson { gain, read }))
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Self::Gaussian => "gaussian".into(),
-            Self::Poisson(p) => format!("poisson:{},{}", p.gain, p.read),
-        }
-    }
-}
-
 crate::options! {
     /// Dual-domain denoising with its options.
     pub struct Ddid {
-        /// Standard deviation of the noise in the image's own units, 25/255 say; estimated from the image when not given.
+        /// Standard deviation of white noise in the image's own units, 25/255 say.
         pub sigma: Option<f32> = None,
         /// Time against quality; best is as published.
         pub quality: Quality = Quality::Best,
         /// The form of the algorithm, by its year.
         pub variant: Variant = Variant::Of2015,
-        /// What the noise is like; with poisson, --sigma is not needed.
-        pub noise: Noise = Noise::Gaussian,
+        /// What the noise is like when no sigma is given: as the picture shows it, or as a profile or another picture does.
+        pub noise: Noise = Noise::Auto,
+        /// How much noise of luminance is taken out: 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// How much noise of colour is taken out: 1 is as much as there is.
+        pub chroma: f32 = 1.0,
     }
 }
 
-/// The noise level a plan is made for when no level was given and no frame was looked at.
-const USUAL: f32 = 25.0 / 255.0;
+/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// `bench/peers/cameras.py`.
+const COARSE: [f32; 2] = [1.2, 2.0];
 
 crate::choice! {
     /// How windows are walked.
@@ -98,21 +76,8 @@ crate::choice! {
 }
 
 impl Ddid {
-    /// The steps; none when there is no noise.
-    pub fn steps(&self) -> Result<Vec<Step>> {
-        let sigma = f64::from(match (self.noise, self.sigma) {
-            // Stabilised noise has standard deviation 1.
-            (Noise::Poisson(_), _) => 1.0,
-            (Noise::Gaussian, Some(sigma)) => sigma,
-            (Noise::Gaussian, None) => USUAL,
-        });
-        if sigma < 0.0 {
-            return Err(Error::option("sigma", sigma, "a number not below 0"));
-        }
-        // Squares of smaller numbers are lost in single precision.
-        if sigma < 1e-12 {
-            return Ok(Vec::new());
-        }
+    /// The steps for noise of deviation 1.
+    pub fn steps(&self) -> Vec<Step> {
         // A smaller window leaves out the pixels that weigh least, and the first steps only make guides.
         let (radii, most): (&[usize], usize) = match self.quality {
             Quality::Fast => (&[1, 1, 1, 4, 7, 9], 8),
@@ -120,9 +85,9 @@ impl Ddid {
             Quality::Best => (&[], usize::MAX),
         };
         let mut steps = match (self.variant, self.quality) {
-            (Variant::Of2013, _) => steps_2013(sigma),
-            (Variant::Of2015, Quality::Best) => steps_2015(sigma),
-            (Variant::Of2015, _) => steps_of(sigma, radii.len() as u32),
+            (Variant::Of2013, _) => steps_2013(1.0),
+            (Variant::Of2015, Quality::Best) => steps_2015(1.0),
+            (Variant::Of2015, _) => steps_of(1.0, radii.len() as u32),
         };
         for (i, step) in steps.iter_mut().enumerate() {
             step.radius = match self.variant {
@@ -134,13 +99,23 @@ impl Ddid {
                 step.range *= 1.5;
             }
         }
-        Ok(steps)
+        steps
     }
 
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            sigma: self.sigma,
+            noise: &self.noise,
+            options: [self.luminance, self.chroma],
+            coarse: COARSE,
+        }
+    }
+
+    /// Counts of a sensor go through Anscombe's transform, which is exact for them.
     fn stabiliser(&self) -> Option<Poisson> {
         match self.noise {
-            Noise::Gaussian => None,
-            Noise::Poisson(poisson) => Some(poisson),
+            Noise::Poisson(poisson) if self.sigma.is_none() => Some(poisson),
+            _ => None,
         }
     }
 }
@@ -151,10 +126,11 @@ impl Method for Ddid {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if self.sigma.is_none() && self.noise == Noise::Gaussian {
-            self.sigma = Some(noise::estimate(frame.color()?));
-        }
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
+    }
+
+    fn seen(&self) -> Option<String> {
+        seen(self.sigma, &self.noise)
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -165,32 +141,51 @@ impl Method for Ddid {
         schedule.choice::<DdidSchedule>()?;
         let mut plan = Plan::new(format!("ddid {schedule}"), shape.size);
         let channels = shape.require(&Layer::COLOR)?;
-        let noise = self.stabiliser();
         let input = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
         let noisy = plan.transient("noisy", channels);
-        plan.pass(Enter { noise }, [input], [noisy]);
+        let settled = self.wanted().settled(channels)?;
+        let sensor = self.stabiliser();
+        match sensor {
+            Some(_) => plan.pass(Enter { noise: sensor }, [input], [noisy]),
+            None => settled.enter(&mut plan, input, noisy),
+        }
+        let spectra = match sensor {
+            Some(_) => Vec::new(),
+            None => settled.coloured(),
+        };
         let mut guide = noisy;
-        for (i, step) in self.steps()?.into_iter().enumerate() {
+        for (i, step) in self.steps().into_iter().enumerate() {
             let next = plan.transient(format!("step {}", i + 1), channels);
-            plan.pass(kernel(&step), [guide, noisy], [next]);
+            plan.pass(kernel(&step, &spectra), [guide, noisy], [next]);
             guide = next;
         }
-        let noise = noise.map(Inverse::new);
-        plan.pass(Leave { noise }, [guide], [output]);
+        match sensor.map(Inverse::new) {
+            Some(inverse) => {
+                let noise = Some(inverse);
+                plan.pass(Leave { noise }, [guide], [output]);
+            }
+            None => settled.leave(&mut plan, guide, output),
+        }
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let image = frame.color()?;
-        let steps = self.steps()?;
+        let steps = self.steps();
         let made = match self.stabiliser() {
             Some(noise) => {
                 let inverse = Inverse::new(noise);
                 let made = definition::ddid::ddid(&image.map(|v| noise.stabilise(v)), &steps);
                 made.map(|v| inverse.restore(v))
             }
-            None => definition::ddid::ddid(image, &steps),
+            None => {
+                let settled = self.wanted().settled(image.channels())?;
+                let spectra = settled.coloured();
+                settled.define(image, |image| {
+                    Ok(definition::ddid::settled(image, &steps, &spectra))
+                })?
+            }
         };
         Frame::new(made)
     }
@@ -210,7 +205,21 @@ impl Method for Ddid {
             noise: Noise::Poisson(counts),
             ..small.clone()
         };
-        vec![Box::new(small), Box::new(first)]
+        let camera = Self {
+            sigma: None,
+            noise: Noise::example(),
+            ..small.clone()
+        };
+        let of_2013 = Self {
+            variant: Variant::Of2013,
+            ..camera.clone()
+        };
+        vec![
+            Box::new(small),
+            Box::new(first),
+            Box::new(camera),
+            Box::new(of_2013),
+        ]
     }
 
     fn boxed(&self) -> Box<dyn Method> {
@@ -218,7 +227,8 @@ impl Method for Ddid {
     }
 }
 
-fn kernel(step: &Step) -> DualDomain {
+fn kernel(step: &Step, spectra: &[Spectrum]) -> DualDomain {
+    let power = |s: &Spectrum| s.window(step.radius, LEAST_POWER);
     DualDomain {
         radius: step.radius,
         space: step.space as f32,
@@ -226,5 +236,6 @@ fn kernel(step: &Step) -> DualDomain {
         shrink: step.shrink as f32,
         power: step.power,
         confidence: step.confidence as f32,
+        spectrum: spectra.iter().flat_map(power).collect(),
     }
 }

@@ -4,8 +4,9 @@
 //! levels down with the kernel of the à-trous filter, then one pass up for each level, from fine to coarse.
 
 use super::atrous::AtrousSchedule;
+use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::{self, noise};
+use crate::definition;
 use crate::kernel::atrous::{Atrous as Level, Mode, Stops, Walk};
 use crate::kernel::pack::{Pack, Spot, Unpack};
 use crate::kernel::upward::Shrink;
@@ -25,12 +26,16 @@ crate::options! {
     pub struct Eaw {
         /// Number of levels, 1 to 8.
         pub levels: usize = 5,
-        /// Standard deviation of the noise, in the image's own values: 25/255, say. Estimated when not given.
+        /// Standard deviation of white noise, in the image's own values: 25/255, say.
         pub sigma: Option<f32> = None,
+        /// What the noise is like when no sigma is given: as the picture shows it, or as a profile or another picture does.
+        pub noise: Noise = Noise::Auto,
+        /// How much noise of luminance is taken out: 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// How much noise of colour is taken out: 1 is as much as there is.
+        pub chroma: f32 = 1.0,
         /// Differences of colour above this many noise deviations are edges.
         pub range: f32 = 3.0,
-        /// How much more noise is taken from differences of colour than from luminance: 1 is as much as there is.
-        pub chroma: f32 = 1.0,
         /// Gains of the levels' details, from the finest: more than 1 sharpens, less softens. 1 where not given.
         pub gains: Vec<f32> = Vec::new(),
     }
@@ -46,37 +51,46 @@ const SHARES: [[f32; 8]; 2] = [
     [0.756, 0.274, 0.095, 0.043, 0.021, 0.0105, 0.0053, 0.0026],
 ];
 
-/// σ when nothing is known of the image.
-const UNKNOWN: f32 = 0.05;
+/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// `bench/peers/cameras.py`.
+const COARSE: [f32; 2] = [1.0, 1.3];
 
 impl Eaw {
-    fn checked(&self, shape: &Shape) -> Result<(usize, f32)> {
+    fn check(&self) -> Result<()> {
         if !(1..=8).contains(&self.levels) {
             return Err(Error::option("levels", self.levels, "1 … 8"));
         }
-        let sigma = self.sigma.unwrap_or(UNKNOWN);
-        for (name, value) in [("sigma", sigma), ("range", self.range)] {
-            if value <= 0.0 {
-                return Err(Error::option(name, value, "a number above 0"));
-            }
+        if self.range <= 0.0 {
+            return Err(Error::option("range", self.range, "a number above 0"));
         }
-        if self.chroma < 0.0 {
-            return Err(Error::option("chroma", self.chroma, "0 or more"));
-        }
-        let channels = shape.require(&Layer::COLOR)?;
-        Ok((channels, sigma))
+        Ok(())
     }
 
-    /// Variances of noise in the details of a level.
-    fn noise(&self, level: usize, channels: usize, sigma: f32) -> [f32; 2] {
-        let deviation = SHARES[usize::from(channels == 3)][level] * sigma;
-        let color = deviation * self.chroma;
-        [deviation * deviation, color * color]
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            sigma: self.sigma,
+            noise: &self.noise,
+            options: [self.luminance, self.chroma],
+            coarse: COARSE,
+        }
     }
 
-    /// The range as the filter's weights `exp(-(Δ/σ)²)` have it.
-    fn width(&self, sigma: f32) -> f32 {
-        self.range * sigma * std::f32::consts::SQRT_2
+    /// For each level, the variance of noise in the details of each channel.
+    fn noise(&self, settled: &Settled) -> Vec<[f32; 3]> {
+        let spectra = settled.spectra();
+        let shares = SHARES[usize::from(spectra.len() == 3)];
+        let share = |level: usize, k: usize| {
+            let spectrum = &spectra[k.min(spectra.len() - 1)];
+            shares[level].powi(2) * spectrum.in_details(level) as f32
+        };
+        (0..self.levels)
+            .map(|level| std::array::from_fn(|k| share(level, k)))
+            .collect()
+    }
+
+    /// The range as the filter's weights `exp(-(Δ/σ)²)` have it, for noise of deviation 1.
+    fn width(&self) -> f32 {
+        self.range * std::f32::consts::SQRT_2
     }
 }
 
@@ -86,10 +100,11 @@ impl Method for Eaw {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if self.sigma.is_none() {
-            self.sigma = Some(noise::estimate(frame.color()?).max(1e-5));
-        }
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
+    }
+
+    fn seen(&self) -> Option<String> {
+        seen(self.sigma, &self.noise)
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -98,7 +113,10 @@ impl Method for Eaw {
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         schedule.choice::<AtrousSchedule>()?;
-        let (channels, sigma) = self.checked(shape)?;
+        self.check()?;
+        let channels = shape.require(&Layer::COLOR)?;
+        let settled = self.wanted().settled(channels)?;
+        let noise = self.noise(&settled);
         let mut plan = Plan::new(format!("eaw {schedule}"), shape.size);
         let (planes, element) = match schedule.backend() {
             Backend::Gpu => (1, Element::F32x4),
@@ -122,7 +140,9 @@ impl Method for Eaw {
             first: true,
             half: false,
         };
-        plan.pass(pack, [input], [fine]);
+        let noisy = plan.transient("noisy", channels);
+        settled.enter(&mut plan, input, noisy);
+        plan.pass(pack, [noisy], [fine]);
         let sum = slot(&mut plan, "sum".into());
         for level in 0..self.levels {
             let coarse = slot(&mut plan, format!("level {}", level + 1));
@@ -130,7 +150,7 @@ impl Method for Eaw {
                 level: level as u32,
                 taps: TAPS.to_vec(),
                 stops: Stops {
-                    color: Some(1.0 / self.width(sigma)),
+                    color: Some(1.0 / self.width()),
                     features: Vec::new(),
                     local: None,
                 },
@@ -146,7 +166,7 @@ impl Method for Eaw {
             plan.pass(down, [fine], [coarse]);
             let up = Shrink {
                 colors: channels,
-                noise: self.noise(level, channels, sigma),
+                noise: noise[level],
                 gain: self.gains.get(level).copied().unwrap_or(1.0),
                 first: level == 0,
                 last: level + 1 == self.levels,
@@ -154,30 +174,34 @@ impl Method for Eaw {
             plan.pass(up, [fine, coarse], [sum]);
             fine = coarse;
         }
+        let made = plan.transient("made", channels);
         let output = plan.output(Layer::COLOR, channels);
-        plan.pass(Unpack { spot }, [sum], [output]);
+        plan.pass(Unpack { spot }, [sum], [made]);
+        settled.leave(&mut plan, made, output);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        let (channels, sigma) = self.checked(&frame.shape())?;
-        let noise: Vec<[f32; 2]> = (0..self.levels)
-            .map(|level| self.noise(level, channels, sigma))
-            .collect();
+        self.check()?;
+        let image = frame.color()?;
+        let settled = self.wanted().settled(image.channels())?;
+        let noise = self.noise(&settled);
         let settings = definition::eaw::Eaw {
             taps: &TAPS,
             levels: self.levels,
-            range: self.width(sigma),
+            range: self.width(),
             noise: &noise,
             gains: &self.gains,
         };
-        Frame::new(definition::eaw::eaw(frame.color()?, &settings))
+        let made = settled.define(image, |image| Ok(definition::eaw::eaw(image, &settings)));
+        Frame::new(made?)
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let all = [
             Self {
                 levels: 3,
+                noise: Noise::example(),
                 ..Self::default()
             },
             Self {
@@ -186,6 +210,7 @@ impl Method for Eaw {
                 gains: vec![1.5],
                 chroma: 2.0,
                 range: 2.0,
+                ..Self::default()
             },
         ];
         all.into_iter()

@@ -7,6 +7,7 @@ mod auto;
 mod descent;
 mod dwt;
 mod knob;
+pub mod photo;
 mod schedule;
 mod shrink;
 

@@ -4,13 +4,15 @@
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
+use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::nlm::{Filter, Guide};
+use crate::definition::nlm::{Filter, Guide, half_window};
 use crate::definition::noise;
-use crate::kernel::nlm::{Nlm as Kernel, Noise};
+use crate::kernel::nlm::{Nlm as Kernel, Noise as Uniformity};
 use crate::kernel::rdfc::floor;
+use crate::noise::Spectrum;
 use crate::plan::Plan;
-use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
+use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 
 /// Non-local means in the list of methods.
 pub(super) const ENTRY: Entry = Entry {
@@ -51,8 +53,14 @@ crate::choice! {
 crate::options! {
     /// Non-local means with its options.
     pub struct Nlm {
-        /// Standard deviation of the noise, like 25/255; estimated from the image when not given.
+        /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
+        /// What the noise is like when no sigma is given: as the picture shows it, or as a profile or another picture does.
+        pub noise: Noise = Noise::Auto,
+        /// How much noise of luminance is taken out: 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// How much noise of colour is taken out: 1 is as much as there is.
+        pub chroma: f32 = 1.0,
         /// Radius of the window that is searched: 10 is 21 by 21 pixels.
         pub radius: usize = 10,
         /// Radius of the patches that are compared: 3 is 7 by 7 pixels.
@@ -71,6 +79,10 @@ crate::options! {
     }
 }
 
+/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// `bench/peers/cameras.py`.
+const COARSE: [f32; 2] = [1.0, 1.6];
+
 const VARIANCE: Layer = Layer::new(Kind::Color, Part::Variance);
 
 impl Nlm {
@@ -84,11 +96,15 @@ impl Nlm {
         if self.k.is_nan() || self.k <= 0.0 {
             return Err(Error::option("k", self.k, "a number above 0"));
         }
-        match self.sigma {
-            Some(s) if s.is_nan() || s < 0.0 => {
-                Err(Error::option("sigma", s, "0 or a number above"))
-            }
-            _ => Ok(()),
+        Ok(())
+    }
+
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            sigma: self.sigma,
+            noise: &self.noise,
+            options: [self.luminance, self.chroma],
+            coarse: COARSE,
         }
     }
 
@@ -105,10 +121,21 @@ impl Nlm {
         }
     }
 
-    /// The uniform variance; that of sigma 0.1 as long as nothing was estimated.
-    fn uniform(&self) -> f32 {
-        self.sigma.unwrap_or(0.1).powi(2)
+    /// For half the offsets, how much of the noise of two pixels differs, over all components; empty for white noise.
+    fn apart(&self, settled: &Settled) -> Vec<f32> {
+        let spectra = settled.coloured();
+        let one = |o: (i64, i64)| apart(&spectra, o) as f32;
+        match spectra.is_empty() {
+            true => Vec::new(),
+            false => half_window(self.radius).into_iter().map(one).collect(),
+        }
     }
+}
+
+/// 1 minus the correlation of noise at an offset, mean over components.
+fn apart(spectra: &[Spectrum], (dx, dy): (i64, i64)) -> f64 {
+    let sum: f64 = spectra.iter().map(|s| s.correlation(dx, dy)).sum();
+    1.0 - sum / spectra.len().max(1) as f64
 }
 
 impl Method for Nlm {
@@ -117,12 +144,14 @@ impl Method for Nlm {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if self.sigma.is_none() && !self.per_pixel(&frame.shape())? {
-            let sigma = noise::estimate(frame.color()?);
-            log::info!("nlm: the noise is estimated as sigma {sigma:.4}");
-            self.sigma = Some(sigma);
+        if self.per_pixel(&frame.shape())? {
+            return Ok(());
         }
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
+    }
+
+    fn seen(&self) -> Option<String> {
+        seen(self.sigma, &self.noise)
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -142,21 +171,9 @@ impl Method for Nlm {
         let channels = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
-        let mut reads = vec![color];
-        let noise = if self.per_pixel(shape)? {
-            let mut variance = plan.input(VARIANCE, channels);
-            if self.variance_floor {
-                let floored = plan.transient("floored variance", channels);
-                plan.pass(floor(), [variance], [floored]);
-                variance = floored;
-            }
-            reads.push(variance);
-            Noise::Pixel
-        } else {
-            Noise::Uniform(self.uniform())
-        };
-        let kernel = Kernel {
+        let kernel = |noise: Uniformity, apart: Vec<f32>| Kernel {
             channels,
+            apart,
             patchwise: self.patchwise,
             symmetric: self.symmetric,
             paired: way != NlmSchedule::Rows,
@@ -167,31 +184,59 @@ impl Method for Nlm {
             },
             ..Kernel::new(self.radius, self.patch, self.k, noise)
         };
-        plan.pass(kernel, reads, [output]);
+        if self.per_pixel(shape)? {
+            let mut variance = plan.input(VARIANCE, channels);
+            if self.variance_floor {
+                let floored = plan.transient("floored variance", channels);
+                plan.pass(floor(), [variance], [floored]);
+                variance = floored;
+            }
+            let kernel = kernel(Uniformity::Pixel, Vec::new());
+            plan.pass(kernel, vec![color, variance], [output]);
+            return Ok(plan);
+        }
+        let settled = self.wanted().settled(channels)?;
+        let (noisy, made) = (
+            plan.transient("noisy", channels),
+            plan.transient("made", channels),
+        );
+        settled.enter(&mut plan, color, noisy);
+        let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&settled));
+        plan.pass(kernel, [noisy], [made]);
+        settled.leave(&mut plan, made, output);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
-        let variance = match (self.per_pixel(&frame.shape())?, self.variance_floor) {
-            (true, true) => noise::floor(frame.require(VARIANCE)?),
-            (true, false) => frame.require(VARIANCE)?.clone(),
-            (false, _) => image.map(|_| self.uniform()),
+        let run = |image: &Image, variance: &Image, apart: &dyn Fn((i64, i64)) -> f64| {
+            let filter = Filter {
+                radius: self.radius,
+                guide: Some(Guide {
+                    image,
+                    variance,
+                    k: f64::from(self.k),
+                    patch: self.patch,
+                }),
+                features: Vec::new(),
+                patchwise: self.patchwise,
+                symmetric: self.symmetric,
+            };
+            filter.run_apart(image, None, apart).image
         };
-        let filter = Filter {
-            radius: self.radius,
-            guide: Some(Guide {
-                image,
-                variance: &variance,
-                k: f64::from(self.k),
-                patch: self.patch,
-            }),
-            features: Vec::new(),
-            patchwise: self.patchwise,
-            symmetric: self.symmetric,
-        };
-        Frame::new(filter.run(image, None).image)
+        if self.per_pixel(&frame.shape())? {
+            let variance = match self.variance_floor {
+                true => noise::floor(frame.require(VARIANCE)?),
+                false => frame.require(VARIANCE)?.clone(),
+            };
+            return Frame::new(run(image, &variance, &|_| 1.0));
+        }
+        let settled = self.wanted().settled(image.channels())?;
+        let spectra = settled.coloured();
+        Frame::new(settled.define(image, |image| {
+            Ok(run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o)))
+        })?)
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
@@ -210,7 +255,20 @@ impl Method for Nlm {
             variance_floor: false,
             ..Self::default()
         });
+        let camera = |both: bool| {
+            Box::new(Self {
+                radius: 2,
+                patch: 1,
+                variance: Variance::Uniform,
+                noise: Noise::example(),
+                patchwise: both,
+                symmetric: both,
+                ..Self::default()
+            })
+        };
         vec![
+            camera(false),
+            camera(true),
             as_it_is,
             with(4, 3, Some(0.3), false),
             with(3, 1, None, true),

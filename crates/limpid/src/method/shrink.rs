@@ -3,11 +3,12 @@
 //! The definition is `definition::shrink`. Schedules are those of the transform.
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
+use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
-use crate::definition::shrink::{Rule, band_gains, visu};
+use crate::definition::shrink::{Rule, deviations, visu};
 use crate::kernel::dwt::Limits;
-use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, opponent, sums_size};
+use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, sums_size};
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::wavelet::{Direction, Form, Kind, SchemeName};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
@@ -35,8 +36,14 @@ crate::choice! {
 crate::options! {
     /// Wavelet shrinkage with its options.
     pub struct Shrink {
-        /// Standard deviation of the noise, such as 25/255; estimated when not given.
+        /// Standard deviation of white noise, in the image's own values: 25/255, say.
         pub sigma: Option<f32> = None,
+        /// What the noise is like when no sigma is given: as the picture shows it, or as a profile or another picture does.
+        pub noise: Noise = Noise::Auto,
+        /// How much noise of luminance is taken out: 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// How much noise of colour is taken out: 1 is as much as there is.
+        pub chroma: f32 = 1.0,
         /// How thresholds are found.
         pub threshold: Threshold = Threshold::Sure,
         /// Name of the wavelet.
@@ -48,13 +55,23 @@ crate::options! {
     }
 }
 
+/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// `bench/peers/cameras.py`.
+const COARSE: [f32; 2] = [1.0, 1.3];
+
 impl Shrink {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            sigma: self.sigma,
+            noise: &self.noise,
+            options: [self.luminance, self.chroma],
+            coarse: COARSE,
+        }
+    }
+
     fn ready(&self) -> Result<Ready> {
         if !(1..=16).contains(&self.shifts) {
             return Err(Error::option("shifts", self.shifts, "1 to 16"));
-        }
-        if let Some(sigma) = self.sigma.filter(|s| *s < 0.0) {
-            return Err(Error::option("sigma", sigma, "0 or a number above"));
         }
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
@@ -72,15 +89,15 @@ impl Shrink {
         let planes = plan.at(image).planes;
         let packed = plan.transient("coefficients", planes);
         let back = plan.transient("smaller", planes);
+        let same = |b: &Band| b.sigma.iter().all(|s| *s == b.sigma[0]);
         let find = match self.rule() {
             Rule::Bayes => Find::Bayes,
             Rule::Sure => Find::Sure,
             // The limits are known: forward stores what is left.
-            Rule::Visu => {
-                let limit = |b: &Band| visu(f64::from(b.sigma), plan.size.pixels()) as f32;
+            Rule::Visu if bands.iter().all(same) => {
                 let limits = bands
                     .chunks_exact(3)
-                    .map(|b| Limits::Fixed([limit(&b[0]), limit(&b[1]), limit(&b[2])]));
+                    .map(|b| Limits::Fixed([b[0].sigma[0], b[1].sigma[0], b[2].sigma[0]]));
                 let limits: Vec<Limits> = limits.collect();
                 let slots = (image, packed);
                 ready.levels(plan, slots, schedule, Direction::Forward, (&limits, None))?;
@@ -88,6 +105,7 @@ impl Shrink {
                 ready.levels(plan, (back, packed), schedule, Direction::Inverse, none)?;
                 return Ok(back);
             }
+            Rule::Visu => Find::Visu,
         };
         let none = (&[][..], None);
         ready.levels(plan, (image, packed), schedule, Direction::Forward, none)?;
@@ -114,6 +132,23 @@ impl Shrink {
         Ok(back)
     }
 
+    /// For each level and band, the deviation of noise in each plane; for VisuShrink what that does not exceed.
+    fn sigmas(&self, ready: &Ready, settled: &Settled, size: Size) -> Vec<[[f32; 3]; 3]> {
+        let spectra = settled.spectra();
+        let factor = match self.rule() {
+            Rule::Visu => visu(1.0, size.pixels()),
+            _ => 1.0,
+        };
+        let level = |level: usize| {
+            let found = deviations(&ready.wavelet, level, &spectra);
+            let at = |band: usize, plane: usize| {
+                (found[plane.min(found.len() - 1)][band] * factor) as f32
+            };
+            std::array::from_fn(|band| std::array::from_fn(|plane| at(band, plane)))
+        };
+        (0..ready.levels).map(level).collect()
+    }
+
     fn rule(&self) -> Rule {
         match self.threshold {
             Threshold::Bayes => Rule::Bayes,
@@ -129,10 +164,11 @@ impl Method for Shrink {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if self.sigma.is_none() {
-            self.sigma = Some(definition::estimate_sigma(frame.require(Layer::COLOR)?));
-        }
-        Ok(())
+        look(frame.color()?, &mut self.sigma, &mut self.noise)
+    }
+
+    fn seen(&self) -> Option<String> {
+        seen(self.sigma, &self.noise)
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -155,22 +191,15 @@ impl Method for Shrink {
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
         let planes = shape.require(&Layer::COLOR)?;
-        let sigma = self.sigma.unwrap_or(0.0);
+        let settled = self.wanted().settled(planes)?;
         let Size { width, height } = shape.size;
-        let bands = bands(shape.size, ready.levels, |level| {
-            let (one, both) = band_gains(&ready.wavelet, level);
-            (sigma * one as f32, sigma * both as f32)
-        });
+        let bands = bands(shape.size, &self.sigmas(&ready, &settled, shape.size));
         let mut plan = Plan::new(format!("shrink {schedule}"), shape.size);
-        let mut source = plan.input(Layer::COLOR, planes);
+        let input = plan.input(Layer::COLOR, planes);
         let result = plan.output(Layer::COLOR, planes);
-        let mut sum = result;
-        if planes == 3 {
-            let rotated = plan.transient("rotated", 3);
-            plan.pass(opponent(false), [source], [rotated]);
-            source = rotated;
-            sum = plan.transient("sum", 3);
-        }
+        let source = plan.transient("noisy", planes);
+        let sum = plan.transient("sum", planes);
+        settled.enter(&mut plan, input, source);
         let count = self.shifts * self.shifts;
         let mut kept = None;
         for s in 0..count {
@@ -198,25 +227,18 @@ impl Method for Shrink {
                 [sum],
             );
         }
-        if planes == 3 {
-            plan.pass(opponent(true), [sum], [result]);
-        }
+        settled.leave(&mut plan, sum, result);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let dwt = self.ready()?.definition();
         let image = frame.require(Layer::COLOR)?;
-        let sigma = self
-            .sigma
-            .unwrap_or_else(|| definition::estimate_sigma(image));
-        Frame::new(definition::shrink(
-            image,
-            &dwt,
-            sigma,
-            self.rule(),
-            self.shifts,
-        )?)
+        let settled = self.wanted().settled(image.channels())?;
+        let spectra = settled.spectra();
+        Frame::new(settled.define(image, |image| {
+            definition::shrink(image, &dwt, &spectra, self.rule(), self.shifts)
+        })?)
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
@@ -228,12 +250,24 @@ impl Method for Shrink {
                 wavelet,
                 levels,
                 shifts,
+                ..Self::default()
+            }) as Box<dyn Method>
+        };
+        let camera = |threshold| {
+            Box::new(Self {
+                threshold,
+                levels: 2,
+                shifts: 1,
+                noise: Noise::example(),
+                ..Self::default()
             }) as Box<dyn Method>
         };
         vec![
             with(Threshold::Bayes, "cdf97", 2, 2),
             with(Threshold::Visu, "cdf53", 1, 1),
             with(Threshold::Sure, "cdf53", 1, 1),
+            camera(Threshold::Sure),
+            camera(Threshold::Visu),
         ]
     }
 

@@ -32,6 +32,8 @@ struct Tables {
     cos: Matrix,
     sin: Matrix,
     space: Vec<f32>,
+    /// What the scale of each frequency is multiplied with, plane by plane; 1 for white noise.
+    powers: Vec<f32>,
 }
 
 impl Tables {
@@ -41,6 +43,11 @@ impl Tables {
             cos: Matrix::new(&table::cosines(r), r + 1),
             sin: Matrix::new(&table::sines(r), r),
             space: table::space(r, kernel.space),
+            powers: match (kernel.spectrum.is_empty(), kernel.power) {
+                (true, _) => vec![1.0; 3 * (r + 1) * (r + 1)],
+                (false, Some(_)) => kernel.spectrum.iter().map(|p| 1.0 / p).collect(),
+                (false, None) => kernel.spectrum.clone(),
+            },
         }
     }
 }
@@ -157,7 +164,8 @@ impl<'a> Block<'a> {
                 transform(simd, along_x, along_y.count(), folded, self.between);
                 transform(simd, along_y, along_x.count(), self.between, folded);
             }
-            let total = self.shrink(simd, squares);
+            let count = (self.kernel.radius + 1).pow(2);
+            let total = self.shrink(simd, squares, &tables.powers[plane * count..][..count]);
             let share = self.kernel.confidence / (self.side() * self.side()) as f32;
             let r = self.kernel.radius;
             made[plane] = self.pixel(simd, self.planes + plane, r, r) - total * share;
@@ -308,8 +316,9 @@ impl<'a> Block<'a> {
 
     /// Weighs the noisy image's spectrum by the guide's and sums it up: Eq. 4.5 and 4.6, all frequencies.
     #[inline(always)]
-    fn shrink<S: Simd>(&self, simd: S, squares: S::f32s) -> S::f32s {
+    fn shrink<S: Simd>(&self, simd: S, squares: S::f32s, powers: &[f32]) -> S::f32s {
         let r = self.kernel.radius;
+        let power = |fy: usize, fx: usize| powers[fy * (r + 1) + fx];
         let scale = match self.kernel.power {
             Some(_) => S::f32s::splat(simd, 1.0) / (squares * self.kernel.shrink),
             None => squares * -self.kernel.shrink,
@@ -324,13 +333,15 @@ impl<'a> Block<'a> {
                 get(simd, gsc, odd.at(0, f - 1)),
             );
             let s = get(simd, scc, even.at(0, f));
-            total = self.noise(simd, re, im, scale).mul_add(s, total);
+            let here = self.noise(simd, re, im, scale * power(0, f));
+            total = here.mul_add(s, total);
             let (re, im) = (
                 get(simd, gcc, even.at(f, 0)),
                 get(simd, gcs, even.at(f - 1, 0)),
             );
             let s = get(simd, scc, even.at(f, 0));
-            total = self.noise(simd, re, im, scale).mul_add(s, total);
+            let here = self.noise(simd, re, im, scale * power(f, 0));
+            total = here.mul_add(s, total);
         }
         for fy in 1..=r {
             for fx in 1..=r {
@@ -339,6 +350,7 @@ impl<'a> Block<'a> {
                 let along = get(simd, gsc, odd.at(fy, fx - 1));
                 let across = get(simd, gcs, even.at(fy - 1, fx));
                 let (s, t) = (get(simd, scc, cc), get(simd, sss, ss));
+                let scale = scale * power(fy, fx);
                 let here = self.noise(simd, re - cross, along + across, scale);
                 total = here.mul_add(s - t, total);
                 let mirrored = self.noise(simd, re + cross, along - across, scale);
@@ -346,6 +358,7 @@ impl<'a> Block<'a> {
             }
         }
         // Each frequency stands for its opposite too, the constant for itself.
+        let scale = scale * power(0, 0);
         let constant = get(simd, scc, 0) * self.noise(simd, get(simd, gcc, 0), zero, scale);
         total * 2.0 + constant
     }

@@ -65,7 +65,7 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
         kernel.power.unwrap_or(0),
         table::COSINE_END,
         Parenthesised(&table::COSINE),
-        line(shape),
+        line(shape, kernel.spectrum.len()),
         include_str!("gpu.wgsl")
     );
     let groups = (size.width as u32).div_ceil(shape.windows);
@@ -115,16 +115,27 @@ fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
     for line in table::sines(r).chunks_exact(r) {
         push(&[&[0.0], line].concat());
     }
+    words.extend(&kernel.spectrum);
+    words.resize(words.len().next_multiple_of(4), 0.0);
     bytemuck::cast_slice(&words).to_vec()
 }
 
 /// The uniform block, and the transform of one line with all its values in registers.
-fn line(shape: Shape) -> String {
+fn line(shape: Shape, powers: usize) -> String {
+    // What the scale of a frequency is multiplied with: the power of the noise there.
+    let (table, power) = match powers {
+        0 => (String::new(), "return 1.0;"),
+        n => (
+            format!(", powers: array<vec4<f32>, {}>", n.div_ceil(4)),
+            "return p.powers[i / 4u][i % 4u];",
+        ),
+    };
     let mut text = format!(
         "struct Params {{ width: u32, height: u32, range: f32, shrink: f32, trust: f32, share: f32, pad0: u32, pad1: u32, \
-         space: array<vec4<f32>, {}>, waves: array<vec4<f32>, {}> }}\n\
+         space: array<vec4<f32>, {}>, waves: array<vec4<f32>, {}>{table} }}\n\
          @group(0) @binding(0) var<uniform> p: Params;\n\
          var<workgroup> w: array<f32, {}>;\n\
+         fn power(i: u32) -> f32 {{ {power} }}\n\
          fn line(start: u32, step: u32, waves: u32) {{\n",
         shape.quads(),
         2 * shape.half * shape.quads(),

@@ -172,8 +172,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 let ss = w[to + 3u * PLANE];
                 // How many frequencies the two stand for: opposite ones have the same weight.
                 let count = select(1.0, 2.0, i % H > 0u) * select(0.5, 1.0, i / H > 0u);
-                w[to] = count * noise(cc - ss, sc + cs, scale);
-                w[to + PLANE] = count * noise(cc + ss, sc - cs, scale);
+                let here_scale = scale * power(c * H * H + i);
+                w[to] = count * noise(cc - ss, sc + cs, here_scale);
+                w[to + PLANE] = count * noise(cc + ss, sc - cs, here_scale);
                 let d = (of_noisy(places(at, i32(i % H), i32(i / H)), first) - noisy_base) * k[s];
                 w[to + 2u * PLANE] = d.x + d.y + d.z + d.w;
                 w[to + 3u * PLANE] = d.x - d.y - d.z + d.w;

@@ -28,6 +28,8 @@ pub(crate) struct DualDomain {
     pub power: Option<u32>,
     /// How far the estimates are trusted, 0 … 1.
     pub confidence: f32,
+    /// Power of the noise at the frequencies 0 … radius along x and y, row by row, for each plane; white when empty.
+    pub spectrum: Vec<f32>,
 }
 
 impl Kernel for DualDomain {

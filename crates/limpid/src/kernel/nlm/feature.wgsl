@@ -11,7 +11,7 @@ fn feature(t: Trio, first: i32, planes: i32, tau: f32) -> vec2<f32> {
         let u = vec3(feature_values[i.x], feature_values[i.y], feature_values[i.z]);
         let v = vec3(feature_variance[i.x], feature_variance[i.y], feature_variance[i.z]);
         let s = vec3(feature_spread[i.x], feature_spread[i.y], feature_spread[i.z]);
-        d += distance3(u, v, max(s, vec3(tau)), p.k_feature * p.k_feature);
+        d += distance3(u, v, max(s, vec3(tau)), p.k_feature * p.k_feature, 1.0);
     }
     d /= f32(planes);
     return combine(exp3(-max(d, vec3(0.0))), d, t.ok.z).xy;

@@ -317,7 +317,8 @@ impl Work<'_, '_> {
             let (q, number) = partners(to, o, (from, y), |at| {
                 color(self.reads, self.nlm, self.uniform, c, at)
             });
-            add_distance(line, p, &q[..number], k * k, 0.0);
+            let scale = (k * k, self.nlm.apart(o.dx, o.dy));
+            add_distance(line, p, &q[..number], scale, 0.0);
         }
     }
 

@@ -30,9 +30,15 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
     };
     // Each feature's τ.
     let list = nlm.features.iter().flat_map(|f| &f.list);
-    let numbers: Vec<f32> = list.map(|f| f.tau).collect();
+    let mut numbers: Vec<f32> = list.map(|f| f.tau).collect();
+    let apart = match nlm.apart.is_empty() {
+        true => "return 1.0;".to_owned(),
+        false => format!("return param({}u + u32(pair) - 1u);", numbers.len()),
+    };
+    let apart = format!("fn apart(pair: i32) -> f32 {{ {apart} }}\n");
+    numbers.extend(&nlm.apart);
     let source = format!(
-        "{}{}{}{}{}",
+        "{}{apart}{}{}{}{}",
         Params::wgsl_with(numbers.len()),
         constants(nlm, width, height),
         bindings(nlm),

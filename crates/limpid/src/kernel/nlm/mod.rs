@@ -62,6 +62,9 @@ pub(crate) struct Nlm {
     pub color: Option<f32>,
     /// The guide's variance.
     pub noise: Noise,
+    /// For one of each two opposite offsets, row by row from the right of the centre, how much of two pixels' noise differs: 1
+    /// minus its correlation. All of it when empty. For uniform noise.
+    pub apart: Vec<f32>,
     /// Weights from features.
     pub features: Option<Features>,
     /// Whether weights are averaged over patches (section 3.2.3).
@@ -91,6 +94,7 @@ impl Nlm {
             color: Some(k),
             noise,
             channels: 3,
+            apart: Vec::new(),
             features: None,
             patchwise: false,
             symmetric: false,
@@ -100,6 +104,11 @@ impl Nlm {
             paired: true,
             tile: None,
         }
+    }
+
+    /// How much of the noise of two pixels at an offset differs.
+    fn apart(&self, dx: i64, dy: i64) -> f32 {
+        apart(&self.apart, self.radius, dx, dy)
     }
 
     /// How far box sums reach beyond a pixel.
@@ -122,7 +131,7 @@ impl Nlm {
     }
 
     /// The plain filter's weights, where the fast CPU body serves.
-    fn plain(&self) -> Option<plain::Weights> {
+    fn plain(&self) -> Option<plain::Weights<'_>> {
         match (self.color, self.noise) {
             (Some(k), Noise::Uniform(variance))
                 if self.paired
@@ -138,11 +147,18 @@ impl Nlm {
                     patch: self.patch,
                     bias: 2.0 * variance / over,
                     scale: 1.0 / over,
+                    apart: &self.apart,
                 })
             }
             _ => None,
         }
     }
+}
+
+/// The entry of a list of half the offsets of a window; 1 when the list is empty.
+fn apart(list: &[f32], radius: usize, dx: i64, dy: i64) -> f32 {
+    let place = dy * (2 * radius as i64 + 1) + dx - 1;
+    list.get(place as usize).copied().unwrap_or(1.0)
 }
 
 impl Kernel for Nlm {

@@ -41,12 +41,12 @@ fn counted(at: vec2<i32>, o: vec2<i32>) -> vec3<f32> {
 }
 
 // Eq. 3.7 and 3.9, or 3.10, of one channel: values, variances and spreads of centre, plus and minus.
-fn distance3(u: vec3<f32>, v: vec3<f32>, s: vec3<f32>, k2: f32) -> vec3<f32> {
+fn distance3(u: vec3<f32>, v: vec3<f32>, s: vec3<f32>, k2: f32, apart: f32) -> vec3<f32> {
     let off = vec3(u.x - u.y, u.x - u.z, u.x - 0.5 * (u.y + u.z));
     let least = vec2(min(v.x, v.y), min(v.x, v.z));
     let less = v.x + vec3(least, 0.25 * (least.x + least.y));
     let spread = s.x + vec3(s.yz, 0.25 * (s.y + s.z));
-    return (off * off - less) / (EPSILON + k2 * spread);
+    return (off * off - apart * less) / (EPSILON + k2 * spread);
 }
 
 // By how much the distance grows when the centre moves.
@@ -66,11 +66,11 @@ fn guide3(t: Trio, c: i32) -> vec3<f32> {
     return vec3(guide[base + t.p], guide[base + t.plus], guide[base + t.minus]);
 }
 
-fn color_distance(t: Trio) -> vec3<f32> {
+fn color_distance(t: Trio, apart: f32) -> vec3<f32> {
     var d = vec3(0.0);
     for (var c = 0; c < CHANNELS; c++) {
         let v = variance3(t, c);
-        d += distance3(guide3(t, c), v, v, p.k_color * p.k_color);
+        d += distance3(guide3(t, c), v, v, p.k_color * p.k_color, apart);
     }
     return select(vec3(0.0), d, t.ok);
 }
@@ -130,7 +130,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if COLOR {
             for (var i = lane; i < FAR_WIDE * FAR_HIGH; i += LANES) {
                 let q = origin + vec2(i % FAR_WIDE, i / FAR_WIDE) - (OUTER + F);
-                let far = color_distance(trio(q, o));
+                let far = color_distance(trio(q, o), apart(pair));
                 for (var k = 0; k < KINDS; k++) {
                     one[k][i] = far[k];
                 }

@@ -66,13 +66,13 @@ pub(super) fn partners<'a>(
 }
 
 /// Adds a channel's distance to `out`: values, variances and spreads (`V` of Eq. 3.10) of the pixel (`.0`) and of one or
-/// two partners, all of one length. `over` is `k²`.
+/// two partners, all of one length. `over` is `k²`; `apart` is how much of the noise differs.
 #[inline(always)]
 pub(super) fn add_distance(
     out: &mut [f32],
     p: Channel<'_>,
     q: &[Channel<'_>],
-    over: f32,
+    (over, apart): (f32, f32),
     tau: f32,
 ) {
     let n = out.len();
@@ -84,7 +84,7 @@ pub(super) fn add_distance(
                 let d = p.value[x] - q.value[x];
                 let less = p.variance[x] + p.variance[x].min(q.variance[x]);
                 let spread = p.spread[x].max(tau) + q.spread[x].max(tau);
-                out[x] += (d * d - less) / (EPSILON + over * spread);
+                out[x] += (d * d - apart * less) / (EPSILON + over * spread);
             }
         }
         [a, b] => {
@@ -94,7 +94,8 @@ pub(super) fn add_distance(
                 let least = p.variance[x].min(a.variance[x]) + p.variance[x].min(b.variance[x]);
                 let far = a.spread[x].max(tau) + b.spread[x].max(tau);
                 let spread = p.spread[x].max(tau) + 0.25 * far;
-                out[x] += (d * d - (p.variance[x] + 0.25 * least)) / (EPSILON + over * spread);
+                let less = apart * (p.variance[x] + 0.25 * least);
+                out[x] += (d * d - less) / (EPSILON + over * spread);
             }
         }
         _ => {}

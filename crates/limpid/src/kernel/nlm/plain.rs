@@ -24,7 +24,7 @@ pub(super) const GROUP: usize = 4;
 
 /// What the weights need.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weights {
+pub(super) struct Weights<'a> {
     /// Radius of the window.
     pub(super) radius: usize,
     /// Radius of patches.
@@ -33,9 +33,11 @@ pub(super) struct Weights {
     pub(super) bias: f32,
     /// See `bias`.
     pub(super) scale: f32,
+    /// What the bias of each offset is multiplied with; see [`super::Nlm::apart`].
+    pub(super) apart: &'a [f32],
 }
 
-impl Weights {
+impl Weights<'_> {
     /// Length of a row of distances.
     fn row(&self) -> usize {
         (WIDTH + self.radius).next_multiple_of(LANES) + 2 * self.patch
@@ -43,11 +45,11 @@ impl Weights {
 }
 
 /// Sums and weights of a block; the ring; four summed rows; a row of weights and one of counts.
-pub(super) fn scratch(weights: Weights, channels: usize) -> usize {
+pub(super) fn scratch(weights: Weights<'_>, channels: usize) -> usize {
     (channels + 1) * BLOCK + (2 * weights.patch + 2 * GROUP + 2) * weights.row()
 }
 
-pub(super) fn run(job: &mut Job<'_>, weights: Weights) {
+pub(super) fn run(job: &mut Job<'_>, weights: Weights<'_>) {
     let level = job.level;
     match job.reads[0].planes() {
         1 => dispatch!(level, simd => blocks::<_, 1>(simd, job, weights)),
@@ -56,7 +58,7 @@ pub(super) fn run(job: &mut Job<'_>, weights: Weights) {
 }
 
 #[inline(always)]
-fn blocks<S: Simd, const C: usize>(simd: S, job: &mut Job<'_>, weights: Weights) {
+fn blocks<S: Simd, const C: usize>(simd: S, job: &mut Job<'_>, weights: Weights<'_>) {
     let width = job.reads[0].size().width;
     for y in job.rows.clone().step_by(HEIGHT) {
         for x in (0..width).step_by(WIDTH) {
@@ -71,7 +73,7 @@ fn blocks<S: Simd, const C: usize>(simd: S, job: &mut Job<'_>, weights: Weights)
 fn block<S: Simd, const C: usize>(
     simd: S,
     job: &mut Job<'_>,
-    weights: Weights,
+    weights: Weights<'_>,
     (columns, rows): (Range<usize>, Range<usize>),
 ) {
     let src = &job.reads[0];
@@ -117,7 +119,7 @@ fn block<S: Simd, const C: usize>(
 struct Work<'a, 'b, S, const C: usize> {
     simd: S,
     src: &'a View<'b>,
-    weights: Weights,
+    weights: Weights<'a>,
     columns: Range<usize>,
     rows: Range<usize>,
     /// Weighted sums of each channel, then the weights.
@@ -159,6 +161,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         }
         let span = from..to;
         let f = self.weights.patch;
+        let apart = super::apart(self.weights.apart, self.weights.radius, dx, dy as i64);
         let count = |at: usize, valid: &Range<usize>| {
             (at + f + 1).min(valid.end) - at.saturating_sub(f).max(valid.start)
         };
@@ -176,7 +179,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
             self.down(first, whole + 2 * f);
             for y in first.max(rows.start)..(first + GROUP).min(rows.end) {
                 let scale = self.weights.scale / (C * count(y, &(0..height - dy))) as f32;
-                self.along(y - first, whole, scale);
+                self.along(y - first, whole, (scale, self.weights.bias * apart));
                 self.use_twice(y, &span, (dx, dy));
             }
         }
@@ -279,8 +282,8 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
 
     /// Sums along the row of a patch, and the weights.
     #[inline(always)]
-    fn along(&mut self, k: usize, n: usize, scale: f32) {
-        let (f, bias) = (self.weights.patch, self.weights.bias);
+    fn along(&mut self, k: usize, n: usize, (scale, bias): (f32, f32)) {
+        let f = self.weights.patch;
         let row = &self.group[k * self.weights.row()..][..n + 2 * f];
         let line = &mut self.line[..n];
         let counts = &self.counts[..n];

@@ -1,10 +1,8 @@
-//! What shrinkage does between the transforms: thresholds of bands, shifts, rotation of colours.
+//! What shrinkage does between the transforms: thresholds of bands, shifts.
 
-mod opponent;
 mod roll;
 mod thresholds;
 
-pub(crate) use opponent::opponent;
 pub(crate) use roll::Roll;
 pub(crate) use thresholds::{BandSums, Find, Thresholds, sums_size};
 
@@ -23,18 +21,19 @@ pub(crate) struct Band {
     pub at: (usize, usize),
     /// Width and height.
     pub size: Size,
-    /// Deviation of the noise.
-    pub sigma: f32,
+    /// Deviation of the noise in each plane.
+    pub sigma: [f32; 3],
 }
 
 /// The bands of a packed image, finest first: `HL`, `LH`, `HH` of each level.
-pub(crate) fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f32)) -> Vec<Band> {
+///
+/// `sigmas` are the deviations of noise in them.
+pub(crate) fn bands(size: Size, sigmas: &[[[f32; 3]; 3]]) -> Vec<Band> {
     let mut found = Vec::new();
     let mut size = size;
-    for level in 0..levels {
+    for sigmas in sigmas {
         let low = Size::new(size.width.div_ceil(2), size.height.div_ceil(2));
         let high = Size::new(size.width / 2, size.height / 2);
-        let (one, both) = sigma(level);
         let mut add = |at, width, height, sigma| {
             found.push(Band {
                 at,
@@ -42,9 +41,9 @@ pub(crate) fn bands(size: Size, levels: usize, sigma: impl Fn(usize) -> (f32, f3
                 sigma,
             });
         };
-        add((low.width, 0), high.width, low.height, one);
-        add((0, low.height), low.width, high.height, one);
-        add((low.width, low.height), high.width, high.height, both);
+        add((low.width, 0), high.width, low.height, sigmas[0]);
+        add((0, low.height), low.width, high.height, sigmas[1]);
+        add((low.width, low.height), high.width, high.height, sigmas[2]);
         size = low;
     }
     found
@@ -70,7 +69,9 @@ fn table(bands: &[Band]) -> String {
 /// A shader that knows the bands.
 fn over_bands(site: &Site<'_>, bands: &[Band], text: &str, groups: [u32; 3]) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes);
-    let sigmas: Vec<f32> = bands.iter().map(|b| b.sigma).collect();
+    let sigmas: Vec<f32> = (0..planes)
+        .flat_map(|plane| bands.iter().map(move |b| b.sigma[plane.min(2)]))
+        .collect();
     let source = Params::wgsl_with(sigmas.len()) + &table(bands) + text;
     let mut dispatch = Dispatch::own(source, &(), groups);
     dispatch.params = params(size, planes, (0, 0), 0.0).bytes_with(&sigmas);

@@ -17,13 +17,15 @@ pub(crate) enum Find {
     Bayes,
     /// The least estimated risk.
     Sure,
+    /// What noise does not exceed: the bands' deviations are that already.
+    Visu,
 }
 
 impl Find {
     /// Sums per band.
     pub(crate) fn sums(self) -> usize {
         match self {
-            Self::Bayes => 1,
+            Self::Bayes | Self::Visu => 1,
             Self::Sure => CANDIDATES,
         }
     }
@@ -61,6 +63,7 @@ impl Kernel for BandSums {
                 for part in 0..PARTS {
                     match self.find {
                         Find::Bayes => out[part] = squares(packed, plane, band, part),
+                        Find::Visu => out[part] = 0.0,
                         Find::Sure => {
                             let risks = risks(level, packed, plane, (band, part));
                             for (i, risk) in risks.into_iter().enumerate() {
@@ -77,6 +80,7 @@ impl Kernel for BandSums {
         let planes = site.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
+            Find::Visu => "0.0 * v",
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
         let text = format!(
@@ -130,7 +134,7 @@ fn risks(
     plane: usize,
     (band, part): (&Band, usize),
 ) -> [f32; CANDIDATES] {
-    let sigma = band.sigma;
+    let sigma = band.sigma[plane.min(2)];
     let limit = |i: usize| i as f32 / 8.0 * sigma;
     let (mut counts, mut squares) = ([[0u32; ROOM]; COPIES], [[0.0f32; ROOM]; COPIES]);
     let mut all = 0;
@@ -207,11 +211,11 @@ impl Kernel for Thresholds {
             let totals: Vec<f32> = parts.map(|p| p.iter().sum()).collect();
             let out = job.writes[0].band(plane).iter_mut();
             for ((out, sums), band) in out.zip(totals.chunks_exact(sums)).zip(&self.bands) {
+                let sigma = band.sigma[plane.min(2)];
                 *out = match self.find {
                     Find::Bayes => {
                         let mean = sums[0] / band.size.pixels().max(1) as f32;
-                        let (noise, signal) =
-                            (band.sigma * band.sigma, mean - band.sigma * band.sigma);
+                        let (noise, signal) = (sigma * sigma, mean - sigma * sigma);
                         // Where the band holds no more than noise, nothing is kept.
                         if signal > 0.0 {
                             noise / signal.sqrt()
@@ -222,8 +226,9 @@ impl Kernel for Thresholds {
                     Find::Sure => {
                         let best =
                             (0..sums.len()).fold(0, |b, i| if sums[i] < sums[b] { i } else { b });
-                        best as f32 / 8.0 * band.sigma
+                        best as f32 / 8.0 * sigma
                     }
+                    Find::Visu => sigma,
                 };
             }
         }
@@ -233,6 +238,7 @@ impl Kernel for Thresholds {
         let planes = site.reads[0].planes;
         let find = match self.find {
             Find::Bayes => include_str!("bayes.wgsl"),
+            Find::Visu => include_str!("visu.wgsl"),
             Find::Sure => include_str!("sure.wgsl"),
         };
         let text = format!(

@@ -16,6 +16,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let box = area[group.x];
         let count = (box.z - box.x) * (box.w - box.y);
         let band = group.y * BANDS + group.x;
-        dst[band] = found(band * SUMS, f32(max(count, 1u)), param(group.x));
+        dst[band] = found(band * SUMS, f32(max(count, 1u)), param(band));
     }
 }

@@ -1,6 +1,6 @@
 //! The CPU body: details of a row are made once, their squares summed along the row, then down a ring of rows.
 
-use super::{OPPONENT, RADIUS, Shrink, shrunk};
+use super::{RADIUS, Shrink, shrunk};
 use crate::kernel::{Job, View, ViewMut};
 use fearless_simd::{Simd, dispatch};
 
@@ -36,7 +36,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
     for y in job.rows.clone() {
         let window = y.saturating_sub(RADIUS)..(y + RADIUS + 1).min(size.height);
         while next < window.end {
-            turned(kernel, &job.reads, next, details);
+            subtracted(kernel, &job.reads, next, details);
             for k in 0..colors {
                 for (s, d) in squares.iter_mut().zip(&details[k * width..][..width]) {
                     *s = d * d;
@@ -49,7 +49,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
             }
             next += 1;
         }
-        turned(kernel, &job.reads, y, details);
+        subtracted(kernel, &job.reads, y, details);
         for k in 0..colors {
             sums.fill(0.0);
             let row = |j: usize| &ring[(j % SIDE * colors + k) * width..][..width];
@@ -68,7 +68,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
                     *s += v;
                 }
             }
-            let noise = kernel.noise[usize::from(k > 0)];
+            let noise = kernel.noise[k.min(2)];
             let share = 1.0 / window.len() as f32;
             let details = &mut details[k * width..][..width];
             for ((d, sum), columns) in details.iter_mut().zip(&*sums).zip(&*shares) {
@@ -116,32 +116,20 @@ fn pairs(from: &[f32], step: usize, to: &mut [f32]) {
     }
 }
 
-/// The details of a row, as luminance and differences of colour.
+/// The details of a row.
 #[inline(always)]
-fn turned(kernel: &Shrink, reads: &[View<'_>], y: usize, out: &mut [f32]) {
+fn subtracted(kernel: &Shrink, reads: &[View<'_>], y: usize, out: &mut [f32]) {
     let width = reads[0].size().width;
-    if kernel.colors == 1 {
-        let (fine, coarse) = (reads[0].row(0, y), reads[1].row(0, y));
-        for ((o, f), c) in out[..width].iter_mut().zip(fine).zip(coarse) {
+    for k in 0..kernel.colors {
+        let (fine, coarse) = (reads[0].row(k, y), reads[1].row(k, y));
+        let out = out[k * width..][..width].iter_mut();
+        for ((o, f), c) in out.zip(fine).zip(coarse) {
             *o = f - c;
-        }
-        return;
-    }
-    let fine: [&[f32]; 3] = std::array::from_fn(|k| &reads[0].row(k, y)[..width]);
-    let coarse: [&[f32]; 3] = std::array::from_fn(|k| &reads[1].row(k, y)[..width]);
-    for (k, turn) in OPPONENT.iter().enumerate() {
-        let out = &mut out[k * width..][..width];
-        for x in 0..width {
-            let mut sum = 0.0;
-            for c in 0..3 {
-                sum += turn[c] * (fine[c][x] - coarse[c][x]);
-            }
-            out[x] = sum;
         }
     }
 }
 
-/// Adds the details of a row, turned back, to the sum.
+/// Adds the details of a row to the sum.
 #[inline(always)]
 fn back(kernel: &Shrink, reads: &[View<'_>], write: &mut ViewMut<'_>, y: usize, details: &[f32]) {
     let width = reads[0].size().width;
@@ -151,17 +139,9 @@ fn back(kernel: &Shrink, reads: &[View<'_>], write: &mut ViewMut<'_>, y: usize, 
         if kernel.first {
             sum.fill(0.0);
         }
-        if kernel.colors == 1 {
-            let kept = &details[..width];
-            for x in 0..width {
-                sum[x] += kernel.gain * kept[x];
-            }
-        } else {
-            let [l, a, b]: [&[f32]; 3] = std::array::from_fn(|k| &details[k * width..][..width]);
-            let turn = [0, 1, 2].map(|k| OPPONENT[k][c] * kernel.gain);
-            for x in 0..width {
-                sum[x] += turn[0] * l[x] + turn[1] * a[x] + turn[2] * b[x];
-            }
+        let kept = &details[c * width..][..width];
+        for x in 0..width {
+            sum[x] += kernel.gain * kept[x];
         }
         if kernel.last {
             for x in 0..width {

@@ -1,5 +1,5 @@
 fn detail(i: u32) -> vec3<f32> {
-    return turn(load(fine[i]).xyz - load(coarse[i]).xyz);
+    return load(fine[i]).xyz - load(coarse[i]).xyz;
 }
 
 fn shrunk(d: vec3<f32>, square: vec3<f32>, noise: vec3<f32>) -> vec3<f32> {
@@ -28,7 +28,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     square /= f32((high.x - low.x + 1) * (high.y - low.y + 1));
     let here = u32(y * size.x + x);
-    let kept = back(shrunk(detail(here), square, vec3(p.luma, p.chroma, p.chroma)));
+    let kept = shrunk(detail(here), square, vec3(p.noise0, p.noise1, p.noise2));
     var before = vec4(0.0);
     if p.keep > 0.0 {
         before = sum[here];

@@ -1,14 +1,12 @@
 //! Details between two levels, shrunk where they are mostly noise, and summed up.
 //!
-//! Colour is turned to luminance and two differences of colour, which keep distances, so that noise stays as it was.
-//! Each is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is told
+//! Each channel is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is told
 //! from the mean square of details in a window around the pixel.
 
 mod cpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::definition::eaw::RADIUS;
-use crate::definition::shrink::OPPONENT;
 use crate::plan::Element;
 use crate::{Result, Size, params};
 
@@ -17,8 +15,8 @@ use crate::{Result, Size, params};
 pub(crate) struct Shrink {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
-    /// Variance of noise in the details of this level, for luminance and for differences of colour.
-    pub noise: [f32; 2],
+    /// Variance of noise in the details of this level, for each channel.
+    pub noise: [f32; 3],
     /// What the shrunk details are multiplied with.
     pub gain: f32,
     /// Whether the sum starts here.
@@ -29,7 +27,7 @@ pub(crate) struct Shrink {
 
 params! {
     /// Parameters of the shader.
-    struct Params { width: u32, height: u32, gain: f32, keep: f32, coarse: f32, luma: f32, chroma: f32 }
+    struct Params { width: u32, height: u32, gain: f32, keep: f32, coarse: f32, noise0: f32, noise1: f32, noise2: f32 }
 }
 
 /// A detail without what is likely noise; `square` is the mean square of details around it.
@@ -65,16 +63,6 @@ impl Kernel for Shrink {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let slot = site.reads[0];
-        let [a, b, c] = OPPONENT.map(|r| format!("vec3({:?}, {:?}, {:?})", r[0], r[1], r[2]));
-        let turn = if self.colors == 3 {
-            format!(
-                "fn turn(v: vec3<f32>) -> vec3<f32> {{\n    return vec3(dot(v, {a}), dot(v, {b}), dot(v, {c}));\n}}
-fn back(v: vec3<f32>) -> vec3<f32> {{\n    return v.x * {a} + v.y * {b} + v.z * {c};\n}}\n"
-            )
-        } else {
-            "fn turn(v: vec3<f32>) -> vec3<f32> {\n    return v;\n}\nfn back(v: vec3<f32>) -> vec3<f32> {\n    return v;\n}\n"
-                .into()
-        };
         let load = match slot.element {
             Element::F16x4 => "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
             _ => "v",
@@ -88,7 +76,7 @@ fn back(v: vec3<f32>) -> vec3<f32> {{\n    return v.x * {a} + v.y * {b} + v.z * 
 fn load(v: {kind}) -> vec4<f32> {{
     return {load};
 }}
-{turn}{}",
+{}",
             Params::WGSL,
             include_str!("gpu.wgsl")
         );
@@ -98,8 +86,9 @@ fn load(v: {kind}) -> vec4<f32> {{
             gain: self.gain,
             keep: f32::from(u8::from(!self.first)),
             coarse: f32::from(u8::from(self.last)),
-            luma: self.noise[0],
-            chroma: self.noise[1],
+            noise0: self.noise[0],
+            noise1: self.noise[1],
+            noise2: self.noise[2],
         };
         Ok(Dispatch::own(source, &params, tiles(slot.size, 32, 8)))
     }

@@ -32,7 +32,8 @@ impl Work<'_, '_> {
                         let p = channel((from, y));
                         let (q, number) = partners(ALL[k], o, (from, y), channel);
                         let d = &mut d[range.clone()];
-                        add_distance(d, p, &q[..number], features.k * features.k, feature.tau);
+                        let scale = (features.k * features.k, 1.0);
+                        add_distance(d, p, &q[..number], scale, feature.tau);
                     }
                 }
                 let scale = 1.0 / feature.planes as f32;

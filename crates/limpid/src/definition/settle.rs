@@ -1,0 +1,96 @@
+//! Values in which the noise of a [`Profile`] is the same everywhere, and back.
+//!
+//! In: each channel goes through `∫ dv/σ(v)`, straight lines between knots, so that its noise has deviation 1; red, green and
+//! blue become luminance and two differences of colour, each divided by the deviation of its noise.
+//! Back: the other way; the curve's inverse is taken at the means that noisy values have behind it, so that brightness stays
+//! (to second order, as for Anscombe's transform).
+
+use super::shrink::opponent;
+use crate::Image;
+use crate::noise::Settling;
+
+impl Settling {
+    /// The value of a channel, settled.
+    #[inline]
+    pub(crate) fn value(&self, channel: usize, v: f32) -> f32 {
+        let list = &self.into[channel];
+        let at = (v - self.low) / self.step;
+        let i = (at.max(0.0) as usize).min(list.len() - 2);
+        list[i] + (list[i + 1] - list[i]) * (at - i as f32)
+    }
+
+    /// The value of a channel that settled values with this mean come from.
+    #[inline]
+    pub(crate) fn back(&self, channel: usize, v: f32) -> f32 {
+        let list = &self.back[channel];
+        let mut low = 0;
+        let mut count = list.len() - 1;
+        // The last knot that is not above, among all but the last.
+        while count > 1 {
+            let half = count / 2;
+            if list[low + half] <= v {
+                low += half;
+            }
+            count -= half;
+        }
+        let share = (v - list[low]) / (list[low + 1] - list[low]);
+        self.low + self.step * (low as f32 + share)
+    }
+}
+
+/// Settles an image of one or three channels.
+pub(crate) fn settled(image: &Image, by: &Settling) -> Image {
+    let (width, height, channels) = (image.width(), image.height(), image.channels());
+    let curved = Image::from_fn(width, height, channels, |x, y, c| {
+        by.value(c, image.get(x, y, c))
+    });
+    let turned = opponent(&curved, false);
+    Image::from_fn(width, height, channels, |x, y, c| {
+        turned.get(x, y, c) / by.scales[c]
+    })
+}
+
+/// The way back.
+pub(crate) fn restored(image: &Image, by: &Settling) -> Image {
+    let (width, height, channels) = (image.width(), image.height(), image.channels());
+    let scaled = Image::from_fn(width, height, channels, |x, y, c| {
+        image.get(x, y, c) * by.scales[c]
+    });
+    let turned = opponent(&scaled, true);
+    Image::from_fn(width, height, channels, |x, y, c| {
+        by.back(c, turned.get(x, y, c))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::noise::Profile;
+
+    #[test]
+    fn means_come_back() {
+        // Noise that grows with the light; what the mean of many settled samples becomes.
+        let mut profile = Profile::white(0.1, 1);
+        profile.deviations[0] = (0..17)
+            .map(|i| (0.003 * (i as f32 / 16.0) + 0.0004).sqrt())
+            .collect();
+        let by = profile.settling(&[1.0]);
+        for mean in [0.1f32, 0.3, 0.5, 0.8] {
+            let sigma = profile.deviation(0, mean);
+            let samples = (-400..=400).map(|i| {
+                let u = i as f32 / 100.0;
+                ((-0.5 * u * u).exp(), by.value(0, mean + sigma * u))
+            });
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (w, v) in samples {
+                sum += w * v;
+                weight += w;
+            }
+            let back = by.back(0, sum / weight);
+            assert!((back - mean).abs() < 0.03 * sigma, "{mean}: {back}");
+        }
+        for v in [-0.2f32, 0.0, 0.31, 1.0, 1.7] {
+            let plain = Profile::white(0.1, 1).settling(&[1.0]);
+            assert!((plain.back(0, plain.value(0, v)) - v).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What the methods for photographs share: what the noise is like, and how much of it is taken out.
+//!
+//! They work on settled values ([`crate::definition::settle`]): luminance and differences of colour in which the noise has
+//! deviation 1 everywhere. What is left of its character is its spectrum, which each method uses in its own way.
+
+use super::Value;
+pub use crate::kernel::ddid::anscombe::Poisson;
+use crate::kernel::settle::Settle;
+use crate::noise::{Component, Profile, Settling, Spectrum};
+use crate::plan::{Plan, SlotId};
+use crate::{Error, Image, Result, definition};
+use std::sync::Arc;
+
+/// What the noise is like.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Noise {
+    /// As the picture shows it.
+    Auto,
+    /// The same everywhere: additive, white, Gaussian.
+    Gaussian,
+    /// A sensor's: grows with the light.
+    Poisson(Poisson),
+    /// Known.
+    Profile(Arc<Profile>),
+}
+
+impl Noise {
+    /// A camera's noise, for the examples of methods.
+    pub(crate) fn example() -> Self {
+        let mut profile = Profile::white(0.1, 3);
+        profile.deviations = (0..3)
+            .map(|c| (0..9).map(|i| 0.05 + 0.01 * (c + i) as f32).collect())
+            .collect();
+        for (k, component) in profile.components.iter_mut().enumerate() {
+            component.deviation = [1.3, 0.9, 0.7][k];
+            let power = |f: usize| 4.0 / (1.0 + (f / 8 + k * (f % 8)) as f32);
+            component.spectrum = Spectrum::normalised(std::array::from_fn(power)).0;
+        }
+        Self::Profile(Arc::new(profile))
+    }
+}
+
+impl Value for Noise {
+    const FORM: &'static str = "auto|gaussian|poisson:GAIN,READ|FILE";
+
+    /// A profile is given as its JSON.
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "auto" => return Some(Self::Auto),
+            "gaussian" => return Some(Self::Gaussian),
+            _ => {}
+        }
+        if text.starts_with('{') {
+            return Some(Self::Profile(Arc::new(Profile::from_json(text).ok()?)));
+        }
+        let (gain, read) = text.strip_prefix("poisson:")?.split_once(',')?;
+        let (gain, read) = (f32::parse(gain)?, f32::parse(read)?);
+        (gain > 0.0 && read >= 0.0).then_some(Self::Poisson(Poisson { gain, read }))
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Gaussian => "gaussian".into(),
+            Self::Poisson(p) => format!("poisson:{},{}", p.gain, p.read),
+            Self::Profile(profile) => profile.to_json(),
+        }
+    }
+}
+
+/// How much noise there is and how much of it is taken out, as a method's options have it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The deviation of white noise, if it is given.
+    pub sigma: Option<f32>,
+    /// What the noise is like.
+    pub noise: &'a Noise,
+    /// Factors of the options, for luminance and colour.
+    pub options: [f32; 2],
+    /// Factors of the method for noise that has no fine part left, for luminance and colour: what demosaicing and JPEG do at
+    /// edges is more than in the calm places where noise is measured.
+    pub coarse: [f32; 2],
+}
+
+/// The deviation a plan is made for when none was given and no picture was looked at.
+const USUAL: f32 = 25.0 / 255.0;
+
+/// Smaller deviations are no noise.
+const LEAST: f32 = 1e-6;
+
+impl Wanted<'_> {
+    /// Errors of the options.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(sigma) = self.sigma {
+            check_sigma(sigma)?;
+        }
+        for (name, value) in [("luminance", self.options[0]), ("chroma", self.options[1])] {
+            if value < 0.0 {
+                let expected = "0 or more; 1 takes out as much noise as there is";
+                return Err(Error::option(name, value, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// The noise of a picture with this many channels.
+    fn profile(&self, channels: usize) -> Profile {
+        match (self.sigma, self.noise) {
+            (Some(sigma), _) => Profile::white(sigma.max(LEAST), channels),
+            (None, Noise::Profile(profile)) => profile.fit(channels),
+            (None, Noise::Poisson(p)) => Profile::poisson(p.gain, p.read, channels),
+            (None, _) => Profile::white(USUAL, channels),
+        }
+    }
+
+    /// Ready for plans and definitions.
+    pub(crate) fn settled(&self, channels: usize) -> Result<Settled> {
+        self.check()?;
+        let profile = self.profile(channels);
+        let factor = |(k, component): (usize, &Component)| {
+            let which = usize::from(k > 0);
+            let coarse = 1.0 - component.spectrum.fineness();
+            self.options[which] * (1.0 + (self.coarse[which] - 1.0) * coarse)
+        };
+        let stronger: Vec<f32> = profile.components.iter().enumerate().map(factor).collect();
+        Ok(Settled {
+            by: profile.settling(&stronger),
+            profile,
+        })
+    }
+}
+
+/// The error of a deviation that cannot be meant.
+fn check_sigma(sigma: f32) -> Result<()> {
+    if sigma.is_nan() || sigma < 0.0 {
+        return Err(Error::option("sigma", sigma, "a number not below 0"));
+    }
+    Ok(())
+}
+
+/// Looks at a picture and fills in what was not given.
+pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) -> Result<()> {
+    if let Some(sigma) = sigma.filter(|s| *s > 1.0) {
+        let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        if sigma > most {
+            let expected = format!(
+                "a deviation in the picture's own values, which end at {most}; {sigma}/255 is {sigma} of the 255 steps of 8 bits"
+            );
+            return Err(Error::option("sigma", sigma, expected));
+        }
+    }
+    match (&sigma, &noise) {
+        (None, Noise::Auto) => *noise = Noise::Profile(Arc::new(Profile::estimate(image))),
+        (None, Noise::Gaussian) => *sigma = Some(definition::noise::estimate(image)),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What was seen, for people.
+pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
+    match (sigma, noise) {
+        (Some(sigma), _) => Some(format!("noise {:.1}/255, white", 255.0 * sigma)),
+        (None, Noise::Profile(profile)) => Some(profile.summary()),
+        _ => None,
+    }
+}
+
+/// A profile with the curves that settle it.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled {
+    pub profile: Profile,
+    pub by: Settling,
+}
+
+impl Settled {
+    /// The spectra of the components.
+    pub(crate) fn spectra(&self) -> Vec<Spectrum> {
+        let all = self.profile.components.iter();
+        all.map(|c| c.spectrum.clone()).collect()
+    }
+
+    /// The same; none when all are white.
+    pub(crate) fn coloured(&self) -> Vec<Spectrum> {
+        let mut all = self.spectra();
+        if all.iter().all(|s| *s == Spectrum::white()) {
+            all.clear();
+        }
+        all
+    }
+
+    /// The pass before all others.
+    pub(crate) fn enter(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
+        let (by, back) = (self.by.clone(), false);
+        plan.pass(Settle { by, back }, [from], [to]);
+    }
+
+    /// The pass after all others.
+    pub(crate) fn leave(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
+        let (by, back) = (self.by.clone(), true);
+        plan.pass(Settle { by, back }, [from], [to]);
+    }
+
+    /// A definition, applied to settled values.
+    pub(crate) fn define(
+        &self,
+        image: &Image,
+        work: impl FnOnce(&Image) -> Result<Image>,
+    ) -> Result<Image> {
+        let made = work(&definition::settle::settled(image, &self.by))?;
+        Ok(definition::settle::restored(&made, &self.by))
+    }
+}

@@ -1,0 +1,480 @@
+//! The profile of one picture, from blocks of 8×8 pixels where little happens.
+//!
+//! - Whether something happens at a block is told from the eight blocks around it: their noise is another, so that choosing the
+//!   calmest ones does not choose low noise (a block's own variance would).
+//! - Among the calmest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, but
+//!   for a factor. Where all is texture this is too much: a smooth curve that runs along the lower values takes care of it.
+//! - Channels are divided by that curve. The mean spectra of the calmest of all blocks are those of the noise.
+//! - No more noise is believed in than the calmest hundredth of blocks has, by their own power.
+//! - Texture is mostly luminance, but sensors have their noise in each colour: at long waves luminance has hardly more of it than
+//!   colour. So it is not believed to have more.
+
+use super::{Component, Profile, SIDE, Spectrum};
+use crate::Image;
+use crate::definition::noise;
+use crate::definition::shrink::OPPONENT;
+use rayon::prelude::*;
+use std::f64::consts::PI;
+
+/// Steps of brightness.
+const BINS: usize = 16;
+
+/// Pixels of a block.
+const AREA: usize = SIDE * SIDE;
+
+/// One of so many blocks counts as calm.
+const CALM: usize = 20;
+
+/// The least number of calm blocks of a brightness, and of all.
+const FEW: [usize; 2] = [16, 256];
+
+/// Sum of frequencies from which on a block's power counts as noise.
+const MIDDLE: usize = 3;
+
+/// Less noise than this share of the largest value is none.
+const LEAST: f32 = 1e-5;
+
+/// Median over mean of the square of a normal deviate.
+const MEDIAN_SQUARE: f32 = 0.454_936;
+
+impl Profile {
+    /// Finds the profile of a grey or colour picture. Pictures too small for it have white noise.
+    ///
+    /// ```
+    /// use limpid::{Image, noise::Profile};
+    /// let flat = Image::from_fn(64, 64, 3, |_, _, _| 0.5);
+    /// assert!(Profile::estimate(&flat).strength() < 1e-4);
+    /// ```
+    pub fn estimate(image: &Image) -> Self {
+        let channels = image.channels();
+        let white = || Self::white(noise::estimate(image), channels);
+        if image.width() < 4 * SIDE || image.height() < 4 * SIDE || !matches!(channels, 1 | 3) {
+            return white();
+        }
+        let grid = Grid::new(image);
+        let Some((range, curves)) = strengths(image, &grid) else {
+            return white();
+        };
+        let mut profile = Self {
+            range,
+            deviations: curves,
+            components: Self::white(1.0, channels).components,
+        };
+        spectra(image, &grid, &mut profile);
+        let least = (LEAST * range[0].abs().max(range[1].abs())).max(1e-9);
+        for d in profile.deviations.iter_mut().flatten() {
+            *d = d.max(least);
+        }
+        profile
+    }
+}
+
+/// Where blocks are.
+struct Grid {
+    columns: usize,
+    rows: usize,
+    step: usize,
+}
+
+impl Grid {
+    fn new(image: &Image) -> Self {
+        // Blocks of small pictures overlap, so that there are enough of them.
+        let step = if image.size().pixels() < 1 << 20 {
+            SIDE / 2
+        } else {
+            SIDE
+        };
+        let count = |n: usize| (n - SIDE) / step + 1;
+        Self {
+            columns: count(image.width()),
+            rows: count(image.height()),
+            step,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    fn corner(&self, block: usize) -> (usize, usize) {
+        (
+            block % self.columns * self.step,
+            block / self.columns * self.step,
+        )
+    }
+
+    /// Something for each block.
+    fn each<T: Send>(&self, make: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        (0..self.count()).into_par_iter().map(make).collect()
+    }
+
+    /// For each block the mean of its eight neighbours that have no pixel in common with it; mirrored at the borders.
+    fn around(&self, values: &[f32]) -> Vec<f32> {
+        let reach = (SIDE / self.step) as i64;
+        let place = |at: i64, n: usize| {
+            let last = n as i64 - 1;
+            let at = at.abs();
+            (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
+        };
+        self.each(|block| {
+            let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
+            let mut sum = 0.0;
+            for dy in [-reach, 0, reach] {
+                for dx in [-reach, 0, reach] {
+                    if (dx, dy) != (0, 0) {
+                        let (i, j) = (place(x + dx, self.columns), place(y + dy, self.rows));
+                        sum += values[j * self.columns + i];
+                    }
+                }
+            }
+            sum / 8.0
+        })
+    }
+}
+
+/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`.
+struct Cosine([[f32; SIDE]; SIDE]);
+
+impl Cosine {
+    fn new() -> Self {
+        let n = SIDE as f64;
+        let entry = |k: usize, i: usize| {
+            let scale = (if k == 0 { 1.0 } else { 2.0 } / n).sqrt();
+            (scale * (PI / n * (i as f64 + 0.5) * k as f64).cos()) as f32
+        };
+        Self(std::array::from_fn(|k| {
+            std::array::from_fn(|i| entry(k, i))
+        }))
+    }
+
+    fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
+        let mut rows = [0.0; AREA];
+        for y in 0..SIDE {
+            for k in 0..SIDE {
+                let row = pixels[y * SIDE..][..SIDE].iter();
+                rows[y * SIDE + k] = row.zip(&self.0[k]).map(|(v, c)| v * c).sum();
+            }
+        }
+        let mut out = [0.0; AREA];
+        for k in 0..SIDE {
+            for y in 0..SIDE {
+                let factor = self.0[k][y];
+                for x in 0..SIDE {
+                    out[k * SIDE + x] += factor * rows[y * SIDE + x];
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The pixels of a block.
+fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [f32; AREA] {
+    let mut out = [0.0; AREA];
+    for (j, row) in out.chunks_exact_mut(SIDE).enumerate() {
+        row.copy_from_slice(&image.row(channel, y + j)[x..x + SIDE]);
+    }
+    out
+}
+
+/// Whether a frequency is not among the longest waves.
+fn middle(k: &usize) -> bool {
+    k / SIDE + k % SIDE >= MIDDLE
+}
+
+/// One over the number of these.
+fn share() -> f32 {
+    1.0 / (0..AREA).filter(middle).count() as f32
+}
+
+/// A frequency of luminance or of a difference of colour, of the channels of a block.
+fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
+    match block {
+        [r, g, b] => OPPONENT[k][0] * r[f] + OPPONENT[k][1] * g[f] + OPPONENT[k][2] * b[f],
+        _ => block[k][f],
+    }
+}
+
+/// What is known of a channel of a block.
+struct Seen {
+    mean: f32,
+    /// Mean power without the constant.
+    all: f32,
+    /// Mean power without the longest waves.
+    middle: f32,
+}
+
+/// For each channel the deviation of its noise over the range of values; not to scale: without the longest waves.
+fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
+    let cosine = Cosine::new();
+    let seen: Vec<Vec<Seen>> = (0..image.channels())
+        .map(|c| {
+            grid.each(|block| {
+                let found = cosine.block(&pixels(image, c, grid.corner(block)));
+                let power = |k: usize| found[k] * found[k];
+                Seen {
+                    mean: found[0] / SIDE as f32,
+                    all: (1..AREA).map(power).sum::<f32>() / (AREA - 1) as f32,
+                    middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share(),
+                }
+            })
+        })
+        .collect();
+    let mut means: Vec<f32> = seen.iter().flatten().map(|s| s.mean).collect();
+    means.sort_unstable_by(f32::total_cmp);
+    let (low, high) = (means[0], means[(means.len() - 1) * 999 / 1000]);
+    let room = (0.02 * (high - low)).max(1e-3 * high.abs()).max(1e-6);
+    // Entries of a profile stand at the ends of its range, bins have their values in the middle.
+    let half = 0.5 * (high - low + 2.0 * room) / BINS as f32;
+    let (first, width) = (low - room, 2.0 * half);
+    let range = [first + half, first + (2 * BINS - 1) as f32 * half];
+    let mut curves = Vec::new();
+    for channel in &seen {
+        let calm = grid.around(&channel.iter().map(|s| s.all).collect::<Vec<f32>>());
+        let mut bins = vec![Vec::new(); BINS];
+        for (block, s) in channel.iter().enumerate() {
+            let bin = ((s.mean - first) / width).clamp(0.0, (BINS - 1) as f32);
+            bins[bin as usize].push((calm[block], s.middle));
+        }
+        let found: Vec<Option<(f64, f64)>> = bins.into_iter().map(deviation).collect();
+        curves.push(smooth(&found)?);
+    }
+    Some((range, curves))
+}
+
+/// The deviation in a bin of blocks, and how sure it is.
+fn deviation(mut bin: Vec<(f32, f32)>) -> Option<(f64, f64)> {
+    if bin.len() < 2 * FEW[0] {
+        return None;
+    }
+    let count = (bin.len() / CALM).max(FEW[0]);
+    bin.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0));
+    let calm = &mut bin[..count];
+    let (_, median, _) = calm.select_nth_unstable_by(count / 2, |a, b| a.1.total_cmp(&b.1));
+    let median = median.1;
+    let at = bin.len() * 3 / 100;
+    let (_, low, _) = bin.select_nth_unstable_by(at, |a, b| a.1.total_cmp(&b.1));
+    let low = low.1 / LOW_3;
+    let middle = bin.len() / 2;
+    let (_, usual, _) = bin.select_nth_unstable_by(middle, |a, b| a.1.total_cmp(&b.1));
+    // Where most blocks have much more than the calmest there is texture, and the calmest may have some of it too.
+    let pure = (low / usual.1.max(f32::MIN_POSITIVE)).clamp(0.02, 1.0);
+    let power = median.min(low);
+    let sure = (count as f64).sqrt() * f64::from(pure);
+    Some((f64::from(power).sqrt(), sure))
+}
+
+/// What three of a hundred blocks of noise have less power than, beside the mean.
+const LOW_3: f32 = 0.6;
+
+/// The same for one of a hundred blocks, for noise with this spectrum: a sum of squares (Wilson and Hilferty 1931) of as many
+/// numbers as the frequencies amount to.
+fn low_1(powers: &[f32; AREA]) -> f32 {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for f in (0..AREA).filter(middle) {
+        sum += powers[f];
+        squares += powers[f] * powers[f];
+    }
+    let spread = 2.0 / 9.0 * squares / (sum * sum).max(f32::MIN_POSITIVE);
+    let spread = spread.clamp(0.0, 2.0 / (9.0 * 15.0));
+    (1.0 - spread - 2.326 * spread.sqrt()).powi(3)
+}
+
+/// A smooth curve along the lower of some values (asymmetric least squares, Eilers 2003), on the logarithm.
+fn smooth(found: &[Option<(f64, f64)>]) -> Option<Vec<f32>> {
+    const SMOOTHNESS: f64 = 5.0;
+    const ABOVE: f64 = 0.2;
+    const ROUNDS: usize = 12;
+    let n = found.len();
+    let most = found.iter().flatten().fold(0.0f64, |m, f| m.max(f.1));
+    if most == 0.0 {
+        return None;
+    }
+    // What rounding leaves of a constant is no noise.
+    let value = |f: &(f64, f64)| f.0.max(1e-9).ln();
+    let known = |i: usize| {
+        found[i]
+            .as_ref()
+            .map_or((0.0, 0.0), |f| (value(f), f.1 / most))
+    };
+    let (low, high) = found
+        .iter()
+        .flatten()
+        .fold((f64::MAX, f64::MIN), |(l, h), f| {
+            (l.min(value(f)), h.max(value(f)))
+        });
+    let mut z = vec![high; n];
+    for _ in 0..ROUNDS {
+        let mut matrix = vec![vec![0.0; n + 1]; n];
+        for i in 0..n - 2 {
+            for (a, p) in [1.0, -2.0, 1.0].into_iter().enumerate() {
+                for (b, q) in [1.0, -2.0, 1.0].into_iter().enumerate() {
+                    matrix[i + a][i + b] += SMOOTHNESS * p * q;
+                }
+            }
+        }
+        for (i, row) in matrix.iter_mut().enumerate() {
+            let (y, sure) = known(i);
+            let weight = sure * if y > z[i] { ABOVE } else { 1.0 - ABOVE };
+            row[i] += weight + 1e-9;
+            row[n] = weight * y + 1e-9 * low;
+        }
+        z = solve(matrix);
+    }
+    let back = |z: f64| z.clamp(low, high).exp() as f32;
+    Some(z.into_iter().map(back).collect())
+}
+
+/// The solution of a small positive definite system, right-hand side in the last column.
+fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = m.len();
+    for i in 0..n {
+        for j in i + 1..n {
+            let factor = m[j][i] / m[i][i];
+            for k in i..=n {
+                m[j][k] -= factor * m[i][k];
+            }
+        }
+    }
+    let mut out = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|k| m[i][k] * out[k]).sum();
+        out[i] = (m[i][n] - known) / m[i][i];
+    }
+    out
+}
+
+/// Brings the curves of a profile to scale and finds its components, in the calmest blocks.
+fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
+    let cosine = Cosine::new();
+    let channels = image.channels();
+    let settling = profile.settling(&[1.0; 3][..channels]);
+    let of = |block: usize| -> Vec<[f32; AREA]> {
+        let one = |c: usize| {
+            let settled = pixels(image, c, grid.corner(block)).map(|v| settling.value(c, v));
+            cosine.block(&settled)
+        };
+        (0..channels).map(one).collect()
+    };
+    // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
+    let [low, high] = profile.range;
+    let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
+    let powers: Vec<(f32, Option<f32>)> = grid.each(|block| {
+        let all = of(block);
+        let sum = all.iter().flat_map(|c| &c[1..]).map(|v| v * v).sum::<f32>();
+        let mean = |c: usize| {
+            let pixels = pixels(image, c, grid.corner(block));
+            pixels.iter().sum::<f32>() / AREA as f32
+        };
+        let clipped = !(0..channels).all(|c| inside.contains(&mean(c)));
+        let middle = (0..AREA)
+            .filter(middle)
+            .map(|f| component(&all, 0, f).powi(2));
+        (sum, (!clipped).then(|| middle.sum::<f32>() * share()))
+    });
+    let around = grid.around(&powers.iter().map(|p| p.0).collect::<Vec<f32>>());
+    let mut lowest: Vec<f32> = powers.into_iter().filter_map(|p| p.1).collect();
+    let mut order: Vec<usize> = (0..grid.count()).collect();
+    let count = (order.len() / CALM).max(FEW[1]).min(order.len());
+    order.select_nth_unstable_by(count - 1, |a, b| around[*a].total_cmp(&around[*b]));
+    let calm: Vec<Vec<[f32; AREA]>> = order[..count].par_iter().map(|b| of(*b)).collect();
+    let mut all: Vec<[f32; AREA]> = (0..channels)
+        .map(|k| spectrum(&calm, |block, f| component(block, k, f)))
+        .collect();
+    // Calm blocks are most often where the curves are too high: only the shape of their spectra counts. The curves are such that
+    // the power without the longest waves is 1.
+    let known = |powers: &[f32; AREA]| (0..AREA).filter(middle).map(|f| powers[f]).sum::<f32>();
+    let mean = all.iter().map(known).sum::<f32>() * share() / channels as f32;
+    if mean > 0.0 {
+        all.iter_mut().flatten().for_each(|p| *p /= mean);
+    }
+    if let [luminance, colors @ ..] = &mut all[..]
+        && let Some(most) = colors.iter().map(longer).reduce(f32::min)
+        && longer(luminance) < GRAIN * most
+    {
+        let most = LUMINANCE * most;
+        luminance.iter_mut().for_each(|p| *p = p.min(most));
+    }
+    if lowest.len() > 100 {
+        let at = lowest.len() / 100;
+        let (_, low, _) = lowest.select_nth_unstable_by(at, f32::total_cmp);
+        let most = *low / low_1(&all[0]);
+        limit(&mut all[0], most);
+    }
+    let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
+    // Curves to scale, so that what they settle has deviation 1 in the mean.
+    let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
+    let scale = scale.sqrt().max(1e-6);
+    for d in profile.deviations.iter_mut().flatten() {
+        *d *= scale;
+    }
+    for (component, (spectrum, mean)) in profile.components.iter_mut().zip(found) {
+        *component = Component {
+            deviation: mean.sqrt() / scale,
+            spectrum,
+        };
+    }
+}
+
+/// Cuts off a spectrum so that its mean without the longest waves is no more than `most`: what texture adds is at some waves more
+/// than at others.
+fn limit(powers: &mut [f32; AREA], most: f32) {
+    let mean = |level: f32| {
+        let all = (0..AREA).filter(middle).map(|f| powers[f].min(level));
+        all.sum::<f32>() * share()
+    };
+    let (mut low, mut high) = (0.0, powers.iter().fold(0.0f32, |m, p| m.max(*p)));
+    // The curves are not exact, so that the blocks' powers are spread a little more than that of noise.
+    if mean(high) <= 1.35 * most {
+        return;
+    }
+    for _ in 0..40 {
+        let level = 0.5 * (low + high);
+        if mean(level) > most {
+            high = level;
+        } else {
+            low = level;
+        }
+    }
+    powers.iter_mut().for_each(|p| *p = p.min(high));
+}
+
+/// How much more noise luminance may have than colour, at long waves.
+const LUMINANCE: f32 = 1.4;
+
+/// With so much more it has a noise of its own, such as the grain of a film.
+const GRAIN: f32 = 50.0;
+
+/// The mean power of long waves: of 8 and more pixels.
+fn longer(powers: &[f32; AREA]) -> f32 {
+    let long = |k: &usize| (1..3).contains(&(k / SIDE).max(k % SIDE));
+    let all: Vec<f32> = (0..AREA).filter(long).map(|k| powers[k]).collect();
+    all.iter().sum::<f32>() / all.len() as f32
+}
+
+/// The mean power of calm blocks at each frequency. Few blocks with much more than the others do not count for more than
+/// nine times the middle one.
+fn spectrum(
+    calm: &[Vec<[f32; AREA]>],
+    value: impl Fn(&Vec<[f32; AREA]>, usize) -> f32 + Sync,
+) -> [f32; AREA] {
+    let mean = |k: usize| {
+        let mut all: Vec<f32> = calm.iter().map(|block| value(block, k).powi(2)).collect();
+        let middle = all.len() / 2;
+        let (_, median, _) = all.select_nth_unstable_by(middle, f32::total_cmp);
+        let most = 9.0 * *median / MEDIAN_SQUARE;
+        all.iter().map(|v| v.min(most)).sum::<f32>() / all.len() as f32
+    };
+    let found: Vec<f32> = (0..AREA).into_par_iter().map(mean).collect();
+    let mut powers: [f32; AREA] = std::array::from_fn(|k| found[k]);
+    let at = |i: usize, j: usize| found[i * SIDE + j];
+    // Smooth places are ramps: they have long waves. These get what the next ones let expect.
+    let next = (at(0, 2) + at(2, 0) + at(1, 2) + at(2, 1) + at(2, 2)) / 5.0;
+    let further = (at(0, 3) + at(3, 0) + at(1, 3) + at(3, 1) + at(2, 3) + at(3, 2)) / 6.0;
+    let rise = (next / further.max(f32::MIN_POSITIVE)).clamp(1.0, 2.5);
+    powers[0] = (at(0, 1) + at(1, 0) + at(1, 1)) / 3.0;
+    for k in [0, 1, SIDE, SIDE + 1] {
+        powers[k] = powers[k].min(1.1 * rise * next);
+    }
+    powers
+}

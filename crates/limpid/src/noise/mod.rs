@@ -1,0 +1,216 @@
+//! What the noise of a picture is like: how strong at which brightness, and over which scales and colours.
+//!
+//! A [`Profile`] has two parts. The standard deviation of each channel's noise as a function of the channel's value: sensors
+//! have more noise in the light, display curves more in the dark. And, after each channel is divided by it, the power
+//! spectrum of luminance and of two differences of colour: demosaicing, JPEG and resizing make noise coarse, most of all that
+//! of colours.
+//!
+//! [`Profile::estimate`] finds it in one picture, [`Profile::white`] is the noise that textbooks have. Values are those of the
+//! picture's file, as the methods see them.
+
+mod estimate;
+mod json;
+mod spectrum;
+
+pub use spectrum::{SIDE, Spectrum};
+
+/// The noise of a picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// The values at the first and the last entry of [`Profile::deviations`].
+    pub range: [f32; 2],
+    /// For each channel the standard deviation of its noise, at values in equal steps over the range.
+    pub deviations: Vec<Vec<f32>>,
+    /// Of the picture whose channels are divided by their deviations: the grey channel, or luminance and two differences of
+    /// colour, as [`crate::definition::shrink::OPPONENT`] has them.
+    pub components: Vec<Component>,
+}
+
+/// The noise of luminance or of a difference of colour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// Its standard deviation; 1 for white noise.
+    pub deviation: f32,
+    /// Where in the spectrum it is.
+    pub spectrum: Spectrum,
+}
+
+impl Profile {
+    /// White noise of one standard deviation.
+    pub fn white(sigma: f32, channels: usize) -> Self {
+        let component = Component {
+            deviation: 1.0,
+            spectrum: Spectrum::white(),
+        };
+        Self {
+            range: [0.0, 1.0],
+            deviations: vec![vec![sigma; 2]; channels],
+            components: vec![component; channels],
+        }
+    }
+
+    /// White noise of a sensor: `gain` is the value of one electron, `read` the deviation of what reading adds.
+    pub fn poisson(gain: f32, read: f32, channels: usize) -> Self {
+        let entry = |i: usize| (gain * i as f32 / 64.0 + read * read).max(1e-12).sqrt();
+        Self {
+            deviations: vec![(0..=64).map(entry).collect(); channels],
+            ..Self::white(1.0, channels)
+        }
+    }
+
+    /// The profile in a few words.
+    pub fn summary(&self) -> String {
+        let least = self
+            .deviations
+            .iter()
+            .flatten()
+            .fold(f32::MAX, |m, d| m.min(*d));
+        let most = self
+            .deviations
+            .iter()
+            .flatten()
+            .fold(0.0f32, |m, d| m.max(*d));
+        let fine = self
+            .components
+            .first()
+            .map_or(1.0, |c| c.spectrum.fineness());
+        let kind = match fine {
+            f if f > 0.7 => "fine",
+            f if f > 0.35 => "a little coarse",
+            _ => "coarse",
+        };
+        format!(
+            "noise {:.1} to {:.1} of 255, {kind}",
+            255.0 * least,
+            255.0 * most
+        )
+    }
+
+    /// Number of channels.
+    pub fn channels(&self) -> usize {
+        self.deviations.len()
+    }
+
+    /// The same for another number of channels: grey from colour takes luminance, colour from grey takes its noise thrice.
+    #[must_use]
+    pub fn fit(&self, channels: usize) -> Self {
+        let count = self.channels();
+        if count == channels || count == 0 {
+            return self.clone();
+        }
+        let of = |c: usize| c.min(count - 1);
+        let mut fitted = Self {
+            range: self.range,
+            deviations: (0..channels)
+                .map(|c| self.deviations[of(c)].clone())
+                .collect(),
+            components: (0..channels)
+                .map(|c| self.components[of(c)].clone())
+                .collect(),
+        };
+        if channels == 1 {
+            // A grey picture of a camera: the channels' mean, whose noise is that of luminance over √3.
+            let share = self.components[0].deviation / (count as f32).sqrt();
+            let mean = |i: usize| {
+                let all = self.deviations.iter().map(|d| d[i.min(d.len() - 1)]);
+                all.sum::<f32>() / count as f32 * share
+            };
+            fitted.deviations = vec![(0..self.deviations[0].len()).map(mean).collect()];
+            fitted.components[0].deviation = 1.0;
+        }
+        fitted
+    }
+
+    /// The deviation of a channel's noise at a value.
+    pub fn deviation(&self, channel: usize, value: f32) -> f32 {
+        let list = &self.deviations[channel];
+        let last = list.len() - 1;
+        let [low, high] = self.range;
+        let at = ((value - low) / (high - low) * last as f32).clamp(0.0, last as f32);
+        let i = (at as usize).min(last.saturating_sub(1));
+        let next = list[(i + 1).min(last)];
+        list[i] + (next - list[i]) * (at - i as f32)
+    }
+
+    /// The root mean square deviation over all channels and values.
+    pub fn strength(&self) -> f32 {
+        let (mut sum, mut count) = (0.0f64, 0.0f64);
+        for d in self.deviations.iter().flatten() {
+            sum += f64::from(*d).powi(2);
+            count += 1.0;
+        }
+        (sum / count.max(1.0)).sqrt() as f32
+    }
+
+    /// What makes the noise of each component have deviation 1: the curves that channels go through and what components are
+    /// divided by. Components count as if their noise were `stronger` times as strong.
+    pub(crate) fn settling(&self, stronger: &[f32]) -> Settling {
+        let curve = |list: &Vec<f32>| curve(list, self.range);
+        let curves: Vec<(Vec<f32>, Vec<f32>)> = self.deviations.iter().map(curve).collect();
+        let last = curves.first().map_or(1, |c| c.0.len() - 1);
+        Settling {
+            low: self.range[0],
+            step: (self.range[1] - self.range[0]) / last as f32,
+            into: curves.iter().map(|c| c.0.clone()).collect(),
+            back: curves.into_iter().map(|c| c.1).collect(),
+            scales: (self.components.iter().zip(stronger))
+                .map(|(c, s)| (c.deviation * s).max(1e-3))
+                .collect(),
+        }
+    }
+}
+
+/// How values become such that noise is the same everywhere, and back: see [`crate::definition::settle`].
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settling {
+    /// The value at the first knot.
+    pub low: f32,
+    /// From knot to knot.
+    pub step: f32,
+    /// For each channel, what the values at the knots become.
+    pub into: Vec<Vec<f32>>,
+    /// For each channel, the means of what becomes of noisy values whose mean is at the knots.
+    pub back: Vec<Vec<f32>>,
+    /// What components are divided by.
+    pub scales: Vec<f32>,
+}
+
+/// Deviations below this share of the largest value are no noise.
+const LEAST: f32 = 1e-6;
+
+/// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.
+fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
+    let most = deviations.iter().fold(0.0f32, |m, d| m.max(*d));
+    // Noise seems to vanish where values are clipped; and squares of settled values must not be too large for a float.
+    let floor = (0.15 * most).max(LEAST * low.abs().max(high.abs()));
+    let list: Vec<f64> = deviations.iter().map(|d| f64::from(d.max(floor))).collect();
+    if list.iter().all(|d| *d == list[0]) {
+        let ends = [low, high].map(|v| (f64::from(v) / list[0]) as f32);
+        return (ends.to_vec(), ends.to_vec());
+    }
+    // Four knots for each entry, so that straight lines between knots are close to the integral.
+    const FINE: usize = 4;
+    let count = (list.len() - 1) * FINE;
+    let step = f64::from(high - low) / count as f64;
+    let at = |k: usize| {
+        let (i, f) = (k / FINE, (k % FINE) as f64 / FINE as f64);
+        list[i] + (list[(i + 1).min(list.len() - 1)] - list[i]) * f
+    };
+    let mut into = vec![f64::from(low) / list[0]];
+    for k in 0..count {
+        let last = into[k];
+        into.push(last + step * 0.5 * (1.0 / at(k) + 1.0 / at(k + 1)));
+    }
+    let mut back: Vec<f64> = (0..=count)
+        .map(|k| {
+            let (a, b) = (k.saturating_sub(FINE), (k + FINE).min(count));
+            into[k] - 0.5 * (at(b) - at(a)) / (step * (b - a) as f64)
+        })
+        .collect();
+    // It must rise: at least a tenth as fast as the curve itself.
+    for k in 0..count {
+        back[k + 1] = back[k + 1].max(back[k] + 0.1 * (into[k + 1] - into[k]));
+    }
+    let single = |v: Vec<f64>| v.into_iter().map(|v| v as f32).collect();
+    (single(into), single(back))
+}
