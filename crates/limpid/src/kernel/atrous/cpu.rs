@@ -231,7 +231,7 @@ impl<'a> Row<'a> {
         if let Some(local) = kernel.stops.local {
             match (local.plane, kernel.colors) {
                 (Some(plane), _) => {
-                    self.weigh_locally::<S, 1>(simd, x, (1, plane), local, (weights, pool))
+                    self.weigh_locally::<S, 1>(simd, x, (1, plane), local, (weights, pool));
                 }
                 (None, 3) => self.weigh_locally::<S, 3>(simd, x, (0, 0), local, (weights, pool)),
                 (None, _) => self.weigh_locally::<S, 1>(simd, x, (0, 0), local, (weights, pool)),

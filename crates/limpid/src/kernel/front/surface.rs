@@ -135,7 +135,7 @@ impl Surface {
                 out.fill(over);
                 continue;
             };
-            let one = |v: f32| v.max(0.0).min(1.0);
+            let one = |v: f32| v.clamp(0.0, 1.0);
             for x in 0..class.len() {
                 let a = match channels {
                     1 => (one(albedo[0][x]) + one(albedo[1][x]) + one(albedo[2][x])) / 3.0,
