@@ -148,15 +148,23 @@ pub fn brightness(image: &Image, x: usize, y: usize) -> f32 {
 }
 
 /// The `rank` largest brightnesses around a pixel, of pixels of its class; -1 where there are fewer.
-fn largest(image: &Image, class: &Image, at: (usize, usize), rank: usize, own: bool) -> Vec<f32> {
-    let (w, h) = (image.width(), image.height());
-    let (x0, y0) = (
-        at.0.saturating_sub(WINDOW)..(at.0 + WINDOW + 1).min(w),
-        at.1.saturating_sub(WINDOW)..(at.1 + WINDOW + 1).min(h),
-    );
+fn largest(
+    image: &Image,
+    class: &Image,
+    at: (usize, usize),
+    (rank, own): (usize, bool),
+    step: usize,
+) -> Vec<f32> {
+    let along = |length: usize, at: usize| {
+        let r = WINDOW as i64;
+        let places = (-r..=r).map(move |d| at as i64 + d * step as i64);
+        places
+            .filter(move |q| (0..length as i64).contains(q))
+            .map(|q| q as usize)
+    };
     let mut found = vec![-1.0; rank];
-    for y in y0 {
-        for x in x0.clone() {
+    for y in along(image.height(), at.1) {
+        for x in along(image.width(), at.0) {
             let same = class.get(x, y, 0) == class.get(at.0, at.1, 0);
             if same && (own || (x, y) != at) {
                 found.push(brightness(image, x, y).max(0.0));
@@ -173,17 +181,18 @@ fn largest(image: &Image, class: &Image, at: (usize, usize), rank: usize, own: b
 pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -> Image {
     let (rank, factor) = OTHER;
     limited(image, |x, y| {
-        let found = largest(other, class, (x, y), rank, true);
+        let found = largest(other, class, (x, y), (rank, true), 1);
         (factor * found[rank - 1]).max(brightness(other, x, y)) + floor
     })
 }
 
 /// Limits a buffer by itself: a pixel may be a little brighter than the brightest but five around it. Where there are not that
-/// many of its class, the brightest counts; a lone pixel has no limit.
-pub fn limit_by_itself(image: &Image, class: &Image, floor: f32) -> Image {
+/// many of its class, the brightest counts; a lone pixel has no limit. Pixels that are compared lie `step` apart: a wide pixel filter
+/// spreads one bright sample over several.
+pub fn limit_by_itself(image: &Image, class: &Image, floor: f32, step: usize) -> Image {
     let (rank, factor) = ITSELF;
     limited(image, |x, y| {
-        let found = largest(image, class, (x, y), rank, false);
+        let found = largest(image, class, (x, y), (rank, false), step);
         match (found[rank - 1] >= 0.0, found[0] >= 0.0) {
             (true, _) => factor * found[rank - 1] + floor,
             (false, true) => factor * found[0] + floor,
@@ -212,18 +221,20 @@ pub struct Checkerboard {
     pub share: Image,
 }
 
-/// The means of the four neighbours. The first `sharp` planes of the features tell how alike surfaces are.
+/// The means of the four neighbours, `step` pixels away. The first `sharp` planes of the features tell how alike surfaces are.
 pub fn checkerboard(
     image: &Image,
     features: Option<&Image>,
     sharp: usize,
     class: &Image,
+    step: usize,
 ) -> Checkerboard {
     let (w, h) = (image.width(), image.height());
     let weights = |x: usize, y: usize| -> Vec<(usize, usize, f64)> {
         let beside = [(1i64, 0i64), (0, 1), (-1, 0), (0, -1)];
         let inside = beside.into_iter().filter_map(|(dx, dy)| {
-            let (i, j) = (x as i64 + dx, y as i64 + dy);
+            let by = step as i64;
+            let (i, j) = (x as i64 + by * dx, y as i64 + by * dy);
             let ok = (0..w as i64).contains(&i) && (0..h as i64).contains(&j);
             ok.then_some((i as usize, j as usize))
         });

@@ -67,6 +67,8 @@ pub struct Settings {
     pub last_k: f32,
     /// Radius over which variances are averaged.
     pub variance: usize,
+    /// Side of the squares of the checkerboard that stands for two buffers: more than a pixel where neighbours share their noise.
+    pub cell: usize,
 }
 
 /// Position counts in steps of this many pixels.
@@ -95,8 +97,15 @@ pub struct Guide<'a> {
     pub variance: &'a Image,
     /// Features, classes.
     pub surface: &'a Surface,
-    /// Only pixels whose `x + y` is of this parity count.
+    /// Only pixels of this colour of the checkerboard count.
     pub parity: Option<usize>,
+    /// Side of its squares.
+    pub cell: usize,
+}
+
+/// The colour of a pixel on a checkerboard with squares of this side.
+pub fn parity(x: usize, y: usize, cell: usize) -> usize {
+    (x / cell + y / cell) % 2
 }
 
 /// Two estimates of one picture.
@@ -136,7 +145,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
             front::limit_by_other(b, a, &surface.class, DARK),
         ],
         Buffers::One(y) => {
-            let y = front::limit_by_itself(y, &surface.class, DARK);
+            let y = front::limit_by_itself(y, &surface.class, DARK, s.cell);
             [y.clone(), y]
         }
     };
@@ -148,8 +157,14 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
         (raw.clone(), [v.clone(), v], noise, [None, None])
     } else {
         let sharp = surface.sharp;
-        let board = front::checkerboard(&raw[0], surface.features.as_ref(), sharp, &surface.class);
-        let (guides, variances, noise) = split(&raw[0], &board, s.variance);
+        let board = front::checkerboard(
+            &raw[0],
+            surface.features.as_ref(),
+            sharp,
+            &surface.class,
+            s.cell,
+        );
+        let (guides, variances, noise) = split(&raw[0], &board, s);
         (guides, variances, noise, [Some(0), Some(1)])
     };
     let guide = |k: usize| Guide {
@@ -157,8 +172,9 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
         variance: &variances[k],
         surface,
         parity: parities[1 - k],
+        cell: s.cell,
     };
-    let judge = Judge::new(&raw, two);
+    let judge = Judge::new(&raw, (!two).then_some(s.cell));
     let mut chain: Vec<Chain> = Vec::new();
     chain.push(Chain::new(raw.clone()));
     chain.extend(others.iter().map(|o| Chain::new([o.clone(), o.clone()])));
@@ -177,6 +193,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
             variance: &spread,
             surface,
             parity: parities[1 - i],
+            cell: s.cell,
         };
         for c in &mut chain {
             for k in &s.second_k {
@@ -193,6 +210,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
         variance: &spread,
         surface,
         parity: None,
+        cell: s.cell,
     };
     for c in &mut chain {
         let now = c.mix(&maps);
@@ -258,13 +276,13 @@ fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
 
 /// One buffer as two guides with their variances: pixels of the one parity, and what their neighbours say of the others. Last,
 /// the squared noise of single pixels.
-fn split(y: &Image, board: &Checkerboard, radius: usize) -> (Pair, Pair, Image) {
+fn split(y: &Image, board: &Checkerboard, s: &Settings) -> (Pair, Pair, Image) {
     let (w, h) = (y.width(), y.height());
-    let own = |x: usize, j: usize, parity: usize| (x + j) % 2 == parity;
+    let own = |x: usize, j: usize, p: usize| parity(x, j, s.cell) == p;
     let raw = Image::from_fn(w, h, y.channels(), |x, j, c| {
         (y.get(x, j, c) - board.mean.get(x, j, c)).powi(2) / (1.0 + board.share.get(x, j, 0))
     });
-    let variance = mean(&raw, radius);
+    let variance = mean(&raw, s.variance);
     let guide = |parity| {
         Image::from_fn(w, h, y.channels(), |x, j, c| {
             let from = if own(x, j, parity) { y } else { &board.mean };
@@ -302,7 +320,7 @@ pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &Fit) -> Image {
                 }
                 let (i, j) = (i as usize, j as usize);
                 let weight = weight(guide, (x, y), (i, j), k, fit);
-                if guide.parity.is_some_and(|p| (i + j) % 2 != p) || weight == 0.0 {
+                if guide.parity.is_some_and(|p| parity(i, j, guide.cell) != p) || weight == 0.0 {
                     continue;
                 }
                 let mut row = vec![

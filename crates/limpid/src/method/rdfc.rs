@@ -234,7 +234,7 @@ fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
         color.mean = both(|a, b| 0.5 * (a + b));
         color.difference = Some(both(|a, b| 0.5 * (a - b)));
     } else {
-        color.mean = front::limit_by_itself(&color.mean, class, dark);
+        color.mean = front::limit_by_itself(&color.mean, class, dark, 1);
     }
     let size = before.size();
     let share = Image::from_fn(size.width, size.height, 1, |x, y, _| {

@@ -1,26 +1,27 @@
 //! Candidates judged by the buffer that they were not made of.
 
-use super::{DARK_SQUARE, MARGIN, MOST, Pair, SMOOTH, mean};
+use super::{DARK_SQUARE, MARGIN, MOST, Pair, SMOOTH, mean, parity};
 use crate::Image;
 use crate::definition::front;
 
 /// Judges candidates by the buffer that they were not made of.
 pub(super) struct Judge {
     raw: Pair,
-    two: bool,
+    /// Of one buffer, the side of the squares of the checkerboard.
+    cell: Option<usize>,
     /// One over the squared brightness around each pixel.
     scale: Image,
 }
 
 impl Judge {
-    pub(super) fn new(raw: &Pair, two: bool) -> Self {
+    pub(super) fn new(raw: &Pair, cell: Option<usize>) -> Self {
         let (w, h) = (raw[0].width(), raw[0].height());
         let bright = Image::from_fn(w, h, 1, |x, y, _| {
             0.5 * (front::brightness(&raw[0], x, y) + front::brightness(&raw[1], x, y))
         });
         Self {
             raw: raw.clone(),
-            two,
+            cell,
             scale: mean(&bright, 2).map(|v| 1.0 / (v * v + DARK_SQUARE)),
         }
     }
@@ -31,11 +32,10 @@ impl Judge {
         let off =
             |i: usize, c: usize| (made[i].get(x, y, c) - self.raw[1 - i].get(x, y, c)).powi(2);
         let sum = |f: &dyn Fn(usize) -> f32| (0..n).map(f).sum::<f32>() / n as f32;
-        let error = if self.two {
-            sum(&|c| 0.5 * (off(0, c) + off(1, c)))
-        } else {
+        let error = match self.cell {
+            None => sum(&|c| 0.5 * (off(0, c) + off(1, c))),
             // A was made of even pixels: odd ones judge it.
-            sum(&|c| off((x + y + 1) % 2, c))
+            Some(cell) => sum(&|c| off(1 - parity(x, y, cell), c)),
         };
         error * self.scale.get(x, y, 0)
     }

@@ -14,6 +14,8 @@ pub(crate) struct Limit {
     pub(crate) by_other: bool,
     /// Brightness that is always allowed.
     pub(crate) floor: f32,
+    /// How far apart the pixels are that are compared.
+    pub(crate) step: usize,
 }
 
 impl Limit {
@@ -28,7 +30,7 @@ impl Kernel for Limit {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(4, 1, WINDOW)
+        Contract::rows(4, 1, WINDOW * self.step)
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -62,7 +64,7 @@ impl Kernel for Limit {
     let own = read3[i];
     for (var dy = -{WINDOW}; dy <= {WINDOW}; dy++) {{
         for (var dx = -{WINDOW}; dx <= {WINDOW}; dx++) {{
-            let q = vec2(i32(x) + dx, i32(y) + dy);
+            let q = vec2(i32(x) + dx * i32(p.c), i32(y) + dy * i32(p.c));
             if q.x < 0 || q.y < 0 || q.x >= i32(p.width) || q.y >= i32(p.height) {{ continue; }}
             let j = q.y * i32(p.width) + q.x;
             var v = select(-1.0, max(read2[j], 0.0), read3[j] == own && {counts});
@@ -83,7 +85,7 @@ impl Kernel for Limit {
         );
         Ok(per_pixel(
             site,
-            [self.floor, factor, 0.0, 0.0, 0.0],
+            [self.floor, factor, self.step as f32, 0.0, 0.0],
             &functions,
             &body,
         ))
@@ -93,14 +95,14 @@ impl Kernel for Limit {
 #[inline(always)]
 fn limit<S: Simd>(_simd: S, job: &mut Job<'_>, limit: Limit) {
     let size = job.writes[0].size();
-    let (w, r) = (size.width, WINDOW as i64);
+    let (w, r, step) = (size.width, WINDOW as i64, limit.step as i64);
     let rank = limit.rank();
     for y in job.rows.clone() {
         let (top, line) = job.scratch[..(rank + 1) * w].split_at_mut(rank * w);
         top.fill(-1.0);
         let class = job.reads[3].row(0, y);
         for dy in -r..=r {
-            let j = y as i64 + dy;
+            let j = y as i64 + dy * step;
             if j < 0 || j >= size.height as i64 {
                 continue;
             }
@@ -112,6 +114,7 @@ fn limit<S: Simd>(_simd: S, job: &mut Job<'_>, limit: Limit) {
                 if !limit.by_other && dx == 0 && dy == 0 {
                     continue;
                 }
+                let dx = dx * step;
                 let from = (-dx).max(0) as usize;
                 let until = (w as i64 - dx.max(0)).max(from as i64) as usize;
                 let n = until - from;

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::definition::front::{
     BLACK, EMITTER, EMITTING, FAR, MISS, NOISE_FLOOR, SURFACE, noise_share,
 };
+use crate::definition::nfor::parity;
 use crate::kernel::front::per_pixel;
 use crate::kernel::stencil::{Read, Stencil, Value, stencil};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
@@ -166,11 +167,13 @@ pub(crate) fn brightness(planes: usize, slots: usize) -> Stencil {
 /// The mean of a pixel's four neighbours, weighted by how alike their surfaces are (`definition::front::checkerboard`).
 /// Reads: the picture, classes, features if there are any, of which the first `sharp` planes tell surfaces apart. Writes: the
 /// means, and their variance as a share of a pixel's.
-pub(crate) fn checkerboard(features: bool, sharp: usize) -> Stencil {
+pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil {
     stencil("checkerboard", |k| {
         let [picture, class] = k.reads();
         let features = features.then(|| k.read());
+        let step = step as i32;
         let weights = [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
+            let (dx, dy) = (step * dx, step * dy);
             let apart = features.and_then(|f| {
                 let planes = (0..sharp).map(|c| f.plane(c));
                 sum(planes.map(|p| (p.here() - p.at(dx, dy)).squared()))
@@ -213,13 +216,13 @@ pub(crate) fn roughness(planes: usize) -> Stencil {
     })
 }
 
-/// What of a pixel depends on the parity of `x + y`, or needs functions that stencils have not.
+/// What of a pixel depends on its colour on a checkerboard, or needs functions that stencils have not.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Point {
-    /// `a` where `x + y` is of this parity, else `b`.
-    Pick(u32),
-    /// `a` where `x + y` is of this parity, else `a · b`, for `b` of one plane.
-    Share(u32),
+    /// `a` where the colour is this one, else `b`. Last, the side of the squares.
+    Pick(u32, u32),
+    /// `a` where the colour is this one, else `a · b`, for `b` of one plane. Last, the side of the squares.
+    Share(u32, u32),
     /// The logarithm of `a` and a little.
     Logarithm,
     /// Back from a mean of logarithms to a variance, in all planes of what is written.
@@ -229,15 +232,15 @@ pub(crate) enum Point {
 impl Kernel for Point {
     fn name(&self) -> &'static str {
         match self {
-            Self::Pick(_) => "pick",
-            Self::Share(_) => "share",
+            Self::Pick(..) => "pick",
+            Self::Share(..) => "share",
             Self::Logarithm => "logarithm",
             Self::Variance => "variance",
         }
     }
 
     fn contract(&self) -> Contract {
-        let reads = if let Self::Pick(_) | Self::Share(_) = self {
+        let reads = if let Self::Pick(..) | Self::Share(..) = self {
             2
         } else {
             1
@@ -254,14 +257,14 @@ impl Kernel for Point {
                     let read = &job.reads[k];
                     read.row(plane.min(read.planes() - 1), y)
                 };
-                let own = |parity: u32, x: usize| ((x + y) % 2) as u32 == parity;
+                let own = |p: u32, cell: u32, x: usize| parity(x, y, cell as usize) == p as usize;
                 let a = row(0);
                 for (x, o) in job.writes[0].row(plane, y).iter_mut().enumerate() {
                     *o = match *self {
-                        Self::Pick(p) if own(p, x) => a[x],
-                        Self::Pick(_) => row(1)[x],
-                        Self::Share(p) if own(p, x) => a[x],
-                        Self::Share(_) => a[x] * row(1)[x],
+                        Self::Pick(p, cell) if own(p, cell, x) => a[x],
+                        Self::Pick(..) => row(1)[x],
+                        Self::Share(p, cell) if own(p, cell, x) => a[x],
+                        Self::Share(..) => a[x] * row(1)[x],
                         Self::Logarithm => (a[x] + NOISE_FLOOR).ln(),
                         Self::Variance => (a[x].exp() - NOISE_FLOOR).max(0.0) * over,
                     };
@@ -272,9 +275,13 @@ impl Kernel for Point {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let planes = site.writes[0].planes;
+        let cell = match *self {
+            Self::Pick(_, cell) | Self::Share(_, cell) => cell,
+            _ => 1,
+        };
         let (value, number) = match *self {
-            Self::Pick(p) => ("select(read1[at], read0[at], parity == p.a)", p as f32),
-            Self::Share(p) => (
+            Self::Pick(p, _) => ("select(read1[at], read0[at], parity == p.a)", p as f32),
+            Self::Share(p, _) => (
                 "select(read0[at] * read1[i], read0[at], parity == p.a)",
                 p as f32,
             ),
@@ -285,7 +292,7 @@ impl Kernel for Point {
             ),
         };
         let body = format!(
-            "    let parity = f32((x + y) % 2u);
+            "    let parity = f32((x / u32(p.c) + y / u32(p.c)) % 2u);
     for (var k = 0u; k < p.planes; k++) {{
         let at = k * p.pixels + i;
         write0[at] = {value};
@@ -294,7 +301,7 @@ impl Kernel for Point {
         );
         Ok(per_pixel(
             site,
-            [number, NOISE_FLOOR, 0.0, 0.0, 0.0],
+            [number, NOISE_FLOOR, cell as f32, 0.0, 0.0],
             "",
             &body,
         ))

@@ -13,9 +13,9 @@ use std::fmt::Write;
 params! {
     /// Size of the image and numbers of the fit.
     struct Params {
-        width: i32, height: i32, pixels: i32, parity: i32,
+        width: i32, height: i32, pixels: i32, parity: i32, cell: u32,
         over_a: f32, over_b: f32, floor: f32, feature: f32,
-        share: f32, ridge: f32, place: f32, unused: f32,
+        share: f32, ridge: f32, place: f32,
     }
 }
 
@@ -41,6 +41,7 @@ pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
         height: size.height as i32,
         pixels: size.pixels() as i32,
         parity: fit.parity.map_or(-1, |p| p as i32),
+        cell: fit.cell.ilog2(),
         over_a: over(0),
         over_b: over(1),
         floor: s.floor,
@@ -48,7 +49,6 @@ pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
         share: 1.0 + s.ridge[0],
         ridge: s.ridge[1],
         place: s.ridge[2],
-        unused: 0.0,
     };
     let source = format!(
         "{}{}{}{}{}",
@@ -145,7 +145,7 @@ fn main(fit: &Fit) -> String {
     line("      let q = at + vec2(dx, dy);".into());
     line("      if dx > R || !inside || !is_in(q) { continue; }".into());
     line("      let there = q.y * p.width + q.x;".into());
-    line("      if classes[there] != own_class || (p.parity >= 0 && ((q.x + q.y) & 1) != p.parity) { continue; }".into());
+    line("      if classes[there] != own_class || (p.parity >= 0 && (((q.x >> p.cell) + (q.y >> p.cell)) & 1) != p.parity) { continue; }".into());
     for f in 0..fit.features {
         let v = f + 3;
         line(format!(

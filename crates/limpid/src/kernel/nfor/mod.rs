@@ -29,8 +29,10 @@ pub(crate) struct Fit {
     pub(crate) settings: Settings,
     /// How far apart patches may be, in standard deviations: a candidate each.
     pub(crate) k: Vec<f32>,
-    /// Only pixels whose `x + y` is of this parity count.
+    /// Only pixels of this colour of the checkerboard count.
     pub(crate) parity: Option<usize>,
+    /// Side of its squares, a power of two.
+    pub(crate) cell: usize,
     /// Planes of the guide.
     pub(crate) channels: usize,
     /// Planes of the data.

@@ -39,6 +39,8 @@ pub(super) struct Weights<'a> {
     counts: [usize; CANDIDATES],
 }
 
+/// Largest side of the squares of a checkerboard. Strips and pieces begin at multiples of two of them.
+const CELL: usize = 4;
 /// Most candidates of a fit.
 const CANDIDATES: usize = 4;
 
@@ -86,6 +88,7 @@ impl<'a> Weights<'a> {
         scratch: &'a mut [f32],
     ) -> Self {
         debug_assert!(2 * fit.settings.patch <= LANES && fit.k.len() <= CANDIDATES);
+        debug_assert!(fit.cell <= CELL);
         let mut rest = scratch;
         let [lines, ring, over, weights, numbers] = parts(fit).map(|n| {
             let (head, tail) = std::mem::take(&mut rest).split_at_mut(n);
@@ -196,14 +199,18 @@ impl<'a> Weights<'a> {
         for c in 0..SHARP {
             own[c] = Beside::new(values, at).load(simd, c);
         }
-        // Of one buffer, pixels of the other parity count nothing.
-        let other = |odd: usize| {
+        // Of one buffer, pixels of the other colour count nothing: by the place of the first within two squares.
+        let other = |first: usize| {
             f32x16::from_fn(simd, |i| match fit.parity {
-                Some(parity) if (i + odd) % 2 != parity => FAR,
+                Some(parity) if (i + first) / fit.cell % 2 != parity => FAR,
                 _ => 0.0,
             })
         };
-        let others = [other(0), other(1)];
+        let period = 2 * fit.cell;
+        let mut others = [zero; 2 * CELL];
+        for (first, other_of) in others.iter_mut().enumerate().take(period) {
+            *other_of = other(first);
+        }
         let stop = f32x16::splat(simd, 18.5);
         let widest = fit.k.iter().fold(0.0f32, |a, k| a.max(*k));
         let least = f32x16::splat(simd, 1.0 / (widest * widest));
@@ -241,8 +248,12 @@ impl<'a> Weights<'a> {
                 // Other classes, and partners outside, weigh nothing.
                 let same = class.simd_eq(Beside::new(values, there + class_at).load(simd, 0))
                     & over.simd_gt(zero);
-                let odd = (self.x as i64 + tap.dx + y as i64 + tap.dy).rem_euclid(2);
-                let apart = same.select(apart * square, far) + others[odd as usize];
+                let row = (y as i64 + tap.dy)
+                    .div_euclid(fit.cell as i64)
+                    .rem_euclid(2);
+                let first = self.x as i64 + tap.dx + row * fit.cell as i64;
+                let first = first.rem_euclid(period as i64) as usize;
+                let apart = same.select(apart * square, far) + others[first % (2 * CELL)];
                 if !distance.mul_add(least, apart).simd_lt(stop).any_true() {
                     continue;
                 }

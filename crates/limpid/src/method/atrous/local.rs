@@ -252,6 +252,7 @@ impl Build<'_> {
         let limit = kernel::Limit {
             by_other: own != other,
             floor: DARK,
+            step: 1,
         };
         self.small(limit, "limited", &[slot, own, other, class], self.channels)
     }
@@ -321,7 +322,7 @@ impl Build<'_> {
         let share = self.plan.transient("variance of that mean", 1);
         let mut reads = vec![light, class];
         reads.extend(features);
-        let board = kernel::checkerboard(features.is_some(), sharp);
+        let board = kernel::checkerboard(features.is_some(), sharp, 1);
         self.plan.pass(board, reads, [mean, share]);
         let squares = self.small(kernel::off(), "differences", &[light, mean, share], n);
         let bright = self.bright(squares);

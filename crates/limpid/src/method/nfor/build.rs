@@ -1,15 +1,15 @@
 //! The passes.
 
+mod features;
 mod others;
 
 use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, halves};
 use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
-    Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, log_variance, minus,
-    off, roughness, square_difference, square_plus,
+    Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, minus, off,
+    square_difference, square_plus,
 };
 use crate::kernel::nfor::{Fit, choose, contest, errors, mix};
-use crate::kernel::nlm::{Nlm, Noise};
 use crate::kernel::rdfc::join;
 use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
@@ -27,7 +27,10 @@ pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<
     };
     build.run()?;
     // The colours of a checkerboard must not change places between tiles.
-    build.plan.align = if halves(shape) { 1 } else { 2 };
+    build.plan.align = match halves(shape) {
+        true => 1,
+        false => 2 * build.settings.cell,
+    };
     Ok(build.plan)
 }
 
@@ -191,76 +194,6 @@ impl Build<'_> {
         }
     }
 
-    /// Features filtered by themselves, each kind by its own noise.
-    fn prefiltered(
-        &mut self,
-        slot: SlotId,
-        kinds: &[Kind],
-        counts: &[usize],
-        inputs: &[SlotId],
-    ) -> SlotId {
-        let mut made = Vec::new();
-        let mut first = 0;
-        for ((kind, planes), input) in kinds.iter().zip(counts).zip(inputs) {
-            let group = self.plan.transient(format!("{kind:?} alone"), *planes);
-            let takes = vec![(first, *planes)];
-            self.plan.pass(join(&takes), [slot], [group]);
-            let variance = match self.known(kind, *planes, *input) {
-                Some(known) => known,
-                None => {
-                    let raw = self.small(roughness(*planes), "roughness", &[group], 1);
-                    let log = self.plan.transient("its logarithm", 1);
-                    self.plan.pass(Point::Logarithm, [raw], [log]);
-                    let mean = box_mean(&mut self.plan, log, 4);
-                    let noise = self.plan.transient("feature noise", *planes);
-                    self.plan.pass(Point::Variance, [mean], [noise]);
-                    box_mean(&mut self.plan, noise, 2)
-                }
-            };
-            let filter = Nlm {
-                channels: *planes,
-                ..Nlm::new(7, 3, 1.0, Noise::Pixel)
-            };
-            let out = self.plan.transient(format!("{kind:?} filtered"), *planes);
-            self.plan.pass(filter, [group, variance], [out]);
-            made.push((out, *planes));
-            first += planes;
-        }
-        let out = self.plan.transient("filtered features", first);
-        let takes: Vec<(usize, usize)> = made.iter().map(|(_, n)| (0, *n)).collect();
-        let reads: Vec<SlotId> = made.iter().map(|(slot, _)| *slot).collect();
-        self.plan.pass(join(&takes), reads, [out]);
-        out
-    }
-
-    /// The variance of a feature where the frame tells it.
-    fn known(&mut self, kind: &Kind, planes: usize, input: SlotId) -> Option<SlotId> {
-        if *kind == Kind::Position {
-            return None;
-        }
-        let layer = |part| Layer::new(kind.clone(), part);
-        let has = |part| self.shape.has(layer(part));
-        let variance = if has(Part::Variance) {
-            self.plan.input(layer(Part::Variance), planes)
-        } else if has(Part::HalfA) && has(Part::HalfB) {
-            let a = self.plan.input(layer(Part::HalfA), planes);
-            let b = self.plan.input(layer(Part::HalfB), planes);
-            let squares = self.small(square_difference(0.25), "half differences", &[a, b], planes);
-            box_mean(&mut self.plan, squares, 3)
-        } else {
-            return None;
-        };
-        Some(match kind {
-            Kind::Depth => self.small(
-                log_variance(),
-                "variance of log depth",
-                &[variance, input],
-                1,
-            ),
-            _ => variance,
-        })
-    }
-
     fn color_input(&mut self) -> SlotId {
         let part = if halves(self.shape) {
             Part::HalfA
@@ -300,6 +233,7 @@ impl Build<'_> {
         let limit = Limit {
             by_other: two,
             floor: DARK,
+            step: if two { 1 } else { self.settings.cell },
         };
         let bright = self.brightness([a, a]);
         if !two {
@@ -338,16 +272,17 @@ impl Build<'_> {
         let n = self.channels;
         let mean = self.plan.transient("mean of neighbours", n);
         let share = self.plan.transient("variance of that mean", 1);
-        let board = checkerboard(ground.features.is_some(), ground.sharp);
+        let cell = self.settings.cell;
+        let board = checkerboard(ground.features.is_some(), ground.sharp, cell);
         let mut reads = vec![y, ground.class];
         reads.extend(ground.features);
         self.plan.pass(board, reads, [mean, share]);
         let squares = self.small(off(), "differences", &[y, mean, share], n);
         let variance = box_mean(&mut self.plan, squares, self.settings.variance);
-        let mut by_parity = |kernel: fn(u32) -> Point, name: &str, reads: [SlotId; 2]| {
+        let mut by_parity = |kernel: fn(u32, u32) -> Point, name: &str, reads: [SlotId; 2]| {
             [0, 1].map(|parity| {
                 let out = self.plan.transient(name, n);
-                self.plan.pass(kernel(parity), reads, [out]);
+                self.plan.pass(kernel(parity, cell as u32), reads, [out]);
                 out
             })
         };
@@ -380,6 +315,7 @@ impl Build<'_> {
                     settings: *settings,
                     k: k.to_vec(),
                     parity: guide.parity[i],
+                    cell: self.settings.cell,
                     channels: self.channels,
                     data: chain.planes,
                     features: ground.planes,
@@ -431,7 +367,8 @@ impl Build<'_> {
             self.plan.pass(errors(n, count, 2), reads, [out]);
         } else {
             let judged = self.plan.transient("judged", count * n);
-            self.plan.pass(Point::Pick(1), made, [judged]);
+            let pick = Point::Pick(1, self.settings.cell as u32);
+            self.plan.pass(pick, made, [judged]);
             self.plan
                 .pass(errors(n, count, 1), [judged, data[0], scale], [out]);
         }

@@ -20,7 +20,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
         Buffers::One(divide(frame.color()?))
     };
     let settings = method.settings();
-    let follow = followed(&buffers, &surface);
+    let follow = followed(&buffers, &surface, settings.cell);
     let layers = others(&shape);
     let mut extras = Vec::new();
     for (layer, _) in &layers {
@@ -72,7 +72,7 @@ fn apply(image: &Image, by: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
 }
 
 /// What limiting makes of the brightness of the mean: light layers follow.
-fn followed(buffers: &Buffers, surface: &Surface) -> Image {
+fn followed(buffers: &Buffers, surface: &Surface, cell: usize) -> Image {
     let (before, after) = match buffers {
         Buffers::Two([a, b]) => {
             let limit = |a: &Image, b: &Image| front::limit_by_other(a, b, &surface.class, DARK);
@@ -80,7 +80,7 @@ fn followed(buffers: &Buffers, surface: &Surface) -> Image {
         }
         Buffers::One(y) => (
             vec![y.clone()],
-            vec![front::limit_by_itself(y, &surface.class, DARK)],
+            vec![front::limit_by_itself(y, &surface.class, DARK, cell)],
         ),
     };
     Image::from_fn(

@@ -156,6 +156,7 @@ impl Nfor {
             },
             last_k: 0.5,
             variance: 2,
+            cell: if self.facts.two { 1 } else { self.facts.cell },
         }
     }
 }

@@ -185,7 +185,7 @@ fn light(
     let before = over(frame.color()?);
     let light = match keeps {
         true => before.clone(),
-        false => front::limit_by_itself(&before, class, DARK),
+        false => front::limit_by_itself(&before, class, DARK, 1),
     };
     let share = ratio(&bright(&before), &bright(&light));
     let known = frame.get(Layer::new(Kind::Color, Part::Variance));
@@ -194,7 +194,7 @@ fn light(
         let limited = both(&divided, &share, |v, s| v * s * s);
         return Ok((light, around(&limited), share));
     }
-    let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class);
+    let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class, 1);
     let n = light.channels();
     let squares = Image::from_fn(light.width(), light.height(), n, |x, y, c| {
         let off = light.get(x, y, c) - board.mean.get(x, y, c);

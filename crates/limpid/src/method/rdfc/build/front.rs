@@ -43,6 +43,7 @@ impl Build<'_> {
         let limit = Limit {
             by_other: halves.is_some(),
             floor: self.rdfc.dark(),
+            step: 1,
         };
         let bright = |plan: &mut Plan, slot| {
             let out = plan.transient("brightness", 1);
