@@ -131,7 +131,10 @@ impl Auto {
                 chroma,
                 ..Eaw::default()
             }),
+            // As good as the usual window and patches for cameras' noise, in half the time.
             Quality::Good => Box::new(Nlm {
+                radius: 7,
+                patch: 2,
                 sigma,
                 noise,
                 luminance,
