@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use limpid::method::Nfor;
+use limpid::method::{Knobs, Method, Nfor};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Part, Watch, denoise_on};
 
 /// A small generator: uniform in -1 … 1.
@@ -230,6 +230,80 @@ fn odd_frames_give_finite_pictures() {
                 let out = run(&frame, &[]);
                 assert_eq!(out.color().unwrap().non_finite(), 0, "{w}x{h} of {value}");
             }
+        }
+    }
+}
+
+/// A picture as a wide pixel filter makes it: each value is spread over its neighbours.
+fn spread(image: &Image) -> Image {
+    let weights: Vec<f32> = (-3i32..=3).map(|d| (-0.5 * (d * d) as f32).exp()).collect();
+    Image::from_fn(SIDE, SIDE, image.channels(), |x, y, c| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (wy, dy) in weights.iter().zip(-3i64..) {
+            for (wx, dx) in weights.iter().zip(-3i64..) {
+                let (i, j) = (x as i64 + dx, y as i64 + dy);
+                let inside = 0..SIDE as i64;
+                // Lamps keep their edges, so that only noise is spread.
+                let same = |i: usize, j: usize| lamp(i, j) == lamp(x, y);
+                if inside.contains(&i) && inside.contains(&j) && same(i as usize, j as usize) {
+                    sum += wx * wy * image.get(i as usize, j as usize, c);
+                    total += wx * wy;
+                }
+            }
+        }
+        sum / total
+    })
+}
+
+#[test]
+fn noise_of_a_wide_pixel_filter_is_recognised_and_goes() {
+    let plain = noisy(&mut Random(11), 0.8);
+    let wide = with_features(Frame::new(spread(&plain)).unwrap());
+    let clean = spread(&clean());
+    let before = error(wide.color().unwrap(), &clean);
+    let near = run(&wide, &[("noise-distance", "1")]);
+    let made = run(&wide, &[]);
+    let (near, made) = (
+        error(near.color().unwrap(), &clean),
+        error(made.color().unwrap(), &clean),
+    );
+    // Without a look at how far noise reaches, it is taken for light.
+    assert!(made < 0.5 * before, "{made} of {before}");
+    assert!(
+        made < 0.7 * near,
+        "{made}, {near} as if neighbours were independent"
+    );
+}
+
+#[test]
+fn squares_of_any_side_give_the_definition() {
+    let frame = frame(1, 0.5);
+    for distance in ["2", "4"] {
+        let mut method = Nfor::default();
+        for (name, value) in [
+            ("quality", "good"),
+            ("radius", "4"),
+            ("noise-distance", distance),
+        ] {
+            method.set(name, value).unwrap();
+        }
+        method.prepare(&frame).unwrap();
+        let expected = method.define(&frame).unwrap();
+        for device in Device::all_for_tests().unwrap() {
+            let options = Options::new(method.clone());
+            let made = denoise_on(&device, &frame, &options, &Watch::default()).unwrap();
+            let (want, have) = (expected.color().unwrap(), made.color().unwrap());
+            let scale = want.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
+            let pairs = want.data().iter().zip(have.data());
+            let off = pairs
+                .filter(|(a, b)| (*a - *b).abs() > 1e-3 * scale)
+                .count();
+            // The choice among candidates may fall the other way where they are equal.
+            assert!(
+                off as f32 <= 0.02 * want.data().len() as f32,
+                "{} {distance}: {off} values are off",
+                device.name()
+            );
         }
     }
 }

@@ -310,16 +310,15 @@ fn tiff_tags_packing_and_layouts_survive() {
 }
 
 #[test]
-fn only_the_first_page_of_a_tiff_is_read_and_that_is_told() {
+fn tiff_files_of_several_pages_are_refused() {
     let (_folder, path) = scratch("a.tif");
     let mut file = Cursor::new(Vec::new());
     let mut encoder = TiffEncoder::new(&mut file).unwrap();
     encoder.write_image::<tc::Gray8>(2, 1, &[0, 255]).unwrap();
-    encoder.write_image::<tc::Gray8>(1, 1, &[9]).unwrap();
+    encoder.write_image::<tc::Gray8>(3, 1, &[9, 8, 7]).unwrap();
     std::fs::write(&path, file.into_inner()).unwrap();
-    let picture = read(&path);
-    assert_eq!(picture.frame.color().unwrap().data(), [0.0, 1.0]);
-    assert!(picture.notes[0].contains("first"), "{:?}", picture.notes);
+    let error = io::read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("several pages"), "{error}");
 }
 
 #[test]

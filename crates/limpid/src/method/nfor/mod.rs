@@ -75,6 +75,8 @@ crate::options! {
         pub radius: Option<usize> = None,
         /// Whether feature layers are noisy themselves: auto, clean, or noisy as with depth of field or motion blur.
         pub features: Features = Features::Auto,
+        /// How many pixels apart noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter; measured when not given.
+        pub noise_distance: Option<usize> = None,
         /// What is written: color, or all with the estimated error and the shares of the candidates.
         pub layers: Layers = Layers::Color,
     }
@@ -107,8 +109,13 @@ const LAST: Window = Window {
 
 impl Nfor {
     fn check(&self) -> Result<()> {
-        match self.options.radius {
-            Some(r) if !(1..=32).contains(&r) => Err(Error::option("radius", r, "1 … 32")),
+        if let Some(r) = self.options.radius.filter(|r| !(1..=32).contains(r)) {
+            return Err(Error::option("radius", r, "1 … 32"));
+        }
+        match self.options.noise_distance {
+            Some(d) if ![1, 2, 4].contains(&d) => {
+                Err(Error::option("noise-distance", d, "1, 2 or 4"))
+            }
             _ => Ok(()),
         }
     }
@@ -156,7 +163,10 @@ impl Nfor {
             },
             last_k: 0.5,
             variance: 2,
-            cell: if self.facts.two { 1 } else { self.facts.cell },
+            cell: match self.facts.two {
+                true => 1,
+                false => self.options.noise_distance.unwrap_or(self.facts.cell),
+            },
         }
     }
 }
@@ -230,7 +240,11 @@ impl Method for Nfor {
             "{}noise {:.0} %{}",
             if self.facts.two { "two buffers, " } else { "" },
             100.0 * self.facts.noise,
-            if self.noisy() { ", noisy features" } else { "" }
+            match (self.noisy(), self.facts.cell) {
+                (true, _) => ", noisy features",
+                (false, 1) => "",
+                (false, _) => ", wide pixel filter",
+            }
         ))
     }
 
@@ -258,6 +272,7 @@ impl Method for Nfor {
                 radius: Some(radius),
                 quality,
                 features,
+                noise_distance: None,
                 layers: Layers::All,
             };
             Box::new(Self {
