@@ -258,7 +258,8 @@ fn spread(image: &Image) -> Image {
 #[test]
 fn noise_of_a_wide_pixel_filter_is_recognised_and_goes() {
     let plain = noisy(&mut Random(11), 0.8);
-    let wide = with_features(Frame::new(spread(&plain)).unwrap());
+    let mut wide = with_features(Frame::new(spread(&plain)).unwrap());
+    wide.insert(Kind::Albedo, spread(&albedo())).unwrap();
     let clean = spread(&clean());
     let before = error(wide.color().unwrap(), &clean);
     let near = run(&wide, &[("noise-distance", "1")]);
@@ -268,7 +269,10 @@ fn noise_of_a_wide_pixel_filter_is_recognised_and_goes() {
         error(made.color().unwrap(), &clean),
     );
     // Without a look at how far noise reaches, it is taken for light.
-    assert!(made < 0.5 * before, "{made} of {before}");
+    assert!(
+        made < 0.7 * before,
+        "{made} of {before}, {near} as if neighbours were independent"
+    );
     assert!(
         made < 0.7 * near,
         "{made}, {near} as if neighbours were independent"

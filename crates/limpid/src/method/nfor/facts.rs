@@ -91,7 +91,7 @@ const SHARED: (f32, f32) = (0.78, 0.45);
 const NO_NOISE: f32 = 0.008;
 
 /// How many pixels apart noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample over its neighbours,
-/// so that they differ less than pixels further away, on the same surface.
+/// so that they differ less than pixels further away, where the surface does not turn.
 fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
     let size = color.size();
     let albedo = frame.get(Kind::Albedo);
@@ -103,7 +103,7 @@ fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
         };
         ((0..n).map(light).sum::<f32>() / n as f32 * exposure / ORDINARY + 0.05).ln()
     });
-    let features: Vec<&Image> = [Kind::Albedo, Kind::Normal]
+    let features: Vec<&Image> = [Kind::Normal]
         .into_iter()
         .filter_map(|k| frame.get(k))
         .collect();
