@@ -13,12 +13,12 @@ use crate::definition::taa::taa;
 use crate::kernel::atrous::{
     Atrous as Level, FEATURES, Guided, Mode, Shape as Tile, Source, Stops, Walk,
 };
-use crate::kernel::front::class;
+use crate::kernel::front::signed_depth;
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
 use crate::kernel::taa::Resolve;
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
-use crate::{Error, Frame, Kind, Layer, Result, Shape};
+use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -59,8 +59,8 @@ struct Setup {
     squarings: u32,
     colors: usize,
     layers: Layers,
-    /// Whether classes stand for numbers of objects, which the frame does not have.
-    classes: bool,
+    /// Whether the depth of emitters counts as negative: it tells them apart where the frame has no numbers of objects.
+    signed: bool,
     motion: bool,
 }
 
@@ -111,9 +111,9 @@ impl Svgf {
                 albedo: !self.no_demodulate && shape.has(Kind::Albedo),
                 normal: from(Kind::Normal)?,
                 depth: from(Kind::Depth)?,
-                id: true,
+                id: shape.has(Kind::Id),
             },
-            classes: !shape.has(Kind::Id),
+            signed: !shape.has(Kind::Id) && shape.has(Kind::Albedo) && shape.has(Kind::Depth),
             motion: shape.has(Kind::Motion),
         })
     }
@@ -132,20 +132,15 @@ impl Svgf {
             Some(albedo) => modulate(color, albedo, true),
             None => color.clone(),
         };
-        let classes = setup.classes.then(|| {
-            let layers = front::Layers {
-                albedo: frame.get(Kind::Albedo),
-                normal: frame.get(Kind::Normal),
-                depth: frame.get(Kind::Depth).map(|d| (d, front::Depth::default())),
-                position: None,
-            };
-            front::surface(&layers, frame.size(), 1, false, 1.0).class
-        });
+        let depth = match (frame.get(Kind::Depth), frame.get(Kind::Albedo)) {
+            (Some(depth), Some(albedo)) if setup.signed => Some(signed(depth, albedo)),
+            (depth, _) => depth.cloned(),
+        };
         let features: Features = features(
             frame.get(Kind::Normal),
-            frame.get(Kind::Depth),
+            depth.as_ref(),
             frame.get(Kind::Position),
-            frame.get(Kind::Id).or(classes.as_ref()),
+            frame.get(Kind::Id),
             frame.size(),
         );
         let motion = frame.get(Kind::Motion);
@@ -250,7 +245,7 @@ impl Method for Svgf {
             colors: setup.colors,
             half: setup.settings.half,
         };
-        let (mut reads, albedo) = layers(&mut slots.plan, &setup, shape);
+        let (mut reads, albedo) = layers(&mut slots.plan, &setup);
         let role = if setup.motion {
             Role::History
         } else {
@@ -439,7 +434,7 @@ fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotI
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.
-fn layers(plan: &mut Plan, setup: &Setup, shape: &Shape) -> (Vec<SlotId>, Option<SlotId>) {
+fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
     let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
     let mut albedo = None;
@@ -456,7 +451,12 @@ fn layers(plan: &mut Plan, setup: &Setup, shape: &Shape) -> (Vec<SlotId>, Option
         }
         let planes = kind.channels()[0];
         let slot = match kind {
-            Kind::Id if setup.classes => classes(plan, shape, reads[0]),
+            Kind::Depth if setup.signed => {
+                let inputs = [plan.input(Kind::Depth, 1), plan.input(Kind::Albedo, 3)];
+                let out = plan.transient("signed depth", 1);
+                plan.pass(signed_depth(), inputs, [out]);
+                out
+            }
             _ => plan.input(kind.clone(), planes),
         };
         reads.push(slot);
@@ -465,20 +465,12 @@ fn layers(plan: &mut Plan, setup: &Setup, shape: &Shape) -> (Vec<SlotId>, Option
     (reads, albedo)
 }
 
-/// Classes of pixels in place of objects: lamps and sky never mix with surfaces.
-fn classes(plan: &mut Plan, shape: &Shape, color: SlotId) -> SlotId {
-    let kinds = [Kind::Albedo, Kind::Normal, Kind::Depth];
-    let mut reads = Vec::new();
-    for kind in &kinds {
-        if shape.has(kind.clone()) {
-            reads.push(plan.input(kind.clone(), kind.channels()[0]));
-        }
-    }
-    if reads.is_empty() {
-        reads.push(color);
-    }
-    let [albedo, normal, depth] = kinds.map(|k| shape.has(k));
-    let out = plan.transient("class", 1);
-    plan.pass(class(albedo, normal, depth), reads, [out]);
-    out
+/// Depth, negative for emitters: no two pixels of different sign are ever alike.
+fn signed(depth: &Image, albedo: &Image) -> Image {
+    let size = depth.size();
+    Image::from_fn(size.width, size.height, 1, |x, y, _| {
+        let most = (0..3).fold(0.0f32, |m, c| m.max(albedo.get(x, y, c)));
+        let emits = !(front::BLACK..=front::EMITTING).contains(&most);
+        depth.get(x, y, 0) * if emits { -1.0 } else { 1.0 }
+    })
 }

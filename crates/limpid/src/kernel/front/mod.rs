@@ -10,7 +10,8 @@ mod surface;
 pub(crate) use limit::Limit;
 pub(crate) use point::{
     Point, at_least, brightness, checkerboard, clamp, class, divide, finish, follow, larger,
-    log_variance, middle, minus, off, roughness, square_difference, square_plus, squared,
+    log_variance, middle, minus, off, roughness, signed_depth, square_difference, square_plus,
+    squared,
 };
 pub(crate) use surface::Surface;
 

@@ -50,6 +50,17 @@ pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     })
 }
 
+/// Depth, negative for emitters. Reads: depth, albedo.
+pub(crate) fn signed_depth() -> Stencil {
+    stencil("signed-depth", |k| {
+        let [depth, albedo] = k.reads();
+        let [r, g, b] = three(albedo);
+        let most = r.max(g).max(b.max(0.0));
+        let emits = most.lt(BLACK) | most.gt(EMITTING);
+        k.write_planes([depth.plane(0).here() * emits.pick(-1.0, 1.0)]);
+    })
+}
+
 /// `max(a, share · b)`.
 pub(crate) fn at_least(share: f32) -> Stencil {
     stencil("at-least", |k| {
