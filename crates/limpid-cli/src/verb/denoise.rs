@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long)]
     resume: bool,
     /// Say whether the estimated relative error is below this, and how many samples would get there (nfor)
-    #[arg(long, value_name = "ERROR")]
+    #[arg(long, value_name = "ERROR", allow_negative_numbers = true)]
     target: Option<f32>,
     /// Quality of JPEG files that are written [default: the source's, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     };
     let asked = args.target.is_some();
     if let Some(target) = args.target {
-        check_target(target, method.as_mut()).or_usage()?;
+        check_target(target, &args.inputs, method.as_mut()).or_usage()?;
     }
     let mut options = args.how.options(method, knobs)?;
     options.strength = args.strength;
@@ -142,28 +142,42 @@ fn report(from: &Path, to: &Path, sequence: &Sequence, device: &Device, time: Du
 }
 
 /// Checks the target, and asks the method for what the estimate is made of.
-fn check_target(target: f32, method: &mut dyn Method) -> limpid::Result<()> {
+fn check_target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> limpid::Result<()> {
     if !(target.is_finite() && target > 0.0) {
         return Err(limpid::Error::option("target", target, "a number above 0"));
     }
-    method.set("layers", "all").map_err(|_| {
-        let name = method.name();
-        limpid::Error::input(format!("{name} does not estimate its error; nfor does"))
-    })
+    if let Some(input) = inputs
+        .iter()
+        .find(|i| shot::is_pattern(i) || video::is_film(i))
+    {
+        let input = input.display();
+        let message =
+            format!("{input}: --target is for single images, not for sequences and films");
+        return Err(limpid::Error::input(message));
+    }
+    // Other methods have an option of this name too.
+    match method.name() {
+        "nfor" | "auto" => method.set("layers", "all"),
+        name => Err(limpid::Error::input(no_estimate(name))),
+    }
+}
+
+fn no_estimate(method: &str) -> String {
+    format!("{method} does not estimate its error; nfor does")
 }
 
 /// Whether the target is reached.
 fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
     let Some(found) = found else {
-        return format!("{method} does not estimate its error; nfor does");
+        return no_estimate(method);
     };
     let error = found.error;
     if error <= target {
-        format!("estimated relative error {error:.2e}, below {target}")
+        format!("estimated relative error {error:.5}, below {target}")
     } else {
         let more = found.samples(target);
         format!(
-            "estimated relative error {error:.2e}, above {target}: about {more:.1} times the samples would get there"
+            "estimated relative error {error:.5}, above {target}: about {more:.1} times the samples would get there"
         )
     }
 }
