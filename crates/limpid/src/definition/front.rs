@@ -121,6 +121,12 @@ pub fn surface(
     }
 }
 
+/// Whether the albedo of a pixel is an emitter's.
+pub fn emits(albedo: &Image, x: usize, y: usize) -> bool {
+    let most = (0..3).fold(0.0f32, |m, c| m.max(albedo.get(x, y, c)));
+    !(BLACK..=EMITTING).contains(&most)
+}
+
 fn class(layers: &Layers<'_>, x: usize, y: usize) -> f32 {
     let nothing = match (layers.depth, layers.normal) {
         (Some((d, _)), _) => {
@@ -130,10 +136,7 @@ fn class(layers: &Layers<'_>, x: usize, y: usize) -> f32 {
         (None, Some(n)) => (0..3).all(|c| n.get(x, y, c).abs() < 1e-2),
         (None, None) => false,
     };
-    let emits = layers.albedo.is_some_and(|a| {
-        let most = (0..3).fold(0.0f32, |m, c| m.max(a.get(x, y, c)));
-        !(BLACK..=EMITTING).contains(&most)
-    });
+    let emits = layers.albedo.is_some_and(|a| emits(a, x, y));
     match (nothing, emits) {
         (true, _) => MISS,
         (false, true) => EMITTER,

@@ -469,8 +469,7 @@ fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
 fn signed(depth: &Image, albedo: &Image) -> Image {
     let size = depth.size();
     Image::from_fn(size.width, size.height, 1, |x, y, _| {
-        let most = (0..3).fold(0.0f32, |m, c| m.max(albedo.get(x, y, c)));
-        let emits = !(front::BLACK..=front::EMITTING).contains(&most);
+        let emits = front::emits(albedo, x, y);
         depth.get(x, y, 0) * if emits { -1.0 } else { 1.0 }
     })
 }

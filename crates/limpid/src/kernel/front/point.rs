@@ -6,7 +6,7 @@ use crate::definition::front::{
 };
 use crate::definition::nfor::parity;
 use crate::kernel::front::per_pixel;
-use crate::kernel::stencil::{Read, Stencil, Value, stencil};
+use crate::kernel::stencil::{Mask, Read, Stencil, Value, stencil};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 
 /// The sum of values.
@@ -17,6 +17,13 @@ fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
 /// The first three planes.
 fn three(read: Read<'_>) -> [Value<'_>; 3] {
     [0, 1, 2].map(|c| read.plane(c).here())
+}
+
+/// Whether an albedo is an emitter's.
+fn emits(albedo: Read<'_>) -> Mask<'_> {
+    let [r, g, b] = three(albedo);
+    let most = r.max(g).max(b.max(0.0));
+    most.lt(BLACK) | most.gt(EMITTING)
 }
 
 /// The class of a pixel. Reads: albedo, normal, depth, as far as they are there; the colour when none is.
@@ -35,11 +42,7 @@ pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
             }
             (None, None) => None,
         };
-        let emits = albedo.map(|a| {
-            let [r, g, b] = three(a);
-            let most = r.max(g).max(b.max(0.0));
-            most.lt(BLACK) | most.gt(EMITTING)
-        });
+        let emits = albedo.map(emits);
         if albedo.is_none() && nothing.is_none() {
             let _ = k.read();
         }
@@ -54,10 +57,7 @@ pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
 pub(crate) fn signed_depth() -> Stencil {
     stencil("signed-depth", |k| {
         let [depth, albedo] = k.reads();
-        let [r, g, b] = three(albedo);
-        let most = r.max(g).max(b.max(0.0));
-        let emits = most.lt(BLACK) | most.gt(EMITTING);
-        k.write_planes([depth.plane(0).here() * emits.pick(-1.0, 1.0)]);
+        k.write_planes([depth.plane(0).here() * emits(albedo).pick(-1.0, 1.0)]);
     })
 }
 

@@ -24,7 +24,7 @@ mod cpu;
 mod gpu;
 mod graph;
 
-pub(crate) use graph::{Build, Read, Value};
+pub(crate) use graph::{Build, Mask, Read, Value};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};

@@ -1,7 +1,7 @@
 //! The definition, applied to a frame.
 
+use super::Atrous;
 use super::setup::Setup;
-use super::{Atrous, Border};
 use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, prefilter, stored};
 use crate::{Frame, Image, Kind, LUMINANCE, Layer, Part, Result};
 
@@ -56,11 +56,7 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
                 widens: g.widens,
             })
             .collect(),
-        border: match method.border {
-            Border::Zero => atrous::Border::Zero,
-            Border::Mirror => atrous::Border::Mirrored { local: false },
-            Border::MirrorLocal => atrous::Border::Mirrored { local: true },
-        },
+        border: method.border.defined(),
         energy: method.energy,
         half: setup.half,
         local: None,

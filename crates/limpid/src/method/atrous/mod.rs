@@ -20,6 +20,7 @@ pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
+use crate::definition::atrous as definition;
 use crate::plan::Plan;
 use crate::{Frame, Result, Shape};
 
@@ -62,6 +63,17 @@ crate::choice! {
         Mirror = "mirror",
         /// Taps outside come from close to the border, by the mirrored local order.
         MirrorLocal = "mirror-local",
+    }
+}
+
+impl Border {
+    /// The same as the definition says it.
+    fn defined(self) -> definition::Border {
+        match self {
+            Self::Zero => definition::Border::Zero,
+            Self::Mirror => definition::Border::Mirrored { local: false },
+            Self::MirrorLocal => definition::Border::Mirrored { local: true },
+        }
     }
 }
 

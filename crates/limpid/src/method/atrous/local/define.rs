@@ -5,7 +5,7 @@ use crate::definition::atrous::{self, Filter, Guide, stored};
 use crate::definition::front::{self, Surface};
 use crate::definition::nfor::DARK;
 use crate::definition::window::tent;
-use crate::method::atrous::{Atrous, Border};
+use crate::method::atrous::Atrous;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 
 /// The definition.
@@ -71,11 +71,7 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
                 widens,
             })
             .collect(),
-        border: match method.border {
-            Border::Zero => atrous::Border::Zero,
-            Border::Mirror => atrous::Border::Mirrored { local: false },
-            Border::MirrorLocal => atrous::Border::Mirrored { local: true },
-        },
+        border: method.border.defined(),
         energy: method.energy,
         half: setup.half,
         local: Some(atrous::Local {
