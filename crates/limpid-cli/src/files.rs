@@ -79,6 +79,18 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     Ok(result.require(Layer::COLOR)?.clone())
 }
 
+/// Runs the method on the next frame of a film, or ends it: the results that are there.
+pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<Image>> {
+    let watch = say::quiet();
+    let made = match image {
+        Some(image) => sequence.push(&Frame::new(image)?, &watch)?,
+        None => sequence.finish(&watch)?,
+    };
+    watch.go_on()?;
+    let color = |frame: Frame| Ok(frame.require(Layer::COLOR)?.clone());
+    made.into_iter().map(color).collect()
+}
+
 /// Where the result of each input goes: the given file, or a file of the same name in the given folder.
 pub(crate) fn target(from: &Path, to: &Path, several: bool) -> Result<PathBuf> {
     if !several && !to.is_dir() {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions, WriteOptions};
 use limpid::{Error, Frame, Sequence};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -172,6 +173,23 @@ impl Shot<'_> {
         next: &Receiver<limpid::Result<Picture>>,
         made: &SyncSender<Made>,
     ) -> Result<()> {
+        // Frames whose results are still to come.
+        let mut waiting = VecDeque::new();
+        let send = |waiting: &mut VecDeque<(PathBuf, io::Origin)>, results: Vec<Frame>| {
+            for frame in results {
+                let Some((to, origin)) = waiting.pop_front() else {
+                    break;
+                };
+                if self.resume && to.exists() {
+                    continue;
+                }
+                // A writer that stopped tells why when it is joined.
+                if made.send(Made { to, frame, origin }).is_err() {
+                    return false;
+                }
+            }
+            true
+        };
         for n in frames {
             let (from, to) = (numbered(self.from, *n), numbered(self.to, *n));
             let Ok(picture) = next.recv() else {
@@ -182,19 +200,19 @@ impl Shot<'_> {
                 log::warn!("{}: {note}", from.display());
             }
             let watch = say::watch(&from.display().to_string());
-            let frame = sequence
-                .run(&picture.frame, &watch)
+            let results = sequence
+                .push(&picture.frame, &watch)
                 .with_context(|| from.display().to_string())?;
             watch.go_on()?;
-            if self.resume && to.exists() {
-                continue;
-            }
-            let origin = picture.origin;
-            // A writer that stopped tells why when it is joined.
-            if made.send(Made { to, frame, origin }).is_err() {
-                break;
+            waiting.push_back((to, picture.origin));
+            if !send(&mut waiting, results) {
+                return Ok(());
             }
         }
+        let watch = say::quiet();
+        let results = sequence.finish(&watch)?;
+        watch.go_on()?;
+        send(&mut waiting, results);
         Ok(())
     }
 }

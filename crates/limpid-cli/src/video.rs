@@ -53,6 +53,17 @@ pub(crate) fn run(
     form: Form,
     mut change: impl FnMut(Image) -> Result<Image>,
 ) -> Result<()> {
+    let one = |image: Option<Image>| image.map(&mut change).into_iter().collect();
+    run_late(from, to, form, one)
+}
+
+/// The same where results may be late: frames come one after the other, then none, and results in the same order.
+pub(crate) fn run_late(
+    from: &Path,
+    to: &Path,
+    form: Form,
+    mut change: impl FnMut(Option<Image>) -> Result<Vec<Image>>,
+) -> Result<()> {
     if !is_film(to) {
         anyhow::bail!(
             "{}: a film is written to a film: .y4m, - or {}",
@@ -105,7 +116,7 @@ fn flow(
     header: Header,
     mut target: Target,
     form: Form,
-    change: &mut impl FnMut(Image) -> Result<Image>,
+    change: &mut impl FnMut(Option<Image>) -> Result<Vec<Image>>,
 ) -> Result<Target> {
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
@@ -127,19 +138,21 @@ fn flow(
             }
             writer.finish().map(drop)
         });
-        let mut result = Ok(());
-        for frame in to_change {
-            let next = frame.map_err(anyhow::Error::from).and_then(&mut *change);
-            let sent = next.and_then(|image| {
+        let send = |images: Vec<Image>| -> Result<()> {
+            for image in images {
                 let gone = |_| anyhow!("the film cannot be written any more");
-                changed.send(image).map_err(gone)
-            });
-            if let Err(error) = sent {
-                result = Err(error);
-                break;
+                changed.send(image).map_err(gone)?;
+                counter.next();
             }
-            counter.next();
-        }
+            Ok(())
+        };
+        let work = || -> Result<()> {
+            for frame in to_change {
+                send(change(Some(frame?))?)?;
+            }
+            send(change(None)?)
+        };
+        let result = work();
         drop(changed);
         counter.end();
         // What stopped the writer explains why a frame could not be sent.

@@ -61,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut method: Box<dyn Method> = match &args.method {
         Some(name) => find(Use::Denoise, name).or_usage()?,
-        None if args.inputs.iter().any(|i| shot::is_pattern(i)) => Box::new(Auto::sequence()),
+        None if args.inputs.iter().any(|i| in_time(i)) => Box::new(Auto::sequence()),
         None => Box::new(Auto::default()),
     };
     let asked = args.target.is_some();
@@ -96,7 +96,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
                 colour: Colour::Encoded,
                 exact: false,
             };
-            video::run(from, &to, form, |image| files::change(image, &mut sequence))?;
+            let begin = Instant::now();
+            video::run_late(from, &to, form, |image| files::push(image, &mut sequence))?;
+            if !args.quiet && !say::is_quiet() {
+                report(from, &to, &sequence, &device, begin.elapsed());
+            }
             continue;
         }
         let begin = Instant::now();
@@ -125,6 +129,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     Ok(())
 }
 
+/// Whether frames come one after the other: a film, or a sequence of files.
+fn in_time(input: &Path) -> bool {
+    shot::is_pattern(input) || video::is_film(input)
+}
+
 /// One line about a file: what was done, on what, what was seen, how long it took.
 fn report(from: &Path, to: &Path, sequence: &Sequence, device: &Device, time: Duration) {
     let method = sequence.method();
@@ -146,10 +155,7 @@ fn check_target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> lim
     if !(target.is_finite() && target > 0.0) {
         return Err(limpid::Error::option("target", target, "a number above 0"));
     }
-    if let Some(input) = inputs
-        .iter()
-        .find(|i| shot::is_pattern(i) || video::is_film(i))
-    {
+    if let Some(input) = inputs.iter().find(|i| in_time(i)) {
         let input = input.display();
         let message =
             format!("{input}: --target is for single images, not for sequences and films");
