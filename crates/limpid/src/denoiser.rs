@@ -193,6 +193,8 @@ pub struct Denoiser {
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
+    /// See [`Method::amounts`].
+    amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
 }
@@ -215,6 +217,7 @@ impl Denoiser {
             tiles,
             schedule,
             strength: options.strength,
+            amounts: options.method.amounts(),
             limits: device.limits(),
             shape: shape.clone(),
         })
@@ -228,6 +231,7 @@ impl Denoiser {
         if same {
             self.schedule = fit.schedule;
             self.strength = options.strength;
+            self.amounts = options.method.amounts();
         }
         Ok(same)
     }
@@ -274,8 +278,8 @@ impl Denoiser {
                 }
             }
         }
-        if self.strength < 1.0 {
-            blend(frame, &mut out, self.strength);
+        if self.strength < 1.0 || self.amounts != [1.0, 1.0] {
+            blend(frame, &mut out, self.amounts.map(|a| a * self.strength));
         }
         Ok(out)
     }
@@ -324,15 +328,34 @@ impl Denoiser {
     }
 }
 
-/// `in + strength * (out - in)`, for the layers that both have.
-fn blend(input: &Frame, out: &mut Frame, strength: f32) {
+/// `in + amount * (out - in)`, for the layers that both have. Of three channels, the change of luminance and the rest of the
+/// change have an amount each.
+fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out
             .get_mut(layer.clone())
             .filter(|a| (a.size(), a.channels()) == (before.size(), before.channels()))
         {
-            for (a, b) in after.data_mut().iter_mut().zip(before.data()) {
-                *a = b + strength * (*a - b);
+            let pixels = before.size().pixels();
+            let grey = |k: usize, after: &[f32]| {
+                let change = |c: usize| after[c * pixels + k] - before.data()[c * pixels + k];
+                crate::luminance([change(0), change(1), change(2)])
+            };
+            let data = after.data_mut();
+            for k in 0..pixels {
+                let common = match before.channels() {
+                    3 => (luminance - chroma) * grey(k, data),
+                    _ => 0.0,
+                };
+                let amount = if before.channels() == 3 {
+                    chroma
+                } else {
+                    luminance
+                };
+                for c in 0..before.channels() {
+                    let (a, b) = (&mut data[c * pixels + k], before.data()[c * pixels + k]);
+                    *a = b + amount * (*a - b) + common;
+                }
             }
         }
     }

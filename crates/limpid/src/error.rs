@@ -34,7 +34,7 @@ pub enum Error {
         expected: String,
     },
     /// A name that nothing has.
-    #[error("unknown {what} '{name}'.{} Known: {}", hint(near.as_deref()), known.join(", "))]
+    #[error("unknown {what} '{name}'. {}", hint(near.as_deref(), known))]
     Unknown {
         /// What was looked for: a method, say.
         what: String,
@@ -146,7 +146,9 @@ impl Error {
     ///
     /// ```
     /// let error = limpid::Error::unknown("method", "atrus", ["atrous", "svgf", "nlm"]);
-    /// assert_eq!(error.to_string(), "unknown method 'atrus'. Did you mean 'atrous'? Known: atrous, svgf, nlm");
+    /// assert_eq!(error.to_string(), "unknown method 'atrus'. Did you mean 'atrous'?");
+    /// let error = limpid::Error::unknown("method", "sharpen", ["atrous", "svgf", "nlm"]);
+    /// assert_eq!(error.to_string(), "unknown method 'sharpen'. Known: atrous, svgf, nlm");
     /// ```
     pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
@@ -168,8 +170,19 @@ impl Error {
     }
 }
 
-fn hint(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |k| format!(" Did you mean '{k}'?"))
+/// How many known names a message lists.
+const LISTED: usize = 16;
+
+/// The nearest name, or the known ones where none is near.
+fn hint(near: Option<&str>, known: &[String]) -> String {
+    if let Some(near) = near {
+        return format!("Did you mean '{near}'?");
+    }
+    let first = known[..known.len().min(LISTED)].join(", ");
+    match known.len().saturating_sub(LISTED) {
+        0 => format!("Known: {first}"),
+        more => format!("Known: {first} and {more} more"),
+    }
 }
 
 fn because(why: &str) -> String {

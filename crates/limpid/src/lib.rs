@@ -55,6 +55,10 @@ pub mod measured {
     pub use crate::kernel::fourier;
 }
 
+/// The version of wgpu that this crate is built with, for engines that share their device.
+#[cfg(feature = "gpu")]
+pub use wgpu;
+
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;
 pub use error::{DeviceFault, Error, Result};

@@ -30,7 +30,7 @@ impl Stage {
             .map(|s| (s.home == Home::Texture).then(|| texture(gpu, s.size)))
             .collect();
         let view = |t: &wgpu::Texture| Resource::Texture(t.create_view(&Default::default()));
-        let bindings = recorder.bind(|id| textures[id.0].as_ref().map(view))?;
+        let bindings = recorder.bind_slots(|id| textures[id.0].as_ref().map(view))?;
         let passes = recorder.plan().passes().len() as u32;
         let timer = gpu.timestamps().then(|| timer(gpu, 2 * passes));
         Ok(Self {

@@ -43,7 +43,7 @@ pub(super) struct PartSource {
 }
 
 /// The samples of one channel, rows from top to bottom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Samples {
     F16(Vec<f16>),
     F32(Vec<f32>),

@@ -29,6 +29,7 @@ mod atomic;
 mod codec;
 mod exr;
 mod facts;
+mod feature;
 mod format;
 mod hdr;
 mod jpeg;
@@ -47,6 +48,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 pub use facts::{ChannelFacts, Facts, LayerFacts, PartFacts, inspect};
+pub use feature::read_layer;
 pub use format::Format;
 pub use options::{Bits, Compression, ReadOptions, Sample, WriteOptions};
 pub use picture::{Origin, Picture};

@@ -39,18 +39,17 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 crate::options! {
     /// What is asked of the method that is chosen.
     pub struct Wishes {
-        /// How much time is spent: fast, good or best; when not given best for renders, good for photographs.
+        /// How much time to spend; by default best for renders, good for photographs.
         pub quality: Option<Quality> = None,
         /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
         /// For photographs: standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// For photographs: what the noise is like when no sigma is given, as the picture shows it, or as a profile or another
-        /// picture does.
+        /// For photographs without a sigma: the noise as measured in the picture (auto), in a profile or in another picture.
         pub noise: Noise = Noise::Auto,
-        /// For photographs: how much noise of luminance is taken out; 1 is as much as there is.
+        /// How much noise of luminance is removed: 1 is all that was found; more only for photographs.
         pub luminance: f32 = 1.0,
-        /// For photographs: how much noise of colour is taken out; 1 is as much as there is.
+        /// How much noise of colour is removed: 1 is all that was found; more only for photographs.
         pub chroma: f32 = 1.0,
     }
 }
@@ -68,6 +67,8 @@ pub struct Auto {
     pub wishes: Wishes,
     /// Whether frames of a sequence come one after the other.
     sequence: bool,
+    /// Whether the frame that was prepared is a render.
+    render: bool,
     chosen: Option<Box<dyn Method>>,
 }
 
@@ -94,12 +95,16 @@ impl Auto {
         for (name, value, given) in [
             ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
             ("noise", asked.noise.show(), asked.noise != usual.noise),
-            ("luminance", asked.luminance.show(), asked.luminance != 1.0),
-            ("chroma", asked.chroma.show(), asked.chroma != 1.0),
         ] {
             if given {
-                let expected = "a picture without features, or a method that is named";
+                let expected = "a photograph; this is a render, whose noise is measured. Leave the option out, or name a \
+                                method for photographs, such as nlm";
                 return Err(Error::option(name, value, expected));
+            }
+        }
+        for (name, amount) in [("luminance", asked.luminance), ("chroma", asked.chroma)] {
+            if !(0.0..=1.0).contains(&amount) {
+                return Err(Error::option(name, amount, "0 … 1 for renders"));
             }
         }
         let entry = suggest(shape, self.sequence, quality)
@@ -179,7 +184,9 @@ impl Method for Auto {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        let mut method = self.of(&frame.shape())?;
+        let shape = frame.shape();
+        let mut method = self.of(&shape)?;
+        self.render = is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
@@ -187,6 +194,13 @@ impl Method for Auto {
 
     fn seen(&self) -> Option<String> {
         self.chosen.as_ref().and_then(|m| m.seen())
+    }
+
+    fn amounts(&self) -> [f32; 2] {
+        match self.render {
+            true => [self.wishes.luminance, self.wishes.chroma],
+            false => [1.0, 1.0],
+        }
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -206,6 +220,7 @@ impl Method for Auto {
         Box::new(Self {
             wishes: self.wishes.clone(),
             sequence: self.sequence,
+            render: self.render,
             chosen: self.chosen.as_ref().map(|m| m.boxed()),
         })
     }

@@ -81,6 +81,12 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         None
     }
 
+    /// How much of the change of luminance and of colour is applied to the result, where the method leaves that to whoever
+    /// runs it.
+    fn amounts(&self) -> [f32; 2] {
+        [1.0, 1.0]
+    }
+
     /// The schedules for a back end; the first is the one to take when nothing was measured.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
 

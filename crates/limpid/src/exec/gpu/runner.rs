@@ -54,7 +54,7 @@ impl GpuRunner {
             let timer = timed.then(|| timer(gpu, passes));
             Ok((outside, staging, timer))
         })?;
-        let bindings = recorder.bind(|id| outside[id.0].clone().map(Resource::Buffer))?;
+        let bindings = recorder.bind_slots(|id| outside[id.0].clone().map(Resource::Buffer))?;
         let name = |p: &&crate::plan::Pass| PassTime {
             name: p.kernel.name().into(),
             time: Duration::ZERO,
