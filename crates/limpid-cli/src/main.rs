@@ -159,11 +159,10 @@ mod tests {
     fn commands_for_readers_are_understood() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut pages = vec![root.join("README.md")];
-        pages.extend(
-            std::fs::read_dir(root.join("docs"))
-                .unwrap()
-                .map(|e| e.unwrap().path()),
-        );
+        for folder in ["docs", "docs/notes"] {
+            let entries = std::fs::read_dir(root.join(folder)).unwrap();
+            pages.extend(entries.map(|e| e.unwrap().path()));
+        }
         let mut found = 0;
         for page in pages
             .iter()

@@ -1,4 +1,4 @@
-//! The way of the data: frame, method and schedule, plan, device, frame.
+//! Data flow: frame, method and schedule, plan, device, frame.
 
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
@@ -80,8 +80,8 @@ pub fn denoise_on(
 /// Frames one after the other, of any shapes.
 ///
 /// For each frame: fills missing samples, lets the method look at the frame, and runs a denoiser. The denoiser is kept as
-/// long as the shape of the frames is the same, so that nothing is compiled or allocated anew, and history goes from frame to
-/// frame; numbers that a method without history finds in each frame anew, such as a noise level, are handed to it.
+/// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
+/// frame; numbers that a method without history measures in each frame, such as a noise level, are passed on to it.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};

@@ -1,4 +1,4 @@
-//! One error type, told apart by whose fault it is.
+//! One error type; its variants say whose fault it is.
 
 use crate::Layer;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said. Part of the message, so not a source that would be told again.
+        /// What the system said. It is part of the message, and so not a source as well.
         cause: std::io::Error,
     },
     /// The caller asked to stop.
@@ -192,18 +192,23 @@ fn because(why: &str) -> String {
     }
 }
 
-/// Edit distance, for the nearest name.
+/// Edit distance, for the nearest name: letters that are inserted, removed, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let change = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = last[j] + usize::from(a[i] != b[j]);
+            least = least.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = last;
+        last = row;
     }
-    row[b.len()]
+    last[b.len()]
 }

@@ -341,7 +341,7 @@ pub(super) fn canonical(layer: &Layer, channels: usize) -> Vec<String> {
         Kind::Color => None,
         Kind::Alpha if part.is_none() => None,
         Kind::Light(name) => {
-            // A light whose own name ends like a part is told apart by a part that says so.
+            // A light whose own name ends like a part is distinguished by an explicit part.
             let ends = matches!(
                 name.rsplit('.').next(),
                 Some("a" | "b" | "variance" | "mean")

@@ -38,7 +38,7 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 
 crate::options! {
     /// What is asked of the method that is chosen.
-    pub struct Wishes {
+    pub struct AutoOptions {
         /// How much time to spend; by default best for renders, good for photographs.
         pub quality: Option<Quality> = None,
         /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
@@ -64,7 +64,7 @@ fn is_render(shape: &Shape) -> bool {
 #[derive(Debug, Default)]
 pub struct Auto {
     /// What is asked of it.
-    pub wishes: Wishes,
+    pub options: AutoOptions,
     /// Whether frames of a sequence come one after the other.
     sequence: bool,
     /// Whether the frame that was prepared is a render.
@@ -83,7 +83,7 @@ impl Auto {
 
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
         let render = is_render(shape);
-        let quality = match (self.wishes.quality, render) {
+        let quality = match (self.options.quality, render) {
             (Some(quality), _) => quality,
             (None, true) => Quality::Best,
             (None, false) => Quality::Good,
@@ -91,7 +91,7 @@ impl Auto {
         if !render {
             return Ok(self.photograph(quality));
         }
-        let (asked, usual) = (&self.wishes, Wishes::default());
+        let (asked, usual) = (&self.options, AutoOptions::default());
         for (name, value, given) in [
             ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
             ("noise", asked.noise.show(), asked.noise != usual.noise),
@@ -114,20 +114,20 @@ impl Auto {
             if quality == Quality::Good {
                 method.options.quality = nfor::Quality::Good;
             }
-            method.options.layers = self.wishes.layers;
+            method.options.layers = self.options.layers;
             return Ok(Box::new(method));
         }
         Ok((entry.make)())
     }
 
     fn photograph(&self, quality: Quality) -> Box<dyn Method> {
-        let Wishes {
+        let AutoOptions {
             sigma,
             noise,
             luminance,
             chroma,
             ..
-        } = self.wishes.clone();
+        } = self.options.clone();
         match quality {
             Quality::Fast => Box::new(Eaw {
                 sigma,
@@ -169,12 +169,12 @@ impl Knobs for Auto {
     fn knobs(&self) -> Vec<Knob> {
         match &self.chosen {
             Some(method) => method.knobs(),
-            None => self.wishes.knobs(),
+            None => self.options.knobs(),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.wishes.set(name, value)
+        self.options.set(name, value)
     }
 }
 
@@ -198,7 +198,7 @@ impl Method for Auto {
 
     fn amounts(&self) -> [f32; 2] {
         match self.render {
-            true => [self.wishes.luminance, self.wishes.chroma],
+            true => [self.options.luminance, self.options.chroma],
             false => [1.0, 1.0],
         }
     }
@@ -218,7 +218,7 @@ impl Method for Auto {
 
     fn boxed(&self) -> Box<dyn Method> {
         Box::new(Self {
-            wishes: self.wishes.clone(),
+            options: self.options.clone(),
             sequence: self.sequence,
             render: self.render,
             chosen: self.chosen.as_ref().map(|m| m.boxed()),

@@ -385,17 +385,38 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_page() {
-        let image = Image::new(3, 2, 3);
-        let options = Options::new(Space::Display);
-        let comparison = limpid::metric::compare(&image, &image, &options).unwrap();
-        let all = [Compared {
-            file: "</script><b>\".png".to_owned(),
-            comparison,
-            shown: None,
-        }];
-        let text = page("<u>", &image, &all, &options).unwrap();
-        assert_eq!(text.matches("</script>").count(), 1);
-        assert!(!text.contains("<b>") && !text.contains("<u>"));
-        assert!(!text.contains("{{"));
+        let name = "</script><b>.png";
+        let page = Page {
+            title: "<u>".to_owned(),
+            facts: String::new(),
+            items: vec![Item {
+                name: name.to_owned(),
+                image: Image::new(2, 2, 3),
+                space: Space::Display,
+                scores: None,
+                map: None,
+                seconds: None,
+            }],
+            reference: None,
+        };
+        let text = page.text().unwrap();
+        assert!(!text.contains("</script><b>") && !text.contains("<u>"));
+        assert_eq!(text.matches("</script>").count(), 2);
+    }
+
+    /// What does not fit is stored with less quality, then with fewer pixels.
+    #[test]
+    fn large_pictures_are_made_smaller() {
+        let mut state = 1u32;
+        let noise = Image::from_fn(3000, 2000, 3, |_, _, _| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        });
+        let small = Image::new(100, 100, 3);
+        assert!(Form::fitting(&[&small], &[None]).unwrap().quality.is_none());
+        let form = Form::fitting(&[&noise, &noise, &noise, &noise], &[None]).unwrap();
+        assert!(form.quality.is_some());
+        let bytes = 4 * form.bytes(&noise).unwrap().len();
+        assert!((bytes as f64) < 1.05 * MOST_BYTES, "{bytes}");
     }
 }

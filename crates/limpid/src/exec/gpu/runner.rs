@@ -293,7 +293,7 @@ impl Runner for GpuRunner {
     }
 
     /// Half a second of runs before them warms up, because an idle GPU lowers its clock and takes its time to raise it (by a
-    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and the clock of the wall counts.
+    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and wall-clock time is measured.
     fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
         self.upload(input)?;
         let watch = Watch::default();

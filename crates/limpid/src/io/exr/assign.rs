@@ -38,7 +38,7 @@ pub(in crate::io) struct Group {
     pub(in crate::io) channels: Vec<(usize, String)>,
 }
 
-/// The layers of a file, its groups of channels, and what should be told.
+/// The layers of a file, its groups of channels, and notes for the user.
 #[derive(Debug)]
 pub(in crate::io) struct Assignment {
     pub(in crate::io) layers: Vec<Mapped>,
@@ -55,7 +55,7 @@ struct Candidate {
     group: usize,
 }
 
-/// Finds the layers of a file by name and by the caller's wishes.
+/// Finds the layers of a file by name and by the caller's assignments.
 pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result<Assignment> {
     let groups = groups(headers);
     let mut notes = Vec::new();
@@ -65,7 +65,7 @@ pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result
     }
     let mut layers: Vec<Mapped> = Vec::new();
     for (layer, name) in &options.layers {
-        layers.push(wished(layer, name, headers, &groups)?);
+        layers.push(assigned(layer, name, headers, &groups)?);
     }
     let others = choose(&mut layers, candidates, &groups, headers);
     match_sizes(&mut layers, headers, options, &mut notes)?;
@@ -291,7 +291,7 @@ fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) ->
 }
 
 /// What the caller asked for: a group's name or a list of channels.
-fn wished(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> Result<Mapped> {
+fn assigned(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> Result<Mapped> {
     let last = |g: &Group| g.name.rsplit('.').next().unwrap_or_default().to_owned();
     let group = groups
         .iter()
@@ -487,7 +487,7 @@ fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>
     });
     if !uses_noisy {
         notes.push(
-            "the colour may be denoised already; to take the noisy picture, say so: 'color=Noisy Image'"
+            "the colour may be denoised already; to use the noisy picture, name it: 'color=Noisy Image'"
                 .to_owned(),
         );
     }

@@ -64,7 +64,7 @@ fn two_buffers(frame: &mut Frame) {
 
 fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Content> {
     let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
-    // The layers are found before the pixels are read, so that a wrong wish is told at once.
+    // The layers are found before the pixels are read, so that invalid options fail early.
     let (meta, _) = read::headers(&file, path)?;
     let found = assign(&meta.headers, options).map_err(about)?;
     let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);

@@ -169,7 +169,7 @@ fn of_mean(mapped: &Mapped) -> bool {
     mapped.layer.kind == crate::Kind::Color && parts.contains(&mapped.layer.part)
 }
 
-/// Halves and variances of a layer that was made anew say nothing of it any more.
+/// Halves and variances of a layer that was recomputed no longer describe it.
 fn is_stale(mapped: &Mapped, frame: &Frame) -> bool {
     let Layer { kind, part } = &mapped.layer;
     let kept = frame.get(mapped.layer.clone()).is_some();
