@@ -43,6 +43,8 @@ pub(crate) struct Pack {
 pub(crate) struct Unpack {
     /// Where from.
     pub spot: Spot,
+    /// Whether values below 0 become 0 and what they are multiplied with is taken as it is, however near to black.
+    pub exact: bool,
 }
 
 /// How features are stored.

@@ -236,7 +236,10 @@ impl Build<'_> {
             true => self.two(class, divide),
             false => self.one(class, divide, (features, surface.sharp())),
         };
-        let bright = self.bright(light);
+        let bright = match limit {
+            Some([_, after]) => after,
+            None => self.bright(light),
+        };
         Front {
             class,
             divide,
@@ -248,26 +251,47 @@ impl Build<'_> {
         }
     }
 
-    fn limited(&mut self, slot: SlotId, [own, other]: [SlotId; 2], class: SlotId) -> SlotId {
+    /// Colour over the divisor, and its brightness.
+    fn lit(&mut self, layer: Layer, divide: SlotId) -> (SlotId, SlotId) {
+        let n = self.channels;
+        let slot = self.plan.input(layer, n);
+        let light = self.plan.transient("light", n);
+        let bright = self.plan.transient("brightness", 1);
+        let kernel = kernel::light(n);
+        self.plan.pass(kernel, [slot, divide], [light, bright]);
+        (light, bright)
+    }
+
+    /// Light without outliers, and its brightness.
+    fn limited(
+        &mut self,
+        slot: SlotId,
+        [own, other]: [SlotId; 2],
+        class: SlotId,
+    ) -> (SlotId, SlotId) {
         let limit = kernel::Limit {
             by_other: own != other,
             floor: DARK,
             step: 1,
+            brightness: true,
         };
-        self.small(limit, "limited", &[slot, own, other, class], self.channels)
+        let light = self.plan.transient("limited", self.channels);
+        let bright = self.plan.transient("limited brightness", 1);
+        let reads = [slot, own, other, class];
+        self.plan.pass(limit, reads, [light, bright]);
+        (light, bright)
     }
 
     /// The light of two halves, its noise, and its brightness before and after.
     fn two(&mut self, class: SlotId, divide: SlotId) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let [a, b] =
-            [Part::HalfA, Part::HalfB].map(|part| self.over(Layer::new(Kind::Color, part), divide));
-        let (bright_a, bright_b) = (self.bright(a), self.bright(b));
+        let [(a, bright_a), (b, bright_b)] =
+            [Part::HalfA, Part::HalfB].map(|part| self.lit(Layer::new(Kind::Color, part), divide));
         let mut halves = [a, b];
         if !self.method.no_firefly_guard {
             halves = [
-                self.limited(a, [bright_a, bright_b], class),
-                self.limited(b, [bright_b, bright_a], class),
+                self.limited(a, [bright_a, bright_b], class).0,
+                self.limited(b, [bright_b, bright_a], class).0,
             ];
         }
         let mut light = self.small(kernel::middle(), "light", &halves, n);
@@ -282,8 +306,8 @@ impl Build<'_> {
         let mut limit = None;
         if !self.method.no_firefly_guard {
             // One factor for all channels, so that light layers still add up.
-            let mean = self.over(Layer::COLOR, divide);
-            let (before, after) = (self.bright(mean), self.bright(light));
+            let (mean, before) = self.lit(Layer::COLOR, divide);
+            let after = self.bright(light);
             light = self.small(kernel::follow(), "limited light", &[mean, after, before], n);
             limit = Some([before, after]);
         }
@@ -298,12 +322,11 @@ impl Build<'_> {
         (features, sharp): (Option<SlotId>, usize),
     ) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let mut light = self.over(Layer::COLOR, divide);
+        let (mut light, before) = self.lit(Layer::COLOR, divide);
         let mut limit = None;
         if !self.method.no_firefly_guard {
-            let before = self.bright(light);
-            light = self.limited(light, [before, before], class);
-            limit = Some([before, self.bright(light)]);
+            let (limited, after) = self.limited(light, [before, before], class);
+            (light, limit) = (limited, Some([before, after]));
         }
         let known = Layer::new(Kind::Color, Part::Variance);
         if self.shape.channels(&known) == Some(n) {
@@ -318,15 +341,11 @@ impl Build<'_> {
             }
             return (light, self.smooth(bright), limit);
         }
-        let mean = self.plan.transient("mean of neighbours", n);
-        let share = self.plan.transient("variance of that mean", 1);
         let mut reads = vec![light, class];
         reads.extend(features);
-        let board = kernel::checkerboard(features.is_some(), sharp, 1);
-        self.plan.pass(board, reads, [mean, share]);
-        let squares = self.small(kernel::off(), "differences", &[light, mean, share], n);
-        let bright = self.bright(squares);
-        (light, self.smooth(bright), limit)
+        let unrest = kernel::unrest(n, features.is_some(), sharp);
+        let unrest = self.small(unrest, "unrest", &reads, 1);
+        (light, self.smooth(unrest), limit)
     }
 }
 
@@ -364,13 +383,22 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         });
     }
     let payload = slots.payload("payload".into(), Layout::Rows);
-    for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
-        let pack = Pack {
-            spot: item.spot,
-            first: i == 0,
-            half: setup.half,
+    if setup.items.len() == 2 && setup.colors == 3 && !setup.half {
+        // Light and its noise, the usual case, in one pass.
+        let pack = PackFeatures {
+            layers: vec![(0, 3), (3, 1)],
+            packing: Packing::Full,
         };
-        slots.plan.pass(pack, [source], [payload]);
+        slots.plan.pass(pack, sources, [payload]);
+    } else {
+        for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
+            let pack = Pack {
+                spot: item.spot,
+                first: i == 0,
+                half: setup.half,
+            };
+            slots.plan.pass(pack, [source], [payload]);
+        }
     }
     let features = slots.features("packed features".into(), Layout::Rows);
     let all = [front.features, Some(front.class), Some(front.guide)];
@@ -397,33 +425,30 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         if color && item.spot.variance && !method.variance {
             continue;
         }
-        let unpack = Unpack { spot: item.spot };
-        if item.layer.kind == Kind::Alpha {
+        let mut spot = item.spot;
+        if item.layer.kind == Kind::Alpha || spot.variance {
+            let unpack = Unpack { spot, exact: false };
+            if item.layer.kind == Kind::Alpha {
+                let output = slots.plan.output(item.layer.clone(), n);
+                slots.plan.pass(unpack, [result], [output]);
+                continue;
+            }
+            let made = slots.plan.transient("filtered variance", n);
+            slots.plan.pass(unpack, [result], [made]);
             let output = slots.plan.output(item.layer.clone(), n);
-            slots.plan.pass(unpack, [result], [output]);
-            continue;
-        }
-        let made = slots.plan.transient("filtered", n);
-        slots.plan.pass(unpack, [result], [made]);
-        let output = slots.plan.output(item.layer.clone(), n);
-        if item.spot.variance {
             let by = slots.plan.transient("brightness of the divisor", 1);
             let bright = kernel::brightness(setup.colors, 1);
             slots.plan.pass(bright, [front.divide], [by]);
             let once = slots.plan.transient("variance", 1);
-            slots
-                .plan
-                .pass(kernel::finish(true), [made, made, by], [once]);
-            slots
-                .plan
-                .pass(kernel::finish(true), [once, once, by], [output]);
-        } else {
-            let one = n != setup.colors;
-            let finish = kernel::finish(one);
-            slots
-                .plan
-                .pass(finish, [made, made, front.divide], [output]);
+            let finish = || kernel::finish(true);
+            slots.plan.pass(finish(), [made, made, by], [once]);
+            slots.plan.pass(finish(), [once, once, by], [output]);
+            continue;
         }
+        spot.albedo = true;
+        let output = slots.plan.output(item.layer.clone(), n);
+        let unpack = Unpack { spot, exact: true };
+        slots.plan.pass(unpack, [result, front.divide], [output]);
     }
     Ok(slots.plan)
 }
