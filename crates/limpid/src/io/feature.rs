@@ -20,8 +20,10 @@ use std::path::Path;
 /// ```
 pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     let path = path.as_ref();
-    let mut options = ReadOptions::default();
-    options.need_color = false;
+    let options = ReadOptions {
+        need_color: false,
+        ..ReadOptions::default()
+    };
     let picture = read(path, &options)?;
     let frame = &picture.frame;
     let Some(image) = frame.get(layer.clone()).or_else(|| frame.get(Layer::COLOR)) else {
