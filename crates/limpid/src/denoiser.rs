@@ -156,7 +156,10 @@ impl Sequence {
         if options.schedule == Pick::Fastest {
             let schedule = match self.fastest.take() {
                 Some((kept, schedule)) if kept == shape => schedule,
-                _ => tune::fastest(&self.device, frame, &options)?,
+                _ => {
+                    let asked = self.options.method.as_ref();
+                    tune::fastest(&self.device, frame, &options, asked)?
+                }
             };
             self.fastest = Some((shape.clone(), schedule.clone()));
             options.schedule = Pick::Given(schedule);

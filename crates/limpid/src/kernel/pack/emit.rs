@@ -16,7 +16,7 @@ params! {
 const THREADS: u32 = 256;
 
 /// A shader that runs `body` for each pixel `i`.
-fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
+pub(super) fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
     let count = site.writes[0].size.pixels() as u32;
     let groups = count.div_ceil(THREADS);
     let across = groups.min(32_768);

@@ -5,6 +5,9 @@
 
 mod cpu;
 mod emit;
+mod surface;
+
+pub(crate) use surface::{PackSurface, unpacked};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;

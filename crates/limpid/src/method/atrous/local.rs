@@ -13,7 +13,7 @@ use super::walk::{self, State};
 use crate::definition::front;
 use crate::definition::nfor::DARK;
 use crate::kernel::front as kernel;
-use crate::kernel::pack::{Pack, PackFeatures, Packing, Spot, Unpack};
+use crate::kernel::pack::{Pack, PackFeatures, PackSurface, Packing, Spot, Unpack};
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::plan::{Layout, Plan, SlotId};
@@ -30,30 +30,46 @@ const ALBEDO: f32 = 0.3;
 const NORMAL: f32 = 0.2;
 const DEPTH: f32 = 0.1;
 const POSITION: f32 = 0.1;
-/// σ of classes: theirs differ by 1 or more.
-const CLASS: f32 = 0.01;
 /// Radius over which variances are averaged, twice.
 const AROUND: usize = 2;
 
 /// What stops the filter.
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Local {
-    /// σ of each plane of the features, and whether it grows with the step.
+    /// σ of each plane of the packed surface, and whether it grows with the step; infinite where nothing is.
     sigmas: Vec<(f32, bool)>,
 }
 
 impl Local {
-    /// The plane of the features with the brightness that the first level compares.
-    fn guide(&self) -> usize {
-        self.sigmas.len()
+    fn new(kinds: &[Kind]) -> Self {
+        let has = |kind: Kind| kinds.contains(&kind);
+        let nothing = (f32::INFINITY, false);
+        let mut sigmas = vec![nothing; front::POSITION];
+        // Classes are told by depth.
+        sigmas[front::DEPTH] = (DEPTH, true);
+        if has(Kind::Albedo) {
+            sigmas[front::ALBEDO..][..3].fill((ALBEDO, false));
+        }
+        if has(Kind::Normal) {
+            sigmas[front::NORMAL..][..3].fill((NORMAL, false));
+        }
+        if has(Kind::Position) {
+            sigmas.extend([(POSITION, false); 3]);
+        }
+        Self { sigmas }
     }
 
-    /// One over σ for each plane of the features.
+    /// Whether a GPU gets by with 16 bytes.
+    pub(super) fn packs(&self) -> bool {
+        self.sigmas.len() == front::POSITION
+    }
+
+    /// One over σ for each plane.
     pub(super) fn stops(&self, level: usize) -> Vec<f32> {
         let step = (1u64 << level) as f32;
         let one = |(sigma, widens): &(f32, bool)| 1.0 / (sigma * if *widens { step } else { 1.0 });
         let mut all: Vec<f32> = self.sigmas.iter().map(one).collect();
-        all.push(if level == 0 { 1.0 } else { 0.0 });
+        all[front::GUIDE] = if level == 0 { 1.0 } else { 0.0 };
         all
     }
 
@@ -63,7 +79,7 @@ impl Local {
         crate::kernel::atrous::Local {
             square: 2.0 * DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
             least: LEAST,
-            plane: first.then(|| self.guide()),
+            plane: first.then_some(front::GUIDE),
         }
     }
 }
@@ -105,18 +121,7 @@ impl Atrous {
     fn local_setup(&self, shape: &Shape) -> Result<Setup> {
         let mut setup = self.setup(shape)?;
         let kinds = kinds(shape);
-        let mut sigmas = Vec::new();
-        for kind in &kinds {
-            let (sigma, widens) = match kind {
-                Kind::Albedo => (ALBEDO, false),
-                Kind::Normal => (NORMAL, false),
-                Kind::Depth => (DEPTH, true),
-                _ => (POSITION, false),
-            };
-            sigmas.extend(std::iter::repeat_n((sigma, widens), kind.channels()[0]));
-        }
-        sigmas.push((CLASS, false));
-        setup.local = Some(Local { sigmas });
+        setup.local = Some(Local::new(&kinds));
         setup.color = None;
         setup.guides = Vec::new();
         setup.demodulates = false;
@@ -401,18 +406,18 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         }
     }
     let features = slots.features("packed features".into(), Layout::Rows);
-    let all = [front.features, Some(front.class), Some(front.guide)];
-    let mut layers = Vec::new();
-    let mut reads = Vec::new();
-    for slot in all.into_iter().flatten() {
-        let first = layers.last().map_or(0, |(first, n)| first + n);
-        layers.push((first, slots.plan.at(slot).planes));
-        reads.push(slot);
-    }
-    let pack = PackFeatures {
-        layers,
-        packing: Packing::Full,
+    let kinds = kinds(shape);
+    let has = |kind: Kind| kinds.contains(&kind);
+    let pack = PackSurface {
+        albedo: has(Kind::Albedo),
+        normal: has(Kind::Normal),
+        depth: has(Kind::Depth),
+        position: has(Kind::Position),
     };
+    let reads: Vec<SlotId> = [front.features, Some(front.class), Some(front.guide)]
+        .into_iter()
+        .flatten()
+        .collect();
     slots.plan.pass(pack, reads, [features]);
     let state = State {
         payload,
