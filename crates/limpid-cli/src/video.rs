@@ -93,21 +93,49 @@ pub(crate) fn run_late(
     }
 }
 
+/// The frames of a film, one after the other.
+pub(crate) struct Frames {
+    path: PathBuf,
+    source: Option<Source>,
+    reader: Reader<Box<dyn Read + Send>>,
+}
+
+impl Frames {
+    pub(crate) fn open(path: &Path, colour: Colour) -> Result<Self> {
+        let mut source = Source::open(path)?;
+        let reader = Reader::new(source.stream()?, colour);
+        match reader.with_context(|| path.display().to_string()) {
+            Ok(reader) => Ok(Self {
+                path: path.to_owned(),
+                source: Some(source),
+                reader,
+            }),
+            // The reason is told by the program that makes the stream.
+            Err(error) => Err(source.finish().err().unwrap_or(error)),
+        }
+    }
+
+    /// The next frame; none after the last one.
+    pub(crate) fn next(&mut self) -> Result<Option<Image>> {
+        let named = || self.path.display().to_string();
+        let image = self.reader.next_image().with_context(named)?;
+        if image.is_none()
+            && let Some(source) = self.source.take()
+        {
+            source.finish()?;
+        }
+        Ok(image)
+    }
+}
+
 /// The form of a film, and the number of its frames: all are read, since nothing else tells it.
 pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
-    let named = || path.display().to_string();
-    let mut source = Source::open(path)?;
-    let mut reader = match Reader::new(source.stream()?, Colour::Stored).with_context(named) {
-        Ok(reader) => reader,
-        Err(error) => return Err(source.finish().err().unwrap_or(error)),
-    };
+    let mut film = Frames::open(path, Colour::Stored)?;
     let mut frames = 0;
-    while reader.next_image().with_context(named)?.is_some() {
+    while film.next()?.is_some() {
         frames += 1;
     }
-    let header = reader.header().clone();
-    source.finish()?;
-    Ok((header, frames))
+    Ok((film.reader.header().clone(), frames))
 }
 
 /// Three stages with a few frames between them.

@@ -1,4 +1,4 @@
-//! The way of the data: frame, method and schedule, plan, device, frame.
+//! Data flow: frame, method and schedule, plan, device, frame.
 
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
@@ -84,8 +84,8 @@ pub fn denoise_on(
 /// Frames one after the other, of any shapes.
 ///
 /// For each frame: fills missing samples, lets the method look at the frame, and runs a denoiser. The denoiser is kept as
-/// long as the shape of the frames is the same, so that nothing is compiled or allocated anew, and history goes from frame to
-/// frame; numbers that a method without history finds in each frame anew, such as a noise level, are handed to it.
+/// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
+/// frame; numbers that a method without history measures in each frame, such as a noise level, are passed on to it.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -154,7 +154,7 @@ impl Sequence {
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let mended = mended(frame)?;
         let out = self.run_mended(&mended, watch)?;
-        Ok(blended(out, &mended, self.options.strength))
+        Ok(self.blended(out, &mended))
     }
 
     /// Takes the next frame of a film. Gives the results that are there: those of earlier frames where the method looks ahead, so
@@ -182,7 +182,8 @@ impl Sequence {
         self.waits = true;
         let made = self.run_mended(&mended, watch)?;
         let ahead = self.method().ahead();
-        let blends = self.options.strength < 1.0;
+        let blends = |kept: &Kept| kept.denoiser.blends();
+        let blends = self.kept.as_ref().is_some_and(blends);
         self.waiting.push_back(blends.then(|| mended.into_owned()));
         if self.waiting.len() > ahead {
             out.extend(self.came(made));
@@ -192,39 +193,43 @@ impl Sequence {
 
     /// Ends a film: the results of frames that were waiting for others. The next frame is the first of another film.
     pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
-        let mut out = Vec::new();
-        if let Some(mut kept) = self.kept.take() {
-            let ahead = kept.options.method.ahead();
-            let after = |waiting: usize| ahead.saturating_sub(waiting);
-            if !self.waiting.is_empty() {
-                let nothing = kept.nothing()?;
-                kept.options.method.wait(ahead, true);
-                kept.denoiser.update(&kept.options)?;
-                // What comes out of a short film at first is before its beginning.
-                let mut skipped = after(self.waiting.len());
-                while !self.waiting.is_empty() {
-                    let made = kept.denoiser.run_plain(&nothing, watch)?;
-                    match skipped {
-                        0 => out.extend(self.came(made)),
-                        _ => skipped -= 1,
-                    }
-                }
-                kept.options.method.wait(ahead, false);
-                kept.denoiser.update(&kept.options)?;
+        let Some(mut kept) = self.kept.take() else {
+            return Ok(Vec::new());
+        };
+        let ahead = kept.options.method.ahead();
+        let waiting = self.waiting.len();
+        let mut made = Vec::new();
+        if waiting > 0 {
+            let nothing = kept.nothing()?;
+            kept.options.method.wait(ahead, true);
+            kept.denoiser.update(&kept.options)?;
+            for _ in 0..ahead {
+                made.push(kept.denoiser.run_plain(&nothing, watch)?);
             }
-            kept.denoiser.reset();
-            self.fresh = true;
-            self.kept = Some(kept);
+            kept.options.method.wait(ahead, false);
+            kept.denoiser.update(&kept.options)?;
         }
-        Ok(out)
+        kept.denoiser.reset();
+        self.fresh = true;
+        self.kept = Some(kept);
+        // What comes out of a short film at first is before its beginning.
+        let made = made.into_iter().skip(ahead.saturating_sub(waiting));
+        Ok(made.filter_map(|made| self.came(made)).collect())
     }
 
     /// A result, which is that of the frame that waited longest.
     fn came(&mut self, made: Frame) -> Option<Frame> {
         Some(match self.waiting.pop_front()? {
-            Some(frame) => blended(made, &frame, self.options.strength),
+            Some(frame) => self.blended(made, &frame),
             None => made,
         })
+    }
+
+    fn blended(&self, made: Frame, frame: &Frame) -> Frame {
+        match &self.kept {
+            Some(kept) => kept.denoiser.blended(made, frame),
+            None => made,
+        }
     }
 
     /// Runs on a frame without missing samples.
@@ -253,7 +258,10 @@ impl Sequence {
         if options.schedule == Pick::Fastest {
             let schedule = match self.fastest.take() {
                 Some((kept, schedule)) if kept == shape => schedule,
-                _ => tune::fastest(&self.device, frame, &options)?,
+                _ => {
+                    let asked = self.options.method.as_ref();
+                    tune::fastest(&self.device, frame, &options, asked)?
+                }
             };
             self.fastest = Some((shape.clone(), schedule.clone()));
             options.schedule = Pick::Given(schedule);
@@ -290,6 +298,8 @@ pub struct Denoiser {
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
+    /// See [`Method::amounts`].
+    amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
 }
@@ -312,6 +322,7 @@ impl Denoiser {
             tiles,
             schedule,
             strength: options.strength,
+            amounts: options.method.amounts(),
             limits: device.limits(),
             shape: shape.clone(),
         })
@@ -325,6 +336,7 @@ impl Denoiser {
         if same {
             self.schedule = fit.schedule;
             self.strength = options.strength;
+            self.amounts = options.method.amounts();
         }
         Ok(same)
     }
@@ -342,7 +354,20 @@ impl Denoiser {
     /// Runs on a frame, with progress and cancel.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let out = self.run_plain(frame, watch)?;
-        Ok(blended(out, frame, self.strength))
+        Ok(self.blended(out, frame))
+    }
+
+    /// Whether results are blended with what came in.
+    fn blends(&self) -> bool {
+        self.strength < 1.0 || self.amounts != [1.0, 1.0]
+    }
+
+    /// A result as it is asked for.
+    fn blended(&self, mut out: Frame, input: &Frame) -> Frame {
+        if self.blends() {
+            blend(input, &mut out, self.amounts.map(|a| a * self.strength));
+        }
+        out
     }
 
     /// The same at full strength.
@@ -424,22 +449,37 @@ impl Denoiser {
     }
 }
 
-/// `in + strength * (out - in)`, for the layers that both have.
-fn blended(mut out: Frame, input: &Frame, strength: f32) -> Frame {
-    if strength >= 1.0 {
-        return out;
-    }
+/// `in + amount * (out - in)`, for the layers that both have. Of three channels, the change of luminance and the rest of the
+/// change have an amount each.
+fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out
             .get_mut(layer.clone())
             .filter(|a| (a.size(), a.channels()) == (before.size(), before.channels()))
         {
-            for (a, b) in after.data_mut().iter_mut().zip(before.data()) {
-                *a = b + strength * (*a - b);
+            let pixels = before.size().pixels();
+            let grey = |k: usize, after: &[f32]| {
+                let change = |c: usize| after[c * pixels + k] - before.data()[c * pixels + k];
+                crate::luminance([change(0), change(1), change(2)])
+            };
+            let data = after.data_mut();
+            for k in 0..pixels {
+                let common = match before.channels() {
+                    3 => (luminance - chroma) * grey(k, data),
+                    _ => 0.0,
+                };
+                let amount = if before.channels() == 3 {
+                    chroma
+                } else {
+                    luminance
+                };
+                for c in 0..before.channels() {
+                    let (a, b) = (&mut data[c * pixels + k], before.data()[c * pixels + k]);
+                    *a = b + amount * (*a - b) + common;
+                }
             }
         }
     }
-    out
 }
 
 /// A frame whose missing samples are filled, with a warning.

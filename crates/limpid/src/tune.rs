@@ -1,10 +1,10 @@
 //! The fastest schedule, by measurement.
 //!
-//! [`Pick::Fastest`](crate::method::Pick) means: what was fastest on this device, for this method with these options, at this size. It
-//! is measured once; a file keeps it from run to run.
+//! [`Pick::Fastest`](crate::method::Pick) means: what was fastest on this device, for this method with these options, for frames of
+//! this size with these layers. It is measured once; a file keeps it from run to run.
 
 use crate::method::{Method, Schedule, schedule};
-use crate::{Denoiser, Device, Error, Frame, Options, Result};
+use crate::{Denoiser, Device, Error, Frame, Options, Result, Shape};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,10 +55,16 @@ pub fn measure(
     }
 }
 
-/// The fastest schedule, from the file of earlier measurements or by a new one.
-pub(crate) fn fastest(device: &Device, frame: &Frame, options: &Options) -> Result<Schedule> {
+/// The fastest schedule, from the file of earlier measurements or by a new one. `asked` is the method before it saw the frame:
+/// numbers that it finds in each frame anew are no reason to measure anew.
+pub(crate) fn fastest(
+    device: &Device,
+    frame: &Frame,
+    options: &Options,
+    asked: &dyn Method,
+) -> Result<Schedule> {
     let method = options.method.as_ref();
-    let key = key(device, frame, method);
+    let key = key(device, &frame.shape(), method.name(), asked);
     let store = store();
     if let Some(name) = store.as_deref().and_then(|path| stored(path, &key))
         && let Ok(known) = schedule(method, device.backend(), &name)
@@ -74,22 +80,26 @@ pub(crate) fn fastest(device: &Device, frame: &Frame, options: &Options) -> Resu
 }
 
 /// What a measurement holds for.
-fn key(device: &Device, frame: &Frame, method: &dyn Method) -> String {
-    let knobs = method.knobs();
-    let knobs: Vec<String> = knobs
-        .iter()
-        .map(|k| format!("{}={}", k.name, k.value))
-        .collect();
-    let version = env!("CARGO_PKG_VERSION");
+fn key(device: &Device, shape: &Shape, method: &str, asked: &dyn Method) -> String {
+    let knobs = asked.knobs();
+    let knobs = knobs.iter().map(|k| format!("{}={}", k.name, k.value));
+    let knobs: Vec<String> = knobs.collect();
+    let layers = shape.layers.iter();
+    let layers: Vec<String> = layers.map(|(l, n)| format!("{l}:{n}")).collect();
     let text = format!(
-        "{version} {} {} {} {}",
+        "{VERSION} {} {method} {} {} {}",
         device.name(),
-        method.name(),
-        frame.size(),
+        shape.size,
+        layers.join(","),
         knobs.join(" ")
     );
     text.replace(['\t', '\n'], " ")
 }
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Lines that the file keeps, the newest ones.
+const MOST: usize = 500;
 
 /// Where measurements are kept: the user's folder for caches.
 fn store() -> Option<PathBuf> {
@@ -115,15 +125,22 @@ fn stored(path: &Path, key: &str) -> Option<String> {
 }
 
 fn keep(path: &Path, key: &str, name: &str) -> std::io::Result<()> {
-    use std::io::Write;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)?;
-    writeln!(file, "{key}\t{name}")
+    let old = std::fs::read_to_string(path).unwrap_or_default();
+    let worth = |line: &&str| {
+        let other = line.split_once('\t').is_some_and(|(k, _)| k != key);
+        other && line.starts_with(VERSION)
+    };
+    let mut lines: Vec<&str> = old.lines().filter(worth).collect();
+    let line = format!("{key}\t{name}");
+    lines.push(&line);
+    let from = lines.len().saturating_sub(MOST);
+    // Readers find the old file or the new one.
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    std::fs::write(&part, lines[from..].join("\n") + "\n")?;
+    std::fs::rename(&part, path)
 }
 
 #[cfg(test)]
@@ -135,10 +152,46 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep").join("fastest.txt");
         assert_eq!(stored(&path, "a b"), None);
-        keep(&path, "a b", "one").unwrap();
-        keep(&path, "c", "two").unwrap();
-        keep(&path, "a b", "three").unwrap();
-        assert_eq!(stored(&path, "a b").as_deref(), Some("three"));
-        assert_eq!(stored(&path, "c").as_deref(), Some("two"));
+        let (a, b) = (format!("{VERSION} a b"), format!("{VERSION} c"));
+        keep(&path, &a, "one").unwrap();
+        keep(&path, &b, "two").unwrap();
+        keep(&path, &a, "three").unwrap();
+        assert_eq!(stored(&path, &a).as_deref(), Some("three"));
+        assert_eq!(stored(&path, &b).as_deref(), Some("two"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+    }
+
+    #[test]
+    fn the_file_stays_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fastest.txt");
+        std::fs::write(&path, "0.0.0 old\tone\n".repeat(3)).unwrap();
+        for i in 0..MOST + 3 {
+            keep(&path, &format!("{VERSION} {i}"), "one").unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap().lines().count(),
+            MOST
+        );
+        assert_eq!(stored(&path, &format!("{VERSION} 2")), None);
+    }
+
+    /// Frames differ in their noise, which methods look at; the schedule is the same.
+    #[test]
+    fn one_measurement_serves_all_frames_of_a_kind() {
+        let device = Device::open("cpu").unwrap();
+        let asked = crate::method::Atrous::default();
+        let of = |scale: f32, layers: bool| {
+            let image = |c: usize| crate::Image::from_fn(9, 7, c, |x, y, _| scale * (x ^ y) as f32);
+            let mut frame = Frame::new(image(3)).unwrap();
+            if layers {
+                frame.insert(crate::Kind::Depth, image(1)).unwrap();
+            }
+            let mut seen = asked.clone();
+            seen.prepare(&frame).unwrap();
+            key(&device, &frame.shape(), seen.name(), &asked)
+        };
+        assert_eq!(of(1.0, true), of(7.0, true));
+        assert_ne!(of(1.0, true), of(1.0, false));
     }
 }

@@ -121,6 +121,71 @@ pub fn surface(
     }
 }
 
+/// Where albedo, depth, normal, brightness and position begin among the planes of [`packed`].
+pub const ALBEDO: usize = 0;
+/// Depth and class.
+pub const DEPTH: usize = 3;
+/// Normal.
+pub const NORMAL: usize = 4;
+/// Brightness.
+pub const GUIDE: usize = 7;
+/// Position, if it is there.
+pub const POSITION: usize = 8;
+/// Albedo is a multiple of one over this.
+pub const ALBEDO_STEPS: f32 = 1023.0;
+/// So is a channel of a normal of one over this.
+pub const NORMAL_STEPS: f32 = 511.0;
+/// How far apart in depth pixels of different classes are.
+pub const APART: f32 = 1024.0;
+
+/// The nearest multiple of one over `steps`.
+#[inline]
+pub fn rounded(v: f32, steps: f32) -> f32 {
+    (v * steps + 0.5).floor() / steps
+}
+
+/// What tells surfaces apart in few planes: albedo, depth with the class, normal, a brightness, and position if it is there. What
+/// is not there is 0.
+pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
+    let (w, h) = (guide.width(), guide.height());
+    let there = [
+        (ALBEDO, 3, layers.albedo.is_some()),
+        (NORMAL, 3, layers.normal.is_some()),
+        (DEPTH, 1, layers.depth.is_some()),
+        (POSITION, 3, layers.position.is_some()),
+    ];
+    let planes = if there[3].2 { POSITION + 3 } else { POSITION };
+    let mut out = Image::new(w, h, planes);
+    let mut next = 0;
+    for (start, count, there) in there {
+        let Some(features) = surface.features.as_ref().filter(|_| there) else {
+            continue;
+        };
+        for k in 0..count {
+            for y in 0..h {
+                for x in 0..w {
+                    let v = features.get(x, y, next + k);
+                    let v = match start {
+                        ALBEDO => rounded(v, ALBEDO_STEPS),
+                        NORMAL => rounded(v, NORMAL_STEPS),
+                        _ => v,
+                    };
+                    out.set(x, y, start + k, v);
+                }
+            }
+        }
+        next += count;
+    }
+    for y in 0..h {
+        for x in 0..w {
+            let deep = out.get(x, y, DEPTH) + APART * surface.class.get(x, y, 0);
+            out.set(x, y, DEPTH, deep);
+            out.set(x, y, GUIDE, guide.get(x, y, 0));
+        }
+    }
+    out
+}
+
 /// Whether the albedo of a pixel is an emitter's.
 pub fn emits(albedo: &Image, x: usize, y: usize) -> bool {
     let most = (0..3).fold(0.0f32, |m, c| m.max(albedo.get(x, y, c)));

@@ -74,8 +74,8 @@ pub const NORMAL_CHANGE: f32 = 0.9;
 /// Bilinear taps that weigh less than this in sum are no history.
 pub const TAPS_LEAST: f32 = 0.01;
 /// Histories of fewer frames get their variance from around the pixel.
-pub const YOUNG: f32 = 4.0;
-/// Pixels to each side of the window for young histories.
+pub const SHORT: f32 = 4.0;
+/// Pixels to each side of the window for short histories.
 pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
@@ -334,13 +334,13 @@ fn surface(f: &Features, s: &Settings, p: [usize; 2], q: [usize; 2]) -> f64 {
     cosine.max(0.0).powf(f64::from(s.normal)) * (-(z - other).abs() / allowed).exp()
 }
 
-/// Variance of the blend's luminance: over time, or for young histories over the pixels around, raised.
+/// Variance of the blend's luminance: over time, or for short histories over the pixels around, raised.
 fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image {
     let (w, h) = (color.width(), color.height());
     Image::from_fn(w, h, 1, |x, y, _| {
         let at = |x: usize, y: usize, k: usize| f64::from(moments.get(x, y, k));
         let frames = at(x, y, 2);
-        if frames >= f64::from(YOUNG) {
+        if frames >= f64::from(SHORT) {
             let spread = (at(x, y, 1) - at(x, y, 0).powi(2)).max(0.0);
             return (spread / frames.min(f64::from(deepest(s.alpha)))) as f32;
         }
@@ -360,7 +360,7 @@ fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image
         }
         let mean = sums[0] / weights;
         let spread = (sums[1] / weights - mean * mean).max(0.0);
-        (spread * f64::from(YOUNG) / frames) as f32
+        (spread * f64::from(SHORT) / frames) as f32
     })
 }
 

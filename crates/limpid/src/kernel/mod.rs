@@ -32,6 +32,7 @@ pub(crate) mod poisson;
 pub(crate) mod prefilter;
 pub(crate) mod rdfc;
 pub(crate) mod reversible;
+pub(crate) mod ring;
 pub(crate) mod settle;
 pub(crate) mod shrink;
 pub(crate) mod stencil;

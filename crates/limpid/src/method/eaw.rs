@@ -176,7 +176,7 @@ impl Method for Eaw {
         }
         let made = plan.transient("made", channels);
         let output = plan.output(Layer::COLOR, channels);
-        plan.pass(Unpack { spot }, [sum], [made]);
+        plan.pass(Unpack { spot, exact: false }, [sum], [made]);
         settled.leave(&mut plan, made, output);
         Ok(plan)
     }

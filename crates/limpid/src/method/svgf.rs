@@ -15,7 +15,7 @@ use crate::kernel::atrous::{
 };
 use crate::kernel::front::signed_depth;
 use crate::kernel::pack::{Spot, Unpack};
-use crate::kernel::svgf::{From, Layers, MOMENTS, Past, Temporal, Young};
+use crate::kernel::svgf::{Layers, MOMENTS, Origin, Past, SpatialVariance, Temporal};
 use crate::kernel::taa::Resolve;
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
@@ -91,8 +91,8 @@ impl Svgf {
         let colors = shape.require(&Layer::COLOR)?;
         let position = shape.has(Kind::Position);
         let from = |kind: Kind| match (shape.has(kind.clone()), position) {
-            (true, _) => Ok(From::Layer),
-            (false, true) => Ok(From::Position),
+            (true, _) => Ok(Origin::Layer),
+            (false, true) => Ok(Origin::Position),
             (false, false) => Err(Error::missing(kind, "svgf needs it, or positions")),
         };
         Ok(Setup {
@@ -215,11 +215,8 @@ impl Method for Svgf {
         let tile = Some(Source::Tile(None));
         let global = Some(Source::Global);
         let all = match on {
-            Backend::Cpu => vec![
-                AtrousSchedule::Dilated,
-                exact(Ascending, None),
-                exact(Local, None),
-            ],
+            // Moving pixels does not pay where caches are large.
+            Backend::Cpu => vec![AtrousSchedule::Dilated],
             // The fastest on an H200 first (docs/svgf.md).
             Backend::Gpu => {
                 let own = Tile::new(16, 8, 2).steps(4);
@@ -271,11 +268,11 @@ impl Method for Svgf {
                 order,
             });
         }
-        let (temporal, young) = setup.before(past);
+        let (temporal, spatial) = setup.before(past);
         slots
             .plan
             .pass(temporal, reads, [payload, features, moments]);
-        slots.plan.pass(young, [features, moments], [payload]);
+        slots.plan.pass(spatial, [features, moments], [payload]);
         let mut now = payload;
         for level in 0..self.levels {
             let walk = walk(&way, level, level + 1 == self.levels);
@@ -308,10 +305,14 @@ impl Method for Svgf {
         };
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
         if self.no_taa {
-            slots.plan.pass(Unpack { spot }, reads, [output]);
+            slots
+                .plan
+                .pass(Unpack { spot, exact: false }, reads, [output]);
         } else {
             let clean = slots.plan.transient("clean", setup.colors);
-            slots.plan.pass(Unpack { spot }, reads, [clean]);
+            slots
+                .plan
+                .pass(Unpack { spot, exact: false }, reads, [clean]);
             resolve(&mut slots, [clean, output], moves);
         }
         Ok(slots.plan)
@@ -355,20 +356,20 @@ impl Method for Svgf {
 
 impl Setup {
     /// What comes before the levels.
-    fn before(&self, past: Option<Past>) -> (Temporal, Young) {
+    fn before(&self, past: Option<Past>) -> (Temporal, SpatialVariance) {
         let half = self.settings.half;
         let temporal = Temporal {
             layers: self.layers.clone(),
             past,
             half,
         };
-        let young = Young {
+        let spatial = SpatialVariance {
             colors: self.colors,
             depth: self.settings.depth,
             squarings: self.squarings,
             half,
         };
-        (temporal, young)
+        (temporal, spatial)
     }
 
     fn level(&self, level: usize, walk: Walk) -> Level {

@@ -1,6 +1,7 @@
 //! The WGSL text of the filter.
 
 use super::{Atrous, Mode, Shape, Source, Walk};
+use crate::kernel::pack::unpacked;
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::params;
 use crate::plan::{Element, Order};
@@ -325,6 +326,7 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
             let lane = |k: usize| format!("p.s{}", 4 * v + k);
             let scale = [0, 1, 2, 3].map(lane).join(", ");
             let value = match (self.packed, v) {
+                (true, _) if self.kernel.stops.local.is_some() => unpacked("f.v0")[v].clone(),
                 (false, _) => format!("f.v{v}"),
                 (true, 0) => {
                     "vec4(unpack2x16float(f.v0.x), unpack2x16float(f.v0.y).x, bitcast<f32>(f.v0.w))"

@@ -13,19 +13,17 @@ mod emit;
 mod fused;
 mod guided;
 mod moves;
-mod pairs;
 mod shape;
 mod tile;
 
 pub(crate) use fused::Fused;
-pub(crate) use guided::light_weights;
 pub(crate) use guided::{FEATURES, Guided};
+pub(crate) use guided::{SURFACE, Slopes, Surfaces, light_weights};
 pub(crate) use shape::Shape;
 
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site};
 use crate::plan::Phases;
 use crate::{Result, Size};
-use std::ops::Range;
 
 /// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -158,12 +156,17 @@ impl Atrous {
         }
     }
 
-    /// Rows that taps may reach from a row.
-    fn reachable_rows(&self, height: usize, y: usize) -> Range<usize> {
-        match self.walk {
+    /// The rows of taps of a row: the number of the tap, from 0, and the row.
+    fn tap_rows(&self, height: usize, y: usize) -> Vec<(usize, usize)> {
+        let span = match self.walk {
             Walk::Dilated => 0..height,
             Walk::Permuted { from, .. } => from.span(height, y),
-        }
+        };
+        let row = |tap: usize| {
+            let q = (y + tap * self.spacing()).checked_sub(self.radius() * self.spacing())?;
+            span.contains(&q).then_some((tap, q))
+        };
+        (0..self.taps.len()).filter_map(row).collect()
     }
 }
 
@@ -198,7 +201,6 @@ impl Kernel for Atrous {
     fn cpu(&self, job: &mut Job<'_>) {
         match &self.guided {
             Some(guided) => guided::run(self, guided, job),
-            None if self.stops.local.is_none() && pairs::run(self, job) => {}
             None => cpu::run(self, job),
         }
     }
@@ -210,8 +212,7 @@ impl Kernel for Atrous {
     fn scratch(&self, size: Size) -> usize {
         match self.guided {
             Some(_) => guided::scratch(self, size.width),
-            None => cpu::scratch(self.planes, self.taps.len(), size.width)
-                .max(pairs::scratch(self, size.width)),
+            None => cpu::scratch(self, size.width),
         }
     }
 }

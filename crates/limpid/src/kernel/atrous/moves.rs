@@ -30,11 +30,12 @@ impl Moves {
         }
     }
 
-    pub(super) fn put(&self, from: &[f32], to: &mut [f32]) {
+    /// Puts the pixels of some columns where they go.
+    pub(super) fn put(&self, columns: Range<usize>, from: &[f32], to: &mut [f32]) {
         match &self.places {
-            None => to.copy_from_slice(from),
+            None => to[columns].copy_from_slice(from),
             Some(places) => {
-                for (v, place) in from.iter().zip(places) {
+                for (v, place) in from.iter().zip(&places[columns]) {
                     to[*place] = *v;
                 }
             }

@@ -9,9 +9,9 @@ mod surface;
 
 pub(crate) use limit::Limit;
 pub(crate) use point::{
-    Point, at_least, brightness, checkerboard, clamp, class, divide, finish, follow, larger,
+    Point, at_least, brightness, checkerboard, clamp, class, divide, finish, follow, larger, light,
     log_variance, middle, minus, off, roughness, signed_depth, square_difference, square_plus,
-    squared,
+    squared, unrest,
 };
 pub(crate) use surface::Surface;
 
@@ -34,6 +34,17 @@ pub(in crate::kernel) fn per_pixel(
     functions: &str,
     body: &str,
 ) -> Dispatch {
+    per_tile(site, [a, b, c, d, e], functions, "", body)
+}
+
+/// The same, with something that all threads of a workgroup do before: it sees `group` and `lane`, and the side `SIDE`.
+fn per_tile(
+    site: &Site<'_>,
+    [a, b, c, d, e]: [f32; 5],
+    functions: &str,
+    before: &str,
+    body: &str,
+) -> Dispatch {
     let slot = site.writes[0];
     let params = Params {
         width: slot.size.width as u32,
@@ -47,10 +58,11 @@ pub(in crate::kernel) fn per_pixel(
         e,
     };
     let source = format!(
-        "{}{}{functions}@compute @workgroup_size({})
+        "{}{}const SIDE: u32 = {SIDE};
+{functions}@compute @workgroup_size({})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let x = group.x * {SIDE}u + lane % {SIDE}u;
-    let y = group.y * {SIDE}u + lane / {SIDE}u;
+{before}    let x = group.x * SIDE + lane % SIDE;
+    let y = group.y * SIDE + lane / SIDE;
     if x >= p.width || y >= p.height {{ return; }}
     let i = y * p.width + x;
 {body}}}

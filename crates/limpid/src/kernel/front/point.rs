@@ -6,7 +6,7 @@ use crate::definition::front::{
 };
 use crate::definition::nfor::parity;
 use crate::kernel::front::per_pixel;
-use crate::kernel::stencil::{Mask, Read, Stencil, Value, stencil};
+use crate::kernel::stencil::{Build, Mask, Read, Stencil, Value, stencil};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 
 /// The sum of values.
@@ -85,6 +85,18 @@ pub(crate) fn divide(one: bool) -> Stencil {
         let [a, b] = k.reads();
         let by = if one { b.plane(0) } else { b };
         k.write(a.here() / by.here());
+    })
+}
+
+/// `a / b` as [`divide`] makes it, and the mean of its `planes`.
+pub(crate) fn light(planes: usize) -> Stencil {
+    stencil("light", |k| {
+        let [a, b] = k.reads();
+        k.write(a.here() / b.here());
+        let all = (0..planes).map(|c| a.plane(c).here() / b.plane(c).here());
+        if let Some(sum) = sum(all) {
+            k.write_planes([sum * (1.0 / planes as f32)]);
+        }
     })
 }
 
@@ -182,22 +194,7 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
     stencil("checkerboard", |k| {
         let [picture, class] = k.reads();
         let features = features.then(|| k.read());
-        let step = step as i32;
-        let weights = [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
-            let (dx, dy) = (step * dx, step * dy);
-            let apart = features.and_then(|f| {
-                let planes = (0..sharp).map(|c| f.plane(c));
-                sum(planes.map(|p| (p.here() - p.at(dx, dy)).squared()))
-            });
-            let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
-            let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
-            let far = match apart {
-                Some(apart) => apart * 50.0 + other,
-                None => other,
-            };
-            let weight = (far * -1.0).exp() + 1e-4;
-            (dx, dy, k.inside(dx, dy).pick(weight, 0.0))
-        });
+        let weights = beside(k, class, features.map(|f| (f, sharp)), step);
         let Some(total) = sum(weights.map(|(.., w)| w)) else {
             return;
         };
@@ -207,6 +204,58 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
         }
         if let Some(squares) = sum(weights.map(|(.., w)| w * w)) {
             k.write_planes([squares / (total * total)]);
+        }
+    })
+}
+
+/// The four neighbours of a pixel: where they are, and how alike their surfaces.
+fn beside<'g>(
+    k: &'g Build,
+    class: Read<'g>,
+    features: Option<(Read<'g>, usize)>,
+    step: usize,
+) -> [(i32, i32, Value<'g>); 4] {
+    let step = step as i32;
+    [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
+        let (dx, dy) = (step * dx, step * dy);
+        let apart = features.and_then(|(f, sharp)| {
+            let planes = (0..sharp).map(|c| f.plane(c));
+            sum(planes.map(|p| (p.here() - p.at(dx, dy)).squared()))
+        });
+        let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
+        let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
+        let far = match apart {
+            Some(apart) => apart * 50.0 + other,
+            None => other,
+        };
+        let weight = (far * -1.0).exp() + 1e-4;
+        (dx, dy, k.inside(dx, dy).pick(weight, 0.0))
+    })
+}
+
+/// The noise of a pixel seen from its neighbours: the squared difference to their mean as [`checkerboard`] makes it, over what
+/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, features if there are any.
+pub(crate) fn unrest(planes: usize, features: bool, sharp: usize) -> Stencil {
+    stencil("unrest", |k| {
+        let [picture, class] = k.reads();
+        let features = features.then(|| k.read());
+        let weights = beside(k, class, features.map(|f| (f, sharp)), 1);
+        let (total, squares) = (
+            sum(weights.map(|(.., w)| w)),
+            sum(weights.map(|(.., w)| w * w)),
+        );
+        let (Some(total), Some(squares)) = (total, squares) else {
+            return;
+        };
+        let over = k.constant(1.0) / (total + 1e-6);
+        let off = (0..planes).filter_map(|c| {
+            let plane = picture.plane(c);
+            let mean = sum(weights.map(|(dx, dy, w)| w * plane.at(dx, dy)))? * over;
+            Some((plane.here() - mean).squared())
+        });
+        if let Some(off) = sum(off) {
+            let share = squares * over * over + 1.0;
+            k.write(off / share * (1.0 / planes as f32));
         }
     })
 }

@@ -73,6 +73,12 @@ pub(super) fn unpack(kernel: &Unpack, job: &mut Job<'_>) {
                 continue;
             }
             let planes = job.reads[1].planes();
+            if kernel.exact {
+                for (t, a) in to.iter_mut().zip(job.reads[1].row(k.min(planes - 1), y)) {
+                    *t = t.max(0.0) * a;
+                }
+                continue;
+            }
             if spot.variance {
                 let rows: [&[f32]; 3] =
                     std::array::from_fn(|c| job.reads[1].row(c.min(planes - 1), y));

@@ -16,7 +16,7 @@ params! {
 const THREADS: u32 = 256;
 
 /// A shader that runs `body` for each pixel `i`.
-fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
+pub(super) fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
     let count = site.writes[0].size.pixels() as u32;
     let groups = count.div_ceil(THREADS);
     let across = groups.min(32_768);
@@ -87,7 +87,7 @@ fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
 
 fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     let spot = kernel.spot;
-    let (mut body, albedo) = albedo(spot, site);
+    let (mut body, albedo) = albedo(kernel, site);
     for k in 0..spot.channels {
         let factor = if spot.albedo {
             format!(" * {}", albedo(k))
@@ -104,8 +104,9 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
 }
 
 /// What is multiplied with on the way out: how it is read, and the text of a channel of it.
-fn albedo(spot: Spot, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
-    let slot = site.reads.get(1).filter(|_| spot.albedo);
+fn albedo(kernel: &Unpack, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
+    let slot = site.reads.get(1).filter(|_| kernel.spot.albedo);
+    let exact = kernel.exact;
     let texture = slot.is_some_and(|s| s.home != Home::Buffer);
     let planes = albedo_planes(site);
     let read = if texture {
@@ -115,9 +116,15 @@ fn albedo(spot: Spot, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
     } else {
         ""
     };
-    let channel = move |k: usize| match texture {
-        true => format!("divisor(texel[{k}])"),
-        false => format!("divisor(albedo[{}u * p.count + i])", k.min(planes - 1)),
+    let channel = move |k: usize| {
+        let channel = match texture {
+            true => format!("texel[{k}]"),
+            false => format!("albedo[{}u * p.count + i]", k.min(planes - 1)),
+        };
+        match exact {
+            true => channel,
+            false => format!("divisor({channel})"),
+        }
     };
     (read.to_owned(), channel)
 }
@@ -185,8 +192,12 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         return unpack_plane(kernel, site);
     }
     let at = format!("slot[{}u * p.count + i]", spot.vector);
-    let (mut body, a) = albedo(spot, site);
-    let _ = writeln!(body, "    let v = {};", unstored(slot, &at));
+    let (mut body, a) = albedo(kernel, site);
+    let mut v = unstored(slot, &at);
+    if kernel.exact {
+        v = format!("max({v}, vec4(0.0))");
+    }
+    let _ = writeln!(body, "    let v = {v};");
     for k in 0..site.writes[0].planes {
         let factor = match (spot.albedo, spot.variance) {
             (false, _) => String::new(),

@@ -5,6 +5,9 @@
 
 mod cpu;
 mod emit;
+mod surface;
+
+pub(crate) use surface::{PackSurface, unpacked};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
@@ -43,6 +46,8 @@ pub(crate) struct Pack {
 pub(crate) struct Unpack {
     /// Where from.
     pub spot: Spot,
+    /// Whether values below 0 become 0 and what they are multiplied with is taken as it is, however near to black.
+    pub exact: bool,
 }
 
 /// How features are stored.

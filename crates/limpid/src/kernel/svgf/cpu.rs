@@ -1,14 +1,12 @@
 //! The CPU bodies.
 
-use super::{FEATURES, From, Layers, MOMENTS, Past, Temporal, Young};
+use super::{FEATURES, Layers, MOMENTS, Origin, Past, Temporal};
 use crate::Size;
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
-    object,
+    DEPTH_CHANGE, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, deepest, object,
 };
 use crate::kernel::atrous::light_weights;
-use crate::kernel::fast_exp::fast_exp;
 use crate::kernel::half;
 use crate::kernel::{Job, View};
 use crate::plan::Phases;
@@ -43,8 +41,8 @@ impl<'a> Surface<'a> {
         Self {
             color: reads[0].clone(),
             albedo: layer(0),
-            normal: layer(1).filter(|_| layers.normal == From::Layer),
-            depth: layer(2).filter(|_| layers.depth == From::Layer),
+            normal: layer(1).filter(|_| layers.normal == Origin::Layer),
+            depth: layer(2).filter(|_| layers.depth == Origin::Layer),
             position: layer(3),
             id: layer(4),
         }
@@ -268,53 +266,4 @@ fn alike(now: &[f32; FEATURES], then: &[f32; FEATURES]) -> bool {
     let ([ax, ay, az, ..], [bx, by, bz, ..]) = (now, then);
     let (a, b) = ([*ax, *ay, *az], [*bx, *by, *bz]);
     near && (a == b || dot(a, b) >= NORMAL_CHANGE)
-}
-
-pub(super) fn young(kernel: &Young, job: &mut Job<'_>) {
-    let (features, moments) = (job.reads[0].clone(), job.reads[1].clone());
-    for y in job.rows.clone() {
-        let out = job.writes[0].row(kernel.colors, y);
-        for (x, (out, frames)) in out.iter_mut().zip(moments.row(2, y)).enumerate() {
-            if *frames >= YOUNG {
-                continue;
-            }
-            let variance = window(kernel, &features, &moments, [x, y]) * (YOUNG / frames);
-            *out = if kernel.half {
-                half::rounded(variance)
-            } else {
-                variance
-            };
-        }
-    }
-}
-
-/// Variance over the pixels around that show the same surface.
-fn window(kernel: &Young, features: &View<'_>, moments: &View<'_>, [x, y]: [usize; 2]) -> f32 {
-    let size = features.size();
-    let own: [f32; FEATURES] = pixel(features, x, y);
-    let (mut sums, mut weights) = ([0.0; 2], 0.0);
-    for qy in y.saturating_sub(WINDOW)..(y + WINDOW + 1).min(size.height) {
-        for qx in x.saturating_sub(WINDOW)..(x + WINDOW + 1).min(size.width) {
-            let other: [f32; FEATURES] = pixel(features, qx, qy);
-            let mut weight = (own[0] * other[0] + own[1] * other[1] + own[2] * other[2]).max(0.0);
-            for _ in 0..kernel.squarings {
-                weight *= weight;
-            }
-            let slope = own[4] * (qx as f32 - x as f32) + own[5] * (qy as f32 - y as f32);
-            let allowed = kernel.depth * slope.abs() + DEPTH_LEAST * own[3].abs() + 1e-6;
-            weight *= fast_exp(-(own[3] - other[3]).abs() / allowed);
-            if (qx, qy) == (x, y) {
-                weight = 1.0;
-            }
-            if own[6] != other[6] && own[6] * other[6] > 0.0 {
-                continue;
-            }
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum += weight * moments.row(k, qy)[qx];
-            }
-            weights += weight;
-        }
-    }
-    let mean = sums[0] / weights;
-    (sums[1] / weights - mean * mean).max(0.0)
 }

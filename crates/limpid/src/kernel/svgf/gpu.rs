@@ -1,9 +1,9 @@
 //! The GPU bodies.
 
-use super::{From, Past, Temporal, Young};
+use super::{Origin, Past, SpatialVariance, Temporal};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, WINDOW, YOUNG, deepest,
+    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, SHORT, TAPS_LEAST, WINDOW, deepest,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -127,12 +127,12 @@ fn layers(kernel: &Temporal, site: &Site<'_>) -> (Vec<&'static str>, String) {
 /// `surface_at(q)`: the features of a pixel of the frame.
 fn surface(kernel: &Temporal) -> String {
     let depth = match kernel.layers.depth {
-        From::Layer => "depth_at(q).x",
-        From::Position => "length(position_at(q))",
+        Origin::Layer => "depth_at(q).x",
+        Origin::Position => "length(position_at(q))",
     };
     let normal = match kernel.layers.normal {
-        From::Layer => "normal_at(q)",
-        From::Position => {
+        Origin::Layer => "normal_at(q)",
+        Origin::Position => {
             "cross(position_at(ex.b) - position_at(ex.a), position_at(ey.b) - position_at(ey.a))"
         }
     };
@@ -311,7 +311,7 @@ struct Seen {{
     each(site, &names, &declarations, &body)
 }
 
-pub(super) fn young(kernel: &Young, site: &Site<'_>) -> Dispatch {
+pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dispatch {
     let store = match site.writes[0].element {
         Element::F16x4 => {
             "let bits = pack2x16float(vec2(0.0, min(variance, 65504.0)));
@@ -322,7 +322,7 @@ pub(super) fn young(kernel: &Young, site: &Site<'_>) -> Dispatch {
     let power = 1u32 << kernel.squarings;
     let body = format!(
         "    let frames = moments[i].z;
-    if frames >= {YOUNG:?} {{
+    if frames >= {SHORT:?} {{
         return;
     }}
     let a = unpacked(features[i]);
@@ -343,7 +343,7 @@ pub(super) fn young(kernel: &Young, site: &Site<'_>) -> Dispatch {
         }}
     }}
     let mean = sums.x / weights;
-    let variance = max((sums.y / weights - mean * mean) * ({YOUNG:?} / frames), 0.0);
+    let variance = max((sums.y / weights - mean * mean) * ({SHORT:?} / frames), 0.0);
     {store}
 ",
         depth = kernel.depth

@@ -7,19 +7,20 @@
 
 mod cpu;
 mod gpu;
+mod spatial;
 
 use super::atrous::FEATURES;
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::Result;
 use crate::definition::svgf::WINDOW;
 use crate::plan::Phases;
+use crate::{Result, Size};
 
 /// Planes of the moments.
 pub(crate) const MOMENTS: usize = 4;
 
 /// Where normals or depth come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     /// A layer of their own.
     Layer,
     /// Positions.
@@ -34,9 +35,9 @@ pub(crate) struct Layers {
     /// Whether there is albedo to divide by.
     pub albedo: bool,
     /// Where normals come from.
-    pub normal: From,
+    pub normal: Origin,
     /// Where depth comes from.
-    pub depth: From,
+    pub depth: Origin,
     /// Whether there are numbers of objects.
     pub id: bool,
 }
@@ -44,7 +45,7 @@ pub(crate) struct Layers {
 impl Layers {
     /// Whether each is read after colour: albedo, normal, depth, position, id.
     pub(crate) fn used(&self) -> [bool; 5] {
-        let layer = |from| from == From::Layer;
+        let layer = |from| from == Origin::Layer;
         let position = !layer(self.normal) || !layer(self.depth);
         [
             self.albedo,
@@ -77,7 +78,7 @@ pub(crate) struct Past {
 }
 
 /// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history; their variance
-/// is right where history is long enough, and [`Young`] makes the rest.
+/// is right where history is long enough, and [`SpatialVariance`] makes the rest.
 ///
 /// Reads colour, then albedo, normal, depth, position and id, as far as they are used; with a past, motion, and of the last frame
 /// the first level's colour, features and moments. Writes payload, features and moments.
@@ -121,7 +122,7 @@ impl Kernel for Temporal {
 /// Makes the variance of luminance from the pixels around where history is short. Reads features and moments; changes the
 /// payload's variance.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Young {
+pub(crate) struct SpatialVariance {
     /// Channels of colour.
     pub colors: usize,
     /// σ of depth.
@@ -132,20 +133,24 @@ pub(crate) struct Young {
     pub half: bool,
 }
 
-impl Kernel for Young {
+impl Kernel for SpatialVariance {
     fn name(&self) -> &'static str {
-        "svgf-young"
+        "svgf-spatial-variance"
     }
 
     fn contract(&self) -> Contract {
         Contract::rows(2, 1, WINDOW).updating()
     }
 
+    fn scratch(&self, size: Size) -> usize {
+        spatial::scratch(size.width)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::young(self, job);
+        spatial::run(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::young(self, site))
+        Ok(gpu::spatial_variance(self, site))
     }
 }

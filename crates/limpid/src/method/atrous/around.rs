@@ -163,7 +163,7 @@ impl Around {
         let output = plan.output(Layer::COLOR, self.setup.colors);
         let spot = self.setup.items[0].spot;
         let reads: Vec<SlotId> = [Some(color), begun.albedo].into_iter().flatten().collect();
-        plan.pass(Unpack { spot }, reads, [output]);
+        plan.pass(Unpack { spot, exact: false }, reads, [output]);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use super::walk::{self, State};
 use crate::definition::front;
 use crate::definition::nfor::DARK;
 use crate::kernel::front as kernel;
-use crate::kernel::pack::{Pack, PackFeatures, Packing, Spot, Unpack};
+use crate::kernel::pack::{Pack, PackFeatures, PackSurface, Packing, Spot, Unpack};
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::plan::{Layout, Plan, SlotId};
@@ -30,30 +30,46 @@ const ALBEDO: f32 = 0.3;
 const NORMAL: f32 = 0.2;
 const DEPTH: f32 = 0.1;
 const POSITION: f32 = 0.1;
-/// σ of classes: theirs differ by 1 or more.
-const CLASS: f32 = 0.01;
 /// Radius over which variances are averaged, twice.
 const AROUND: usize = 2;
 
 /// What stops the filter.
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Local {
-    /// σ of each plane of the features, and whether it grows with the step.
+    /// σ of each plane of the packed surface, and whether it grows with the step; infinite where nothing is.
     sigmas: Vec<(f32, bool)>,
 }
 
 impl Local {
-    /// The plane of the features with the brightness that the first level compares.
-    fn guide(&self) -> usize {
-        self.sigmas.len()
+    fn new(kinds: &[Kind]) -> Self {
+        let has = |kind: Kind| kinds.contains(&kind);
+        let nothing = (f32::INFINITY, false);
+        let mut sigmas = vec![nothing; front::POSITION];
+        // Classes are told by depth.
+        sigmas[front::DEPTH] = (DEPTH, true);
+        if has(Kind::Albedo) {
+            sigmas[front::ALBEDO..][..3].fill((ALBEDO, false));
+        }
+        if has(Kind::Normal) {
+            sigmas[front::NORMAL..][..3].fill((NORMAL, false));
+        }
+        if has(Kind::Position) {
+            sigmas.extend([(POSITION, false); 3]);
+        }
+        Self { sigmas }
     }
 
-    /// One over σ for each plane of the features.
+    /// Whether a GPU gets by with 16 bytes.
+    pub(super) fn packs(&self) -> bool {
+        self.sigmas.len() == front::POSITION
+    }
+
+    /// One over σ for each plane.
     pub(super) fn stops(&self, level: usize) -> Vec<f32> {
         let step = (1u64 << level) as f32;
         let one = |(sigma, widens): &(f32, bool)| 1.0 / (sigma * if *widens { step } else { 1.0 });
         let mut all: Vec<f32> = self.sigmas.iter().map(one).collect();
-        all.push(if level == 0 { 1.0 } else { 0.0 });
+        all[front::GUIDE] = if level == 0 { 1.0 } else { 0.0 };
         all
     }
 
@@ -63,7 +79,7 @@ impl Local {
         crate::kernel::atrous::Local {
             square: 2.0 * DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
             least: LEAST,
-            plane: first.then(|| self.guide()),
+            plane: first.then_some(front::GUIDE),
         }
     }
 }
@@ -105,18 +121,7 @@ impl Atrous {
     fn local_setup(&self, shape: &Shape) -> Result<Setup> {
         let mut setup = self.setup(shape)?;
         let kinds = kinds(shape);
-        let mut sigmas = Vec::new();
-        for kind in &kinds {
-            let (sigma, widens) = match kind {
-                Kind::Albedo => (ALBEDO, false),
-                Kind::Normal => (NORMAL, false),
-                Kind::Depth => (DEPTH, true),
-                _ => (POSITION, false),
-            };
-            sigmas.extend(std::iter::repeat_n((sigma, widens), kind.channels()[0]));
-        }
-        sigmas.push((CLASS, false));
-        setup.local = Some(Local { sigmas });
+        setup.local = Some(Local::new(&kinds));
         setup.color = None;
         setup.guides = Vec::new();
         setup.demodulates = false;
@@ -236,7 +241,10 @@ impl Build<'_> {
             true => self.two(class, divide),
             false => self.one(class, divide, (features, surface.sharp())),
         };
-        let bright = self.bright(light);
+        let bright = match limit {
+            Some([_, after]) => after,
+            None => self.bright(light),
+        };
         Front {
             class,
             divide,
@@ -248,26 +256,47 @@ impl Build<'_> {
         }
     }
 
-    fn limited(&mut self, slot: SlotId, [own, other]: [SlotId; 2], class: SlotId) -> SlotId {
+    /// Colour over the divisor, and its brightness.
+    fn lit(&mut self, layer: Layer, divide: SlotId) -> (SlotId, SlotId) {
+        let n = self.channels;
+        let slot = self.plan.input(layer, n);
+        let light = self.plan.transient("light", n);
+        let bright = self.plan.transient("brightness", 1);
+        let kernel = kernel::light(n);
+        self.plan.pass(kernel, [slot, divide], [light, bright]);
+        (light, bright)
+    }
+
+    /// Light without outliers, and its brightness.
+    fn limited(
+        &mut self,
+        slot: SlotId,
+        [own, other]: [SlotId; 2],
+        class: SlotId,
+    ) -> (SlotId, SlotId) {
         let limit = kernel::Limit {
             by_other: own != other,
             floor: DARK,
             step: 1,
+            brightness: true,
         };
-        self.small(limit, "limited", &[slot, own, other, class], self.channels)
+        let light = self.plan.transient("limited", self.channels);
+        let bright = self.plan.transient("limited brightness", 1);
+        let reads = [slot, own, other, class];
+        self.plan.pass(limit, reads, [light, bright]);
+        (light, bright)
     }
 
     /// The light of two halves, its noise, and its brightness before and after.
     fn two(&mut self, class: SlotId, divide: SlotId) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let [a, b] =
-            [Part::HalfA, Part::HalfB].map(|part| self.over(Layer::new(Kind::Color, part), divide));
-        let (bright_a, bright_b) = (self.bright(a), self.bright(b));
+        let [(a, bright_a), (b, bright_b)] =
+            [Part::HalfA, Part::HalfB].map(|part| self.lit(Layer::new(Kind::Color, part), divide));
         let mut halves = [a, b];
         if !self.method.no_firefly_guard {
             halves = [
-                self.limited(a, [bright_a, bright_b], class),
-                self.limited(b, [bright_b, bright_a], class),
+                self.limited(a, [bright_a, bright_b], class).0,
+                self.limited(b, [bright_b, bright_a], class).0,
             ];
         }
         let mut light = self.small(kernel::middle(), "light", &halves, n);
@@ -282,8 +311,8 @@ impl Build<'_> {
         let mut limit = None;
         if !self.method.no_firefly_guard {
             // One factor for all channels, so that light layers still add up.
-            let mean = self.over(Layer::COLOR, divide);
-            let (before, after) = (self.bright(mean), self.bright(light));
+            let (mean, before) = self.lit(Layer::COLOR, divide);
+            let after = self.bright(light);
             light = self.small(kernel::follow(), "limited light", &[mean, after, before], n);
             limit = Some([before, after]);
         }
@@ -298,12 +327,11 @@ impl Build<'_> {
         (features, sharp): (Option<SlotId>, usize),
     ) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let mut light = self.over(Layer::COLOR, divide);
+        let (mut light, before) = self.lit(Layer::COLOR, divide);
         let mut limit = None;
         if !self.method.no_firefly_guard {
-            let before = self.bright(light);
-            light = self.limited(light, [before, before], class);
-            limit = Some([before, self.bright(light)]);
+            let (limited, after) = self.limited(light, [before, before], class);
+            (light, limit) = (limited, Some([before, after]));
         }
         let known = Layer::new(Kind::Color, Part::Variance);
         if self.shape.channels(&known) == Some(n) {
@@ -318,15 +346,11 @@ impl Build<'_> {
             }
             return (light, self.smooth(bright), limit);
         }
-        let mean = self.plan.transient("mean of neighbours", n);
-        let share = self.plan.transient("variance of that mean", 1);
         let mut reads = vec![light, class];
         reads.extend(features);
-        let board = kernel::checkerboard(features.is_some(), sharp, 1);
-        self.plan.pass(board, reads, [mean, share]);
-        let squares = self.small(kernel::off(), "differences", &[light, mean, share], n);
-        let bright = self.bright(squares);
-        (light, self.smooth(bright), limit)
+        let unrest = kernel::unrest(n, features.is_some(), sharp);
+        let unrest = self.small(unrest, "unrest", &reads, 1);
+        (light, self.smooth(unrest), limit)
     }
 }
 
@@ -364,27 +388,36 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         });
     }
     let payload = slots.payload("payload".into(), Layout::Rows);
-    for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
-        let pack = Pack {
-            spot: item.spot,
-            first: i == 0,
-            half: setup.half,
+    if setup.items.len() == 2 && setup.colors == 3 && !setup.half {
+        // Light and its noise, the usual case, in one pass.
+        let pack = PackFeatures {
+            layers: vec![(0, 3), (3, 1)],
+            packing: Packing::Full,
         };
-        slots.plan.pass(pack, [source], [payload]);
+        slots.plan.pass(pack, sources, [payload]);
+    } else {
+        for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
+            let pack = Pack {
+                spot: item.spot,
+                first: i == 0,
+                half: setup.half,
+            };
+            slots.plan.pass(pack, [source], [payload]);
+        }
     }
     let features = slots.features("packed features".into(), Layout::Rows);
-    let all = [front.features, Some(front.class), Some(front.guide)];
-    let mut layers = Vec::new();
-    let mut reads = Vec::new();
-    for slot in all.into_iter().flatten() {
-        let first = layers.last().map_or(0, |(first, n)| first + n);
-        layers.push((first, slots.plan.at(slot).planes));
-        reads.push(slot);
-    }
-    let pack = PackFeatures {
-        layers,
-        packing: Packing::Full,
+    let kinds = kinds(shape);
+    let has = |kind: Kind| kinds.contains(&kind);
+    let pack = PackSurface {
+        albedo: has(Kind::Albedo),
+        normal: has(Kind::Normal),
+        depth: has(Kind::Depth),
+        position: has(Kind::Position),
     };
+    let reads: Vec<SlotId> = [front.features, Some(front.class), Some(front.guide)]
+        .into_iter()
+        .flatten()
+        .collect();
     slots.plan.pass(pack, reads, [features]);
     let state = State {
         payload,
@@ -397,33 +430,30 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         if color && item.spot.variance && !method.variance {
             continue;
         }
-        let unpack = Unpack { spot: item.spot };
-        if item.layer.kind == Kind::Alpha {
+        let mut spot = item.spot;
+        if item.layer.kind == Kind::Alpha || spot.variance {
+            let unpack = Unpack { spot, exact: false };
+            if item.layer.kind == Kind::Alpha {
+                let output = slots.plan.output(item.layer.clone(), n);
+                slots.plan.pass(unpack, [result], [output]);
+                continue;
+            }
+            let made = slots.plan.transient("filtered variance", n);
+            slots.plan.pass(unpack, [result], [made]);
             let output = slots.plan.output(item.layer.clone(), n);
-            slots.plan.pass(unpack, [result], [output]);
-            continue;
-        }
-        let made = slots.plan.transient("filtered", n);
-        slots.plan.pass(unpack, [result], [made]);
-        let output = slots.plan.output(item.layer.clone(), n);
-        if item.spot.variance {
             let by = slots.plan.transient("brightness of the divisor", 1);
             let bright = kernel::brightness(setup.colors, 1);
             slots.plan.pass(bright, [front.divide], [by]);
             let once = slots.plan.transient("variance", 1);
-            slots
-                .plan
-                .pass(kernel::finish(true), [made, made, by], [once]);
-            slots
-                .plan
-                .pass(kernel::finish(true), [once, once, by], [output]);
-        } else {
-            let one = n != setup.colors;
-            let finish = kernel::finish(one);
-            slots
-                .plan
-                .pass(finish, [made, made, front.divide], [output]);
+            let finish = || kernel::finish(true);
+            slots.plan.pass(finish(), [made, made, by], [once]);
+            slots.plan.pass(finish(), [once, once, by], [output]);
+            continue;
         }
+        spot.albedo = true;
+        let output = slots.plan.output(item.layer.clone(), n);
+        let unpack = Unpack { spot, exact: true };
+        slots.plan.pass(unpack, [result, front.divide], [output]);
     }
     Ok(slots.plan)
 }

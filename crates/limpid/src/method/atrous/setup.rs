@@ -112,7 +112,10 @@ impl Setup {
 
     /// Whether the features fit 16 bytes.
     pub(in crate::method) fn packs(&self) -> bool {
-        self.half && self.local.is_none() && self.guides.iter().all(|g| g.kind != Kind::Position)
+        match &self.local {
+            Some(local) => local.packs(),
+            None => self.half && self.guides.iter().all(|g| g.kind != Kind::Position),
+        }
     }
 }
 

@@ -129,7 +129,14 @@ pub(in crate::method) fn plan(
             .into_iter()
             .flatten()
             .collect();
-        slots.plan.pass(Unpack { spot: item.spot }, reads, [output]);
+        slots.plan.pass(
+            Unpack {
+                spot: item.spot,
+                exact: false,
+            },
+            reads,
+            [output],
+        );
     }
     Ok(slots.plan)
 }

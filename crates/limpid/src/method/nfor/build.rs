@@ -234,6 +234,7 @@ impl Build<'_> {
             by_other: two,
             floor: DARK,
             step: if two { 1 } else { self.settings.cell },
+            brightness: false,
         };
         let bright = self.brightness([a, a]);
         if !two {

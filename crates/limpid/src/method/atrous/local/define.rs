@@ -47,14 +47,9 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
         }
     }
     let payload = stored(&payload, setup.half);
-    let one = |image: &Image, c: usize| Image::from_planes(w, h, 1, image.plane(c).to_vec());
-    let mut planes = Vec::new();
-    for c in 0..surface.features.as_ref().map_or(0, Image::channels) {
-        if let Some(features) = &surface.features {
-            planes.push(one(features, c)?);
-        }
-    }
-    planes.push(surface.class.clone());
+    let packed = front::packed(&layers, &surface, &guide);
+    let one = |c: usize| Image::from_planes(w, h, 1, packed.plane(c).to_vec());
+    let planes: Vec<Image> = (0..packed.channels()).map(one).collect::<Result<_>>()?;
     let sigmas = setup.local.map(|l| l.sigmas).unwrap_or_default();
     let filter = Filter {
         taps: &setup.taps,

@@ -44,6 +44,7 @@ impl Build<'_> {
             by_other: halves.is_some(),
             floor: self.rdfc.dark(),
             step: 1,
+            brightness: false,
         };
         let bright = |plan: &mut Plan, slot| {
             let out = plan.transient("brightness", 1);
