@@ -25,8 +25,8 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cameras
 
-SIZE = (416, 288)
-FRAMES = 16
+SIZE = (320, 224)
+FRAMES = 10
 
 # Settings were chosen with the first clips; the second tell how good they are.
 CLIPS = {
@@ -210,7 +210,7 @@ PEERS = {
     "opencv": {f"h {h}": opencv(h) for h in (3, 5, 8, 12, 18)},
     "hqdn3d": {f"{s}": ffmpeg(f"hqdn3d={s}") for s in (2, 4, 8, 12, 18)},
     "nlmeans": {f"s {s}": ffmpeg(f"nlmeans=s={s}:p=7:r=15") for s in (2, 4, 6, 9, 13)},
-    "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:block=4:bstep=4:group=8:range=9") for s in (5, 8, 12, 18, 26)},
+    "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:group=16:thmse=400000") for s in (8, 14, 20, 28, 40)},
 }
 
 
