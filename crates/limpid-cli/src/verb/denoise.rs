@@ -104,6 +104,13 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
         let begin = Instant::now();
         if video::is_film(&job.from) {
+            if args.method.as_deref() == Some("svgf") {
+                let message = format!(
+                    "{}: svgf needs normals and motion vectors, which a film does not have; film is for films, and the default",
+                    job.from.display()
+                );
+                return Err(limpid::Error::input(message)).or_usage();
+            }
             let form = Form {
                 colour: Colour::Encoded,
                 exact: false,
