@@ -48,7 +48,11 @@ impl codec::Kept for Kept {
     }
 
     fn compression(&self) -> String {
-        let how = if self.lossy { "with loss" } else { "without loss" };
+        let how = if self.lossy {
+            "with loss"
+        } else {
+            "without loss"
+        };
         how.to_owned()
     }
 
@@ -64,9 +68,8 @@ impl codec::Kept for Kept {
 }
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
-    let fault = |e: DecodingError| {
-        Error::input(format!("{}: corrupt WebP file: {e}", path.display()))
-    };
+    let fault =
+        |e: DecodingError| Error::input(format!("{}: corrupt WebP file: {e}", path.display()));
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(fault)?;
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };
@@ -87,7 +90,11 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         false => decoder.read_image(&mut buffer).map_err(fault)?,
     }
     let samples: Vec<f32> = buffer.iter().map(|v| f32::from(*v) / 255.0).collect();
-    Ok((Raster::from_interleaved(size, channels, &samples)?, kept, notes))
+    Ok((
+        Raster::from_interleaved(size, channels, &samples)?,
+        kept,
+        notes,
+    ))
 }
 
 fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
@@ -147,7 +154,10 @@ mod tests {
         let file = write(&raster, Some(&kept), path).unwrap();
         let (back, again, notes) = read(&file, path, 1 << 20).unwrap();
         assert_eq!(back.to_interleaved(), (4, samples));
-        assert_eq!((again.profile, again.exif, again.xmp), (kept.profile, kept.exif, None));
+        assert_eq!(
+            (again.profile, again.exif, again.xmp),
+            (kept.profile, kept.exif, None)
+        );
         assert!(!again.lossy && notes.is_empty());
         assert!((CODEC.begins)(&file));
         for cut in 0..file.len() {
@@ -162,6 +172,9 @@ mod tests {
         let raster = Raster::from_interleaved(Size::new(2, 1), 1, &[0.0, 1.0]).unwrap();
         let path = Path::new("a.webp");
         let (back, ..) = read(&write(&raster, None, path).unwrap(), path, 1 << 20).unwrap();
-        assert_eq!(back.to_interleaved(), (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]));
+        assert_eq!(
+            back.to_interleaved(),
+            (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        );
     }
 }
