@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use limpid::io::{self, Bits, Transfer, WriteOptions};
 use limpid::metric::{Scores, Space};
 use limpid::{Frame, Image};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -122,14 +123,22 @@ impl Page {
     }
 
     fn values(&self) -> Result<Vec<Value>> {
-        let coded: Vec<(Image, Curve)> = self.items.iter().map(Curve::apply).collect();
+        let coded: Vec<(Image, Curve)> = self.items.par_iter().map(Curve::apply).collect();
         let maps: Vec<Option<Image>> = self.items.iter().map(|i| i.map.clone()).collect();
         let images: Vec<&Image> = coded.iter().map(|(i, _)| i).collect();
         let form = Form::fitting(&images, &maps)?;
         let rows: Vec<Option<Vec<f64>>> = self.items.iter().map(|i| self.numbers(i)).collect();
+        let pictures = self.items.par_iter().zip(&coded).zip(&maps);
+        let pictures: Vec<(String, String, Option<String>)> = pictures
+            .map(|((item, (image, _)), map)| {
+                let map = map.as_ref().map(|m| form.uri(m)).transpose()?;
+                Ok((form.uri(image)?, thumb(item)?, map))
+            })
+            .collect::<Result<_>>()?;
         let mut values = Vec::new();
         for (i, item) in self.items.iter().enumerate() {
-            let (image, curve) = &coded[i];
+            let curve = &coded[i].1;
+            let (image, thumb, map) = &pictures[i];
             let best: Vec<bool> = (0..rows[i].as_ref().map_or(0, Vec::len))
                 .map(|k| is_best(&rows, i, k))
                 .collect();
@@ -140,7 +149,6 @@ impl Page {
                 };
                 row.iter().map(text).collect()
             });
-            let map = maps[i].as_ref().map(|m| form.uri(m)).transpose()?;
             values.push(json!({
                 "name": item.name,
                 "short": short(&item.name, &self.items),
@@ -148,8 +156,8 @@ impl Page {
                 "height": item.image.height(),
                 "toe": curve.toe,
                 "top": curve.top,
-                "image": form.uri(image)?,
-                "thumb": thumb(item)?,
+                "image": image,
+                "thumb": thumb,
                 "map": map,
                 "scores": rows[i],
                 "text": texts,
@@ -235,11 +243,10 @@ impl Form {
                     quality: Some(quality),
                     shrink,
                 };
-                let mut bytes = 0.0;
-                for image in &all {
-                    bytes += form.estimate(image)?;
-                }
-                if bytes <= MOST_BYTES {
+                let bytes: Vec<f64> = (all.par_iter())
+                    .map(|image| form.estimate(image))
+                    .collect::<Result<_>>()?;
+                if bytes.iter().sum::<f64>() <= MOST_BYTES {
                     return Ok(form);
                 }
             }
