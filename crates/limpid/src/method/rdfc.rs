@@ -63,7 +63,7 @@ crate::options! {
         /// Lets the sample variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree
         /// by chance, specks would stay.
         pub variance_floor: bool = true,
-        /// Exactly Vicini 2015: outliers are not limited, lamps mix with their surroundings them, variances have no floor.
+        /// Exactly Vicini 2015: outliers are not limited, lamps mix with their surroundings, variances have no floor.
         pub thesis: bool = false,
         /// Brightness that is never limited as an outlier; a hundredth of an ordinary picture's when not given.
         pub dark: Option<f32> = None,
