@@ -4,6 +4,7 @@ mod book;
 mod browser;
 mod house;
 mod package;
+mod python;
 mod vulkan;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ Usage: cargo xtask CHORE
 Chores:
   test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
            there is none), format, lints with all and with no features, unit, integration and documentation tests,
-           documentation without warnings
+           documentation without warnings, and the tests of the Python module where Python is found
   checks   only the repository checks: lengths of files, refused words, dependencies between folders, reasons for crates,
            links between pages
   docs     the documentation site, with mdBook, in target/book
@@ -24,6 +25,7 @@ Chores:
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   vulkan   only the Vulkan driver
   browser  only the browser
+  python   only the tests of the Python module; what follows goes to pytest
 ";
 
 /// What a chore gives: nothing, or what went wrong and what to do about it.
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "browser" => browser::ensure(),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
+        "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
@@ -68,6 +71,7 @@ fn test() -> Outcome {
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
     rustdoc()?;
+    step("the Python module", || python::test(&[]))?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;
     println!(
@@ -127,7 +131,7 @@ fn oldest(manifest: &str) -> Option<String> {
     Some(format!("{version}.0"))
 }
 
-fn cargo(arguments: &str) -> Outcome {
+pub(crate) fn cargo(arguments: &str) -> Outcome {
     step(&format!("cargo {arguments}"), || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         run(Command::new(cargo)
@@ -146,7 +150,7 @@ fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
 }
 
 /// Runs a command to its end.
-fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run(command: &mut Command) -> Outcome {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("failed ({status})")),
@@ -155,7 +159,7 @@ fn run(command: &mut Command) -> Outcome {
 }
 
 /// The root of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }

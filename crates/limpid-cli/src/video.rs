@@ -168,7 +168,7 @@ fn flow(
         });
         let send = |images: Vec<Image>| -> Result<()> {
             for image in images {
-                let gone = |_| anyhow!("the film cannot be written any more");
+                let gone = |_| anyhow!("the film can no longer be written");
                 changed.send(image).map_err(gone)?;
                 counter.next();
             }

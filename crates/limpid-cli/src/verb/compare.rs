@@ -1,7 +1,6 @@
 //! `limpid compare`: how far images are from a reference, and how they look beside each other.
 
 mod crop;
-pub(crate) mod page;
 mod sequence;
 mod table;
 
@@ -11,9 +10,9 @@ use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::y4m::Colour;
 use limpid::io::{self, ReadOptions, Transfer};
+use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
 use limpid::{Image, Kind};
-use page::{Item, Page};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,12 +57,6 @@ pub(crate) struct Args {
     /// Read a layer from a name in the files, like color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
-}
-
-/// An image that was compared.
-struct Compared {
-    file: String,
-    comparison: Comparison,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -113,21 +106,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             });
         }
         all.push(Compared {
-            file: image_path.display().to_string(),
+            name: image_path.display().to_string(),
             comparison,
+            shown: None,
         });
     }
     watch.done(1.0);
-    if let Some(page) = &args.html {
+    if let Some(html) = &args.html {
         items.push(item(path, reference));
-        let page_facts = facts(&items[0].image, &all, &options);
+        let first = all.first().map(|c| &c.comparison);
+        let page_facts = page::facts(&items[0].image, first, &options);
         let page_items = Page {
             title: path.display().to_string(),
             facts: page_facts,
             reference: Some(items.len() - 1),
             items,
         };
-        page_items.write(page)?;
+        page_items.write(html)?;
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -143,7 +138,7 @@ fn look(args: &Args) -> Result<()> {
     for path in &args.images {
         items.push(item(path, Loaded::read(path, args)?));
     }
-    let Some(page) = &args.html else {
+    let Some(path) = &args.html else {
         return Ok(());
     };
     let shown = Page {
@@ -152,18 +147,11 @@ fn look(args: &Args) -> Result<()> {
         items,
         reference: None,
     };
-    shown.write(page)
+    Ok(shown.write(path)?)
 }
 
 fn item(path: &Path, loaded: Loaded) -> Item {
-    Item {
-        name: path.display().to_string(),
-        image: loaded.image,
-        space: loaded.space,
-        scores: None,
-        map: None,
-        seconds: None,
-    }
+    Item::new(&path.display().to_string(), loaded.image, loaded.space)
 }
 
 /// Seconds of each output in what `limpid denoise --json` printed.
@@ -180,20 +168,6 @@ fn times(path: &Path) -> Result<BTreeMap<PathBuf, f64>> {
         }
     }
     Ok(all)
-}
-
-/// How the numbers and the pictures were made.
-fn facts(shown: &Image, all: &[Compared], options: &Options) -> String {
-    let size = shown.size();
-    let exposures = all.first().and_then(|c| c.comparison.flip.exposures);
-    match (options.space, exposures) {
-        (Space::Linear, Some(e)) => format!(
-            "{size}, linear light. MSE and relative errors of radiance; PSNR and SSIM at {:+} stops, clamped, sRGB; FLIP over {} \
-             exposures from {:+.1} to {:+.1} stops.",
-            options.exposure, e.count, e.start, e.stop
-        ),
-        _ => format!("{size}, display values. All metrics of the values in the files."),
-    }
 }
 
 /// The colour of a file.

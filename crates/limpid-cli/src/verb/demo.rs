@@ -1,11 +1,11 @@
 //! `limpid demo`: what the methods are for, shown on a render, a sequence and a photograph.
 
-use super::compare::page::{Item, Page};
 use crate::run;
 use crate::say::{self, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
 use limpid::method::{Ddid, Method, Nlm, Use};
+use limpid::metric::page::{Item, Page};
 use limpid::metric::{self, Space};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Sequence, Size};
 use limpid_lab::find;

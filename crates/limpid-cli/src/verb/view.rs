@@ -1,10 +1,10 @@
 //! `limpid view`: images in the browser.
 
 use crate::say::{self, tell};
-use crate::verb::compare::page::{Item, Page};
 use anyhow::{Context, Result};
 use limpid::io::{self, ReadOptions, Transfer};
 use limpid::metric::Space;
+use limpid::metric::page::{Item, Page};
 use limpid::{Image, Kind, Layer, Part};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,6 +1,5 @@
 //! Sequences, frame by frame, with flicker.
 
-use super::table::number;
 use super::{Args, Loaded};
 use crate::say;
 use crate::shot;
@@ -8,6 +7,7 @@ use crate::video;
 use anyhow::{Context, Result, bail};
 use limpid::Image;
 use limpid::io::y4m::Colour;
+use limpid::metric::page::number;
 use limpid::metric::{self, Options};
 use serde::Serialize;
 use std::io::Write;
