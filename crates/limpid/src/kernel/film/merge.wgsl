@@ -107,14 +107,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var squares = vec3(1.0);
         // Those before it, and as many after it as are waited for.
         for (var n = 0u; n < p.places / 2u + p.ahead; n++) {
-            let from = away(n);
+            let apart_by = away(n);
             let v = vec2(i32(read2[2u * n * cells + cell]), i32(read2[(2u * n + 1u) * cells + cell]));
-            let found = transformed(fetched(place(centre() + from), start + mine, v), lane, false);
+            let found = transformed(fetched(place(centre() + apart_by), start + mine, v), lane, false);
             let apart = (found - own) * (found - own) / powers;
             let differs = total(vec3(select(dot(counts, apart), 0.0, lane == 0u)), lane).x;
             let near = clamp((FIT.y - differs) / (FIT.y - FIT.x), 0.0, 1.0);
             let again = clamp((differs - AGAIN.x) / (AGAIN.y - AGAIN.x), 0.0, 1.0);
-            let fit = select(0.0, near * again, there(from));
+            let fit = select(0.0, near * again, there(apart_by));
             let w = fit / (1.0 + max(apart - 2.0, vec3(0.0)) / APART);
             sum += w * found;
             weight += w;
