@@ -1,7 +1,6 @@
 //! `limpid compare`: how far images are from a reference.
 
 mod crop;
-mod page;
 mod sequence;
 mod table;
 
@@ -10,6 +9,7 @@ use crate::shot;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::{self, ReadOptions, Transfer};
+use limpid::metric::page::{self, Compared};
 use limpid::metric::{self, Comparison, Options, Space};
 use limpid::{Image, Kind};
 use std::io::Write;
@@ -69,14 +69,6 @@ impl Args {
     }
 }
 
-/// An image that was compared.
-struct Compared {
-    file: String,
-    comparison: Comparison,
-    /// The image for a screen, where a page asks for it.
-    shown: Option<Image>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     if shot::is_pattern(&args.reference) {
         return sequence::run(args);
@@ -107,16 +99,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .with_context(|| path.display().to_string())?;
         warn(path, args, &comparison);
         all.push(Compared {
-            file: path.display().to_string(),
+            name: path.display().to_string(),
             comparison,
-            shown: args.html.is_some().then(|| shown(&image, &options)),
+            shown: args.html.is_some().then(|| page::shown(&image, &options)),
         });
     }
     watch.done(1.0);
-    if let Some(page) = &args.html {
+    if let Some(html) = &args.html {
         let title = args.reference.display().to_string();
-        let shown = shown(&reference.image, &options);
-        page::write(page, &title, &shown, &all, &options)?;
+        let shown = page::shown(&reference.image, &options);
+        page::write(html, &title, &shown, &all, &options)?;
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -164,13 +156,6 @@ impl Loaded {
             (from, to) if from != to => from.convert(&self.image, to),
             _ => self.image,
         }
-    }
-}
-
-fn shown(image: &Image, options: &Options) -> Image {
-    match options.space {
-        Space::Linear => metric::display(image, options.exposure),
-        Space::Display => image.clone(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Writes a file whole or not at all.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     // Devices and pipes (/dev/stdout, a named pipe) cannot be renamed onto.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let mut device = std::fs::OpenOptions::new()

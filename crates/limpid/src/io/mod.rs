@@ -42,6 +42,7 @@ mod tiff;
 pub mod y4m;
 
 use crate::{Error, Frame, Result};
+pub(crate) use atomic::write as write_whole;
 use codec::{Holds, Page, Written, tell};
 use std::borrow::Cow;
 use std::path::Path;
@@ -173,6 +174,21 @@ pub fn write(
     let (bytes, notes) = guard(path, || write_bytes(frame, format, origin, options, path))?;
     atomic::write(path, &bytes)?;
     Ok(notes)
+}
+
+/// A frame as the bytes of a file, for who has no file to write to.
+///
+/// ```
+/// use limpid::{Frame, Image, io};
+/// let frame = Frame::new(Image::new(4, 3, 3))?;
+/// let bytes = io::encode(io::Format::Png, &frame, &io::WriteOptions::default())?;
+/// assert!(bytes.starts_with(b"\x89PNG"));
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn encode(format: Format, frame: &Frame, options: &WriteOptions) -> Result<Vec<u8>> {
+    let path = Path::new("image");
+    let (bytes, _) = guard(path, || write_bytes(frame, format, None, options, path))?;
+    Ok(bytes)
 }
 
 /// A frame as the bytes of a file, with notes.

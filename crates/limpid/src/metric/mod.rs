@@ -22,6 +22,8 @@ mod flicker;
 mod flip;
 mod magma;
 mod mse;
+#[cfg(feature = "io")]
+pub mod page;
 mod psnr;
 mod relmse;
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Sequences, frame by frame, with flicker.
 
-use super::table::number;
 use super::{Args, Loaded};
 use crate::say;
 use crate::shot;
 use anyhow::{Context, Result, bail};
 use limpid::Image;
+use limpid::metric::page::number;
 use limpid::metric::{self, Options};
 use serde::Serialize;
 use std::io::Write;

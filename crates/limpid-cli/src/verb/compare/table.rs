@@ -1,28 +1,14 @@
 //! The numbers, aligned or as JSON.
 
-use super::Compared;
-use limpid::metric::Scores;
+use limpid::metric::page::{COLUMNS, Compared, number};
 use serde::Serialize;
-
-/// Heading, value, whether greater is better.
-type Column = (&'static str, fn(&Scores) -> f64, bool);
-
-/// The columns in order.
-pub(super) const COLUMNS: [Column; 6] = [
-    ("MSE", |s| s.mse, false),
-    ("relMSE", |s| s.relmse, false),
-    ("RMSE Vicini", |s| s.rmse_vicini, false),
-    ("PSNR dB", |s| s.psnr, true),
-    ("SSIM", |s| s.ssim, true),
-    ("FLIP", |s| s.flip, false),
-];
 
 /// One line for each image, under headings.
 pub(super) fn as_text(all: &[Compared]) -> String {
     let heading = std::iter::once("image".to_owned()).chain(COLUMNS.map(|c| c.0.to_owned()));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for compared in all {
-        let mut row = vec![compared.file.clone()];
+        let mut row = vec![compared.name.clone()];
         row.extend(COLUMNS.map(|c| number(c.1(&compared.comparison.scores))));
         rows.push(row);
     }
@@ -40,18 +26,6 @@ pub(super) fn as_text(all: &[Compared]) -> String {
         text += "\n";
     }
     text
-}
-
-/// Five digits: plain where they are readable, with an exponent where they are not.
-pub(super) fn number(v: f64) -> String {
-    match v.abs() {
-        0.0 => "0".to_owned(),
-        a if a.is_infinite() => "∞".to_owned(),
-        a if !(1e-3..1e5).contains(&a) => format!("{v:.3e}"),
-        a if a >= 100.0 => format!("{v:.1}"),
-        a if a >= 10.0 => format!("{v:.2}"),
-        _ => format!("{v:.4}"),
-    }
 }
 
 /// What is known of one image, as JSON tells it.
@@ -72,7 +46,7 @@ impl<'a> From<&'a Compared> for Row<'a> {
     fn from(compared: &'a Compared) -> Self {
         let s = compared.comparison.scores;
         Self {
-            file: &compared.file,
+            file: &compared.name,
             mse: s.mse,
             relmse: s.relmse,
             rmse_vicini: s.rmse_vicini,
@@ -87,25 +61,4 @@ impl<'a> From<&'a Compared> for Row<'a> {
 /// One row for each image.
 pub(super) fn rows(all: &[Compared]) -> Vec<Row<'_>> {
     all.iter().map(Row::from).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_about_five_digits() {
-        let cases = [
-            (0.0, "0"),
-            (0.123_456, "0.1235"),
-            (12.345_6, "12.35"),
-            (1234.56, "1234.6"),
-            (1.5e-7, "1.500e-7"),
-            (2e9, "2.000e9"),
-            (f64::INFINITY, "∞"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(number(value), expected);
-        }
-    }
 }

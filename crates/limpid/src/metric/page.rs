@@ -1,43 +1,81 @@
-//! A page to look at, in one file that needs nothing else.
+//! A page to look at images and their errors, in one file that needs nothing else.
 
-use super::Compared;
-use super::table::{COLUMNS, number};
-use anyhow::{Context, Result};
-use limpid::io::{self, Bits, Transfer, WriteOptions};
-use limpid::metric::{Options, Space};
-use limpid::{Frame, Image};
+use super::{Comparison, Options, Scores, Space};
+use crate::io::{self, Bits, Format, Transfer, WriteOptions};
+use crate::{Frame, Image, Result};
 use serde_json::json;
-use std::io::Write;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("page.html");
 
-/// Writes the page, whole or not at all.
-pub(super) fn write(
+/// Heading, value, whether greater is better.
+pub type Column = (&'static str, fn(&Scores) -> f64, bool);
+
+/// The columns of a table of scores, in order.
+pub const COLUMNS: [Column; 6] = [
+    ("MSE", |s| s.mse, false),
+    ("relMSE", |s| s.relmse, false),
+    ("RMSE Vicini", |s| s.rmse_vicini, false),
+    ("PSNR dB", |s| s.psnr, true),
+    ("SSIM", |s| s.ssim, true),
+    ("FLIP", |s| s.flip, false),
+];
+
+/// Five digits: plain where they are readable, with an exponent where they are not.
+pub fn number(v: f64) -> String {
+    match v.abs() {
+        0.0 => "0".to_owned(),
+        a if a.is_infinite() => "∞".to_owned(),
+        a if !(1e-3..1e5).contains(&a) => format!("{v:.3e}"),
+        a if a >= 100.0 => format!("{v:.1}"),
+        a if a >= 10.0 => format!("{v:.2}"),
+        _ => format!("{v:.4}"),
+    }
+}
+
+/// An image that was compared.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// What it is called.
+    pub name: String,
+    /// What was found.
+    pub comparison: Comparison,
+    /// The image for a screen; the reference's when none.
+    pub shown: Option<Image>,
+}
+
+/// An image as a page shows it: for a screen.
+pub fn shown(image: &Image, options: &Options) -> Image {
+    match options.space {
+        Space::Linear => super::display(image, options.exposure),
+        Space::Display => image.clone(),
+    }
+}
+
+/// Writes the page, whole or not at all. `reference` is for a screen, see [`shown`].
+///
+/// ```
+/// use limpid::{Image, metric::{Options, Space, compare, page}};
+/// let (image, options) = (Image::new(8, 8, 3), Options::new(Space::Display));
+/// let found = page::Compared {
+///     name: "noisy".to_owned(),
+///     comparison: compare(&image, &image, &options)?,
+///     shown: None,
+/// };
+/// let path = std::env::temp_dir().join("limpid-page-example.html");
+/// page::write(&path, "reference", &image, &[found], &options)?;
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn write(
     path: &Path,
-    reference: &str,
-    shown: &Image,
+    name: &str,
+    reference: &Image,
     all: &[Compared],
     options: &Options,
 ) -> Result<()> {
-    let text = page(reference, shown, all, options)?;
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let named = || path.display().to_string();
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".limpid-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // What the user's mask allows, as for any other file.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder).with_context(named)?;
-    file.write_all(text.as_bytes()).with_context(named)?;
-    file.persist(path).with_context(named)?;
-    Ok(())
+    let text = page(name, reference, all, options)?;
+    io::write_whole(path, text.as_bytes())
 }
 
 fn page(reference: &str, shown: &Image, all: &[Compared], options: &Options) -> Result<String> {
@@ -45,7 +83,7 @@ fn page(reference: &str, shown: &Image, all: &[Compared], options: &Options) -> 
     for compared in all {
         let image = compared.shown.as_ref().unwrap_or(shown);
         images.push(json!({
-            "name": compared.file,
+            "name": compared.name,
             "image": uri(image)?,
             "flip": uri(&compared.comparison.flip.picture())?,
         }));
@@ -114,7 +152,7 @@ fn rows(all: &[Compared]) -> String {
     for (i, compared) in all.iter().enumerate() {
         text += &format!(
             "<tr data-index=\"{i}\"><td><button>{}</button></td>",
-            escaped(&compared.file)
+            escaped(&compared.name)
         );
         for ((_, value, _), best) in COLUMNS.iter().zip(best) {
             let v = value(&compared.comparison.scores);
@@ -139,13 +177,12 @@ fn escaped(text: &str) -> String {
 
 /// A picture of display values inside an address.
 fn uri(image: &Image) -> Result<String> {
-    let mut options = WriteOptions::default();
-    options.bits = Some(Bits::Eight);
-    options.transfer = Some(Transfer::Encoded);
-    let folder = tempfile::tempdir().context("a folder for pictures")?;
-    let path = folder.path().join("picture.png");
-    io::write(&path, &Frame::new(image.clone())?, None, &options)?;
-    let bytes = std::fs::read(&path).context("a picture of the page")?;
+    let options = WriteOptions {
+        bits: Some(Bits::Eight),
+        transfer: Some(Transfer::Encoded),
+        ..WriteOptions::default()
+    };
+    let bytes = io::encode(Format::Png, &Frame::new(image.clone())?, &options)?;
     Ok(format!("data:image/png;base64,{}", base64(&bytes)))
 }
 
@@ -183,6 +220,22 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_about_five_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.123_456, "0.1235"),
+            (12.345_6, "12.35"),
+            (1234.56, "1234.6"),
+            (1.5e-7, "1.500e-7"),
+            (2e9, "2.000e9"),
+            (f64::INFINITY, "∞"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
     fn what_is_filled_in_is_not_filled_again() {
         let fill = [("{{a}}", "{{b}}".to_owned()), ("{{b}}", "x".to_owned())];
         assert_eq!(filled("1{{a}}2{{b}}3", &fill), "1{{b}}2x3");
@@ -192,9 +245,9 @@ mod tests {
     fn names_cannot_break_the_page() {
         let image = Image::new(3, 2, 3);
         let options = Options::new(Space::Display);
-        let comparison = limpid::metric::compare(&image, &image, &options).unwrap();
+        let comparison = crate::metric::compare(&image, &image, &options).unwrap();
         let all = [Compared {
-            file: "</script><b>\".png".to_owned(),
+            name: "</script><b>\".png".to_owned(),
             comparison,
             shown: None,
         }];
