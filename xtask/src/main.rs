@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask test` brings what is missing, then checks, lints and tests everything.
 
 mod house;
+mod python;
 mod vulkan;
 
 use std::path::{Path, PathBuf};
@@ -12,10 +13,12 @@ Usage: cargo xtask CHORE
 
 Chores:
   test    everything that must pass: the rules of the house, a Vulkan driver (installed when there is none and it
-          may be), format, lints with all and with no features, unit, integration and documentation tests
+          may be), format, lints with all and with no features, unit, integration and documentation tests, and those of
+          the Python module where Python is found
   house   only the rules of the house: lengths of files, refused words, who may know whom, reasons for dependencies
   msrv    the library and the program with the oldest compiler that is promised (installed by rustup when it is not there)
   vulkan  only the Vulkan driver
+  python  only the tests of the Python module; what follows goes to pytest
 ";
 
 /// What a chore gives: nothing, or what went wrong and what to do about it.
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         "house" => house::check(&root()),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
+        "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
@@ -55,6 +59,7 @@ fn test() -> Outcome {
     // Both with all crates at once: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
+    step("the Python module", || python::test(&[]))?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;
     println!(
@@ -98,7 +103,7 @@ fn oldest(manifest: &str) -> Option<String> {
     Some(format!("{version}.0"))
 }
 
-fn cargo(arguments: &str) -> Outcome {
+pub(crate) fn cargo(arguments: &str) -> Outcome {
     step(&format!("cargo {arguments}"), || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         run(Command::new(cargo)
@@ -117,7 +122,7 @@ fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
 }
 
 /// Runs a command to its end.
-fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run(command: &mut Command) -> Outcome {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("failed ({status})")),
@@ -126,7 +131,7 @@ fn run(command: &mut Command) -> Outcome {
 }
 
 /// The root of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }

@@ -1,0 +1,343 @@
+"""One level of the transform."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _limpid
+from ._wavelet import Wavelet, as_wavelet, mode_name, modes_per_axis, per_axis
+
+Array = NDArray[Any]
+
+
+def as_numbers(data: Any) -> Array:
+    """An array of float32, float64, complex64 or complex128."""
+    array = np.asarray(data)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f":
+        wanted = np.float32 if size <= 4 else np.float64
+    elif kind == "c":
+        wanted = np.complex64 if size <= 8 else np.complex128
+    elif kind in "biu":
+        wanted = np.float64
+    else:
+        raise TypeError(f"an array of {array.dtype} cannot be transformed; numbers can")
+    return array.astype(wanted, copy=False)
+
+
+def linear(work: Callable[..., Any], *arrays: Array | None) -> Any:
+    """Calls a linear function of real arrays, twice where they are complex."""
+    if not any(a is not None and a.dtype.kind == "c" for a in arrays):
+        return work(*arrays)
+    real = work(*(None if a is None else a.real for a in arrays))
+    imaginary = work(*(None if a is None else a.imag for a in arrays))
+    if isinstance(real, tuple):
+        return tuple(_complex(r, i) for r, i in zip(real, imaginary))
+    return _complex(real, imaginary)
+
+
+def _complex(real: Array, imaginary: Array) -> Array:
+    whole = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    whole.real, whole.imag = real, imaginary
+    return whole
+
+
+def normal_axes(axes: Any, ndim: int, unique: bool = False) -> tuple[int, ...]:
+    """Axes counted from the first one."""
+    if axes is None:
+        return tuple(range(ndim))
+    if isinstance(axes, (int, np.integer)):
+        axes = (axes,)
+    found = []
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"Axis {axis} is greater than data dimensions: {ndim}")
+        found.append(int(axis) % ndim)
+    if unique and len(set(found)) != len(found):
+        raise ValueError("The axes passed to must be unique.")
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=512)
+def analysis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
+    """Filters and border of the way there."""
+    return wavelet.dec_lo, wavelet.dec_hi, mode
+
+
+@functools.lru_cache(maxsize=512)
+def synthesis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
+    """Filters and border of the way back."""
+    return wavelet.rec_lo, wavelet.rec_hi, mode
+
+
+def _middle(array: Array, axis: int) -> Array:
+    """An array of three axes with `axis` in the middle."""
+    shape = array.shape
+    outer = int(np.prod(shape[:axis], dtype=np.int64))
+    inner = int(np.prod(shape[axis + 1 :], dtype=np.int64))
+    return np.ascontiguousarray(array).reshape(outer, shape[axis], inner)
+
+
+def _unmiddle(array: Array, shape: Sequence[int], axis: int) -> Array:
+    return array.reshape(*shape[:axis], array.shape[1], *shape[axis + 1 :])
+
+
+def _check(x: Array, axes: Sequence[int], banks: Sequence[tuple[Any, ...]]) -> None:
+    for axis, bank in zip(axes, banks):
+        if x.shape[axis] < 1:
+            raise ValueError("Cannot apply a transform along an axis of size zero.")
+        if x.shape[axis] == 1 and bank[2] in ("reflect", "antireflect"):
+            raise ValueError(f"Input data length must be greater than 1 for {bank[2]} mode along the transformed axis.")
+
+
+def split_axis(x: Array, axis: int, bank: tuple[Any, ...]) -> tuple[Array, Array]:
+    """Low and high coefficients along an axis."""
+    _check(x, (axis,), [bank])
+
+    def real(x: Array) -> tuple[Array, Array]:
+        low, high = _limpid.dwt(_middle(x, axis), bank)
+        return _unmiddle(low, x.shape, axis), _unmiddle(high, x.shape, axis)
+
+    return linear(real, x)
+
+
+def join_axis(low: Array | None, high: Array | None, axis: int, bank: tuple[Any, ...]) -> Array:
+    """Samples along an axis; a band that is None is zero."""
+    low, high = _alike([low, high])
+    shape = (low if low is not None else high).shape  # type: ignore[union-attr]
+
+    def real(low: Array | None, high: Array | None) -> Array:
+        bands = [None if b is None else _middle(b, axis) for b in (low, high)]
+        return _unmiddle(_limpid.idwt(bands, bank), shape, axis)
+
+    return linear(real, low, high)
+
+
+def _alike(bands: Sequence[Array | None]) -> list[Array | None]:
+    """Bands of one type; they must have one shape."""
+    given = [b for b in bands if b is not None]
+    if not given:
+        raise ValueError("At least one coefficient parameter must be specified.")
+    if any(b.shape != given[0].shape for b in given):
+        raise ValueError("All coefficient arrays must have the same shape, not " + ", ".join(str(b.shape) for b in given))
+    kind = np.result_type(*given)
+    return [None if b is None else b.astype(kind, copy=False) for b in bands]
+
+
+def _planes(array: Array, axes: tuple[int, int]) -> Array:
+    """An array of three axes whose last two are `axes`."""
+    moved = np.moveaxis(array, axes, (-2, -1))
+    return np.ascontiguousarray(moved).reshape(-1, *moved.shape[-2:])
+
+
+def _unplanes(planes: Array, shape: Sequence[int], axes: tuple[int, int]) -> Array:
+    rest = [s for i, s in enumerate(shape) if i not in axes]
+    return np.moveaxis(planes.reshape(*rest, *planes.shape[-2:]), (-2, -1), axes)
+
+
+Banks = Sequence[tuple[Any, ...]]
+
+
+def split_plane(x: Array, axes: tuple[int, int], banks: Banks) -> tuple[Array, Array, Array, Array]:
+    """Bands aa, da, ad, dd."""
+    _check(x, axes, banks)
+
+    def real(x: Array) -> tuple[Array, ...]:
+        bands = _limpid.dwt2(_planes(x, axes), banks[0], banks[1])
+        return tuple(_unplanes(b, x.shape, axes) for b in bands)
+
+    return linear(real, x)
+
+
+def join_plane(bands: Sequence[Array | None], axes: tuple[int, int], banks: Banks) -> Array:
+    """The inverse of `split_plane`."""
+    bands = _alike(bands)
+    shape = next(b for b in bands if b is not None).shape
+
+    def real(*bands: Array | None) -> Array:
+        planes = [None if b is None else _planes(b, axes) for b in bands]
+        return _unplanes(_limpid.idwt2(planes, banks[0], banks[1]), shape, axes)
+
+    return linear(real, *bands)
+
+
+def split(x: Array, axes: tuple[int, ...], banks: Banks) -> dict[str, Array]:
+    """All bands by their keys: a letter for each axis."""
+    if len(axes) == 2 and axes[0] != axes[1]:
+        aa, da, ad, dd = split_plane(x, (axes[0], axes[1]), banks)
+        return {"aa": aa, "ad": ad, "da": da, "dd": dd}
+    bands = {"": x}
+    for axis, bank in zip(axes, banks):
+        made = {}
+        for key, band in bands.items():
+            made[key + "a"], made[key + "d"] = split_axis(band, axis, bank)
+        bands = made
+    return bands
+
+
+def join(bands: Mapping[str, Array | None], axes: tuple[int, ...], banks: Banks) -> Array:
+    """The inverse of `split`; what is not there is zero."""
+    if len(axes) == 2 and axes[0] != axes[1]:
+        order = [bands.get(key) for key in ("aa", "da", "ad", "dd")]
+        return join_plane(order, (axes[0], axes[1]), banks)
+    left = {key: band for key, band in bands.items() if band is not None}
+    _alike(list(left.values()))
+    for i in reversed(range(len(axes))):
+        made = {}
+        for letters in product("ad", repeat=i):
+            key = "".join(letters)
+            low, high = left.get(key + "a"), left.get(key + "d")
+            if low is not None or high is not None:
+                made[key] = join_axis(low, high, axes[i], banks[i])
+        left = made
+    return left[""]
+
+
+def dwt(data: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) -> tuple[Array, Array]:
+    """One level along one axis: ``(cA, cD)``.
+
+    >>> cA, cD = dwt([1.0, 2.0, 3.0, 4.0], "haar")
+    >>> cA
+    array([2.12132034, 4.94974747])
+    """
+    x = as_numbers(data)
+    if x.ndim < 1:
+        raise ValueError("Input data must have at least one axis")
+    axis = normal_axes(axis, x.ndim)[0]
+    return split_axis(x, axis, analysis(as_wavelet(wavelet), mode_name(mode)))
+
+
+def idwt(cA: Any, cD: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) -> Array:
+    """The inverse of :func:`dwt`; a band that is None is zero."""
+    if cA is None and cD is None:
+        raise ValueError("At least one coefficient parameter must be specified.")
+    low = None if cA is None else as_numbers(cA)
+    high = None if cD is None else as_numbers(cD)
+    ndim = (low if low is not None else high).ndim  # type: ignore[union-attr]
+    axis = normal_axes(axis, ndim)[0]
+    bank = synthesis(as_wavelet(wavelet), mode_name(mode))
+    given = low if low is not None else high
+    if mode_name(mode) != "periodization" and 2 * given.shape[axis] + 2 <= len(bank[0]):  # type: ignore[union-attr]
+        raise ValueError("Invalid coefficient arrays length for specified wavelet. Wavelet and mode must be the same as used for decomposition.")
+    return join_axis(low, high, axis, bank)
+
+
+def _two(axes: Any) -> tuple[int, int]:
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("Expected 2 axes")
+    return axes
+
+
+def dwt2(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1)) -> tuple[Array, tuple[Array, Array, Array]]:
+    """One level of a picture: ``(cA, (cH, cV, cD))``.
+
+    >>> import numpy as np
+    >>> cA, (cH, cV, cD) = dwt2(np.ones((4, 6)), "db2", mode="periodization")
+    >>> cA.shape
+    (2, 3)
+    """
+    axes = _two(axes)
+    x = as_numbers(data)
+    if x.ndim < len(set(axes)):
+        raise ValueError("Input array has fewer dimensions than the specified axes")
+    bands = dwtn(x, wavelet, mode, axes)
+    return bands["aa"], (bands["da"], bands["ad"], bands["dd"])
+
+
+def idwt2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1)) -> Array:
+    """The inverse of :func:`dwt2`; bands that are None are zero."""
+    cA, (cH, cV, cD) = coeffs
+    return idwtn({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, _two(axes))
+
+
+def dwtn(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = None) -> dict[str, Array]:
+    """One level along several axes: bands by keys like ``"ad"``, a letter for each axis."""
+    x = as_numbers(data)
+    if x.ndim < 1:
+        raise ValueError("Input data must be at least 1D")
+    axes = normal_axes(axes, x.ndim)
+    wavelets, modes = per_axis(wavelet, axes), modes_per_axis(mode, axes)
+    return split(x, axes, [analysis(w, m) for w, m in zip(wavelets, modes)])
+
+
+def check_keys(bands: Mapping[str, Any], length: int | None = None) -> int:
+    """How many letters the keys have."""
+    lengths = {len(key) for key in bands}
+    wrong = any(set(key) - set("ad") for key in bands)
+    if wrong or len(lengths) > 1 or (length is not None and lengths - {length}):
+        raise ValueError(f"Unexpected key for a band: {', '.join(sorted(bands))}; expected a or d for each axis")
+    return lengths.pop() if lengths else length or 0
+
+
+def idwtn(coeffs: Mapping[str, Any], wavelet: Any, mode: Any = "symmetric", axes: Any = None) -> Array:
+    """The inverse of :func:`dwtn`; bands that are None or not there are zero."""
+    bands = {key: as_numbers(band) for key, band in coeffs.items() if band is not None}
+    if not bands:
+        raise ValueError("At least one coefficient parameter must be specified.")
+    check_keys(coeffs)
+    ndim = next(iter(bands.values())).ndim
+    letters = len(next(iter(coeffs)))
+    if any(band.ndim != ndim for band in bands.values()):
+        raise ValueError("All coefficient arrays must have the same number of axes.")
+    axes = normal_axes(tuple(range(letters)) if axes is None else axes, ndim)
+    if len(axes) != letters:
+        raise ValueError("The number of axes must be that of the letters of a band's key.")
+    wavelets, modes = per_axis(wavelet, axes), modes_per_axis(mode, axes)
+    return join(bands, axes, [synthesis(w, m) for w, m in zip(wavelets, modes)])
+
+
+def dwt_coeff_len(data_len: int, filter_len: Any, mode: Any) -> int:
+    """Coefficients of a signal of this length.
+
+    >>> dwt_coeff_len(100, "db4", "symmetric")
+    53
+    """
+    taps = _taps(filter_len)
+    if data_len < 1:
+        raise ValueError("Value of data_len must be greater than zero.")
+    if mode_name(mode) == "periodization":
+        return (data_len + 1) // 2
+    return (data_len + taps - 1) // 2
+
+
+def _taps(filter_len: Any) -> int:
+    if isinstance(filter_len, (int, np.integer)):
+        if filter_len < 1:
+            raise ValueError("Value of filter_len must be greater than zero.")
+        return int(filter_len)
+    if isinstance(filter_len, float):
+        if filter_len != int(filter_len):
+            raise ValueError("filter_len must be an integer")
+        return int(filter_len)
+    return as_wavelet(filter_len).dec_len
+
+
+def dwt_max_level(data_len: Any, filter_len: Any) -> int:
+    """Levels until a signal is shorter than the filter.
+
+    >>> dwt_max_level(1000, "db4")
+    7
+    """
+    taps = _taps(filter_len)
+    if taps < 2:
+        raise ValueError(f"invalid wavelet filter length: {taps}")
+    if data_len < taps - 1:
+        return 0
+    # By whole numbers: logarithms round.
+    return (int(data_len) // (taps - 1)).bit_length() - 1
+
+
+def dwtn_max_level(shape: Any, wavelet: Any, axes: Any = None) -> int:
+    """Levels until an array is smaller than the filter along some axis."""
+    if isinstance(shape, (int, np.integer)):
+        shape = (shape,)
+    axes = normal_axes(axes, len(shape), unique=True)
+    wavelets = per_axis(wavelet, axes)
+    return min(dwt_max_level(shape[axis], w) for axis, w in zip(axes, wavelets))

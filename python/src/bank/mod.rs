@@ -1,0 +1,138 @@
+//! Wavelet transforms of plain arrays by filter banks, in single and double precision, with PyWavelets' borders and layout.
+//!
+//! Along one axis, with filters of `L` taps, `low[o] = Σ lo[j] · x[2o + s - j]` over the extended signal, where `s` is 1, or
+//! `L/2` for `periodization`. The inverse is `x[n] = Σ rec[n - s' - 2k + L - 2] · c[k]`, where `s'` is 0, or `L/2 - 1`.
+//!
+//! Everything comes down to sums of rows with weights ([`sums`]): samples are first split into even and odd ones. In two
+//! dimensions rows and columns are done in one pass over memory, a band of rows per thread.
+
+mod axis;
+mod plane;
+mod spread;
+mod sums;
+
+pub(crate) use axis::{backward, forward};
+pub(crate) use plane::{join, split};
+pub(crate) use spread::{gather, spread};
+
+use fearless_simd::SimdFloatElement;
+use limpid::wavelet::Border;
+
+/// `f32` or `f64`.
+pub(crate) trait Real: SimdFloatElement + Send + Sync + 'static {
+    /// Nearest value.
+    fn of(value: f64) -> Self;
+}
+
+impl Real for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl Real for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+}
+
+/// Two filters, and what stands beyond the ends of a signal.
+pub(crate) struct Bank<T> {
+    lo: Vec<T>,
+    hi: Vec<T>,
+    border: Border,
+}
+
+/// The smallest work, in values, that is worth a second thread.
+const SMALL: usize = 1 << 15;
+
+impl<T: Real> Bank<T> {
+    /// Filters of one even length.
+    pub(crate) fn new(lo: &[f64], hi: &[f64], border: Border) -> Self {
+        let values = |filter: &[f64]| filter.iter().map(|v| T::of(*v)).collect();
+        Self {
+            lo: values(lo),
+            hi: values(hi),
+            border,
+        }
+    }
+
+    fn taps(&self) -> usize {
+        self.lo.len()
+    }
+
+    fn half(&self) -> usize {
+        self.lo.len() / 2
+    }
+
+    fn periodized(&self) -> bool {
+        self.border == Border::Periodization
+    }
+
+    /// Coefficients of each band of `n` samples.
+    pub(crate) fn coefficients(&self, n: usize) -> usize {
+        if self.periodized() {
+            n.div_ceil(2)
+        } else {
+            (n + self.taps() - 1) / 2
+        }
+    }
+
+    /// Samples that `m` coefficients of each band give; none when they are too few.
+    pub(crate) fn samples(&self, m: usize) -> usize {
+        if self.periodized() {
+            2 * m
+        } else {
+            (2 * m + 2).saturating_sub(self.taps())
+        }
+    }
+
+    /// `s` of the module's text.
+    fn shift(&self) -> i64 {
+        if self.periodized() {
+            self.half() as i64
+        } else {
+            1
+        }
+    }
+
+    /// `s'` of the module's text.
+    fn shift_back(&self) -> i64 {
+        if self.periodized() {
+            self.half() as i64 - 1
+        } else {
+            0
+        }
+    }
+
+    /// Sample `i` of the extended signal, as a sum of samples.
+    fn sample(&self, i: i64, n: usize) -> Vec<(usize, T)> {
+        if self.periodized() {
+            let at = i.rem_euclid((n + n % 2) as i64) as usize;
+            return vec![(at.min(n - 1), T::of(1.0))];
+        }
+        let terms = self.border.sample(i, n);
+        terms.into_iter().map(|(k, w)| (k, T::of(w))).collect()
+    }
+
+    /// Weights of the samples `2o + s - j` in low and high coefficients, in the order of `j`.
+    fn analysis(&self) -> Vec<[T; 2]> {
+        let both = self.lo.iter().zip(&self.hi);
+        both.map(|(l, h)| [*l, *h]).collect()
+    }
+
+    /// Weights of the coefficients `m + L/2 - 1 - t`, in the order of `t`, in the samples `2m + s'` and `2m + 1 + s'`: of the
+    /// low band when `high` is false.
+    fn synthesis(&self, high: bool) -> Vec<[T; 2]> {
+        let filter = if high { &self.hi } else { &self.lo };
+        filter.chunks_exact(2).map(|p| [p[0], p[1]]).collect()
+    }
+}
+
+/// Rows for each piece of work, so that every thread gets a few.
+fn rows_each(rows: usize, width: usize) -> usize {
+    if rows * width < SMALL {
+        return rows.max(1);
+    }
+    rows.div_ceil(4 * rayon::current_num_threads()).max(8)
+}

@@ -1,0 +1,102 @@
+//! One level of a plane: rows and columns in one pass over memory.
+
+use super::axis::{Back, Down, Line};
+use super::sums::sums;
+use super::{Bank, Real, rows_each};
+use rayon::prelude::*;
+
+/// The bands of a plane, in the order `aa`, `da`, `ad`, `dd`: the first letter is the axis of columns.
+///
+/// `[down, across]` are the banks along columns and along rows. A row of the plane begins every `stride` values.
+pub(crate) fn split<T: Real>(
+    [down, across]: [&Bank<T>; 2],
+    x: &[T],
+    (width, height, stride): (usize, usize, usize),
+    bands: [&mut [T]; 4],
+) {
+    let (w, h) = (across.coefficients(width), down.coefficients(height));
+    let line = Line::new(across, width);
+    let weights = down.analysis();
+    let taps = down.taps();
+    let each = rows_each(h, 4 * w);
+    let [aa, da, ad, dd] = bands.map(|band| band.par_chunks_mut(each * w));
+    let pieces = (aa, da, ad, dd).into_par_iter().enumerate();
+    pieces.for_each(|(piece, (aa, da, ad, dd))| {
+        let mut room = line.halves();
+        let mut blend = Vec::new();
+        // The last rows, transformed along themselves: low coefficients, then high ones.
+        let mut ring = vec![vec![T::default(); 2 * w]; taps];
+        let slot = |i: i64| i.rem_euclid(taps as i64) as usize;
+        let first = 2 * (piece * each) as i64 + down.shift() - taps as i64 + 1;
+        let mut next = first;
+        let lines = aa.chunks_mut(w).zip(da.chunks_mut(w));
+        let lines = lines.zip(ad.chunks_mut(w).zip(dd.chunks_mut(w)));
+        for (o, ((aa, da), (ad, dd))) in lines.enumerate() {
+            let last = first + taps as i64 - 1 + 2 * o as i64;
+            while next <= last {
+                let (low, high) = ring[slot(next)].split_at_mut(w);
+                if (0..height as i64).contains(&next) {
+                    let row = &x[next as usize * stride..][..width];
+                    line.split(row, &mut room, low, high);
+                } else {
+                    blend.clear();
+                    blend.resize(width, T::default());
+                    for (k, weight) in down.sample(next, height) {
+                        for (to, from) in blend.iter_mut().zip(&x[k * stride..][..width]) {
+                            *to += *from * weight;
+                        }
+                    }
+                    line.split(&blend, &mut room, low, high);
+                }
+                next += 1;
+            }
+            let rows = |at: usize| -> Vec<&[T]> {
+                let order = (0..taps as i64).map(|j| slot(last - j));
+                order.map(|s| &ring[s][at..at + w]).collect()
+            };
+            sums(&rows(0), &weights, [aa, da]);
+            sums(&rows(w), &weights, [ad, dd]);
+        }
+    });
+}
+
+/// A plane from its bands, which have `width × height` coefficients each; one that is not there is zero.
+pub(crate) fn join<T: Real>(
+    [down, across]: [&Bank<T>; 2],
+    [aa, da, ad, dd]: [Option<&[T]>; 4],
+    (width, height): (usize, usize),
+    out: &mut [T],
+) {
+    let (w, h) = (across.samples(width), down.samples(height));
+    if w == 0 || h == 0 {
+        return;
+    }
+    let back = Back::new(across, w);
+    let lines = Down::new(down, height);
+    let each = rows_each(h, w);
+    out.par_chunks_mut(each * w)
+        .enumerate()
+        .for_each(|(piece, out)| {
+            let (from, rows) = (piece * each, out.len() / w);
+            let mut room = back.room();
+            let line = || vec![T::default(); width];
+            let mut made = [[line(), line()], [line(), line()]];
+            let there = [aa.or(da).is_some(), ad.or(dd).is_some()];
+            for m in lines.pairs(from, from + rows) {
+                let [low, high] = &mut made;
+                for (bands, [a, b]) in [([aa, da], low), ([ad, dd], high)] {
+                    if bands.iter().any(Option::is_some) {
+                        lines.pair(bands, width, m, [a, b]);
+                    }
+                }
+                for i in 0..2 {
+                    let at = lines.first(m) + i as i64 - from as i64;
+                    if (0..rows as i64).contains(&at) {
+                        let band = |b: usize| there[b].then_some(&made[b][i][..]);
+                        let out = &mut out[at as usize * w..][..w];
+                        back.join([band(0), band(1)], &mut room, out);
+                    }
+                }
+            }
+        });
+}

@@ -1,0 +1,222 @@
+//! Methods and devices.
+
+use crate::array::{self, Form};
+use crate::error::{OrRaise, raise};
+use crate::work::work;
+use limpid::method::{Auto, Entry, Method, Use};
+use limpid::noise::Profile;
+use limpid::{Denoiser, FittedPlan, Frame, Options, Sequence, Watch};
+use limpid_lab::methods as listed;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+/// A device that was opened.
+#[pyclass(frozen, module = "limpid._limpid")]
+pub(crate) struct Device(limpid::Device);
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (name="auto", threads=None))]
+    fn new(py: Python<'_>, name: &str, threads: Option<usize>) -> PyResult<Self> {
+        if threads == Some(0) {
+            return Err(limpid::Error::option("threads", 0, "at least 1")).or_raise(py);
+        }
+        let opened = py.detach(|| limpid::Device::open_with(name, threads, false));
+        opened.map(Self).or_raise(py)
+    }
+
+    /// Its name for people.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn kind(&self) -> String {
+        self.0.backend().to_string()
+    }
+}
+
+/// A method with its options on a device; history between frames lives here.
+#[pyclass(frozen, module = "limpid._limpid")]
+pub(crate) struct Engine {
+    device: limpid::Device,
+    options: Options,
+    sequence: Mutex<Sequence>,
+}
+
+fn entry(name: &str) -> limpid::Result<&'static Entry> {
+    match name.split_once(':') {
+        Some(_) => limpid_lab::entry(name),
+        None => {
+            let denoising = || listed().filter(|e| e.used == Use::Denoise);
+            let found = denoising().find(|e| e.name == name);
+            let names = || std::iter::once("auto").chain(denoising().map(|e| e.name));
+            found.ok_or_else(|| limpid::Error::unknown("method", name, names()))
+        }
+    }
+}
+
+fn method(name: &str, sequence: bool) -> limpid::Result<Box<dyn Method>> {
+    Ok(match name {
+        "auto" if sequence => Box::new(Auto::sequence()),
+        "auto" => Box::new(Auto::default()),
+        name => (entry(name)?.make)(),
+    })
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (method_name, device, options, *, sequence=false, strength=1.0, tile=None, schedule=None))]
+    #[expect(clippy::too_many_arguments, reason = "named in Python")]
+    fn new(
+        py: Python<'_>,
+        method_name: &str,
+        device: &Device,
+        options: Vec<(String, String)>,
+        sequence: bool,
+        strength: f32,
+        tile: Option<usize>,
+        schedule: Option<&str>,
+    ) -> PyResult<Self> {
+        let mut method = method(method_name, sequence).or_raise(py)?;
+        for (name, value) in &options {
+            method.set(name, value).or_raise(py)?;
+        }
+        let mut options = Options::of(method);
+        if !(0.0..=1.0).contains(&strength) {
+            return Err(limpid::Error::option("strength", strength, "0 … 1")).or_raise(py);
+        }
+        options.strength = strength;
+        options.tile = tile;
+        if let Some(name) = schedule {
+            options.schedule = name.into();
+            if method_name != "auto" {
+                let found = options
+                    .schedule
+                    .look_up(options.method.as_ref(), device.0.backend());
+                found.or_raise(py)?;
+            }
+        }
+        Ok(Self {
+            device: device.0.clone(),
+            sequence: Mutex::new(Sequence::new(&device.0, &options)),
+            options,
+        })
+    }
+
+    /// Runs on the next frame.
+    #[pyo3(signature = (layers, kind, planar, progress=None, every=1))]
+    fn run<'py>(
+        &self,
+        layers: &Bound<'py, PyDict>,
+        kind: &str,
+        planar: bool,
+        progress: Option<Py<PyAny>>,
+        every: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = layers.py();
+        let frame = array::frame(layers, every)?;
+        // A frame that another thread works on is not waited for with the interpreter's lock in hand.
+        let mut sequence = match self.sequence.try_lock() {
+            Ok(sequence) => sequence,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = "another thread is using this denoiser; give each thread its own";
+                return Err(raise(py, "InputError", message.to_owned()));
+            }
+        };
+        let sequence = &mut *sequence;
+        let made = work(py, progress, |watch| sequence.run(&frame, watch))?;
+        array::layers(py, made, Form { kind, planar })
+    }
+
+    /// Runs on a part of a larger frame: numbers of the whole frame are taken from `whole`.
+    #[pyo3(signature = (layers, whole, kind, planar, progress=None))]
+    fn run_part<'py>(
+        &self,
+        layers: &Bound<'py, PyDict>,
+        whole: &Bound<'py, PyDict>,
+        kind: &str,
+        planar: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = layers.py();
+        let (frame, whole) = (array::frame(layers, 1)?, array::frame(whole, 1)?);
+        let made = work(py, progress, |watch| self.part(&frame, &whole, watch))?;
+        array::layers(py, made, Form { kind, planar })
+    }
+
+    /// Forgets history.
+    fn reset(&self) {
+        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        *sequence = Sequence::new(&self.device, &self.options);
+    }
+
+    /// The method that was chosen for the last frame, and what it has seen of it.
+    fn seen(&self) -> (String, Option<String>) {
+        let sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        let method = sequence.method();
+        (method.name().to_owned(), method.seen())
+    }
+
+    /// How far a pixel of the result depends on pixels of such a frame (None: on the whole frame or on frames before it), to
+    /// what parts must be aligned, and the plan as text.
+    fn plan(&self, layers: &Bound<'_, PyDict>) -> PyResult<(Option<usize>, usize, String)> {
+        let py = layers.py();
+        let frame = array::frame(layers, 1)?;
+        let plan = work(py, None, |_| {
+            let options = self.prepared(&frame)?;
+            Ok(FittedPlan::new(self.device.limits(), &frame.shape(), &options)?.plan)
+        })?;
+        Ok((plan.reach(), plan.align(), plan.to_string()))
+    }
+}
+
+impl Engine {
+    fn prepared(&self, whole: &Frame) -> limpid::Result<Options> {
+        let mut options = self.options.clone();
+        options.method.prepare(&whole.mend()?.frame)?;
+        Ok(options)
+    }
+
+    fn part(&self, frame: &Frame, whole: &Frame, watch: &Watch) -> limpid::Result<Frame> {
+        let options = self.prepared(whole)?;
+        let frame = frame.mend()?.frame;
+        let mut denoiser = Denoiser::new(&self.device, &frame.shape(), &options)?;
+        denoiser.run_watched(&frame, watch)
+    }
+}
+
+/// All methods: path, what they are for, and their options as (name, about, default, form).
+#[pyfunction]
+pub(crate) fn methods(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let all = PyList::empty(py);
+    let auto = Auto::default();
+    let add = |path: String, about: &str, method: &dyn Method| -> PyResult<()> {
+        let knobs: Vec<(String, &str, String, &str)> = method
+            .knobs()
+            .into_iter()
+            .map(|k| (k.name, k.about, k.value, k.form))
+            .collect();
+        all.append((path, about, knobs))
+    };
+    let about = "The method that the layers of the image suggest";
+    add("auto".to_owned(), about, &auto)?;
+    for entry in listed() {
+        add(entry.path(), entry.about, (entry.make)().as_ref())?;
+    }
+    Ok(all)
+}
+
+/// The noise of an image, as JSON.
+#[pyfunction]
+pub(crate) fn profile(image: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = image.py();
+    let image = array::image("image", image)?;
+    work(py, None, |_| Ok(Profile::estimate(&image).to_json()))
+}

@@ -1,0 +1,53 @@
+//! Limpid for Python: a thin shell around the library. What users see is in `limpid/*.py`; here arrays become frames and back,
+//! work runs without the interpreter's lock, and errors become exceptions.
+
+mod array;
+mod bank;
+mod denoise;
+mod error;
+mod files;
+mod scene;
+mod score;
+mod shrink;
+mod wavelets;
+mod work;
+
+use pyo3::prelude::*;
+
+/// What `limpid` is made of.
+#[pymodule]
+fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    work::collect_messages();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<denoise::Device>()?;
+    module.add_class::<denoise::Engine>()?;
+    module.add_class::<files::Origin>()?;
+    macro_rules! functions {
+        ($($function:path),* $(,)?) => {
+            $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
+        };
+    }
+    functions!(
+        denoise::methods,
+        denoise::profile,
+        files::read,
+        files::write,
+        files::png,
+        score::compare,
+        score::page,
+        scene::render,
+        scene::scenes,
+        wavelets::wavelet_names,
+        wavelets::filters,
+        wavelets::dwt2,
+        wavelets::idwt2,
+        wavelets::dwt,
+        wavelets::idwt,
+        wavelets::swt,
+        wavelets::iswt,
+        shrink::median_abs,
+        shrink::shrink,
+        work::panic_for_tests,
+    );
+    Ok(())
+}

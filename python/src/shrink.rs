@@ -1,0 +1,192 @@
+//! Thresholds of wavelet coefficients, in place.
+
+use crate::bank::Real;
+use crate::error::raise;
+use crate::work::short;
+use numpy::{Element, PyReadonlyArrayDyn, PyReadwriteArrayDyn};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+/// Values for each piece of work.
+const PIECE: usize = 1 << 15;
+
+/// The bits of a magnitude: in the order of the magnitudes.
+trait Magnitude: Real + Element {
+    fn magnitude(self) -> u64;
+    fn from_magnitude(bits: u64) -> f64;
+    fn wide(self) -> f64;
+    /// Bits of a magnitude.
+    const WIDTH: u32;
+}
+
+impl Magnitude for f32 {
+    fn magnitude(self) -> u64 {
+        u64::from(self.abs().to_bits())
+    }
+    fn from_magnitude(bits: u64) -> f64 {
+        f64::from(Self::from_bits(bits as u32))
+    }
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    const WIDTH: u32 = 32;
+}
+
+impl Magnitude for f64 {
+    fn magnitude(self) -> u64 {
+        self.abs().to_bits()
+    }
+    fn from_magnitude(bits: u64) -> f64 {
+        Self::from_bits(bits)
+    }
+    fn wide(self) -> f64 {
+        self
+    }
+    const WIDTH: u32 = 64;
+}
+
+/// The median magnitude of the values that are not zero; none when all are.
+fn median<T: Magnitude>(values: &[T]) -> Option<f64> {
+    // First by the upper bits, in one pass; then among those that share them.
+    let shift = T::WIDTH - 16;
+    let count = |part: &[T]| {
+        let mut counts = vec![0usize; 1 << 16];
+        for v in part {
+            counts[(v.magnitude() >> shift) as usize] += 1;
+        }
+        // Zeros do not count.
+        let zeros = part.iter().filter(|v| v.magnitude() == 0).count();
+        counts[0] -= zeros;
+        counts
+    };
+    let add = |mut a: Vec<usize>, b: Vec<usize>| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        a
+    };
+    let pieces = values.par_chunks(values.len().div_ceil(8).max(1));
+    let counts = pieces.map(count).reduce(|| vec![0; 1 << 16], add);
+    let total: usize = counts.iter().sum();
+    if total == 0 {
+        return None;
+    }
+    let nth = |rank: usize| {
+        let mut before = 0;
+        let place = counts.iter().position(|c| {
+            let found = before + c > rank;
+            if !found {
+                before += c;
+            }
+            found
+        });
+        let place = place.unwrap_or(0) as u64;
+        let bits = values.par_iter().map(|v| v.magnitude());
+        let mut near: Vec<u64> = bits.filter(|b| *b != 0 && b >> shift == place).collect();
+        let (_, found, _) = near.select_nth_unstable(rank - before);
+        T::from_magnitude(*found)
+    };
+    Some(match total % 2 {
+        1 => nth(total / 2),
+        _ => 0.5 * (nth(total / 2 - 1) + nth(total / 2)),
+    })
+}
+
+/// The median magnitude of the values that are not zero.
+#[pyfunction]
+pub(crate) fn median_abs(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    fn typed<T: Magnitude>(py: Python<'_>, x: &PyReadonlyArrayDyn<'_, T>) -> PyResult<Option<f64>> {
+        let data = x.as_slice()?;
+        short(py, || median(data))
+    }
+    if let Ok(x) = values.extract::<PyReadonlyArrayDyn<'_, f32>>() {
+        return typed(py, &x);
+    }
+    typed::<f64>(py, &values.extract()?)
+}
+
+/// Shrinks coefficients in place, `soft` or `hard`: by the threshold that is given, or by that of BayesShrink for this
+/// variance of the noise.
+#[pyfunction]
+pub(crate) fn shrink(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    soft: bool,
+    threshold: Option<f64>,
+    variance: Option<f64>,
+) -> PyResult<f64> {
+    fn typed<T: Magnitude>(
+        py: Python<'_>,
+        mut x: PyReadwriteArrayDyn<'_, T>,
+        soft: bool,
+        given: impl Fn(&[T]) -> f64 + Send + Sync,
+    ) -> PyResult<f64> {
+        let data = x.as_slice_mut()?;
+        short(py, || {
+            let threshold = given(data);
+            let t = T::of(threshold);
+            data.par_chunks_mut(PIECE).for_each(|part| match soft {
+                true => part.iter_mut().for_each(|v| *v = (*v).nearer(t)),
+                false => part.iter_mut().for_each(|v| *v = (*v).kept(t)),
+            });
+            threshold
+        })
+    }
+    /// BayesShrink: the noise's variance over the signal's deviation.
+    fn bayes<T: Magnitude>(data: &[T], variance: f64, epsilon: f64) -> f64 {
+        let square = |v: &T| v.wide() * v.wide();
+        let sums: Vec<f64> = data
+            .par_chunks(PIECE)
+            .map(|part| part.iter().map(square).sum())
+            .collect();
+        let mean = sums.iter().sum::<f64>() / data.len().max(1) as f64;
+        variance / (mean - variance).max(epsilon).sqrt()
+    }
+    let variance = variance.unwrap_or(0.0);
+    if let Ok(x) = values.extract::<PyReadwriteArrayDyn<'_, f32>>() {
+        let by =
+            |d: &[f32]| threshold.unwrap_or_else(|| bayes(d, variance, f64::from(f32::EPSILON)));
+        return typed(py, x, soft, by);
+    }
+    match values.extract::<PyReadwriteArrayDyn<'_, f64>>() {
+        Ok(x) => {
+            let by = |d: &[f64]| threshold.unwrap_or_else(|| bayes(d, variance, f64::EPSILON));
+            typed(py, x, soft, by)
+        }
+        Err(_) => {
+            let message = "coefficients must be float32 or float64, and writable".to_owned();
+            Err(raise(py, "InputError", message))
+        }
+    }
+}
+
+/// What a threshold leaves of a coefficient.
+trait Left: Sized {
+    /// Soft: nearer to zero by the threshold.
+    fn nearer(self, threshold: Self) -> Self;
+    /// Hard: itself or nothing.
+    fn kept(self, threshold: Self) -> Self;
+}
+
+impl<T: Magnitude> Left for T {
+    #[inline(always)]
+    fn nearer(self, threshold: T) -> T {
+        let zero = T::default();
+        let up = self - threshold;
+        let down = -self - threshold;
+        if up > zero {
+            up
+        } else if down > zero {
+            -down
+        } else {
+            zero
+        }
+    }
+
+    #[inline(always)]
+    fn kept(self, threshold: T) -> T {
+        if self >= threshold || -self >= threshold {
+            self
+        } else {
+            T::default()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+"""Files, metrics, pages, renders."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import limpid
+
+
+def test_all_layers_come_back(render, tmp_path):
+    path = tmp_path / "render.exr"
+    limpid.write(path, render, texts={"shot": "12"})
+    again = limpid.read(path)
+    assert set(again) == set(render)
+    for name in render:
+        np.testing.assert_array_equal(again[name], render[name])
+    assert again.origin.text("shot") == "12" and again.transfer == "linear"
+    # What the frame does not change survives.
+    clean = limpid.denoise(again)
+    limpid.write(tmp_path / "clean.exr", clean)
+    last = limpid.read(tmp_path / "clean.exr")
+    assert set(last) == set(render) - {"color.a", "color.b", "color.variance"}
+    np.testing.assert_array_equal(last["normal"], render["normal"])
+    np.testing.assert_array_equal(last["color"], clean["color"])
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16"])
+@pytest.mark.parametrize("channels", [0, 3, 4])
+def test_whole_numbers_survive_png(tmp_path, kind, channels):
+    shape = (5, 7, channels) if channels else (5, 7)
+    top = np.iinfo(kind).max
+    values = np.random.default_rng(0).integers(0, top, shape, dtype=kind, endpoint=True)
+    limpid.write(tmp_path / "a.png", values)
+    again = limpid.read(tmp_path / "a.png")
+    assert again.transfer == "encoded"
+    color = np.round(again["color"] * top).astype(kind)
+    np.testing.assert_array_equal(color, values[..., :3] if channels else values)
+
+
+def test_names_in_files_can_be_said(tmp_path):
+    frame = limpid.Frame({"color": np.ones((4, 4, 3)), "light:N": np.full((4, 4, 3), 0.5)})
+    limpid.write(tmp_path / "a.exr", frame)
+    taken = limpid.read(tmp_path / "a.exr", layers={"normal": "N"})
+    assert (taken["normal"] == 0.5).all()
+
+
+def test_scores_are_those_of_numpy(photo):
+    noisy = photo + 0.05
+    scores = limpid.compare(noisy, photo, space="display")
+    assert scores["mse"] == pytest.approx(np.mean((noisy.astype("f4") - photo.astype("f4")) ** 2), rel=1e-5)
+    assert 0 < scores["flip"] < 1 and scores["ssim"] < 1 and scores["missing"] == 0
+    shown = limpid.compare(noisy, photo, space="display", picture=True)
+    assert shown["flip_picture"].shape == photo.shape
+    assert limpid.compare(photo, photo)["psnr"] == np.inf
+    whole = (photo * 255).astype("uint8")
+    assert limpid.compare(whole, whole)["mse"] == 0
+
+
+def test_a_page_is_written(photo, tmp_path):
+    path = tmp_path / "page.html"
+    scores = limpid.page({"noisy <1>": photo + 0.05, "grey": photo * 0 + 0.5}, photo, path, space="display")
+    assert set(scores) == {"noisy <1>", "grey"} and scores["grey"]["mse"] > 0
+    text = path.read_text()
+    assert text.count("data:image/png") >= 5 and "noisy &lt;1&gt;" in text
+
+
+def test_frames_show_themselves(render):
+    assert render._repr_png_().startswith(b"\x89PNG")
+    assert limpid.Frame(depth=np.ones((2, 2)))._repr_png_() is None
+    assert "48x40" in repr(render)
+    assert limpid.picture((np.ones((3, 3, 4)) * 255).astype("uint8")).startswith(b"\x89PNG")
+
+
+def test_frames_are_mappings(render):
+    copy = pickle.loads(pickle.dumps(render))
+    assert set(copy) == set(render)
+    copy["light:key"] = copy["color"]
+    del copy["depth"]
+    assert "depth" in render and "depth" not in copy
+    np.testing.assert_array_equal(np.asarray(render), render.color)
+
+
+def test_renders_are_repeatable():
+    a = limpid.render("glossy", size=(20, 10), spp=2, seed=3)
+    b = limpid.render("glossy", size=(20, 10), spp=2, seed=3)
+    c = limpid.render("glossy", size=(20, 10), spp=2, seed=4)
+    np.testing.assert_array_equal(a["color"], b["color"])
+    assert (a["color"] != c["color"]).any()
+    assert a["color"].shape == (10, 20, 3) and a["depth"].shape == (10, 20)
+    gradients = limpid.render("glossy", size=(20, 10), spp=2, gradients=True)
+    assert "dx" in gradients
+    assert limpid.denoise(gradients, method="reconstruct:poisson", device="cpu").color.shape == (10, 20, 3)
