@@ -1,4 +1,4 @@
-//! The rules of the house that no lint knows.
+//! Repository checks that no lint covers.
 
 use crate::Outcome;
 use std::fs;
@@ -25,7 +25,7 @@ const WORDS: [(&str, &str); 5] = [
     ),
 ];
 
-/// What the files of a folder may not know: the data goes one way.
+/// What the files of a folder may not use: data flows in one direction.
 const APART: [(&str, &[&str], &str); 4] = [
     (
         "crates/limpid/src/definition/",

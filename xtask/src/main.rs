@@ -1,6 +1,9 @@
-//! Chores of the repository: `cargo xtask test` brings what is missing, then checks, lints and tests everything.
+//! Chores of the repository: `cargo xtask test` installs what is missing, then checks, lints and tests everything.
 
+mod book;
+mod browser;
 mod house;
+mod package;
 mod python;
 mod vulkan;
 
@@ -12,13 +15,17 @@ const HELP: &str = "\
 Usage: cargo xtask CHORE
 
 Chores:
-  test    everything that must pass: the rules of the house, a Vulkan driver (installed when there is none and it
-          may be), format, lints with all and with no features, unit, integration and documentation tests, and those of
-          the Python module where Python is found
-  house   only the rules of the house: lengths of files, refused words, who may know whom, reasons for dependencies
-  msrv    the library and the program with the oldest compiler that is promised (installed by rustup when it is not there)
-  vulkan  only the Vulkan driver
-  python  only the tests of the Python module; what follows goes to pytest
+  test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
+           there is none), format, lints with all and with no features, unit, integration and documentation tests,
+           documentation without warnings, and the tests of the Python module where Python is found
+  checks   only the repository checks: lengths of files, refused words, dependencies between folders, reasons for crates,
+           links between pages
+  docs     the documentation site, with mdBook, in target/book
+  package  what `cargo publish` would upload of each crate, built from the package
+  msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
+  vulkan   only the Vulkan driver
+  browser  only the browser
+  python   only the tests of the Python module; what follows goes to pytest
 ";
 
 /// What a chore gives: nothing, or what went wrong and what to do about it.
@@ -28,7 +35,10 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let result = match chore.as_str() {
         "test" => test(),
-        "house" => house::check(&root()),
+        "checks" | "house" => checks(),
+        "docs" => book::build(),
+        "package" => package::check(),
+        "browser" => browser::ensure(),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -53,13 +63,15 @@ fn main() -> ExitCode {
 /// Everything that must pass, the fastest first.
 fn test() -> Outcome {
     let begin = Instant::now();
-    step("rules of the house", || house::check(&root()))?;
+    step("repository checks", checks)?;
     step("a Vulkan driver", vulkan::ensure)?;
+    step("a browser", browser::ensure)?;
     cargo("fmt --all --check")?;
     // Both with all crates at once: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
     step("the Python module", || python::test(&[]))?;
+    rustdoc()?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;
     println!(
@@ -69,8 +81,24 @@ fn test() -> Outcome {
     Ok(())
 }
 
-/// Checks with the compiler that `rust-version` names. In a folder of its own: two compilers in one would build everything anew in
-/// turn.
+fn checks() -> Outcome {
+    house::check(&root())?;
+    book::check(&root())
+}
+
+/// The documentation of the crates, without warnings.
+fn rustdoc() -> Outcome {
+    step("rustdoc", || {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        run(Command::new(cargo)
+            .args(["doc", "--workspace", "--no-deps"])
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .current_dir(root()))
+    })
+}
+
+/// Checks with the compiler that `rust-version` names, in a folder of its own: two compilers in one folder would rebuild
+/// everything in turn.
 fn msrv() -> Outcome {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml"));
     let manifest = manifest.map_err(|error| format!("Cargo.toml: {error}"))?;
@@ -96,7 +124,7 @@ fn msrv() -> Outcome {
     })
 }
 
-/// The version that a manifest promises to do with.
+/// The oldest compiler that a manifest promises to support.
 fn oldest(manifest: &str) -> Option<String> {
     let line = manifest.lines().find(|l| l.starts_with("rust-version"))?;
     let version = line.split('"').nth(1)?;

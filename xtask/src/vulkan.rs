@@ -128,17 +128,17 @@ fn library(name: &str) -> Option<PathBuf> {
         .find(|path| path.exists())
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|out| out.stdout.trim_ascii() == b"0")
 }
 
-fn works(program: &str) -> bool {
+pub(crate) fn works(program: &str) -> bool {
     let out = Command::new(program).arg("--version").output();
     out.is_ok_and(|out| out.status.success())
 }
 
-fn apt(arguments: &[&str]) -> Outcome {
+pub(crate) fn apt(arguments: &[&str]) -> Outcome {
     run(Command::new("apt-get")
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive"))

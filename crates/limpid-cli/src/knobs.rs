@@ -12,6 +12,7 @@ use std::ffi::OsString;
 pub(crate) struct Named {
     pub(crate) verb: String,
     pub(crate) method: Box<dyn Method>,
+    used: Use,
     /// The verb's argument that names the method, and what stands there.
     argument: &'static str,
     name: String,
@@ -58,6 +59,7 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let named = |argument, name: &str, entry: &Entry| Named {
         verb: (*verb).to_owned(),
         method: (entry.make)(),
+        used: entry.used,
         argument,
         name: name.to_owned(),
     };
@@ -78,6 +80,7 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
             None => Ok(vec![Named {
                 verb: (*verb).to_owned(),
                 method: Box::new(Auto::default()),
+                used,
                 argument: "method",
                 name: String::new(),
             }]),
@@ -144,6 +147,57 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
         });
     }
     verb
+}
+
+/// The long options of a verb.
+pub(crate) fn options_of(verb: &Command) -> Vec<String> {
+    let long = verb.get_arguments().filter_map(Arg::get_long);
+    long.map(|l| format!("--{l}")).collect()
+}
+
+/// An option that the verb does not have with this method: which methods have it, or what is near.
+pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::Error {
+    let own = named.method.name();
+    let plain = option.trim_start_matches("--");
+    let plain = plain.split('=').next().unwrap_or(plain);
+    let has = |entry: &&Entry| {
+        let knobs = (entry.make)().knobs();
+        let same =
+            |k: &limpid::method::Knob| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
+        entry.used == named.used && knobs.iter().any(same)
+    };
+    let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();
+    if let Some(first) = holders.first() {
+        let them = listed_in_words(&holders);
+        let message = match own {
+            "auto" => {
+                format!("--{plain} is an option of {them}: name the method, like --method {first}")
+            }
+            own => format!("{own} has no option --{plain}; it is an option of {them}"),
+        };
+        return limpid::Error::input(message);
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = match limpid::Error::unknown("option", &format!("--{plain}"), known) {
+        limpid::Error::Unknown {
+            near: Some(near), ..
+        } => format!("Did you mean {near}?"),
+        _ if own == "auto" => format!("`limpid {} --help` lists the options", named.verb),
+        _ => format!(
+            "`limpid {} --method {own} --help` lists the options",
+            named.verb
+        ),
+    };
+    limpid::Error::input(format!("unknown option --{plain}. {near}"))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed_in_words(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// What an option of the method is called among the matches: never what an option of the verb is.

@@ -1,7 +1,9 @@
 //! The program: one file per verb, no pixel work.
 
+mod batch;
 mod files;
 mod knobs;
+mod layers;
 mod profile;
 mod run;
 mod say;
@@ -10,67 +12,101 @@ mod taken;
 mod verb;
 mod video;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use say::OrUsage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Takes noise out of images, fast, on any GPU and on the CPU.
+/// Removes noise from images, fast, on any GPU and on the CPU.
 #[derive(Parser)]
 #[command(
     name = "limpid",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = "Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
 )]
 struct Cli {
+    /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Threads of the CPU [default: all cores]
+    #[arg(long, value_name = "COUNT", global = true)]
+    threads: Option<usize>,
     #[command(subcommand)]
     verb: Verb,
 }
 
 #[derive(Subcommand)]
 enum Verb {
-    Info(verb::info::Args),
-    Compare(verb::compare::Args),
     Denoise(verb::denoise::Args),
+    Compare(verb::compare::Args),
+    View(verb::view::Args),
+    Info(verb::info::Args),
+    Methods(verb::methods::Args),
+    Demo(verb::demo::Args),
+    Render(verb::render::Args),
+    Reconstruct(verb::reconstruct::Args),
     Filter(verb::filter::Args),
     Dwt(verb::dwt::Args),
     /// Transform wavelet coefficients back to images
     Idwt(verb::dwt::Args),
-    Reconstruct(verb::reconstruct::Args),
     Plan(verb::plan::Args),
     Bench(verb::bench::Args),
-    Render(verb::render::Args),
-    Demo(verb::demo::Args),
+    Completions(verb::shell::Completions),
+    Man(verb::shell::Man),
 }
 
 fn main() -> ExitCode {
+    headless();
     say::start();
     let args: Vec<OsString> = std::env::args_os().collect();
-    let result = parse(&args).and_then(|(verb, knobs)| match verb {
-        Verb::Info(args) => verb::info::run(&args),
-        Verb::Compare(args) => verb::compare::run(&args),
-        Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
-        Verb::Filter(args) => verb::filter::run(&args, &knobs),
-        Verb::Dwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::There),
-        Verb::Idwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::Back),
-        Verb::Reconstruct(args) => verb::reconstruct::run(&args, &knobs),
-        Verb::Plan(args) => verb::plan::run(&args, &knobs),
-        Verb::Bench(args) => verb::bench::run(&args, &knobs),
-        Verb::Render(args) => verb::render::run(&args),
-        Verb::Demo(args) => verb::demo::run(&args),
+    let result = parse(&args).and_then(|(cli, knobs)| {
+        if cli.quiet {
+            say::be_quiet();
+        }
+        run::set_threads(cli.threads)?;
+        match cli.verb {
+            Verb::Info(args) => verb::info::run(&args),
+            Verb::Methods(args) => verb::methods::run(&args),
+            Verb::Compare(args) => verb::compare::run(&args),
+            Verb::View(args) => verb::view::run(&args),
+            Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
+            Verb::Filter(args) => verb::filter::run(&args, &knobs),
+            Verb::Dwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::Forward),
+            Verb::Idwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::Inverse),
+            Verb::Reconstruct(args) => verb::reconstruct::run(&args, &knobs),
+            Verb::Plan(args) => verb::plan::run(&args, &knobs),
+            Verb::Bench(args) => verb::bench::run(&args, &knobs),
+            Verb::Render(args) => verb::render::run(&args),
+            Verb::Demo(args) => verb::demo::run(&args),
+            Verb::Completions(args) => verb::shell::completions(&args, Cli::command()),
+            Verb::Man(args) => verb::shell::man(&args, Cli::command()),
+        }
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("limpid: {}", say::message(&error));
+            say::error(&error);
             ExitCode::from(if say::is_usage(&error) { 2 } else { 1 })
         }
     }
 }
 
+/// Without a desktop, a layer of Mesa's drivers looks for a Wayland display and complains on standard error when there is none.
+/// The layer only sorts devices for windows.
+fn headless() {
+    let set = |name: &str| std::env::var_os(name).is_some();
+    if cfg!(target_os = "linux") && !set("XDG_RUNTIME_DIR") && !set("MESA_VK_DEVICE_SELECT") {
+        // SAFETY: nothing else runs yet, so no other thread reads the environment.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}
+
 /// Parses the command line. The options of the method that it names become options of the verb.
-fn parse(args: &[OsString]) -> anyhow::Result<(Verb, knobs::Given)> {
+fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
     // A file may be called like a method: the right one is that whose options let the line name it.
     let mut candidates = knobs::candidates(args)?;
     let right = candidates.iter().position(|named| {
@@ -81,13 +117,27 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Verb, knobs::Given)> {
         Some(at) => Some(candidates.swap_remove(at)),
         None => candidates.into_iter().next(),
     };
-    let matches = command(named.as_ref()).get_matches_from(args);
+    let matches = match command(named.as_ref()).try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(error) => {
+            if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option)), Some(named)) =
+                (error.kind(), error.get(ContextKind::InvalidArg), &named)
+                && option.starts_with("--")
+            {
+                let verb = command(Some(named));
+                let known = verb.find_subcommand(&named.verb);
+                let known = known.map(knobs::options_of).unwrap_or_default();
+                Err(knobs::unknown(option, named, &known)).or_usage()?;
+            }
+            error.exit()
+        }
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = match (named, matches.subcommand()) {
         (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
         _ => knobs::Given::default(),
     };
-    Ok((cli.verb, given))
+    Ok((cli, given))
 }
 
 /// The program's arguments, with the options of the method that was named.
@@ -109,11 +159,10 @@ mod tests {
     fn commands_for_readers_are_understood() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut pages = vec![root.join("README.md")];
-        pages.extend(
-            std::fs::read_dir(root.join("docs"))
-                .unwrap()
-                .map(|e| e.unwrap().path()),
-        );
+        for folder in ["docs", "docs/notes"] {
+            let entries = std::fs::read_dir(root.join(folder)).unwrap();
+            pages.extend(entries.map(|e| e.unwrap().path()));
+        }
         let mut found = 0;
         for page in pages
             .iter()

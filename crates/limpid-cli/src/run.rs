@@ -5,6 +5,26 @@ use crate::say::OrUsage;
 use anyhow::Result;
 use limpid::method::{Backend, Method};
 use limpid::{Device, Options};
+use std::sync::OnceLock;
+
+/// The number of threads that was asked for.
+static THREADS: OnceLock<usize> = OnceLock::new();
+
+/// Limits the threads of everything that runs on the CPU.
+pub(crate) fn set_threads(count: Option<usize>) -> Result<()> {
+    let Some(count) = count else { return Ok(()) };
+    if count == 0 {
+        return Err(limpid::Error::option("threads", 0, "at least 1")).or_usage();
+    }
+    THREADS.get_or_init(|| count);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+    Ok(pool.build_global()?)
+}
+
+/// The number of threads that was asked for; all cores if none.
+pub(crate) fn threads() -> Option<usize> {
+    THREADS.get().copied()
+}
 
 /// How to run.
 #[derive(clap::Args, Clone)]
@@ -12,10 +32,7 @@ pub(crate) struct How {
     /// auto, cpu, gpu, gpu:NAME or gpu:INDEX
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
-    /// Threads of the CPU [default: all cores]
-    #[arg(long, value_name = "COUNT")]
-    pub(crate) threads: Option<usize>,
-    /// Schedule of the method; `limpid info` lists them; auto measures them all once [default: the method's choice]
+    /// Schedule of the method; `limpid info --schedules METHOD` lists them; auto measures all once [default: the method's choice]
     #[arg(long, value_name = "SCHEDULE")]
     pub(crate) schedule: Option<String>,
     /// Longest side of a tile, when memory is short [default: by the device's limits]
@@ -26,10 +43,7 @@ pub(crate) struct How {
 impl How {
     /// Opens the device.
     pub(crate) fn open(&self) -> Result<Device> {
-        if self.threads == Some(0) {
-            return Err(limpid::Error::option("threads", 0, "at least 1")).or_usage();
-        }
-        match Device::open_with(&self.device, self.threads, false) {
+        match Device::open_with(&self.device, threads(), false) {
             Err(error @ (limpid::Error::Input(_) | limpid::Error::Unknown { .. })) => {
                 Err(error).or_usage()
             }

@@ -1,10 +1,16 @@
 //! What the program says beside its results: warnings, progress, whose fault an error is.
 
+use crate::batch::Job;
 use indicatif::{ProgressBar, ProgressStyle};
-use limpid::{Kind, Watch};
+use limpid::{Device, Kind, Sequence, Watch};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 /// Prints a line on standard output. Who has stopped reading gets an error that ends the program quietly, not a panic.
 macro_rules! tell {
@@ -79,6 +85,144 @@ impl<T> OrUsage<T> for limpid::Result<T> {
 /// Prints warnings of the library on standard error.
 struct Warnings;
 
+/// Warnings that were printed, numbers left out, with how many files had each of them since.
+static SAID: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// The file that this thread works on.
+    static FILE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Does something about a file: warnings name it.
+pub(crate) fn about<T>(file: &Path, work: impl FnOnce() -> T) -> T {
+    let before = FILE.replace(Some(file.display().to_string()));
+    let result = work();
+    FILE.set(before);
+    result
+}
+
+/// A warning, the first time with the file it is about. The same one about other files is only counted.
+fn warn(text: &str) {
+    let file = FILE.with_borrow(Clone::clone);
+    let (named, plain) = match &file {
+        // Notes on what is read and written begin with the name of the file.
+        Some(file) => match text.strip_prefix(file.as_str()) {
+            Some(rest) => (
+                text.to_owned(),
+                rest.trim_start_matches([':', ' ']).to_owned(),
+            ),
+            None if is_about_a_file(text) => (text.to_owned(), without_file(text)),
+            None => (format!("{file}: {text}"), text.to_owned()),
+        },
+        None => (text.to_owned(), without_file(text)),
+    };
+    let key = plain.replace(|c: char| c.is_ascii_digit(), "");
+    let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
+    match said.get_mut(&key) {
+        Some(count) => *count += 1,
+        None => {
+            said.insert(key, 0);
+            line(&format!("limpid: {named}"));
+        }
+    }
+}
+
+/// Whether a note begins with the name of a file.
+fn is_about_a_file(text: &str) -> bool {
+    let name = text.split(": ").next().unwrap_or_default();
+    text.contains(": ") && Path::new(name).extension().is_some()
+}
+
+fn without_file(text: &str) -> String {
+    match text.split_once(": ") {
+        Some((_, rest)) if is_about_a_file(text) => rest.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Notes on a file that was read or written.
+pub(crate) fn notes(notes: &[String]) {
+    notes.iter().for_each(|note| warn(note));
+}
+
+/// How many more files had the warnings that were printed once.
+pub(crate) fn repeated_warnings() {
+    let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
+    for (text, count) in said.iter_mut().filter(|(_, count)| **count > 0) {
+        let files = if *count == 1 { "file" } else { "files" };
+        line(&format!("limpid: {count} more {files}: {}", text.trim()));
+        *count = 0;
+    }
+}
+
+/// A line on standard error, above a progress bar if there is one.
+fn line(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Prints an error that does not end the program.
+pub(crate) fn error(error: &anyhow::Error) {
+    line(&format!("limpid: {}", message(error)));
+}
+
+/// Whether an error concerns all files and not only one.
+pub(crate) fn ends_all(error: &anyhow::Error) -> bool {
+    let ends =
+        |e: &limpid::Error| matches!(e, limpid::Error::Stopped | limpid::Error::Device { .. });
+    is_usage(error)
+        || broken_pipe(error)
+        || error.chain().any(|e| e.downcast_ref().is_some_and(ends))
+}
+
+/// What was done with a file.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) input: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) method: String,
+    pub(crate) device: String,
+    /// What the method found in the image, in words: its noise, say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) found: Option<String>,
+    pub(crate) seconds: f64,
+    /// Further facts of a verb.
+    #[serde(flatten)]
+    pub(crate) more: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Report {
+    /// A report on what a sequence did since a moment.
+    pub(crate) fn new(job: &Job, sequence: &Sequence, device: &Device, since: Instant) -> Self {
+        Self {
+            input: job.from.clone(),
+            output: job.to.clone(),
+            method: sequence.method().name().to_owned(),
+            device: device.name(),
+            found: sequence.method().seen(),
+            seconds: (1e3 * since.elapsed().as_secs_f64()).round() / 1e3,
+            more: serde_json::Map::new(),
+        }
+    }
+
+    /// Prints it: a line on standard error, or JSON on standard output.
+    pub(crate) fn tell(&self, as_json: bool) -> anyhow::Result<()> {
+        if as_json {
+            tell!("{}", serde_json::to_string(self)?);
+        } else if !is_quiet() {
+            let found = self
+                .found
+                .as_ref()
+                .map_or(String::new(), |f| format!(", {f}"));
+            let (from, to) = (self.input.display(), self.output.display());
+            line(&format!(
+                "{from}: {} on {}{found}, {:.2} s, written to {to}",
+                self.method, self.device, self.seconds
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl log::Log for Warnings {
     fn enabled(&self, meta: &log::Metadata<'_>) -> bool {
         meta.level() <= log::Level::Warn && meta.target().starts_with("limpid")
@@ -86,7 +230,7 @@ impl log::Log for Warnings {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("limpid: {}", record.args());
+            warn(&record.args().to_string());
         }
     }
 
@@ -117,6 +261,14 @@ fn flag() -> &'static Arc<AtomicBool> {
     FLAG.get_or_init(Arc::default)
 }
 
+/// Whether several files are worked on at the same time.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// Several files are worked on at the same time: no bars, which would write over each other.
+pub(crate) fn several_bars() {
+    SEVERAL.store(true, Ordering::Relaxed);
+}
+
 /// A watch that is stopped by Ctrl-C.
 pub(crate) fn quiet() -> Watch {
     Watch::default().with_flag(flag().clone())
@@ -124,7 +276,7 @@ pub(crate) fn quiet() -> Watch {
 
 /// A watch that shows a bar on a terminal, and is stopped by Ctrl-C.
 pub(crate) fn watch(what: &str) -> Watch {
-    if !std::io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() || is_quiet() || SEVERAL.load(Ordering::Relaxed) {
         return quiet();
     }
     let bar = ProgressBar::new(1000);
@@ -146,9 +298,8 @@ pub(crate) struct Frames(Option<ProgressBar>);
 
 /// A counter of frames.
 pub(crate) fn frames() -> Frames {
-    let bar = std::io::stderr()
-        .is_terminal()
-        .then(ProgressBar::new_spinner);
+    let shown = std::io::stderr().is_terminal() && !is_quiet();
+    let bar = shown.then(ProgressBar::new_spinner);
     if let (Some(bar), Ok(style)) = (
         &bar,
         ProgressStyle::with_template("{spinner} {pos} frames, {per_sec}"),
@@ -184,7 +335,16 @@ pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
         .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Whether the environment asks for silence.
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Print nothing but warnings and errors.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether the command line or the environment asks for silence.
 pub(crate) fn is_quiet() -> bool {
-    std::env::var_os("LIMPID_QUIET").is_some_and(|v| !v.is_empty() && v != "0")
+    let set = |v: std::ffi::OsString| !v.is_empty() && v != "0";
+    QUIET.load(Ordering::Relaxed) || std::env::var_os("LIMPID_QUIET").is_some_and(set)
 }

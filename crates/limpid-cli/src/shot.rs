@@ -1,32 +1,50 @@
-//! Sequences of files: `shot.####.exr`, where `####` stands for the number of the frame.
+//! Sequences of files: `shot.####.exr` or `shot.%04d.exr`, where `####` or `%04d` stands for the number of the frame.
 //!
 //! Reading, work and writing go on at the same time, each on a thread of its own with room for one frame between them, so
 //! that memory does not grow with the length of the sequence.
 
+use crate::batch::Job;
+use crate::layers::Reader;
 use crate::say::{self, OrUsage};
 use anyhow::{Context, Result};
-use limpid::io::{self, Picture, ReadOptions, WriteOptions};
+use limpid::io::{self, Picture, WriteOptions};
 use limpid::{Error, Frame, Sequence};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
 
 /// Frames before the first missing one that are worked on again, so that history is there.
 const WARM_UP: u32 = 32;
 
-/// A name in three parts: what stands before its last run of `#`, how long the run is, and what follows it.
+/// A name in three parts: what stands before the place of the number, how many digits it has at least, and what follows it. The
+/// place is the last run of `#`, or `%04d`.
 fn parts(name: &OsStr) -> Option<(Cow<'_, OsStr>, usize, Cow<'_, OsStr>)> {
     let bytes = name.as_encoded_bytes();
+    let (start, width, end) = hashes(bytes).or_else(|| printf(bytes))?;
+    Some((part(&bytes[..start]), width, part(&bytes[end..])))
+}
+
+fn hashes(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let end = bytes.iter().rposition(|b| *b == b'#')?;
     let other = |b: &u8| *b != b'#';
     let start = bytes[..end].iter().rposition(other).map_or(0, |i| i + 1);
-    Some((
-        part(&bytes[..start]),
-        end + 1 - start,
-        part(&bytes[end + 1..]),
-    ))
+    Some((start, end + 1 - start, end + 1))
+}
+
+/// `%d` or `%04d`, as ffmpeg and renderers write it.
+fn printf(bytes: &[u8]) -> Option<(usize, usize, usize)> {
+    let start = bytes.iter().rposition(|b| *b == b'%')?;
+    let digits = bytes[start + 1..].iter().take_while(|b| b.is_ascii_digit());
+    let end = start + 1 + digits.count();
+    let width = std::str::from_utf8(&bytes[start + 1..end]).ok()?;
+    let width = match width {
+        "" => 1,
+        width => width.parse().ok().filter(|w| (1..=20).contains(w))?,
+    };
+    (bytes.get(end) == Some(&b'd')).then_some((start, width, end + 1))
 }
 
 /// Part of a name, which need not be UTF-8.
@@ -45,7 +63,7 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
     path.file_name().and_then(parts).is_some()
 }
 
-/// The name with the number of a frame in place of its last run of `#`.
+/// The name with the number of a frame in its place.
 pub(crate) fn numbered(pattern: &Path, frame: u32) -> PathBuf {
     let Some((head, width, tail)) = pattern.file_name().and_then(parts) else {
         return pattern.to_owned();
@@ -91,7 +109,7 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
     }
     numbers.sort_unstable();
     if numbers.is_empty() {
-        let message = format!("{}: no such frames", pattern.display());
+        let message = format!("{}: no file has such a name", pattern.display());
         return Err(Error::input(message)).or_usage();
     }
     Ok(numbers)
@@ -103,8 +121,7 @@ pub(crate) struct Shot<'a> {
     pub(crate) to: &'a Path,
     /// Which frames; all that are there if none.
     pub(crate) frames: Option<RangeInclusive<u32>>,
-    /// Layers by name, as given.
-    pub(crate) layers: &'a [String],
+    pub(crate) reader: &'a Reader,
     /// Results that are there stay.
     pub(crate) resume: bool,
 }
@@ -117,39 +134,45 @@ struct Made {
 }
 
 impl Shot<'_> {
-    /// Runs the method on all frames, in order.
-    pub(crate) fn run(&self, sequence: &mut Sequence) -> Result<()> {
-        if !is_pattern(self.to) {
-            let message = format!(
-                "{}: several frames need a place for their number, like OUT.####.exr",
-                self.to.display()
-            );
-            return Err(Error::input(message)).or_usage();
-        }
-        io::Format::from_path(self.to).or_usage()?;
-        let mut read = ReadOptions::default();
-        for layer in self.layers {
-            read = read.layer(layer).or_usage()?;
-        }
+    /// Runs the method on all frames, in order. A frame that cannot be read is left out and counted.
+    pub(crate) fn run(
+        &self,
+        sequence: &mut Sequence,
+        mut done: impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+    ) -> Result<()> {
         let frames: Vec<u32> = match &self.frames {
             Some(range) => range.clone().collect(),
             None => found(self.from)?,
         };
+        for n in &frames {
+            let file = numbered(self.from, *n);
+            if !file.exists() {
+                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+                return Err(Error::io(file, missing).into());
+            }
+        }
         let todo = self.left(&frames);
         let (pictures, next) = sync_channel(1);
         let (made, last) = sync_channel(1);
-        std::thread::scope(|scope| {
-            let names: Vec<PathBuf> = todo.iter().map(|n| numbered(self.from, *n)).collect();
-            scope.spawn(move || reading(&names, &read, &pictures));
+        let failed = std::thread::scope(|scope| {
+            scope.spawn(move || self.reading(todo, &pictures));
             let writer = scope.spawn(move || writing(&last));
-            let worked = self.work(todo, sequence, &next, &made);
+            let worked = self.work(todo, sequence, (&next, &made), &mut done);
             // The writer ends when nothing more can come, the reader when nobody listens.
             drop((made, next));
             let written = writer
                 .join()
                 .unwrap_or_else(|_| Err(anyhow::anyhow!("the writing thread stopped")));
-            worked.and(written)
-        })
+            worked.and_then(|failed| written.map(|()| failed))
+        })?;
+        match failed {
+            0 => Ok(()),
+            count => anyhow::bail!(
+                "{}: {count} of {} frames failed",
+                self.from.display(),
+                todo.len()
+            ),
+        }
     }
 
     /// Frames to work on: all, or from a few before the first whose result is not there.
@@ -165,59 +188,74 @@ impl Shot<'_> {
         }
     }
 
+    /// Gives how many frames could not be read.
     fn work(
         &self,
         frames: &[u32],
         sequence: &mut Sequence,
-        next: &Receiver<limpid::Result<Picture>>,
-        made: &SyncSender<Made>,
-    ) -> Result<()> {
+        (next, made): (&Receiver<Result<Picture>>, &SyncSender<Made>),
+        done: &mut impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+    ) -> Result<usize> {
+        let mut failed = 0;
         for n in frames {
-            let (from, to) = (numbered(self.from, *n), numbered(self.to, *n));
+            let job = Job {
+                from: numbered(self.from, *n),
+                to: numbered(self.to, *n),
+            };
             let Ok(picture) = next.recv() else {
                 break;
             };
-            let picture = picture?;
-            for note in &picture.notes {
-                log::warn!("{}: {note}", from.display());
-            }
-            let watch = say::watch(&from.display().to_string());
-            let frame = sequence
-                .run(&picture.frame, &watch)
-                .with_context(|| from.display().to_string())?;
-            watch.go_on()?;
-            if self.resume && to.exists() {
+            let begin = Instant::now();
+            let worked = say::about(&job.from, || -> Result<_> {
+                let picture = picture?;
+                say::notes(&picture.notes);
+                let watch = say::watch(&job.from.display().to_string());
+                let frame = sequence
+                    .run(&picture.frame, &watch)
+                    .with_context(|| job.from.display().to_string())?;
+                watch.go_on()?;
+                Ok((frame, picture.origin))
+            });
+            let (frame, origin) = match worked {
+                Ok(worked) => worked,
+                Err(error) if say::ends_all(&error) || frames.len() == 1 => return Err(error),
+                Err(error) => {
+                    say::error(&error);
+                    failed += 1;
+                    continue;
+                }
+            };
+            if self.resume && job.to.exists() {
                 continue;
             }
-            let origin = picture.origin;
+            let to = job.to.clone();
             // A writer that stopped tells why when it is joined.
             if made.send(Made { to, frame, origin }).is_err() {
                 break;
             }
+            done(&job, sequence, begin)?;
         }
-        Ok(())
+        Ok(failed)
     }
-}
 
-fn reading(
-    names: &[PathBuf],
-    options: &ReadOptions,
-    pictures: &SyncSender<limpid::Result<Picture>>,
-) {
-    for name in names {
-        let picture = io::read(name, options);
-        let failed = picture.is_err();
-        if pictures.send(picture).is_err() || failed {
-            return;
+    fn reading(&self, frames: &[u32], pictures: &SyncSender<Result<Picture>>) {
+        for n in frames {
+            let picture = self.reader.read(&numbered(self.from, *n), Some(*n));
+            if pictures.send(picture).is_err() {
+                return;
+            }
         }
     }
 }
 
 fn writing(made: &Receiver<Made>) -> Result<()> {
     for Made { to, frame, origin } in made {
-        for note in io::write(&to, &frame, Some(&origin), &WriteOptions::default())? {
-            log::warn!("{}: {note}", to.display());
-        }
+        say::notes(&io::write(
+            &to,
+            &frame,
+            Some(&origin),
+            &WriteOptions::default(),
+        )?);
     }
     Ok(())
 }
@@ -232,6 +270,10 @@ mod tests {
         assert_eq!(name("a.####.exr"), "a.0007.exr");
         assert_eq!(name("#/b#.exr"), "#/b7.exr");
         assert_eq!(name("c.exr"), "c.exr");
+        assert_eq!(name("a.%04d.exr"), "a.0007.exr");
+        assert_eq!(name("a%d.exr"), "a7.exr");
+        assert_eq!(name("100%.exr"), "100%.exr");
+        assert_eq!(name("%x4d.exr"), "%x4d.exr");
         assert_eq!(range("3..9").unwrap(), 3..=9);
         assert_eq!(range("4").unwrap(), 4..=4);
         assert!(range("9..3").is_err());

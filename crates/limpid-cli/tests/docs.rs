@@ -1,4 +1,4 @@
-//! Runs the commands of README.md and docs/*.md and compares what they print.
+//! Runs the commands of README.md, docs/*.md and docs/notes/*.md and compares what they print.
 //!
 //! Every block that is fenced as `console` is run: a line `$ limpid …` is a command, the lines after it are what it prints,
 //! and `? 1` before them is its exit code when that is not 0. Commands for readers only are fenced as `sh`.
@@ -25,7 +25,15 @@ fn commands_of_the_pages_print_what_they_say() -> Outcome {
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
         commands += text.matches("\n```console\n$ limpid").count();
-        let copy = folder.path().join(page.file_name().unwrap_or_default());
+        // Pages of both folders may have the same name.
+        let notes = page.parent().is_some_and(|p| p.ends_with("notes"));
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        let name = if notes {
+            format!("notes-{name}")
+        } else {
+            name.into_owned()
+        };
+        let copy = folder.path().join(name);
         fs::write(&copy, tagged(&text))?;
         let place = copy.with_extension("in");
         fs::create_dir_all(&place)?;
@@ -40,10 +48,8 @@ fn commands_of_the_pages_print_what_they_say() -> Outcome {
     let cases = trycmd::TestCases::new();
     let program = PathBuf::from(env!("CARGO_BIN_EXE_limpid"));
     cases.register_bin("limpid", trycmd::schema::Bin::Path(program));
-    // Without it Mesa's drivers complain on the program's standard error.
     // Times differ from run to run.
     cases.env("LIMPID_QUIET", "1");
-    cases.env("XDG_RUNTIME_DIR", folder.path().to_string_lossy());
     cases.case(folder.path().join("*.md"));
     let result = catch_unwind(AssertUnwindSafe(|| cases.run()));
     // Otherwise the cases would run once more when they are dropped.
@@ -76,10 +82,12 @@ fn tagged(page: &str) -> String {
 fn pages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = vec![root.join("README.md")];
-    for entry in fs::read_dir(root.join("docs"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "md") {
-            pages.push(path);
+    for folder in ["docs", "docs/notes"] {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "md") {
+                pages.push(path);
+            }
         }
     }
     pages.sort();

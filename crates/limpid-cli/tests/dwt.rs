@@ -1,4 +1,4 @@
-//! Wavelet transforms of files, there and back.
+//! Wavelet transforms of files, forward and inverse.
 
 use limpid::io::{self, ReadOptions, Transfer, WriteOptions};
 use limpid::{Frame, Image};
@@ -10,7 +10,10 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 fn limpid(folder: &Path, args: &str) -> Result<Output, Box<dyn Error>> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_limpid"));
-    command.current_dir(folder).args(args.split(' '));
+    command
+        .current_dir(folder)
+        .args(args.split(' '))
+        .arg("--quiet");
     Ok(command.output()?)
 }
 

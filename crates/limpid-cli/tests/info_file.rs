@@ -72,7 +72,7 @@ fn bad_files_are_answered() {
 }
 
 #[test]
-fn schedules_are_all_there_and_in_groups() {
+fn schedules_are_all_there() {
     let (code, text, _) = info(&["--schedules", "reconstruct:poisson"]);
     assert_eq!(code, Some(0));
     assert!(
@@ -89,11 +89,10 @@ fn schedules_are_all_there_and_in_groups() {
     assert!(json["schedules"]["gpu"].as_array().unwrap().len() > 20);
 
     let (_, text, _) = info(&[]);
-    for name in ["mirror", "dct", "tables"] {
+    for name in ["devices", "cpu", "limpid methods"] {
         assert!(text.contains(name), "{name} is not in {text}");
     }
-    let longest = text.lines().map(|l| l.chars().count()).max().unwrap();
-    assert!(longest < 260, "{longest}");
+    assert!(text.lines().count() <= 24, "{text}");
 
     let (code, _, errors) = info(&["--schedules", "poison"]);
     assert_eq!(code, Some(2), "{errors}");

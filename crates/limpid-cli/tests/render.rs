@@ -9,7 +9,7 @@ use std::process::Command;
 fn limpid(folder: &Path, line: &str) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_limpid"))
         .current_dir(folder)
-        .env("XDG_RUNTIME_DIR", folder)
+        .env("LIMPID_QUIET", "1")
         .args(line.split(' '))
         .output()
         .unwrap();

@@ -1,4 +1,4 @@
-//! The way of the data: frame, method and schedule, plan, device, frame.
+//! Data flow: frame, method and schedule, plan, device, frame.
 
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
@@ -80,8 +80,8 @@ pub fn denoise_on(
 /// Frames one after the other, of any shapes.
 ///
 /// For each frame: fills missing samples, lets the method look at the frame, and runs a denoiser. The denoiser is kept as
-/// long as the shape of the frames is the same, so that nothing is compiled or allocated anew, and history goes from frame to
-/// frame; numbers that a method without history finds in each frame anew, such as a noise level, are handed to it.
+/// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
+/// frame; numbers that a method without history measures in each frame, such as a noise level, are passed on to it.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -196,6 +196,8 @@ pub struct Denoiser {
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
+    /// See [`Method::amounts`].
+    amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
 }
@@ -218,6 +220,7 @@ impl Denoiser {
             tiles,
             schedule,
             strength: options.strength,
+            amounts: options.method.amounts(),
             limits: device.limits(),
             shape: shape.clone(),
         })
@@ -231,6 +234,7 @@ impl Denoiser {
         if same {
             self.schedule = fit.schedule;
             self.strength = options.strength;
+            self.amounts = options.method.amounts();
         }
         Ok(same)
     }
@@ -277,8 +281,8 @@ impl Denoiser {
                 }
             }
         }
-        if self.strength < 1.0 {
-            blend(frame, &mut out, self.strength);
+        if self.strength < 1.0 || self.amounts != [1.0, 1.0] {
+            blend(frame, &mut out, self.amounts.map(|a| a * self.strength));
         }
         Ok(out)
     }
@@ -327,15 +331,34 @@ impl Denoiser {
     }
 }
 
-/// `in + strength * (out - in)`, for the layers that both have.
-fn blend(input: &Frame, out: &mut Frame, strength: f32) {
+/// `in + amount * (out - in)`, for the layers that both have. Of three channels, the change of luminance and the rest of the
+/// change have an amount each.
+fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out
             .get_mut(layer.clone())
             .filter(|a| (a.size(), a.channels()) == (before.size(), before.channels()))
         {
-            for (a, b) in after.data_mut().iter_mut().zip(before.data()) {
-                *a = b + strength * (*a - b);
+            let pixels = before.size().pixels();
+            let grey = |k: usize, after: &[f32]| {
+                let change = |c: usize| after[c * pixels + k] - before.data()[c * pixels + k];
+                crate::luminance([change(0), change(1), change(2)])
+            };
+            let data = after.data_mut();
+            for k in 0..pixels {
+                let common = match before.channels() {
+                    3 => (luminance - chroma) * grey(k, data),
+                    _ => 0.0,
+                };
+                let amount = if before.channels() == 3 {
+                    chroma
+                } else {
+                    luminance
+                };
+                for c in 0..before.channels() {
+                    let (a, b) = (&mut data[c * pixels + k], before.data()[c * pixels + k]);
+                    *a = b + amount * (*a - b) + common;
+                }
             }
         }
     }

@@ -29,8 +29,8 @@ pub enum Device {
 impl Device {
     /// Opens `cpu`, `gpu` (the best), `gpu:NAME` (part of its name), `gpu:INDEX`, or `auto`.
     ///
-    /// `auto` takes a real GPU, else the CPU, and never a program that plays a GPU. A device that was asked for and is
-    /// not there is an error.
+    /// `auto` takes a hardware GPU, otherwise the CPU, and never a software adapter. A device that was asked for and is
+    /// not found is an error.
     pub fn open(name: &str) -> Result<Self> {
         Self::open_with(name, None, cfg!(debug_assertions))
     }

@@ -1,4 +1,4 @@
-//! One error type, told apart by whose fault it is.
+//! One error type; its variants say whose fault it is.
 
 use crate::Layer;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub enum Error {
         expected: String,
     },
     /// A name that nothing has.
-    #[error("unknown {what} '{name}'.{} Known: {}", hint(near.as_deref()), known.join(", "))]
+    #[error("unknown {what} '{name}'. {}", hint(near.as_deref(), known))]
     Unknown {
         /// What was looked for: a method, say.
         what: String,
@@ -69,7 +69,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said. Part of the message, so not a source that would be told again.
+        /// What the system said. It is part of the message, and so not a source as well.
         cause: std::io::Error,
     },
     /// The caller asked to stop.
@@ -146,7 +146,9 @@ impl Error {
     ///
     /// ```
     /// let error = limpid::Error::unknown("method", "atrus", ["atrous", "svgf", "nlm"]);
-    /// assert_eq!(error.to_string(), "unknown method 'atrus'. Did you mean 'atrous'? Known: atrous, svgf, nlm");
+    /// assert_eq!(error.to_string(), "unknown method 'atrus'. Did you mean 'atrous'?");
+    /// let error = limpid::Error::unknown("method", "sharpen", ["atrous", "svgf", "nlm"]);
+    /// assert_eq!(error.to_string(), "unknown method 'sharpen'. Known: atrous, svgf, nlm");
     /// ```
     pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
@@ -168,8 +170,19 @@ impl Error {
     }
 }
 
-fn hint(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |k| format!(" Did you mean '{k}'?"))
+/// How many known names a message lists.
+const LISTED: usize = 16;
+
+/// The nearest name, or the known ones where none is near.
+fn hint(near: Option<&str>, known: &[String]) -> String {
+    if let Some(near) = near {
+        return format!("Did you mean '{near}'?");
+    }
+    let first = known[..known.len().min(LISTED)].join(", ");
+    match known.len().saturating_sub(LISTED) {
+        0 => format!("Known: {first}"),
+        more => format!("Known: {first} and {more} more"),
+    }
 }
 
 fn because(why: &str) -> String {
@@ -179,18 +192,23 @@ fn because(why: &str) -> String {
     }
 }
 
-/// Edit distance, for the nearest name.
+/// Edit distance, for the nearest name: letters that are inserted, removed, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let change = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = last[j] + usize::from(a[i] != b[j]);
+            least = least.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = last;
+        last = row;
     }
-    row[b.len()]
+    last[b.len()]
 }

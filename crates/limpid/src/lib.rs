@@ -1,15 +1,29 @@
-//! Limpid takes noise out of images, fast, on any GPU and on the CPU.
+//! Limpid removes noise from images, fast, on any GPU and on the CPU.
 //!
-//! One call, any device:
+//! One call. The method follows from what the frame holds: a render with features, or a photograph.
 //!
 //! ```
-//! use limpid::{method::Gaussian, Frame, Image, Options};
-//! let frame = Frame::new(Image::new(64, 64, 3))?;
-//! let out = limpid::denoise(&frame, &Options::new(Gaussian::default()))?;
+//! use limpid::{Frame, Image, Options};
+//! // A grey wall with grain.
+//! let grain = |x: usize, y: usize, c: usize| ((x * 31 + y * 57 + c * 91) % 23) as f32 / 23.0 - 0.5;
+//! let noisy = Image::from_fn(64, 64, 3, |x, y, c| 0.5 + 0.1 * grain(x, y, c));
+//! let clean = limpid::denoise(&Frame::new(noisy.clone())?, &Options::default())?;
+//! let spread = |image: &Image| image.data().iter().map(|v| (v - 0.5).powi(2)).sum::<f32>();
+//! assert!(spread(clean.color()?) < 0.2 * spread(&noisy));
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! Commit once, run many; history between frames lives in the [`Denoiser`]:
+//! Files come and go through [`io`]; what the frame does not change survives:
+//!
+//! ```no_run
+//! use limpid::{Options, io};
+//! let picture = io::read("render.exr", &io::ReadOptions::default())?;
+//! let clean = limpid::denoise(&picture.frame, &Options::default())?;
+//! io::write("clean.exr", &clean, Some(&picture.origin), &io::WriteOptions::default())?;
+//! # Ok::<(), limpid::Error>(())
+//! ```
+//!
+//! Prepare once, run many times; history between frames lives in the [`Denoiser`]:
 //!
 //! ```
 //! # use limpid::{method::Gaussian, Denoiser, Device, Frame, Image, Options};
@@ -20,11 +34,12 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! An engine with its own wgpu device records a [`plan::Plan`] into its own encoder: `exec::gpu::Recorder`.
+//! An engine with its own wgpu device records a [`plan::Plan`] into its own encoder: `exec::gpu::Recorder`, and
+//! `examples/recorder.rs`. The crate re-exports the version of `wgpu` that it is built with.
 //!
-//! The words: a **frame** is named layers of one size; a **method** is an algorithm with its options; a **schedule** is how
-//! it is mapped to the machine; a **plan** is passes over slots, as data; a **kernel** is one operation with a CPU and a
-//! GPU body; a **definition** is a method in plain scalar code, which every plan is held to.
+//! The words: a **frame** is a set of named layers of one size; a **method** is an algorithm with its options; a **schedule** is
+//! how it is mapped to the machine; a **plan** is a list of passes over slots, as data; a **kernel** is one operation with a CPU
+//! and a GPU body; a **definition** is a method in plain scalar code, which every plan is tested against.
 
 mod denoiser;
 mod device;
@@ -38,7 +53,7 @@ mod memory;
 pub mod metric;
 pub mod noise;
 
-/// Methods in plain scalar code, for tests. No part of the interface: it changes as the methods do.
+/// Methods in plain scalar code, for tests. Not part of the interface: it changes with the methods.
 #[doc(hidden)]
 pub mod definition;
 pub mod exec;
@@ -54,6 +69,10 @@ pub mod measured {
     pub use crate::kernel::ddid::{panel, table};
     pub use crate::kernel::fourier;
 }
+
+/// The version of wgpu that this crate is built with, for engines that share their device.
+#[cfg(feature = "gpu")]
+pub use wgpu;
 
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;

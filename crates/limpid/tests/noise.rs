@@ -222,7 +222,7 @@ fn noise_as_cameras_have_it_goes() {
 
 /// The options of a photograph reach the method that is chosen.
 #[test]
-fn wishes_are_passed_on() {
+fn options_are_passed_on() {
     let image = noisy(&picture(3), |_, _| 0.05, true);
     let mut auto = Auto::default();
     auto.set("luminance", "0").unwrap();
@@ -233,7 +233,7 @@ fn wishes_are_passed_on() {
         let off = metric::psnr(&out, &image, 1.0).unwrap();
         assert!(off > 60.0, "{quality}: {off} dB from the input");
     }
-    assert_eq!(auto.wishes.quality, Some(Quality::Best));
+    assert_eq!(auto.options.quality, Some(Quality::Best));
     let mut wrong = Nlm {
         sigma: Some(25.0),
         ..Nlm::default()

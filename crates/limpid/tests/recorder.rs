@@ -142,7 +142,7 @@ fn records(method: &dyn Method, copies: usize) {
             .collect();
         let view = |texture: &wgpu::Texture| texture.create_view(&Default::default());
         let bindings = recorder
-            .bind(|id| outside[id.0].as_ref().map(|t| Resource::Texture(view(t))))
+            .bind_slots(|id| outside[id.0].as_ref().map(|t| Resource::Texture(view(t))))
             .unwrap();
         let mut denoiser =
             Denoiser::new(&device, &frames[0].shape(), &Options::of(method.boxed())).unwrap();
@@ -376,7 +376,7 @@ impl Recorded {
             _ => ends[1].clone(),
         };
         let bindings = recorder
-            .bind(|id| Some(Resource::Buffer(end(recorder.plan().at(id)))))
+            .bind_slots(|id| Some(Resource::Buffer(end(recorder.plan().at(id)))))
             .unwrap();
         Self {
             gpu: gpu.clone(),

@@ -54,7 +54,7 @@ fn memory_that_does_not_fit_is_refused() {
         };
         let storage = wgpu::BufferUsages::STORAGE;
         let refused = |recorder: &Recorder, resource: Resource, what: &str| {
-            let told = recorder.bind(|_| Some(resource.clone())).unwrap_err();
+            let told = recorder.bind_slots(|_| Some(resource.clone())).unwrap_err();
             assert!(told.to_string().contains(what), "{told}");
         };
         let planes = Recorder::new(gpu, beyond()).unwrap();

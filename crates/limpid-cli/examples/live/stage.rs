@@ -1,7 +1,7 @@
 //! What an engine does with a recorder: textures, bindings, timestamps, one submit for each frame.
 
 use anyhow::Result;
-use limpid::exec::gpu::{Bindings, Gpu, Recorder, Resource};
+use limpid::exec::gpu::{Bindings, Gpu, Ports, Recorder};
 use limpid::method::{Method, Schedule, Svgf};
 use limpid::plan::{Element, Home, Role};
 use limpid::{Frame, Image, Size};
@@ -29,8 +29,15 @@ impl Stage {
             .iter()
             .map(|s| (s.home == Home::Texture).then(|| texture(gpu, s.size)))
             .collect();
-        let view = |t: &wgpu::Texture| Resource::Texture(t.create_view(&Default::default()));
-        let bindings = recorder.bind(|id| textures[id.0].as_ref().map(view))?;
+        let mut ports = Ports::default();
+        for (slot, texture) in slots.iter().zip(&textures) {
+            ports = match (&slot.role, texture) {
+                (Role::Input(layer), Some(texture)) => ports.input(layer.clone(), texture),
+                (Role::Output(layer), Some(texture)) => ports.output(layer.clone(), texture),
+                _ => ports,
+            };
+        }
+        let bindings = recorder.bind(&ports)?;
         let passes = recorder.plan().passes().len() as u32;
         let timer = gpu.timestamps().then(|| timer(gpu, 2 * passes));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! `limpid compare`: how far images are from a reference.
+//! `limpid compare`: how far images are from a reference, and how they look beside each other.
 
 mod crop;
 mod sequence;
@@ -9,13 +9,14 @@ use crate::shot;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::{self, ReadOptions, Transfer};
-use limpid::metric::page::{self, Compared};
+use limpid::metric::page::{Item, Page, facts};
 use limpid::metric::{self, Comparison, Options, Space};
 use limpid::{Image, Kind};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// How far images are from a reference: MSE, relative errors, PSNR, SSIM, FLIP.
+/// Compare images: numbers against a reference, and a page to look at
 ///
 /// The colour layers are compared. A reference of linear light (EXR, HDR, PFM, float TIFF) has MSE and the relative errors
 /// taken of radiance, PSNR and SSIM of what a screen shows, FLIP over a series of exposures. Any other reference has all of
@@ -26,22 +27,25 @@ use std::path::{Path, PathBuf};
 /// files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The images.
+    /// The images
     #[arg(required = true, value_name = "IMAGE")]
     images: Vec<PathBuf>,
-    /// What they should look like.
-    #[arg(long, short, value_name = "FILE")]
-    reference: PathBuf,
-    /// The numbers as JSON, an array with an object for each image.
+    /// What they should look like; without it there are no numbers, only a page
+    #[arg(long, short, value_name = "FILE", required_unless_present = "html")]
+    reference: Option<PathBuf>,
+    /// The numbers as JSON, an array with an object for each image
     #[arg(long)]
     json: bool,
-    /// Write a page to look at the images and their errors, in one file.
+    /// Write a page to look at the images and their differences, in one file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Compare a part only: width, height and the left upper corner.
+    /// What `limpid denoise --json` printed: the page shows how long each image took
+    #[arg(long, value_name = "FILE", requires = "html")]
+    times: Option<PathBuf>,
+    /// Compare a part only: width, height and the left upper corner
     #[arg(long, value_name = "WxH+X+Y")]
     crop: Option<Crop>,
-    /// Brighten linear light by this many stops before PSNR, SSIM and the page look at it.
+    /// Brighten linear light by this many stops before PSNR and SSIM look at it
     #[arg(
         long,
         value_name = "STOPS",
@@ -49,66 +53,80 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     exposure: f32,
-    /// Take a layer from a name in the files, like color=Beauty.
+    /// Read a layer from a name in the files, like color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
 }
 
-impl Args {
-    /// A table, and a page to look at.
-    pub(crate) fn page(images: Vec<PathBuf>, reference: PathBuf, page: PathBuf) -> Self {
-        Self {
-            images,
-            reference,
-            json: false,
-            html: Some(page),
-            crop: None,
-            exposure: 0.0,
-            layers: Vec::new(),
-        }
-    }
+/// An image that was compared.
+struct Compared {
+    file: String,
+    comparison: Comparison,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if shot::is_pattern(&args.reference) {
-        return sequence::run(args);
+    let Some(path) = &args.reference else {
+        return look(args);
+    };
+    if shot::is_pattern(path) {
+        return sequence::run(args, path);
     }
-    let reference = Loaded::read(&args.reference, args)?;
+    let reference = Loaded::read(path, args)?;
     let space = reference.space;
     let options = Options {
         space,
         exposure: args.exposure,
     };
+    let times = args.times.as_deref().map(times).transpose()?;
     let watch = say::watch("compare");
     let mut all = Vec::new();
-    for (i, path) in args.images.iter().enumerate() {
+    let mut items = Vec::new();
+    for (i, image_path) in args.images.iter().enumerate() {
         watch.go_on()?;
         watch.done(i as f32 / args.images.len() as f32);
-        let loaded = Loaded::read(path, args)?;
+        let loaded = Loaded::read(image_path, args)?;
         if loaded.image.size() != reference.image.size() {
             bail!(
                 "{} is {}, the reference {} is {}; a comparison needs one size",
-                path.display(),
+                image_path.display(),
                 loaded.image.size(),
-                args.reference.display(),
+                path.display(),
                 reference.image.size()
             );
         }
+        let shown = args.html.is_some().then(|| loaded.image.clone());
+        let own = loaded.space;
         let image = loaded.into_space(space, args.exposure);
         let comparison = metric::compare(&image, &reference.image, &options)
-            .with_context(|| path.display().to_string())?;
-        warn(path, args, &comparison);
+            .with_context(|| image_path.display().to_string())?;
+        warn(image_path, path, &comparison);
+        if let Some(image) = shown {
+            items.push(Item {
+                name: image_path.display().to_string(),
+                image,
+                space: own,
+                scores: Some(comparison.scores),
+                map: Some(comparison.flip.picture()),
+                seconds: times.as_ref().and_then(|t| t.get(image_path).copied()),
+            });
+        }
         all.push(Compared {
-            name: path.display().to_string(),
+            file: image_path.display().to_string(),
             comparison,
-            shown: args.html.is_some().then(|| page::shown(&image, &options)),
         });
     }
     watch.done(1.0);
-    if let Some(html) = &args.html {
-        let title = args.reference.display().to_string();
-        let shown = page::shown(&reference.image, &options);
-        page::write(html, &title, &shown, &all, &options)?;
+    if let Some(page) = &args.html {
+        items.push(item(path, reference));
+        let exposures = all.first().and_then(|c| c.comparison.flip.exposures);
+        let page_facts = facts(items[0].image.size(), exposures, &options);
+        let page_items = Page {
+            title: path.display().to_string(),
+            facts: page_facts,
+            reference: Some(items.len() - 1),
+            items,
+        };
+        page_items.write(page)?;
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -116,6 +134,51 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         false => write!(out, "{}", table::as_text(&all))?,
     }
     Ok(())
+}
+
+/// A page without numbers.
+fn look(args: &Args) -> Result<()> {
+    let mut items = Vec::new();
+    for path in &args.images {
+        items.push(item(path, Loaded::read(path, args)?));
+    }
+    let Some(page) = &args.html else {
+        return Ok(());
+    };
+    let shown = Page {
+        title: "limpid compare".to_owned(),
+        facts: String::new(),
+        items,
+        reference: None,
+    };
+    Ok(shown.write(page)?)
+}
+
+fn item(path: &Path, loaded: Loaded) -> Item {
+    Item {
+        name: path.display().to_string(),
+        image: loaded.image,
+        space: loaded.space,
+        scores: None,
+        map: None,
+        seconds: None,
+    }
+}
+
+/// Seconds of each output in what `limpid denoise --json` printed.
+fn times(path: &Path) -> Result<BTreeMap<PathBuf, f64>> {
+    let named = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(named)?;
+    let mut all = BTreeMap::new();
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        let value: serde_json::Value = serde_json::from_str(line)
+            .with_context(|| format!("{}: not what `limpid denoise --json` prints", named()))?;
+        if let (Some(output), Some(seconds)) = (value["output"].as_str(), value["seconds"].as_f64())
+        {
+            all.insert(PathBuf::from(output), seconds);
+        }
+    }
+    Ok(all)
 }
 
 /// The colour of a file.
@@ -132,9 +195,7 @@ impl Loaded {
             options = options.layer(layer).or_usage()?;
         }
         let picture = io::read(path, &options)?;
-        for note in &picture.notes {
-            log::warn!("{}: {note}", path.display());
-        }
+        say::notes(&picture.notes);
         let part = |image: &Image| match &args.crop {
             Some(crop) => crop.of(image).with_context(|| path.display().to_string()),
             None => Ok(image.clone()),
@@ -160,7 +221,7 @@ impl Loaded {
 }
 
 /// Says what was repaired.
-fn warn(path: &Path, args: &Args, comparison: &Comparison) {
+fn warn(path: &Path, reference: &Path, comparison: &Comparison) {
     if comparison.missing > 0 {
         log::warn!(
             "{}: {} pixels are NaN or infinite; they count as black",
@@ -171,7 +232,7 @@ fn warn(path: &Path, args: &Args, comparison: &Comparison) {
     if comparison.missing_in_reference > 0 {
         log::warn!(
             "{}: {} pixels are NaN or infinite; they were filled from their neighbours",
-            args.reference.display(),
+            reference.display(),
             comparison.missing_in_reference
         );
     }

@@ -1,11 +1,14 @@
-//! `limpid demo`: render, denoise, compare: everything once.
+//! `limpid demo`: what the methods are for, shown on a render, a sequence and a photograph.
 
-use super::compare;
+use crate::run;
 use crate::say::{self, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
-use limpid::method::Use;
-use limpid::{Device, Error, Frame, Kind, Layer, Options, Size, denoise_on};
+use limpid::method::{Ddid, Method, Nlm, Use};
+use limpid::metric::page::{Item, Page};
+use limpid::metric::{self, Space};
+use limpid::{Device, Frame, Image, Kind, Layer, Options, Sequence, Size};
+use limpid_lab::find;
 use limpid_scenes::{Render, RenderOptions, builtin};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,11 +18,18 @@ use std::time::Instant;
 const REFERENCE: &[u8] = include_bytes!("../../assets/cornell-256.exr");
 const SIZE: Size = Size::new(256, 256);
 const SAMPLES: u32 = 4;
+/// The sequence: few frames, so that the demonstration stays short.
+const SHOT: Size = Size::new(192, 128);
+const FRAMES: u32 = 6;
+const SHOT_SAMPLES: u32 = 2;
+/// The last frame of the sequence with 4096 samples per pixel: `limpid render corridor --frames 5 --spp 4096 --size 192x128
+/// --seed 1 --layers color`, in 16-bit floats.
+const SHOT_REFERENCE: &[u8] = include_bytes!("../../assets/corridor-192.exr");
 
-/// Render a scene, denoise it with every method, compare
+/// See what it does: a render, a sequence and a photograph, before and after
 ///
-/// A box is rendered with 4 samples per pixel, denoised by every method that can with its default options, and compared with
-/// a reference. All pictures and a page to look at are left in a folder.
+/// Renders two built-in scenes with few samples, takes a noisy photograph of one, and denoises each with the methods that are
+/// made for it. Leaves pictures, EXR files and pages to look at in a folder.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder to write to
@@ -30,55 +40,268 @@ pub(crate) struct Args {
     device: String,
 }
 
+/// A part of the demonstration: one input, what methods make of it, what is right.
+struct Chapter<'a> {
+    folder: &'a Path,
+    /// The name of its page and the beginning of its pictures' names.
+    name: &'a str,
+    title: &'a str,
+    command: &'a str,
+    space: Space,
+    reference: Image,
+    items: Vec<Item>,
+}
+
+impl Chapter<'_> {
+    /// Adds an image: writes it as PNG, measures and prints how far it is from the reference.
+    fn add(&mut self, name: &str, image: &Image, seconds: Option<f64>, why: &str) -> Result<()> {
+        let options = metric::Options {
+            space: self.space,
+            exposure: 0.0,
+        };
+        let compared = metric::compare(image, &self.reference, &options)?;
+        self.write(name, image)?;
+        let took = seconds.map_or(String::new(), |s| format!(" in {s:.2} s"));
+        let psnr = compared.scores.psnr;
+        tell!("   {name:<7} PSNR {psnr:.1} dB{took}{why}");
+        self.items.push(Item {
+            name: name.to_owned(),
+            image: image.clone(),
+            space: self.space,
+            scores: Some(compared.scores),
+            map: Some(compared.flip.picture()),
+            seconds,
+        });
+        Ok(())
+    }
+
+    fn write(&self, name: &str, image: &Image) -> Result<()> {
+        let mut options = WriteOptions::default();
+        options.transfer = Some(match self.space {
+            Space::Linear => io::Transfer::Linear,
+            Space::Display => io::Transfer::Encoded,
+        });
+        let path = self.folder.join(format!("{}-{name}.png", self.name));
+        io::write(path, &Frame::new(image.clone())?, None, &options)?;
+        Ok(())
+    }
+
+    /// Writes the page, and gives the chapter of the story.
+    fn finish(mut self) -> Result<String> {
+        self.write("reference", &self.reference)?;
+        self.items.push(Item {
+            name: "reference".to_owned(),
+            image: self.reference.clone(),
+            space: self.space,
+            scores: None,
+            map: None,
+            seconds: None,
+        });
+        let page = self.folder.join(format!("{}.html", self.name));
+        tell!("   look at {}", page.display());
+        let names: Vec<String> = self.items.iter().map(|i| i.name.clone()).collect();
+        let shown = Page {
+            title: self.title.to_owned(),
+            facts: self.command.to_owned(),
+            reference: Some(self.items.len() - 1),
+            items: self.items,
+        };
+        shown.write(&page)?;
+        let figures: Vec<String> = names
+            .iter()
+            .map(|n| {
+                let file = format!("{}-{n}.png", self.name);
+                format!(
+                    "<figure><img src=\"{file}\" alt=\"{n}\"><figcaption>{n}</figcaption></figure>"
+                )
+            })
+            .collect();
+        Ok(format!(
+            "<h2>{}</h2>\n<p><code>{}</code></p>\n<div>{}</div>\n<p><a href=\"{}.html\">Compare them</a></p>\n",
+            self.title,
+            self.command.replace('<', "&lt;"),
+            figures.concat(),
+            self.name
+        ))
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let device = Device::open(&args.device)?;
+    let device = Device::open_with(&args.device, run::threads(), false)?;
     let folder = &args.output;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let start = Instant::now();
-    let frame = render()?;
-    let noisy = folder.join("noisy.exr");
-    io::write(&noisy, &frame, None, &WriteOptions::default())?;
-    tell!(
-        "rendered cornell, {SIZE}, {SAMPLES} samples per pixel, in {:.1} s",
-        start.elapsed().as_secs_f32()
-    );
-    let reference = folder.join("reference.exr");
-    std::fs::write(&reference, REFERENCE).with_context(|| reference.display().to_string())?;
-    let mut images = vec![noisy];
-    for entry in limpid_lab::methods().filter(|e| e.used == Use::Denoise) {
-        let start = Instant::now();
-        let watch = say::watch(entry.name);
-        let options = Options::of((entry.make)());
-        match denoise_on(&device, &frame, &options, &watch) {
-            Ok(result) => {
-                let path = folder.join(format!("{}.exr", entry.name));
-                write_color(&path, &result)?;
-                tell!("{} in {:.2} s", entry.name, start.elapsed().as_secs_f32());
-                images.push(path);
-            }
-            // A method for other inputs: gradients, photographs, sequences.
-            Err(error @ (Error::Missing { .. } | Error::Input(_) | Error::Unsupported(_))) => {
-                tell!("{} left out: {error}", entry.name);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let page = folder.join("compare.html");
-    compare::run(&compare::Args::page(images, reference, page.clone()))?;
-    tell!(
-        "Look at {}; the layers of the noisy input: limpid info {}",
-        page.display(),
-        folder.join("noisy.exr").display()
-    );
+    tell!("Three things that limpid is for, on {}", device.name());
+    let story = [
+        still(folder, &device)?,
+        sequence(folder, &device)?,
+        photograph(folder, &device)?,
+    ];
+    let page = folder.join("index.html");
+    std::fs::write(&page, HEAD.to_owned() + &story.concat())
+        .with_context(|| page.display().to_string())?;
+    tell!("\nThe whole story: {}", page.display());
+    tell!("Which method when: limpid methods");
     Ok(())
 }
 
-/// The noisy input.
-fn render() -> Result<Frame> {
-    let scene = builtin("cornell", 0)?;
+const HEAD: &str = "<!doctype html>
+<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<title>limpid demo</title>
+<style>
+body { margin: 0 auto; padding: 20px; max-width: 1200px; font: 16px/1.5 system-ui, sans-serif; }
+div { display: flex; flex-wrap: wrap; gap: 8px; } figure { margin: 0; flex: 1 1 180px; max-width: 320px; }
+img { width: 100%; image-rendering: pixelated; } figcaption { font-size: 14px; color: #667; } h2 { margin: 1.4em 0 0; font-size: 20px; }
+</style>
+<h1>What limpid does</h1>
+";
+
+/// A path-traced image: `nfor` for quality, `atrous` for speed.
+fn still(folder: &Path, device: &Device) -> Result<String> {
+    tell!("\n1. A render with {SAMPLES} samples per pixel");
+    let frame = render("cornell", 0, (SIZE, SAMPLES), 0)?;
+    let noisy = folder.join("render.exr");
+    io::write(&noisy, &frame, None, &WriteOptions::default())?;
+    let reference = stored(folder, "render-reference.exr", REFERENCE)?;
+    let mut chapter = Chapter {
+        folder,
+        name: "render",
+        title: "A render",
+        command: "limpid denoise render.exr -o clean.exr",
+        space: Space::Linear,
+        reference: reference.color()?.clone(),
+        items: Vec::new(),
+    };
+    chapter.add("noisy", frame.color()?, None, "")?;
+    for (name, why) in [
+        ("nfor", ": the default"),
+        ("atrous", ": --quality fast, for previews"),
+    ] {
+        let (result, seconds) = timed(device, find(Use::Denoise, name)?, &frame)?;
+        write_color(&folder.join(format!("render-{name}.exr")), &result)?;
+        chapter.add(name, result.color()?, Some(seconds), why)?;
+    }
+    chapter.finish()
+}
+
+/// A sequence with motion: `svgf`.
+fn sequence(folder: &Path, device: &Device) -> Result<String> {
+    tell!(
+        "\n2. A sequence of {FRAMES} frames with {SHOT_SAMPLES} samples per pixel, with motion vectors"
+    );
+    let reference = stored(folder, "sequence-reference.exr", SHOT_REFERENCE)?;
+    let mut chapter = Chapter {
+        folder,
+        name: "sequence",
+        title: "A sequence",
+        command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
+        space: Space::Linear,
+        reference: reference.color()?.clone(),
+        items: Vec::new(),
+    };
+    let options = Options::of(find(Use::Denoise, "svgf")?);
+    let mut sequence = Sequence::new(device, &options);
+    let mut made = None;
+    let mut seconds = 0.0;
+    for n in 0..FRAMES {
+        let frame = render("corridor", n, (SHOT, SHOT_SAMPLES), 0)?;
+        let path = folder.join(format!("sequence.{n:04}.exr"));
+        io::write(path, &frame, None, &WriteOptions::default())?;
+        let begin = Instant::now();
+        let result = sequence.run(&frame, &say::quiet())?;
+        seconds = begin.elapsed().as_secs_f64();
+        made = Some((frame, result));
+    }
+    if let Some((frame, result)) = made {
+        chapter.add("noisy", frame.color()?, None, "")?;
+        let why = " per frame: light is gathered from the frames before";
+        chapter.add("svgf", result.color()?, Some(seconds), why)?;
+    }
+    chapter.finish()
+}
+
+/// A photograph with the noise of a sensor: `nlm`, and `ddid` where it may take longer.
+fn photograph(folder: &Path, device: &Device) -> Result<String> {
+    tell!("\n3. A photograph with the noise of a small sensor");
+    let path = folder.join("render-reference.exr");
+    let light = io::read(&path, &io::ReadOptions::default())?.frame;
+    let clean = metric::display(light.color()?, 0.0);
+    let noisy = Frame::new(sensor(light.color()?))?;
+    let mut chapter = Chapter {
+        folder,
+        name: "photo",
+        title: "A photograph",
+        command: "limpid denoise photo-noisy.png -o clean.png",
+        space: Space::Display,
+        reference: clean,
+        items: Vec::new(),
+    };
+    chapter.add("noisy", noisy.color()?, None, "")?;
+    let nlm = Nlm {
+        radius: 7,
+        patch: 2,
+        ..Nlm::default()
+    };
+    let (result, seconds) = timed(device, Box::new(nlm), &noisy)?;
+    let why = ": the default; the noise is measured in the picture";
+    chapter.add("nlm", result.color()?, Some(seconds), why)?;
+    let ddid = Ddid {
+        quality: limpid::method::ddid::Quality::Fast,
+        ..Ddid::default()
+    };
+    let (result, seconds) = timed(device, Box::new(ddid), &noisy)?;
+    chapter.add(
+        "ddid",
+        result.color()?,
+        Some(seconds),
+        ": --quality best, keeps most detail",
+    )?;
+    chapter.finish()
+}
+
+/// Light as a sensor counts it, as display values: noise that grows with the root of the light, and some in the dark.
+fn sensor(light: &Image) -> Image {
+    let mut state = 1u64;
+    let mut uniform = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 40) as f32 / (1u64 << 24) as f32
+    };
+    let mut normal = move || (0..12).map(|_| uniform()).sum::<f32>() - 6.0;
+    let counted = Image::from_fn(
+        light.width(),
+        light.height(),
+        light.channels(),
+        |x, y, c| {
+            let v = light.get(x, y, c).clamp(0.0, 1.0);
+            v + (0.004 * v + 4e-5).sqrt() * normal()
+        },
+    );
+    metric::display(&counted, 0.0)
+}
+
+/// A reference that comes with the program.
+fn stored(folder: &Path, name: &str, bytes: &[u8]) -> Result<Frame> {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;
+    Ok(io::read(&path, &io::ReadOptions::default())?.frame)
+}
+
+fn timed(device: &Device, method: Box<dyn Method>, frame: &Frame) -> Result<(Frame, f64)> {
+    let mut sequence = Sequence::new(device, &Options::of(method));
+    let begin = Instant::now();
+    let result = sequence.run(frame, &say::quiet())?;
+    Ok((result, begin.elapsed().as_secs_f64()))
+}
+
+/// A frame of a built-in scene.
+fn render(name: &str, frame: u32, (size, samples): (Size, u32), seed: u64) -> Result<Frame> {
+    let scene = builtin(name, frame)?;
     let options = RenderOptions {
-        size: SIZE,
-        samples: SAMPLES,
+        size,
+        samples,
+        seed,
+        frame: u64::from(frame),
         ..RenderOptions::default()
     };
     let mut render = Render::new(&scene, &options)?;

@@ -1,9 +1,11 @@
-//! `limpid denoise`: takes noise out of images.
+//! `limpid denoise`: removes noise from images.
 
+use crate::batch::{Batch, Job};
 use crate::files;
 use crate::knobs::Given;
+use crate::layers::{Layers, Reader};
 use crate::run::How;
-use crate::say::{self, OrUsage, tell};
+use crate::say::{OrUsage, Report, tell};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
@@ -11,49 +13,49 @@ use limpid::io::WriteOptions;
 use limpid::io::y4m::Colour;
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
-use limpid::{Device, Sequence};
+use limpid::plan::Role;
+use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size};
 use limpid_lab::find;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
-/// Take noise out of images
+/// Remove noise from images, sequences and films
 ///
-/// Feature layers (albedo, normal, depth, …) are recognised by the names that renderers give them; `limpid info FILE`
-/// shows what was found. `limpid denoise --method NAME --help` shows the options of a method.
+/// Without --method the method follows from what the file holds; `limpid methods` says which one is for what. Feature layers
+/// (albedo, normal, depth, …) are recognised by the names that renderers give them; `limpid info FILE` shows what was found.
+/// `limpid denoise --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Images to denoise; for a method with history the frames of a sequence, in order, or 'shot.####.exr'; or films, - for y4m
-    /// on standard input
+    /// Images, folders, 'quoted*.exr', the frames of a sequence as 'shot.####.exr' or 'shot.%04d.exr', films, or - for y4m on
+    /// standard input
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// File to write; a folder for several inputs; for 'shot.####.exr' a name with #### too
+    /// File to write; a folder for several inputs, which is created; for a sequence a folder or a name with ####
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Method; `limpid info` lists them [default: by the layers of the image]
+    /// Method; `limpid methods` lists them [default: by what the file holds]
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
-    /// How much of the change is applied: 0 keeps the input, 1 takes the result
+    /// How much of the change is applied: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
-    /// Take a layer from a name in the file: normal=N
-    #[arg(long, value_name = "LAYER=NAME")]
-    layer: Vec<String>,
-    /// For 'shot.####.exr': first and last frame, like 0..9 [default: all that are there]
+    /// For a sequence: first and last frame, like 0..9 [default: all that are there]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
-    /// For 'shot.####.exr': keep the results that are there and go on after them
+    /// For a sequence: keep the results that are there and go on after them
     #[arg(long)]
     resume: bool,
-    /// Say whether the estimated relative error is below this, and how many samples would get there (nfor)
+    /// Say whether the estimated relative error is below this, and how many samples would reach it (nfor)
     #[arg(long, value_name = "ERROR", allow_negative_numbers = true)]
     target: Option<f32>,
     /// Quality of JPEG files that are written [default: the source's, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
     jpeg_quality: Option<u8>,
-    /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
+    layers: Layers,
     #[command(flatten)]
     how: How,
 }
@@ -64,81 +66,97 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         None if args.inputs.iter().any(|i| shot::is_pattern(i)) => Box::new(Auto::sequence()),
         None => Box::new(Auto::default()),
     };
-    let asked = args.target.is_some();
     if let Some(target) = args.target {
         check_target(target, &args.inputs, method.as_mut()).or_usage()?;
+    }
+    if method.knobs().iter().any(|k| k.name == "aov") && !args.layers.passes().is_empty() {
+        method.set("aov", &args.layers.passes().join(","))?;
     }
     let mut options = args.how.options(method, knobs)?;
     options.strength = args.strength;
     if !(0.0..=1.0).contains(&args.strength) {
         return Err(limpid::Error::option("strength", args.strength, "0 … 1")).or_usage();
     }
+    let reader = args.layers.reader()?;
     let device = args.how.open()?;
     if args.method.is_some() {
         args.how.look_up(&mut options, device.backend())?;
     }
-    let mut sequence = Sequence::new(&device, &options);
-    for from in &args.inputs {
-        if shot::is_pattern(from) {
+    if args.batch.jobs > 1 && has_history(&options) {
+        let expected = "1: each frame needs the one before it";
+        return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
+    }
+    let jobs = args.batch.jobs(&args.inputs, &args.output)?;
+    let start = || Sequence::new(&device, &options);
+    args.batch.run(&jobs, start, |job, sequence| {
+        let report = |job: &Job, sequence: &Sequence, begin: Instant| {
+            Report::new(job, sequence, &device, begin).tell(args.batch.json)
+        };
+        if shot::is_pattern(&job.from) {
             let shot = Shot {
-                from,
-                to: &args.output,
+                from: &job.from,
+                to: &job.to,
                 frames: args.frames.clone(),
-                layers: &args.layer,
+                reader: &reader,
                 resume: args.resume,
             };
-            shot.run(&mut sequence)?;
-            continue;
+            return shot.run(sequence, report);
         }
-        let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        if video::is_film(from) {
+        let begin = Instant::now();
+        if video::is_film(&job.from) {
             let form = Form {
                 colour: Colour::Encoded,
                 exact: false,
             };
-            video::run(from, &to, form, |image| files::change(image, &mut sequence))?;
-            continue;
+            video::run(&job.from, &job.to, form, |image| {
+                files::change(image, sequence)
+            })?;
+            return report(job, sequence, begin);
         }
-        let begin = Instant::now();
-        let mut found = None;
-        let mut write = WriteOptions::default();
-        write.quality = args.jpeg_quality;
-        let ways = (from.as_path(), to.as_path(), &write);
-        files::run_and(ways, &args.layer, &mut sequence, |_, mut result| {
-            found = Estimate::of(&result);
-            if asked && !knobs.has("layers") {
-                Estimate::remove_layers(&mut result);
-            }
-            Ok(result)
-        })?;
-        if !args.quiet && !say::is_quiet() {
-            report(from, &to, &sequence, &device, begin.elapsed());
+        still(args, knobs, (job, &reader, &device), sequence)
+    })
+}
+
+/// One image.
+fn still(
+    args: &Args,
+    knobs: &Given,
+    (job, reader, device): (&Job, &Reader, &Device),
+    sequence: &mut Sequence,
+) -> Result<()> {
+    let begin = Instant::now();
+    let mut found = None;
+    let mut write = WriteOptions::default();
+    write.quality = args.jpeg_quality;
+    files::run_and((job, reader, &write), sequence, |_, mut result| {
+        found = Estimate::of(&result);
+        if args.target.is_some() && !knobs.has("layers") {
+            Estimate::remove_layers(&mut result);
         }
-        if let Some(target) = args.target {
-            tell!(
-                "{}: {}",
-                from.display(),
-                verdict(target, found, sequence.method().name())
-            );
-        }
+        Ok(result)
+    })?;
+    let mut report = Report::new(job, sequence, device, begin);
+    if let (Some(target), Some(found), true) = (args.target, &found, args.batch.json) {
+        report.more.insert("target".to_owned(), target.into());
+        report.more.insert("error".to_owned(), found.error.into());
+    }
+    report.tell(args.batch.json)?;
+    if let Some(target) = args.target.filter(|_| !args.batch.json) {
+        let name = sequence.method().name();
+        tell!("{}: {}", job.from.display(), verdict(target, found, name));
     }
     Ok(())
 }
 
-/// One line about a file: what was done, on what, what was seen, how long it took.
-fn report(from: &Path, to: &Path, sequence: &Sequence, device: &Device, time: Duration) {
-    let method = sequence.method();
-    let seen = method
-        .seen()
-        .map_or(String::new(), |seen| format!(", {seen}"));
-    eprintln!(
-        "{}: {} on {}{seen}, {:.2} s, written to {}",
-        from.display(),
-        method.name(),
-        device.name(),
-        time.as_secs_f64(),
-        to.display()
-    );
+/// Whether a method carries something from frame to frame.
+fn has_history(options: &Options) -> bool {
+    let mut shape = Shape::color(Size::new(32, 32), 3);
+    for kind in [Kind::Albedo, Kind::Normal] {
+        shape = shape.with(kind, 3);
+    }
+    shape = shape.with(Kind::Depth, 1).with(Kind::Motion, 2);
+    let plan = FittedPlan::new(DeviceLimits::Cpu, &shape, options);
+    plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
 }
 
 /// Checks the target, and asks the method for what the estimate is made of.
@@ -177,7 +195,7 @@ fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
     } else {
         let more = found.samples(target);
         format!(
-            "estimated relative error {error:.5}, above {target}: about {more:.1} times the samples would get there"
+            "estimated relative error {error:.5}, above {target}: about {more:.1} times the samples would reach it"
         )
     }
 }

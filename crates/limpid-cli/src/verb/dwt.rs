@@ -1,9 +1,10 @@
 //! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
 
+use crate::batch::Job;
 use crate::files;
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::{OrUsage, tell};
+use crate::say::{self, OrUsage, Report, tell};
 use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
@@ -14,6 +15,7 @@ use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{DeviceLimits, FittedPlan, Image, Sequence, Shape, Size};
 use limpid_lab::cost;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Transform images to wavelet coefficients
 ///
@@ -36,15 +38,18 @@ pub(crate) struct Args {
     /// Print the scheme's steps, its costs and the kernels that run on the device instead
     #[arg(long)]
     explain: bool,
+    /// Print what was done as JSON on standard output
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     how: How,
 }
 
-/// Which way.
+/// Which transform.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    There,
-    Back,
+    Forward,
+    Inverse,
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
@@ -66,7 +71,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
         return film(levels, way, (input, output), &mut sequence);
     }
     let format = Format::from_path(output).or_usage()?;
-    if way == Way::There && matches!(format, Format::Png | Format::Jpeg | Format::Hdr) {
+    if way == Way::Forward && matches!(format, Format::Png | Format::Jpeg | Format::Hdr) {
         let expected = "a file that holds any number: .exr, .tif or .pfm";
         return Err(limpid::Error::option("output", output.display(), expected)).or_usage();
     }
@@ -74,16 +79,22 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     let samples: usize = value(options.method.as_ref(), "reversible")
         .parse()
         .unwrap_or(8);
-    let deep = way == Way::Back && format == Format::Png && samples > 8;
+    let deep = way == Way::Inverse && format == Format::Png && samples > 8;
     let bits = deep.then_some(Bits::Sixteen);
-    files::numbers(input, output, bits, &mut sequence)
+    let job = Job {
+        from: input.clone(),
+        to: output.clone(),
+    };
+    let begin = Instant::now();
+    say::about(input, || files::numbers(&job, bits, &mut sequence))?;
+    Report::new(&job, &sequence, &device, begin).tell(args.json)
 }
 
 /// The method with its options, and its wavelet. Coefficients of films are those of unit size, if nothing else is said.
 fn method(args: &Args, knobs: &Given, way: Way) -> Result<(Box<dyn Method>, Wavelet)> {
     let mut method: Box<dyn Method> = match way {
-        Way::There => Box::new(Dwt::default()),
-        Way::Back => Box::new(Idwt {
+        Way::Forward => Box::new(Dwt::default()),
+        Way::Inverse => Box::new(Idwt {
             size: args.size,
             ..Idwt::default()
         }),
@@ -133,15 +144,15 @@ fn film(
 ) -> Result<()> {
     let form = Form {
         colour: Colour::Stored,
-        exact: way == Way::There,
+        exact: way == Way::Forward,
     };
     video::run(from, to, form, |mut image| match way {
-        Way::There => {
+        Way::Forward => {
             let mut out = files::change(image, sequence)?;
             shift(&mut out, levels, |v| 0.5 + 0.5 * v);
             Ok(out)
         }
-        Way::Back => {
+        Way::Inverse => {
             shift(&mut image, levels, |v| 2.0 * v - 1.0);
             files::change(image, sequence)
         }
@@ -202,8 +213,8 @@ fn explain(
 /// Matrices and counts of a scheme.
 fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) -> Result<()> {
     let direction = match way {
-        Way::There => Direction::Forward,
-        Way::Back => Direction::Inverse,
+        Way::Forward => Direction::Forward,
+        Way::Inverse => Direction::Inverse,
     };
     let scheme = Scheme::new(lifting, name, direction);
     tell!(

@@ -1,14 +1,17 @@
 //! `limpid filter`: single 2-D filters.
 
+use crate::batch::Batch;
 use crate::files;
 use crate::knobs::Given;
+use crate::layers::Layers;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, Report};
 use anyhow::Result;
 use limpid::Sequence;
 use limpid::method::Use;
 use limpid_lab::find;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Apply a single 2-D filter
 ///
@@ -17,15 +20,16 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// Name of the filter, such as gaussian
     name: String,
-    /// Images to filter
+    /// Images to filter: files, folders, 'quoted*.exr' or 'shot.####.exr'
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// File to write; a folder for several inputs
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Take a layer from a name in the file: color=Beauty
-    #[arg(long, value_name = "LAYER=NAME")]
-    layer: Vec<String>,
+    #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
+    layers: Layers,
     #[command(flatten)]
     how: How,
 }
@@ -36,10 +40,12 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
-    let mut sequence = Sequence::new(&device, &options);
-    for from in &args.inputs {
-        let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        files::run(from, &to, &args.layer, &mut sequence)?;
-    }
-    Ok(())
+    let reader = args.layers.reader()?;
+    let jobs = args.batch.single(&args.inputs, &args.output)?;
+    let start = || Sequence::new(&device, &options);
+    args.batch.run(&jobs, start, |job, sequence| {
+        let begin = Instant::now();
+        files::run(job, &reader, sequence)?;
+        Report::new(job, sequence, &device, begin).tell(args.batch.json)
+    })
 }

@@ -12,19 +12,18 @@ use anyhow::Result;
 use limpid_lab::entry;
 use std::path::PathBuf;
 
-/// Show devices, methods and schedules of this machine; with a file, its size and layers
+/// Show the devices of this machine; with a file, its size and layers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A picture or a film to look into
     file: Option<PathBuf>,
-    /// Take a layer from a name in the file: normal=N
+    /// Read a layer from a name in the file: normal=N
     #[arg(long = "layer", value_name = "LAYER=NAME", requires = "file")]
     layers: Vec<String>,
     /// All schedules of a method, one per line, with the option that each needs
     #[arg(long, value_name = "METHOD", conflicts_with = "file")]
     schedules: Option<String>,
-    /// The noise of the picture: how strong at which brightness, how coarse; with --json as a profile that `denoise --noise`
-    /// takes
+    /// The noise of the picture: how strong at which brightness, how coarse; with --json as a profile for `denoise --noise`
     #[arg(long, requires = "file")]
     noise: bool,
     /// With --noise: a plot

@@ -2,10 +2,12 @@
 
 mod caches;
 
+use crate::batch::Batch;
 use crate::files;
 use crate::knobs::{Given, RECONSTRUCTION};
+use crate::layers::Layers;
 use crate::run::How;
-use crate::say::OrUsage;
+use crate::say::{OrUsage, Report};
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
@@ -14,6 +16,7 @@ use limpid::method::Use;
 use limpid_lab::find;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Reconstruct gradient-domain renders: a base image and its differences become one image
 ///
@@ -21,18 +24,19 @@ use std::path::PathBuf;
 /// `limpid reconstruct --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Renders with differences
+    /// Renders with differences: files, folders, 'quoted*.exr' or 'shot.####.exr'
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// File to write; a folder for several inputs
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Method; `limpid info` lists them
+    /// Method; `limpid methods` lists them
     #[arg(long, value_name = "METHOD", default_value = RECONSTRUCTION)]
     method: String,
-    /// Take a layer from a name in the file: dx=GradX
-    #[arg(long, value_name = "LAYER=NAME")]
-    layer: Vec<String>,
+    #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
+    layers: Layers,
     /// Print the residual after each step of each solve, as a share of the right-hand side
     #[arg(long)]
     residuals: bool,
@@ -48,19 +52,21 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let all = args.known.prepare(&args.method, &mut options)?;
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
-    let mut sequence = Sequence::new(&device, &options);
-    for from in &args.inputs {
-        let to = files::target(from, &args.output, args.inputs.len() > 1)?;
-        let ways = (from.as_path(), to.as_path(), &WriteOptions::default());
-        files::run_and(ways, &args.layer, &mut sequence, |input, made| {
+    let reader = args.layers.reader()?;
+    let jobs = args.batch.single(&args.inputs, &args.output)?;
+    let start = || Sequence::new(&device, &options);
+    args.batch.run(&jobs, start, |job, sequence| {
+        let begin = Instant::now();
+        let write = WriteOptions::default();
+        files::run_and((job, &reader, &write), sequence, |input, made| {
             args.known.tell(&args.method, &input.frame);
             args.known.choose(input, made, all)
         })?;
         if args.residuals {
             print(sequence.residuals())?;
         }
-    }
-    Ok(())
+        Report::new(job, sequence, &device, begin).tell(args.batch.json)
+    })
 }
 
 /// One column per solve, one line per step.

@@ -93,6 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let watch = say::watch("rendering");
     for frame in args.frames.clone() {
         let path = shot::numbered(output, frame);
+        let begin = Instant::now();
         let done = (frame - first) as f32;
         let part = watch.part(done / count, (done + 1.0) / count);
         let (rendered, taken) = match one(name, frame, args, &path, &part) {
@@ -104,6 +105,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let mut options = io::WriteOptions::default();
         options.texts = taken.texts();
         io::write(&path, &pick(rendered, args.layers)?, None, &options)?;
+        if !say::is_quiet() {
+            eprintln!(
+                "{name}: {} samples per pixel, {}, {:.2} s, written to {}",
+                args.spp,
+                args.size,
+                begin.elapsed().as_secs_f64(),
+                path.display()
+            );
+        }
         if !args.keep_state {
             std::fs::remove_file(state_path(&path)).ok();
         }

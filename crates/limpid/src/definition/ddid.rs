@@ -76,7 +76,7 @@ pub fn steps_2013(sigma: f64) -> Vec<Step> {
         .to_vec()
 }
 
-/// Takes noise out of a grey or colour image by the given steps.
+/// Removes noise from a grey or colour image by the given steps.
 pub fn ddid(image: &Image, steps: &[Step]) -> Image {
     let noisy = Planes::of(image).dct();
     walk(&noisy, steps, &[]).dct_back().to_image()

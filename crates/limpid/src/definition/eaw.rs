@@ -8,7 +8,7 @@
 use super::atrous::{Border, Filter, level};
 use crate::Image;
 
-/// Pixels to each side of the window that the signal's deviation is told from.
+/// Pixels to each side of the window in which the signal's deviation is estimated.
 pub const RADIUS: usize = 6;
 
 /// The settings.

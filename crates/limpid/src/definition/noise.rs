@@ -1,4 +1,4 @@
-//! How much noise a picture has, told from the picture alone; and a floor for what renderers tell of it.
+//! How much noise a picture has, estimated from the picture alone; and a floor for the variances that renderers write.
 //!
 //! Donoho and Johnstone 1994: the finest diagonal wavelet details of a photograph are mostly noise, and the median of
 //! their magnitudes does not mind the few that are edges. For Gaussian noise the median magnitude is

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Watches long work: it is told how far the work is, and it can stop it.
+/// Watches long work: it receives the progress and can cancel it.
 ///
 /// ```
 /// use limpid::Watch;
@@ -22,7 +22,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that is told the done share, 0 … 1, from any thread.
+    /// A watch that receives the share that is done, 0 … 1, from any thread.
     pub fn telling(tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
         Self {
             stop: Arc::default(),

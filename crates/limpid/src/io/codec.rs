@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file format: how files of it are told, read and written.
+/// A file format: how files of it are recognised, read and written.
 pub(super) struct Codec {
     /// Its name, for people.
     pub(super) name: &'static str,

@@ -43,7 +43,7 @@ pub(super) struct PartSource {
 }
 
 /// The samples of one channel, rows from top to bottom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Samples {
     F16(Vec<f16>),
     F32(Vec<f32>),
@@ -210,7 +210,7 @@ impl Source {
     }
 }
 
-/// An error of the `exr` crate, told for a file.
+/// An error of the `exr` crate, about a file.
 pub(super) fn fault(path: &Path, error: ::exr::error::Error) -> Error {
     use ::exr::error::Error as Exr;
     let path_text = path.display();
@@ -220,7 +220,7 @@ pub(super) fn fault(path: &Path, error: ::exr::error::Error) -> Error {
         Exr::Invalid(what) if what.contains("missing bytes") => Error::input(format!(
             "{path_text}: the file ends in its header; it is truncated"
         )),
-        Exr::Invalid(what) => Error::input(format!("{path_text}: damaged OpenEXR file: {what}")),
+        Exr::Invalid(what) => Error::input(format!("{path_text}: corrupt OpenEXR file: {what}")),
         Exr::Aborted => Error::Stopped,
     }
 }

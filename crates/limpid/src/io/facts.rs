@@ -12,7 +12,7 @@ pub struct Facts {
     pub format: Format,
     /// The parts, at least one.
     pub parts: Vec<PartFacts>,
-    /// What should be told.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 

@@ -20,7 +20,7 @@ macro_rules! formats {
             /// Every format.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// How files of it are told, read and written.
+            /// How files of it are recognised, read and written.
             pub(super) fn codec(self) -> &'static Codec {
                 match self {
                     $(Self::$name => &const { $codec }),*

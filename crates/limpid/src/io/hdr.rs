@@ -54,7 +54,7 @@ const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     let damaged =
-        |what: &str| Error::input(format!("{}: damaged HDR file: {what}", path.display()));
+        |what: &str| Error::input(format!("{}: corrupt HDR file: {what}", path.display()));
     let mut rest = bytes;
     let mut line = || -> Option<String> {
         let end = rest.iter().position(|b| *b == b'\n')?;
@@ -100,7 +100,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     for y in 0..size.height {
         scan_line(&mut rest, &mut row).ok_or_else(|| {
             Error::input(format!(
-                "{}: the HDR file is truncated or damaged in row {y} of {}",
+                "{}: the HDR file is truncated or corrupt in row {y} of {}",
                 path.display(),
                 size.height
             ))

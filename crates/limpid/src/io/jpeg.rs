@@ -83,7 +83,7 @@ const LUMINANCE: [u16; 64] = [
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
     let damaged =
-        |what: String| Error::input(format!("{}: damaged JPEG file: {what}", path.display()));
+        |what: String| Error::input(format!("{}: corrupt JPEG file: {what}", path.display()));
     let structure =
         structure(bytes).ok_or_else(|| damaged("the file ends before its pixels".to_owned()))?;
     let (width, height) = structure.size;

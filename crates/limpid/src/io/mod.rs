@@ -1,6 +1,6 @@
 //! Files ↔ frames.
 //!
-//! [`read`] gives a [`Picture`]: the frame, where it came from ([`Origin`]) and what should be told. [`write`] puts a
+//! [`read`] gives a [`Picture`]: the frame, where it came from ([`Origin`]) and notes for the user. [`write`] puts a
 //! frame into a file; with the origin of a picture, everything that the frame does not change survives: other layers
 //! and parts, alpha, attributes and text, colour profile, windows, sample types and compression.
 //!
@@ -29,6 +29,7 @@ mod atomic;
 mod codec;
 mod exr;
 mod facts;
+mod feature;
 mod format;
 mod hdr;
 mod jpeg;
@@ -48,6 +49,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 pub use facts::{ChannelFacts, Facts, LayerFacts, PartFacts, inspect};
+pub use feature::read_layer;
 pub use format::Format;
 pub use options::{Bits, Compression, ReadOptions, Sample, WriteOptions};
 pub use picture::{Origin, Picture};
@@ -55,7 +57,7 @@ pub use raster::Transfer;
 
 /// Reads a file.
 ///
-/// The format is told by the content; where the extension says otherwise, a note tells so.
+/// The format follows from the content; where the extension differs, a note says so.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
     let path = path.as_ref();
     let bytes = load(path)?;
@@ -69,7 +71,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
 fn load(path: &Path) -> Result<Vec<u8>> {
     if path.is_dir() {
         return Err(Error::input(format!(
-            "{}: is a folder, not a picture",
+            "{}: this is a folder; expected an image file",
             path.display()
         )));
     }
@@ -121,21 +123,21 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
         (None, None) => {
             Format::from_path(path)?;
             Err(Error::input(format!(
-                "{}: is not a picture of a known format",
+                "{}: the content is not that of a known image format",
                 path.display()
             )))
         }
     }
 }
 
-/// The last line of defence: a decoder of a dependency that panics on a damaged file is told as a damaged file.
+/// The last line of defence: a file that makes the decoder of a dependency panic is reported as corrupt.
 ///
 /// The structure of files is checked before decoders see them, and the fuzz targets run without this guard, so it is
 /// not expected to act.
 fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Error::input(format!(
-            "{}: the file is damaged: its decoder gave up",
+            "{}: the file is corrupt: its decoder failed",
             path.display()
         )))
     })

@@ -50,13 +50,15 @@ static NAMES: &[(Kind, u8, &[&str])] = &[
             "composite",
         ],
     ),
+    // Mitsuba's AOV integrator writes the image of the integrator inside it once more, under the name it was given.
+    (Kind::Color, 1, &["img"]),
     (Kind::Alpha, 0, &["alpha"]),
     (
         Kind::Albedo,
         0,
         &["denoisingalbedo", "denoisealbedo", "denoiseralbedo"],
     ),
-    (Kind::Albedo, 1, &["albedo"]),
+    (Kind::Albedo, 1, &["albedo", "alb"]),
     (Kind::Albedo, 2, &["diffusealbedo", "diffusealbedonoice"]),
     (
         Kind::Albedo,
@@ -100,7 +102,16 @@ static NAMES: &[(Kind, u8, &[&str])] = &[
     (
         Kind::Depth,
         1,
-        &["depth", "z", "zdepth", "pz", "ddy", "znoice", "zfiltered"],
+        &[
+            "depth",
+            "z",
+            "zdepth",
+            "pz",
+            "dd",
+            "ddy",
+            "znoice",
+            "zfiltered",
+        ],
     ),
     (Kind::Visibility, 0, &["visibility"]),
     (Kind::Motion, 0, &["motion"]),
@@ -114,6 +125,7 @@ static NAMES: &[(Kind, u8, &[&str])] = &[
             "indexob",
             "objectindex",
             "shapeindex",
+            "idx",
             "renderid",
         ],
     ),
@@ -329,7 +341,7 @@ pub(super) fn canonical(layer: &Layer, channels: usize) -> Vec<String> {
         Kind::Color => None,
         Kind::Alpha if part.is_none() => None,
         Kind::Light(name) => {
-            // A light whose own name ends like a part is told apart by a part that says so.
+            // A light whose own name ends like a part is distinguished by an explicit part.
             let ends = matches!(
                 name.rsplit('.').next(),
                 Some("a" | "b" | "variance" | "mean")
@@ -374,6 +386,9 @@ mod tests {
             ("nn", "normal"),
             ("sh_normal", "normal"),
             ("dd.y", "depth"),
+            ("dd", "depth"),
+            ("idx", "id"),
+            ("img", "color"),
             // Arnold
             ("N", "normal"),
             ("Z", "depth"),

@@ -51,7 +51,7 @@ impl codec::Kept for Kept {
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     let damaged =
-        |what: &str| Error::input(format!("{}: damaged PFM file: {what}", path.display()));
+        |what: &str| Error::input(format!("{}: corrupt PFM file: {what}", path.display()));
     let mut rest = bytes;
     let mut word = || -> Option<&str> {
         let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;

@@ -80,14 +80,14 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             Error::input(format!("{}: the PNG file is truncated", path.display()))
         }
-        e => Error::input(format!("{}: damaged PNG file: {e}", path.display())),
+        e => Error::input(format!("{}: corrupt PNG file: {e}", path.display())),
     };
     let (width, height) = declared(bytes, path)?;
     let size = check_size((width, height, 4), limit, path)?;
     // Deflate packs at most 1032:1.
     if size.pixels() / 8 / 2048 > bytes.len() {
         return Err(Error::input(format!(
-            "{}: damaged PNG file: {} bytes cannot hold {size} pixels",
+            "{}: corrupt PNG file: {} bytes cannot hold {size} pixels",
             path.display(),
             bytes.len()
         )));

@@ -146,7 +146,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let layout = decoder.image_buffer_layout().map_err(fault)?;
     if layout.complete_len > most {
         return Err(Error::input(format!(
-            "{}: damaged TIFF file: {} bytes cannot hold {} bytes of pixels",
+            "{}: corrupt TIFF file: {} bytes cannot hold {} bytes of pixels",
             path.display(),
             bytes.len(),
             layout.complete_len
@@ -182,7 +182,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         },
         None if values.len() != size.pixels() * channels => {
             return Err(Error::input(format!(
-                "{}: damaged TIFF file: {} values for {size} with {channels} channels",
+                "{}: corrupt TIFF file: {} values for {size} with {channels} channels",
                 path.display(),
                 values.len()
             )));
@@ -224,7 +224,7 @@ fn fault(path: &Path, error: &TiffError) -> Error {
         TiffError::LimitsExceeded => Error::input(format!(
             "{path_text}: the TIFF file declares more than the limit, or than it can hold"
         )),
-        e => Error::input(format!("{path_text}: damaged TIFF file: {e}")),
+        e => Error::input(format!("{path_text}: corrupt TIFF file: {e}")),
     }
 }
 
@@ -232,7 +232,7 @@ fn fault(path: &Path, error: &TiffError) -> Error {
 fn channels(color: ColorType, path: &Path) -> Result<usize> {
     match color {
         ColorType::Gray(_) | ColorType::Palette(8) => Ok(1),
-        // Grey with an extra sample is told as two bands.
+        // Grey with an extra sample is reported as two bands.
         ColorType::GrayA(_) | ColorType::Multiband { num_samples: 2, .. } => Ok(2),
         ColorType::RGB(_) | ColorType::YCbCr(8) => Ok(3),
         ColorType::RGBA(_) => Ok(4),
@@ -346,7 +346,7 @@ fn unpack(bytes: &[u8], row: usize, bits: u8) -> Vec<f32> {
 fn look_up(values: &[f32], size: crate::Size, map: &[u16], path: &Path) -> Result<Image> {
     if map.len() != 3 * 256 || values.len() != size.pixels() {
         return Err(Error::input(format!(
-            "{}: damaged TIFF file: its palette has {} values, not 768",
+            "{}: corrupt TIFF file: its palette has {} values, not 768",
             path.display(),
             map.len()
         )));

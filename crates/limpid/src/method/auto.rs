@@ -38,19 +38,18 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 
 crate::options! {
     /// What is asked of the method that is chosen.
-    pub struct Wishes {
-        /// How much time is spent: fast, good or best; when not given best for renders, good for photographs.
+    pub struct AutoOptions {
+        /// How much time to spend; by default best for renders, good for photographs.
         pub quality: Option<Quality> = None,
         /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
         /// For photographs: standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// For photographs: what the noise is like when no sigma is given, as the picture shows it, or as a profile or another
-        /// picture does.
+        /// For photographs without a sigma: the noise as measured in the picture (auto), in a profile or in another picture.
         pub noise: Noise = Noise::Auto,
-        /// For photographs: how much noise of luminance is taken out; 1 is as much as there is.
+        /// How much noise of luminance is removed: 1 is all that was found; more only for photographs.
         pub luminance: f32 = 1.0,
-        /// For photographs: how much noise of colour is taken out; 1 is as much as there is.
+        /// How much noise of colour is removed: 1 is all that was found; more only for photographs.
         pub chroma: f32 = 1.0,
     }
 }
@@ -65,9 +64,11 @@ fn is_render(shape: &Shape) -> bool {
 #[derive(Debug, Default)]
 pub struct Auto {
     /// What is asked of it.
-    pub wishes: Wishes,
+    pub options: AutoOptions,
     /// Whether frames of a sequence come one after the other.
     sequence: bool,
+    /// Whether the frame that was prepared is a render.
+    render: bool,
     chosen: Option<Box<dyn Method>>,
 }
 
@@ -82,7 +83,7 @@ impl Auto {
 
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
         let render = is_render(shape);
-        let quality = match (self.wishes.quality, render) {
+        let quality = match (self.options.quality, render) {
             (Some(quality), _) => quality,
             (None, true) => Quality::Best,
             (None, false) => Quality::Good,
@@ -90,16 +91,20 @@ impl Auto {
         if !render {
             return Ok(self.photograph(quality));
         }
-        let (asked, usual) = (&self.wishes, Wishes::default());
+        let (asked, usual) = (&self.options, AutoOptions::default());
         for (name, value, given) in [
             ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
             ("noise", asked.noise.show(), asked.noise != usual.noise),
-            ("luminance", asked.luminance.show(), asked.luminance != 1.0),
-            ("chroma", asked.chroma.show(), asked.chroma != 1.0),
         ] {
             if given {
-                let expected = "a picture without features, or a method that is named";
+                let expected = "a photograph; this is a render, whose noise is measured. Leave the option out, or name a \
+                                method for photographs, such as nlm";
                 return Err(Error::option(name, value, expected));
+            }
+        }
+        for (name, amount) in [("luminance", asked.luminance), ("chroma", asked.chroma)] {
+            if !(0.0..=1.0).contains(&amount) {
+                return Err(Error::option(name, amount, "0 … 1 for renders"));
             }
         }
         let entry = suggest(shape, self.sequence, quality)
@@ -109,20 +114,20 @@ impl Auto {
             if quality == Quality::Good {
                 method.options.quality = nfor::Quality::Good;
             }
-            method.options.layers = self.wishes.layers;
+            method.options.layers = self.options.layers;
             return Ok(Box::new(method));
         }
         Ok((entry.make)())
     }
 
     fn photograph(&self, quality: Quality) -> Box<dyn Method> {
-        let Wishes {
+        let AutoOptions {
             sigma,
             noise,
             luminance,
             chroma,
             ..
-        } = self.wishes.clone();
+        } = self.options.clone();
         match quality {
             Quality::Fast => Box::new(Eaw {
                 sigma,
@@ -164,12 +169,12 @@ impl Knobs for Auto {
     fn knobs(&self) -> Vec<Knob> {
         match &self.chosen {
             Some(method) => method.knobs(),
-            None => self.wishes.knobs(),
+            None => self.options.knobs(),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.wishes.set(name, value)
+        self.options.set(name, value)
     }
 }
 
@@ -179,7 +184,9 @@ impl Method for Auto {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        let mut method = self.of(&frame.shape())?;
+        let shape = frame.shape();
+        let mut method = self.of(&shape)?;
+        self.render = is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
@@ -187,6 +194,13 @@ impl Method for Auto {
 
     fn seen(&self) -> Option<String> {
         self.chosen.as_ref().and_then(|m| m.seen())
+    }
+
+    fn amounts(&self) -> [f32; 2] {
+        match self.render {
+            true => [self.options.luminance, self.options.chroma],
+            false => [1.0, 1.0],
+        }
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -204,8 +218,9 @@ impl Method for Auto {
 
     fn boxed(&self) -> Box<dyn Method> {
         Box::new(Self {
-            wishes: self.wishes.clone(),
+            options: self.options.clone(),
             sequence: self.sequence,
+            render: self.render,
             chosen: self.chosen.as_ref().map(|m| m.boxed()),
         })
     }

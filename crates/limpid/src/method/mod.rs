@@ -1,4 +1,4 @@
-//! WHAT is computed: the methods, their options and their plans.
+//! What is computed: the methods, their options and their plans.
 //!
 //! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it knows no
 //! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
@@ -81,6 +81,12 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         None
     }
 
+    /// How much of the change of luminance and of colour is applied to the result, where the method leaves that to whoever
+    /// runs it.
+    fn amounts(&self) -> [f32; 2] {
+        [1.0, 1.0]
+    }
+
     /// The schedules for a back end; the first is the one to take when nothing was measured.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
 
@@ -102,7 +108,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
 /// What a method is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Use {
-    /// Takes noise out: `limpid denoise --method NAME`.
+    /// Removes noise: `limpid denoise --method NAME`.
     Denoise,
     /// A single filter: `limpid filter NAME`.
     Filter,

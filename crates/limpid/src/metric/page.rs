@@ -1,12 +1,13 @@
-//! A page to look at images and their errors, in one file that needs nothing else.
+//! A page to look at, in one file that needs nothing else.
+//!
+//! Pictures are stored with 8 bits along a curve that keeps dark and bright light apart, so that the page can change the
+//! exposure. Small pages hold PNG pictures; large ones hold JPEG pictures, of less quality or size until the page fits.
 
-use super::{Comparison, Options, Scores, Space};
+use super::{Exposures, Options, Scores, Space};
 use crate::io::{self, Bits, Format, Transfer, WriteOptions};
-use crate::{Frame, Image, Result};
-use serde_json::json;
+use crate::{Frame, Image, Result, Size};
+use serde_json::{Value, json};
 use std::path::Path;
-
-const TEMPLATE: &str = include_str!("page.html");
 
 /// Heading, value, whether greater is better.
 pub type Column = (&'static str, fn(&Scores) -> f64, bool);
@@ -33,72 +34,337 @@ pub fn number(v: f64) -> String {
     }
 }
 
-/// An image that was compared.
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The most bytes that pictures may take: with base64, 4/3 of it, the page stays below 20 MB.
+const MOST_BYTES: f64 = 14e6;
+/// Up to this many pixels in all, pictures are stored without loss.
+const EXACT_PIXELS: usize = 3_000_000;
+/// Longest side of a thumbnail.
+const THUMB: usize = 240;
+/// Where the curve of linear light begins to be logarithmic.
+const TOE: f32 = 0.005;
+/// JPEG qualities that are tried.
+const QUALITIES: [u8; 4] = [92, 85, 75, 62];
+
+/// A picture on the page.
 #[derive(Debug, Clone)]
-pub struct Compared {
-    /// What it is called.
+pub struct Item {
+    /// Its name or file.
     pub name: String,
-    /// What was found.
-    pub comparison: Comparison,
-    /// The image for a screen; the reference's when none.
-    pub shown: Option<Image>,
+    /// The picture.
+    pub image: Image,
+    /// What its values are.
+    pub space: Space,
+    /// How far it is from the reference.
+    pub scores: Option<Scores>,
+    /// How far each pixel is, as a picture.
+    pub map: Option<Image>,
+    /// How long it took to make.
+    pub seconds: Option<f64>,
 }
 
-/// An image as a page shows it: for a screen.
-pub fn shown(image: &Image, options: &Options) -> Image {
-    match options.space {
-        Space::Linear => super::display(image, options.exposure),
-        Space::Display => image.clone(),
-    }
-}
-
-/// Writes the page, whole or not at all. `reference` is for a screen, see [`shown`].
+/// What a page shows.
 ///
 /// ```
-/// use limpid::{Image, metric::{Options, Space, compare, page}};
-/// let (image, options) = (Image::new(8, 8, 3), Options::new(Space::Display));
-/// let found = page::Compared {
-///     name: "noisy".to_owned(),
-///     comparison: compare(&image, &image, &options)?,
-///     shown: None,
+/// use limpid::{Image, metric::{Space, page::{Item, Page}}};
+/// let page = Page {
+///     title: "a black square".to_owned(),
+///     facts: String::new(),
+///     items: vec![Item {
+///         name: "black".to_owned(),
+///         image: Image::new(8, 8, 3),
+///         space: Space::Display,
+///         scores: None,
+///         map: None,
+///         seconds: None,
+///     }],
+///     reference: None,
 /// };
 /// let path = std::env::temp_dir().join("limpid-page-example.html");
-/// page::write(&path, "reference", &image, &[found], &options)?;
+/// page.write(&path)?;
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), limpid::Error>(())
 /// ```
-pub fn write(
-    path: &Path,
-    name: &str,
-    reference: &Image,
-    all: &[Compared],
-    options: &Options,
-) -> Result<()> {
-    let text = page(name, reference, all, options)?;
-    io::write_whole(path, text.as_bytes())
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// A line about how the numbers and pictures were made.
+    pub facts: String,
+    /// The pictures.
+    pub items: Vec<Item>,
+    /// Which item is the reference.
+    pub reference: Option<usize>,
 }
 
-fn page(reference: &str, shown: &Image, all: &[Compared], options: &Options) -> Result<String> {
-    let mut images = Vec::new();
-    for compared in all {
-        let image = compared.shown.as_ref().unwrap_or(shown);
-        images.push(json!({
-            "name": compared.name,
-            "image": uri(image)?,
-            "flip": uri(&compared.comparison.flip.picture())?,
-        }));
+/// How the numbers and the pictures of a page were made.
+pub fn facts(size: Size, exposures: Option<Exposures>, options: &Options) -> String {
+    match (options.space, exposures) {
+        (Space::Linear, Some(e)) => format!(
+            "{size}, linear light. MSE and relative errors of radiance; PSNR and SSIM at {:+} stops, clamped, sRGB; FLIP over {} \
+             exposures from {:+.1} to {:+.1} stops.",
+            options.exposure, e.count, e.start, e.stop
+        ),
+        _ => format!("{size}, display values. All metrics of the values in the files."),
     }
-    let data =
-        json!({ "reference": { "name": reference, "image": uri(shown)? }, "images": images });
-    let fill = [
-        ("{{reference}}", escaped(reference)),
-        ("{{facts}}", escaped(&facts(shown, all, options))),
-        ("{{heading}}", heading()),
-        ("{{rows}}", rows(all)),
-        // A name with "</script>" must not end the script.
-        ("{{data}}", data.to_string().replace('<', "\\u003c")),
-    ];
-    Ok(filled(TEMPLATE, &fill))
+}
+
+impl Page {
+    /// Writes the page, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        io::write_whole(path, self.text()?.as_bytes())
+    }
+
+    fn text(&self) -> Result<String> {
+        let data = json!({
+            "reference": self.reference,
+            "columns": self.columns(),
+            "items": self.values()?,
+        });
+        let fill = [
+            ("{{title}}", escaped(&self.title)),
+            ("{{facts}}", escaped(&self.facts)),
+            ("{{style}}", STYLE.to_owned()),
+            ("{{script}}", SCRIPT.to_owned()),
+            // A name with "</script>" must not end the data.
+            ("{{data}}", data.to_string().replace('<', "\\u003c")),
+        ];
+        Ok(filled(TEMPLATE, &fill))
+    }
+
+    fn has_scores(&self) -> bool {
+        self.items.iter().any(|i| i.scores.is_some())
+    }
+
+    fn has_times(&self) -> bool {
+        self.items.iter().any(|i| i.seconds.is_some())
+    }
+
+    fn columns(&self) -> Vec<Value> {
+        let mut columns = Vec::new();
+        if self.has_scores() {
+            let column =
+                |(name, _, greater): (&str, _, bool)| json!({ "name": name, "greater": greater });
+            columns.extend(COLUMNS.map(column));
+            if self.has_times() {
+                columns.push(json!({ "name": "seconds", "greater": false }));
+            }
+        }
+        columns
+    }
+
+    /// The numbers of an item, in the order of the columns.
+    fn numbers(&self, item: &Item) -> Option<Vec<f64>> {
+        let scores = item.scores.as_ref()?;
+        let mut all: Vec<f64> = COLUMNS.iter().map(|(_, value, _)| value(scores)).collect();
+        if self.has_times() {
+            all.push(item.seconds.unwrap_or(f64::NAN));
+        }
+        Some(all)
+    }
+
+    fn values(&self) -> Result<Vec<Value>> {
+        let coded: Vec<(Image, Curve)> = self.items.iter().map(Curve::apply).collect();
+        let maps: Vec<Option<Image>> = self.items.iter().map(|i| i.map.clone()).collect();
+        let images: Vec<&Image> = coded.iter().map(|(i, _)| i).collect();
+        let form = Form::fitting(&images, &maps)?;
+        let rows: Vec<Option<Vec<f64>>> = self.items.iter().map(|i| self.numbers(i)).collect();
+        let mut values = Vec::new();
+        for (i, item) in self.items.iter().enumerate() {
+            let (image, curve) = &coded[i];
+            let best: Vec<bool> = (0..rows[i].as_ref().map_or(0, Vec::len))
+                .map(|k| is_best(&rows, i, k))
+                .collect();
+            let texts: Option<Vec<String>> = rows[i].as_ref().map(|row| {
+                let text = |v: &f64| match v.is_nan() {
+                    true => String::new(),
+                    false => number(*v),
+                };
+                row.iter().map(text).collect()
+            });
+            let map = maps[i].as_ref().map(|m| form.uri(m)).transpose()?;
+            values.push(json!({
+                "name": item.name,
+                "short": short(&item.name, &self.items),
+                "width": item.image.width(),
+                "height": item.image.height(),
+                "toe": curve.toe,
+                "top": curve.top,
+                "image": form.uri(image)?,
+                "thumb": thumb(item)?,
+                "map": map,
+                "scores": rows[i],
+                "text": texts,
+                "best": best,
+            }));
+        }
+        Ok(values)
+    }
+}
+
+/// Whether a number is the best of its column.
+fn is_best(rows: &[Option<Vec<f64>>], row: usize, column: usize) -> bool {
+    let greater = COLUMNS.get(column).is_some_and(|c| c.2);
+    let value = |r: &Option<Vec<f64>>| r.as_ref().map(|r| r[column]).filter(|v| !v.is_nan());
+    let all: Vec<f64> = rows.iter().filter_map(value).collect();
+    let best = match greater {
+        true => all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        false => all.iter().copied().fold(f64::INFINITY, f64::min),
+    };
+    all.len() > 1 && value(&rows[row]) == Some(best)
+}
+
+/// The name of the file alone, where that tells the items apart.
+fn short(name: &str, items: &[Item]) -> String {
+    let last = |name: &str| name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned();
+    let mine = last(name);
+    match items.iter().filter(|i| last(&i.name) == mine).count() {
+        1 => mine,
+        _ => name.to_owned(),
+    }
+}
+
+/// How the values of a picture are stored: display values as they are, linear light as `ln(1 + v / toe) / ln(1 + top / toe)`.
+struct Curve {
+    toe: f32,
+    top: f32,
+}
+
+impl Curve {
+    fn apply(item: &Item) -> (Image, Self) {
+        if item.space == Space::Display {
+            return (item.image.clone(), Self { toe: 0.0, top: 1.0 });
+        }
+        let most = |m: f32, v: &f32| if v.is_finite() { m.max(*v) } else { m };
+        let top = item.image.data().iter().fold(1.0, most).min(256.0);
+        let scale = 1.0 / (1.0 + top / TOE).ln();
+        let code = |v: f32| match v > 0.0 {
+            true => (1.0 + v.min(top) / TOE).ln() * scale,
+            false => 0.0,
+        };
+        (item.image.map(code), Self { toe: TOE, top })
+    }
+}
+
+/// How the pictures of a page are stored.
+#[derive(Clone, Copy)]
+struct Form {
+    /// JPEG quality; PNG if none.
+    quality: Option<u8>,
+    /// How many pixels become one, along each side.
+    shrink: usize,
+}
+
+impl Form {
+    /// The best form in which all pictures fit.
+    fn fitting(images: &[&Image], maps: &[Option<Image>]) -> Result<Self> {
+        let all: Vec<&Image> = images
+            .iter()
+            .copied()
+            .chain(maps.iter().flatten())
+            .collect();
+        let pixels: usize = all.iter().map(|i| i.size().pixels()).sum();
+        if pixels <= EXACT_PIXELS {
+            return Ok(Self {
+                quality: None,
+                shrink: 1,
+            });
+        }
+        let mut shrink = 1;
+        loop {
+            for quality in QUALITIES {
+                let form = Self {
+                    quality: Some(quality),
+                    shrink,
+                };
+                let mut bytes = 0.0;
+                for image in &all {
+                    bytes += form.estimate(image)?;
+                }
+                if bytes <= MOST_BYTES {
+                    return Ok(form);
+                }
+            }
+            shrink *= 2;
+        }
+    }
+
+    /// Bytes of a picture, by a part of it.
+    fn estimate(self, image: &Image) -> Result<f64> {
+        const SIDE: usize = 384;
+        let part = |length: usize| {
+            let side = (SIDE * self.shrink).min(length);
+            ((length - side) / 2, side)
+        };
+        let ((x, width), (y, height)) = (part(image.width()), part(image.height()));
+        let sample = image.crop(x, y, Size::new(width, height));
+        let share = image.size().pixels() as f64 / sample.size().pixels() as f64;
+        // The middle of a picture is often busier or calmer than the rest.
+        Ok(1.15 * share * self.bytes(&sample)?.len() as f64)
+    }
+
+    fn bytes(self, image: &Image) -> Result<Vec<u8>> {
+        let options = WriteOptions {
+            bits: Some(Bits::Eight),
+            transfer: Some(Transfer::Encoded),
+            quality: self.quality,
+            ..WriteOptions::default()
+        };
+        let format = match self.quality {
+            Some(_) => Format::Jpeg,
+            None => Format::Png,
+        };
+        io::encode(format, &Frame::new(shrunk(image, self.shrink))?, &options)
+    }
+
+    /// A picture inside an address.
+    fn uri(self, image: &Image) -> Result<String> {
+        let kind = if self.quality.is_some() {
+            "jpeg"
+        } else {
+            "png"
+        };
+        let bytes = self.bytes(image)?;
+        Ok(format!("data:image/{kind};base64,{}", base64(&bytes)))
+    }
+}
+
+/// Every pixel the mean of a square.
+fn shrunk(image: &Image, by: usize) -> Image {
+    if by <= 1 {
+        return image.clone();
+    }
+    let (width, height) = (image.width(), image.height());
+    let (w, h) = (width.div_ceil(by), height.div_ceil(by));
+    Image::from_fn(w, h, image.channels(), |x, y, c| {
+        let plane = image.plane(c);
+        let (x1, y1) = ((x * by + by).min(width), (y * by + by).min(height));
+        let mut sum = 0.0;
+        for row in y * by..y1 {
+            sum += plane[row * width + x * by..row * width + x1]
+                .iter()
+                .sum::<f32>();
+        }
+        sum / ((x1 - x * by) * (y1 - y * by)) as f32
+    })
+}
+
+/// A small picture of display values.
+fn thumb(item: &Item) -> Result<String> {
+    let side = item.image.width().max(item.image.height());
+    let small = shrunk(&item.image, side.div_ceil(THUMB).max(1));
+    let shown = match item.space {
+        Space::Linear => super::display(&small, 0.0),
+        Space::Display => small,
+    };
+    let form = Form {
+        quality: Some(80),
+        shrink: 1,
+    };
+    form.uri(&shown)
 }
 
 /// Replaces the marks of the template; what is filled in is not looked at again.
@@ -117,73 +383,11 @@ fn filled(template: &str, fill: &[(&str, String)]) -> String {
     text + rest
 }
 
-/// How the numbers and the pictures were made.
-fn facts(shown: &Image, all: &[Compared], options: &Options) -> String {
-    let size = shown.size();
-    let exposures = all.first().and_then(|c| c.comparison.flip.exposures);
-    match (options.space, exposures) {
-        (Space::Linear, Some(e)) => format!(
-            "{size}, linear light. MSE and relative errors of radiance; PSNR, SSIM and pictures at {:+} stops, clamped, \
-             sRGB; FLIP over {} exposures from {:+.1} to {:+.1} stops.",
-            options.exposure, e.count, e.start, e.stop
-        ),
-        _ => format!("{size}, display values. All metrics of the values in the files."),
-    }
-}
-
-fn heading() -> String {
-    let cells = COLUMNS.map(|(name, _, greater)| {
-        let arrow = if greater { "↑" } else { "↓" };
-        format!("<th>{name} {arrow}</th>")
-    });
-    cells.concat()
-}
-
-/// The table's rows, the best number of each column marked.
-fn rows(all: &[Compared]) -> String {
-    let best = COLUMNS.map(|(_, value, greater)| {
-        let values = all.iter().map(|c| value(&c.comparison.scores));
-        match greater {
-            true => values.fold(f64::NEG_INFINITY, f64::max),
-            false => values.fold(f64::INFINITY, f64::min),
-        }
-    });
-    let mut text = String::new();
-    for (i, compared) in all.iter().enumerate() {
-        text += &format!(
-            "<tr data-index=\"{i}\"><td><button>{}</button></td>",
-            escaped(&compared.name)
-        );
-        for ((_, value, _), best) in COLUMNS.iter().zip(best) {
-            let v = value(&compared.comparison.scores);
-            let class = if v == best && all.len() > 1 {
-                " class=\"best\""
-            } else {
-                ""
-            };
-            text += &format!("<td{class}>{}</td>", number(v));
-        }
-        text += "</tr>\n";
-    }
-    text
-}
-
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
-}
-
-/// A picture of display values inside an address.
-fn uri(image: &Image) -> Result<String> {
-    let options = WriteOptions {
-        bits: Some(Bits::Eight),
-        transfer: Some(Transfer::Encoded),
-        ..WriteOptions::default()
-    };
-    let bytes = io::encode(Format::Png, &Frame::new(image.clone())?, &options)?;
-    Ok(format!("data:image/png;base64,{}", base64(&bytes)))
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -243,17 +447,38 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_page() {
-        let image = Image::new(3, 2, 3);
-        let options = Options::new(Space::Display);
-        let comparison = crate::metric::compare(&image, &image, &options).unwrap();
-        let all = [Compared {
-            name: "</script><b>\".png".to_owned(),
-            comparison,
-            shown: None,
-        }];
-        let text = page("<u>", &image, &all, &options).unwrap();
-        assert_eq!(text.matches("</script>").count(), 1);
-        assert!(!text.contains("<b>") && !text.contains("<u>"));
-        assert!(!text.contains("{{"));
+        let name = "</script><b>.png";
+        let page = Page {
+            title: "<u>".to_owned(),
+            facts: String::new(),
+            items: vec![Item {
+                name: name.to_owned(),
+                image: Image::new(2, 2, 3),
+                space: Space::Display,
+                scores: None,
+                map: None,
+                seconds: None,
+            }],
+            reference: None,
+        };
+        let text = page.text().unwrap();
+        assert!(!text.contains("</script><b>") && !text.contains("<u>"));
+        assert_eq!(text.matches("</script>").count(), 2);
+    }
+
+    /// What does not fit is stored with less quality, then with fewer pixels.
+    #[test]
+    fn large_pictures_are_made_smaller() {
+        let mut state = 1u32;
+        let noise = Image::from_fn(3000, 2000, 3, |_, _, _| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        });
+        let small = Image::new(100, 100, 3);
+        assert!(Form::fitting(&[&small], &[None]).unwrap().quality.is_none());
+        let form = Form::fitting(&[&noise, &noise, &noise, &noise], &[None]).unwrap();
+        assert!(form.quality.is_some());
+        let bytes = 4 * form.bytes(&noise).unwrap().len();
+        assert!((bytes as f64) < 1.05 * MOST_BYTES, "{bytes}");
     }
 }

@@ -1,6 +1,6 @@
 //! The profile of one picture, from blocks of 8×8 pixels where little happens.
 //!
-//! - Whether something happens at a block is told from the eight blocks around it: their noise is another, so that choosing the
+//! - Whether a block holds detail is judged by the eight blocks around it: their noise is independent, so that choosing the
 //!   calmest ones does not choose low noise (a block's own variance would).
 //! - Among the calmest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, but
 //!   for a factor. Where all is texture this is too much: a smooth curve that runs along the lower values takes care of it.

@@ -1,6 +1,7 @@
 //! `limpid bench dwt`: the wavelet transform there and back, by all schedules, beside the copy limit.
 
 use super::Args;
+use crate::run;
 use crate::say::tell;
 use anyhow::Result;
 use limpid::exec::PassTime;
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Backend::Cpu => {
             let size = args.size.unwrap_or(Size::new(4096, 4096));
             let all = std::thread::available_parallelism().map_or(1, usize::from);
-            let counts = match args.how.threads {
+            let counts = match run::threads() {
                 Some(count) => vec![count],
                 None if all > 1 => vec![1, all],
                 None => vec![1],

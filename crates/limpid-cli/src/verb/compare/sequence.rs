@@ -36,19 +36,19 @@ struct Scores {
     flicker: Option<f64>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, reference: &Path) -> Result<()> {
     if args.html.is_some() {
-        bail!("--html shows single images; compare one frame");
+        bail!("--html shows single images; name one frame of the sequence and of its reference");
     }
     let mut rows = Vec::new();
     for pattern in &args.images {
         if !shot::is_pattern(pattern) {
             bail!(
-                "{}: the reference is a sequence, so the images must be: like OUT.####.exr",
+                "{}: the reference is a sequence, so the images must be sequences too, like OUT.####.exr",
                 pattern.display()
             );
         }
-        rows.push(sequence(pattern, args)?);
+        rows.push(sequence(pattern, reference, args)?);
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -64,7 +64,7 @@ struct Before {
     reference: Image,
 }
 
-fn sequence(pattern: &Path, args: &Args) -> Result<Row> {
+fn sequence(pattern: &Path, references: &Path, args: &Args) -> Result<Row> {
     let numbers = shot::found(pattern)?;
     let watch = say::watch(&pattern.display().to_string());
     let mut frames = Vec::new();
@@ -73,7 +73,7 @@ fn sequence(pattern: &Path, args: &Args) -> Result<Row> {
         watch.go_on()?;
         watch.done(i as f32 / numbers.len() as f32);
         let path = shot::numbered(pattern, *frame);
-        let reference = Loaded::read(&shot::numbered(&args.reference, *frame), args)?;
+        let reference = Loaded::read(&shot::numbered(references, *frame), args)?;
         let mut loaded = Loaded::read(&path, args)?;
         let motion = loaded.motion.take().or(reference.motion);
         let options = Options {

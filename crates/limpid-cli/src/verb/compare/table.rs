@@ -1,6 +1,7 @@
 //! The numbers, aligned or as JSON.
 
-use limpid::metric::page::{COLUMNS, Compared, number};
+use super::Compared;
+use limpid::metric::page::{COLUMNS, number};
 use serde::Serialize;
 
 /// One line for each image, under headings.
@@ -8,7 +9,7 @@ pub(super) fn as_text(all: &[Compared]) -> String {
     let heading = std::iter::once("image".to_owned()).chain(COLUMNS.map(|c| c.0.to_owned()));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for compared in all {
-        let mut row = vec![compared.name.clone()];
+        let mut row = vec![compared.file.clone()];
         row.extend(COLUMNS.map(|c| number(c.1(&compared.comparison.scores))));
         rows.push(row);
     }
@@ -46,7 +47,7 @@ impl<'a> From<&'a Compared> for Row<'a> {
     fn from(compared: &'a Compared) -> Self {
         let s = compared.comparison.scores;
         Self {
-            file: &compared.name,
+            file: &compared.file,
             mse: s.mse,
             relmse: s.relmse,
             rmse_vicini: s.rmse_vicini,

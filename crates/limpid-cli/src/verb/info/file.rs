@@ -27,13 +27,19 @@ fn recognised(layer: &LayerFacts) -> Vec<String> {
 
 fn as_text(path: &Path, facts: &Facts) -> String {
     let mut text = format!("{}: {}\n", path.display(), facts.format);
-    let many = facts.parts.len() > 1;
-    for (index, part) in facts.parts.iter().enumerate() {
-        if many {
-            let name = part.name.as_deref().unwrap_or("without a name");
-            text += &format!("part {index}: {name}\n");
+    match &facts.parts[..] {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|p| is_alike(p, first)) => {
+            text += &joined_text(&facts.parts, first);
         }
-        text += &part_text(part);
+        parts => {
+            for (index, part) in parts.iter().enumerate() {
+                if parts.len() > 1 {
+                    let name = part.name.as_deref().unwrap_or("without a name");
+                    text += &format!("part {index}: {name}\n");
+                }
+                text += &part_text(part);
+            }
+        }
     }
     for note in &facts.notes {
         text += &format!("note: {note}\n");
@@ -41,7 +47,48 @@ fn as_text(path: &Path, facts: &Facts) -> String {
     text
 }
 
+/// Whether parts can be shown in one table.
+fn is_alike(a: &PartFacts, b: &PartFacts) -> bool {
+    (a.size, a.position, &a.compression) == (b.size, b.position, &b.compression)
+}
+
+/// Parts that differ in nothing but their layers.
+fn joined_text(parts: &[PartFacts], first: &PartFacts) -> String {
+    let mut attributes: Vec<&String> = parts.iter().flat_map(|p| &p.attributes).collect();
+    attributes.sort();
+    attributes.dedup();
+    let mut text = size_text(first);
+    text += &format!("  parts        {}\n", parts.len());
+    text += &kept_text(&attributes);
+    text + &layers_text(parts.iter().flat_map(|p| &p.layers))
+}
+
 fn part_text(part: &PartFacts) -> String {
+    let attributes: Vec<&String> = part.attributes.iter().collect();
+    size_text(part) + &kept_text(&attributes) + &layers_text(part.layers.iter())
+}
+
+/// Names of attributes, in lines of a readable length.
+fn kept_text(attributes: &[&String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for name in attributes {
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() < 84 => *line += &format!(", {name}"),
+            Some(line) => {
+                *line += ",";
+                lines.push((*name).clone());
+            }
+            None => lines.push((*name).clone()),
+        }
+    }
+    let mut text = String::new();
+    for (i, line) in lines.iter().enumerate() {
+        text += &format!("  {:<12} {line}\n", if i == 0 { "kept" } else { "" });
+    }
+    text
+}
+
+fn size_text(part: &PartFacts) -> String {
     let mut text = format!("  size         {}", part.size);
     if part.position != (0, 0) {
         text += &format!(" at ({}, {})", part.position.0, part.position.1);
@@ -51,13 +98,12 @@ fn part_text(part: &PartFacts) -> String {
     {
         text += &format!(", shown as {size} at ({x}, {y})");
     }
-    text += &format!("\n  compression  {}\n", part.compression);
-    if !part.attributes.is_empty() {
-        text += &format!("  kept         {}\n", part.attributes.join(", "));
-    }
-    let rows: Vec<[String; 4]> = part
-        .layers
-        .iter()
+    text + &format!("\n  compression  {}\n", part.compression)
+}
+
+fn layers_text<'a>(layers: impl Iterator<Item = &'a LayerFacts>) -> String {
+    let mut text = String::new();
+    let rows: Vec<[String; 4]> = layers
         .map(|layer| {
             let channels: Vec<&str> = layer.channels.iter().map(|c| c.name.as_str()).collect();
             let mut samples: Vec<&str> = layer.channels.iter().map(|c| c.sample.as_str()).collect();

@@ -3,6 +3,7 @@
 use super::schedules;
 use crate::say::tell;
 use anyhow::Result;
+use limpid::Device;
 use limpid::exec::cpu::Cpu;
 use limpid::exec::gpu::Adapter;
 use limpid::method::Backend;
@@ -16,27 +17,43 @@ pub(super) fn run(as_json: bool) -> Result<()> {
         );
         return Ok(());
     }
-    tell!("limpid {}\n\ndevices:", env!("CARGO_PKG_VERSION"));
+    tell!("limpid {}\n\ndevices", env!("CARGO_PKG_VERSION"));
     for device in devices()? {
         tell!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
         if let Some(facts) = device["facts"].as_object() {
+            let short = |(k, _): &(&String, &Value)| SHOWN.contains(&k.as_str());
             let facts: Vec<String> = facts
                 .iter()
+                .filter(short)
                 .map(|(k, v)| format!("{k} {}", text(v)))
                 .collect();
             tell!("           {}", facts.join(", "));
         }
     }
-    tell!("\nmethods:");
-    for entry in limpid_lab::methods() {
-        tell!("  {:<18} {}", entry.path(), entry.about);
-        for on in [Backend::Cpu, Backend::Gpu] {
-            let names = schedules::grouped(&schedules::all(entry, on));
-            tell!("  {:<18} {on}: {names}", "");
-        }
-    }
-    tell!("\n`limpid info --schedules METHOD` lists all schedules of a method.");
+    let used = Device::open("auto").map_or_else(|e| e.to_string(), |d| d.name());
+    tell!("  auto     {used}");
+    tell!("\nfiles");
+    tell!("  images   .exr .png .jpg .tif .hdr .pfm");
+    let films = match has_ffmpeg() {
+        true => "through ffmpeg, which was found",
+        false => "after installing ffmpeg, which was not found",
+    };
+    tell!("  films    .y4m and -; .mp4 .mkv .mov and others {films}");
+    tell!("\nlimpid methods                 which method when");
+    tell!("limpid info FILE               what a file holds; --noise: its noise");
+    tell!("limpid info --schedules NAME   how a method can be mapped to a device");
+    tell!("limpid info --json             everything");
     Ok(())
+}
+
+/// Facts that the overview shows; JSON has all.
+const SHOWN: [&str; 4] = ["memory MiB", "SIMD levels", "sub-groups", "f16"];
+
+/// Whether ffmpeg is on the path.
+fn has_ffmpeg() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let name = format!("ffmpeg{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(&path).any(|folder| folder.join(&name).is_file())
 }
 
 fn text(value: &Value) -> String {
@@ -55,7 +72,7 @@ fn devices() -> Result<Vec<Value>> {
     for adapter in Adapter::all() {
         let target = adapter.target;
         let software = if adapter.software {
-            ", software: never chosen by auto"
+            ", software: not used by auto"
         } else {
             ""
         };
@@ -66,7 +83,7 @@ fn devices() -> Result<Vec<Value>> {
                 adapter.info.name, adapter.info.backend, adapter.info.driver, adapter.info.driver_info
             ),
             "facts": {
-                "memory MiB": adapter.memory().map_or(json!("not told by the driver"), |m| json!(m >> 20)),
+                "memory MiB": adapter.memory().map_or(json!("unknown"), |m| json!(m >> 20)),
                 "largest buffer MiB": target.binding_bytes >> 20,
                 "texture side": target.texture_side,
                 "workgroup": target.invocations,

@@ -1,13 +1,9 @@
-//! The schedules of methods: all that any options give, in groups.
+//! The schedules of methods: all that any options give, with the options that they need.
 
+use crate::say::tell;
 use anyhow::Result;
 use limpid::method::{Backend, Entry, Method};
 use serde_json::{Value, json};
-
-/// How many names, and how many endings, a line of the overview shows.
-const SHOWN: usize = 6;
-/// From this many schedules on, endings are not told apart by the names that have them.
-const MANY: usize = 16;
 
 /// A schedule and the options that it needs.
 pub(super) struct Found {
@@ -52,59 +48,6 @@ fn needs(entry: &Entry, example: &dyn Method, on: Backend, name: &str) -> String
     })
 }
 
-/// Names with the same endings behind a colon stand together: `a, b (each also with :x, :y)`.
-pub(super) fn grouped(found: &[Found]) -> String {
-    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
-    for f in found {
-        let (name, ending) = f.name.split_once(':').unwrap_or((f.name.as_str(), ""));
-        match names.iter_mut().find(|n| n.0 == name) {
-            Some((_, endings)) => endings.push(ending),
-            None => names.push((name, vec![ending])),
-        }
-    }
-    if found.len() >= MANY {
-        let mut endings: Vec<&str> = names.iter().flat_map(|n| n.1.clone()).collect();
-        endings.sort_unstable();
-        endings.dedup();
-        let names: Vec<&str> = names.iter().map(|n| n.0).collect();
-        return format!("{}; some with {}", list(&names), colons(&endings));
-    }
-    let mut groups: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
-    for (name, endings) in names {
-        match groups.iter_mut().find(|g| g.1 == endings) {
-            Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], endings)),
-        }
-    }
-    let text = |(names, endings): (Vec<&str>, Vec<&str>)| {
-        let each = if names.len() > 1 { "each " } else { "" };
-        let also = if endings.contains(&"") { "also " } else { "" };
-        match endings[..] {
-            [""] => list(&names),
-            [one] if names.len() == 1 => format!("{}:{one}", names[0]),
-            _ => format!("{} ({each}{also}with {})", list(&names), colons(&endings)),
-        }
-    };
-    groups.into_iter().map(text).collect::<Vec<_>>().join("; ")
-}
-
-/// The first names, and how many follow.
-fn list(names: &[&str]) -> String {
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-/// Endings as they are written behind a name.
-fn colons(endings: &[&str]) -> String {
-    let written: Vec<String> = (endings.iter().filter(|e| !e.is_empty()))
-        .map(|e| format!(":{e}"))
-        .collect();
-    list(&written.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// One schedule per line; the first of each device is what runs when none is named.
 pub(super) fn print(entry: &Entry, as_json: bool) -> Result<()> {
     if as_json {
@@ -116,12 +59,12 @@ pub(super) fn print(entry: &Entry, as_json: bool) -> Result<()> {
             "name": entry.path(),
             "schedules": { "cpu": lists(Backend::Cpu), "gpu": lists(Backend::Gpu) },
         });
-        println!("{}", serde_json::to_string_pretty(&value)?);
+        tell!("{}", serde_json::to_string_pretty(&value)?);
         return Ok(());
     }
-    println!("{}: {}", entry.path(), entry.about);
+    tell!("{}: {}", entry.path(), entry.about);
     for on in [Backend::Cpu, Backend::Gpu] {
-        println!("\n{on}:");
+        tell!("\n{on}:");
         for (k, found) in all(entry, on).iter().enumerate() {
             let note = match &found.needs {
                 None if k == 0 => "the default".to_owned(),
@@ -129,7 +72,7 @@ pub(super) fn print(entry: &Entry, as_json: bool) -> Result<()> {
                 Some(option) if option.is_empty() => "with other options".to_owned(),
                 Some(option) => format!("with {option}"),
             };
-            println!("{}", format!("  {:<34} {note}", found.name).trim_end());
+            tell!("{}", format!("  {:<34} {note}", found.name).trim_end());
         }
     }
     Ok(())

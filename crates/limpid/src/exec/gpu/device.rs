@@ -14,7 +14,7 @@ pub struct Adapter {
     pub info: wgpu::AdapterInfo,
     /// What kernels may use.
     pub target: Target,
-    /// Whether it is a program that plays a GPU: slower than the CPU plans, and never chosen by `auto`.
+    /// Whether it is a software adapter: slower than the CPU plans, and never chosen by `auto`.
     pub software: bool,
     /// Whether passes can be timed on the device.
     pub timestamps: bool,

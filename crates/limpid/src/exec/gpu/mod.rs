@@ -6,12 +6,14 @@
 mod copy;
 mod device;
 mod pipeline;
+mod ports;
 mod ready;
 mod record;
 mod resource;
 mod runner;
 
 pub use device::{Adapter, Gpu};
+pub use ports::Ports;
 pub use record::{Bindings, Recorder};
 pub use resource::Resource;
 pub use runner::GpuRunner;

@@ -1,6 +1,7 @@
 //! A plan made ready for somebody else's command encoder.
 
 use super::Gpu;
+use super::Ports;
 use super::pipeline::{Bind, Kind};
 use super::ready::{Node, Ready, flatten, memory, prepare};
 use super::resource::Resource;
@@ -170,9 +171,19 @@ impl Recorder {
         })
     }
 
-    /// Binds inputs and outputs: `outside` gives the memory of each input and output slot. Memory that is smaller than its slot
-    /// or of another format is refused.
-    pub fn bind(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
+    /// Binds the memory of inputs and outputs by layer. Memory that is missing, smaller than its slot, of another format or
+    /// without the usage that the plan needs is refused.
+    pub fn bind(&self, ports: &Ports) -> Result<Bindings> {
+        ports.check(&self.plan)?;
+        let outside = |id: &SlotId| self.own[id.0].is_none();
+        for id in (0..self.own.len()).map(SlotId).filter(outside) {
+            ports.of(&self.plan, id)?;
+        }
+        self.bind_slots(|id| ports.of(&self.plan, id).ok())
+    }
+
+    /// The same by slot: `outside` gives the memory of each input and output slot of the plan.
+    pub fn bind_slots(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
         let mut all = Vec::with_capacity(self.own.len());
         for (i, own) in self.own.iter().enumerate() {
             let missing = || {
@@ -192,6 +203,7 @@ impl Recorder {
         }
         let mut passes = Vec::new();
         flatten(&self.nodes, &mut passes);
+        self.check_usages(&passes, &all)?;
         self.gpu.guarded(|| {
             let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
             let targets = passes.iter().map(|ready| views(ready, &all)).collect();
@@ -214,6 +226,31 @@ impl Recorder {
             }
             Ok(Bindings { turns })
         })
+    }
+
+    /// Textures must have the usages that the passes need.
+    fn check_usages(&self, passes: &[&Ready], all: &[Resource]) -> Result<()> {
+        for (ready, pass) in passes.iter().zip(self.plan.passes()) {
+            let written = match computes(ready) {
+                true => wgpu::TextureUsages::STORAGE_BINDING,
+                false => wgpu::TextureUsages::RENDER_ATTACHMENT,
+            };
+            let reads = pass
+                .reads
+                .iter()
+                .map(|id| (id, wgpu::TextureUsages::TEXTURE_BINDING));
+            for (id, usage) in reads.chain(pass.writes.iter().map(|id| (id, written))) {
+                if let Resource::Texture(view) = &all[id.0]
+                    && !view.texture().usage().contains(usage)
+                {
+                    return Err(Error::input(format!(
+                        "memory of '{}': a texture without the usage {usage:?}, which '{}' needs",
+                        self.plan.slots[id.0].name, ready.name
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn group(&self, ready: &Ready, all: &[Resource]) -> wgpu::BindGroup {
@@ -246,10 +283,13 @@ impl Recorder {
             })
     }
 
-    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count.
+    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Compute
+    /// passes that follow each other are one pass of the encoder.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
         let bound = bindings.turn(self.advance());
-        self.record_nodes(&self.nodes, encoder, bound);
+        let mut list = Vec::new();
+        unrolled(&self.nodes, &mut list);
+        self.record_joined(&list, encoder, bound, None);
     }
 
     /// Records the whole plan as [`Recorder::record`] does, each pass between two timestamps: `queries` has room for two of
@@ -265,19 +305,6 @@ impl Recorder {
         flatten(&self.nodes, &mut passes);
         for ready in passes {
             self.record_pass(ready, encoder, bound, Some(queries));
-        }
-    }
-
-    fn record_nodes(&self, nodes: &[Node], encoder: &mut wgpu::CommandEncoder, bound: &Bound) {
-        for node in nodes {
-            match node {
-                Node::Pass(ready) => self.record_pass(ready, encoder, bound, None),
-                Node::Repeat { nodes, most, .. } => {
-                    for _ in 0..*most {
-                        self.record_nodes(nodes, encoder, bound);
-                    }
-                }
-            }
         }
     }
 
@@ -364,6 +391,18 @@ impl Recorder {
         for (slot, own) in self.plan.slots.iter().zip(&self.own) {
             if let (Role::History, Some(Resource::Buffer(buffer))) = (&slot.role, own) {
                 encoder.clear_buffer(buffer, 0, None);
+            }
+        }
+    }
+}
+
+/// All passes in the order in which they run, repetitions to their full count.
+fn unrolled<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
+    for node in nodes {
+        match node {
+            Node::Pass(ready) => into.push(ready),
+            Node::Repeat { nodes, most, .. } => {
+                (0..*most).for_each(|_| unrolled(nodes, into));
             }
         }
     }

@@ -13,6 +13,25 @@ pub enum Resource {
     Texture(wgpu::TextureView),
 }
 
+impl From<&wgpu::Buffer> for Resource {
+    fn from(buffer: &wgpu::Buffer) -> Self {
+        Self::Buffer(buffer.clone())
+    }
+}
+
+impl From<&wgpu::TextureView> for Resource {
+    fn from(view: &wgpu::TextureView) -> Self {
+        Self::Texture(view.clone())
+    }
+}
+
+/// A view of the whole texture.
+impl From<&wgpu::Texture> for Resource {
+    fn from(texture: &wgpu::Texture) -> Self {
+        Self::Texture(texture.create_view(&wgpu::TextureViewDescriptor::default()))
+    }
+}
+
 impl Resource {
     /// New zeroed memory for a slot.
     pub(super) fn new(gpu: &Gpu, slot: &Slot) -> Self {

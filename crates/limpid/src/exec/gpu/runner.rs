@@ -54,7 +54,7 @@ impl GpuRunner {
             let timer = timed.then(|| timer(gpu, passes));
             Ok((outside, staging, timer))
         })?;
-        let bindings = recorder.bind(|id| outside[id.0].clone().map(Resource::Buffer))?;
+        let bindings = recorder.bind_slots(|id| outside[id.0].clone().map(Resource::Buffer))?;
         let name = |p: &&crate::plan::Pass| PassTime {
             name: p.kernel.name().into(),
             time: Duration::ZERO,
@@ -293,7 +293,7 @@ impl Runner for GpuRunner {
     }
 
     /// Half a second of runs before them warms up, because an idle GPU lowers its clock and takes its time to raise it (by a
-    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and the clock of the wall counts.
+    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and wall-clock time is measured.
     fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
         self.upload(input)?;
         let watch = Watch::default();

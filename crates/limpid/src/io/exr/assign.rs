@@ -38,11 +38,13 @@ pub(in crate::io) struct Group {
     pub(in crate::io) channels: Vec<(usize, String)>,
 }
 
-/// The layers of a file, its groups of channels, and what should be told.
+/// The layers of a file, its groups of channels, and notes for the user.
 #[derive(Debug)]
 pub(in crate::io) struct Assignment {
     pub(in crate::io) layers: Vec<Mapped>,
     pub(in crate::io) groups: Vec<Group>,
+    /// Other groups that could be the colour, with their names: copies of it, or other pictures.
+    pub(in crate::io) others: Vec<(Mapped, String)>,
     pub(in crate::io) notes: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ struct Candidate {
     group: usize,
 }
 
-/// Finds the layers of a file by name and by the caller's wishes.
+/// Finds the layers of a file by name and by the caller's assignments.
 pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result<Assignment> {
     let groups = groups(headers);
     let mut notes = Vec::new();
@@ -63,15 +65,16 @@ pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result
     }
     let mut layers: Vec<Mapped> = Vec::new();
     for (layer, name) in &options.layers {
-        layers.push(wished(layer, name, headers, &groups)?);
+        layers.push(assigned(layer, name, headers, &groups)?);
     }
-    choose(&mut layers, candidates, &groups, headers, &mut notes);
+    let others = choose(&mut layers, candidates, &groups, headers);
     match_sizes(&mut layers, headers, options, &mut notes)?;
     second_half(&mut layers);
     already_denoised(&layers, &groups, &mut notes);
     Ok(Assignment {
         layers,
         groups,
+        others,
         notes,
     })
 }
@@ -136,7 +139,7 @@ fn join(part: &str, name: &str) -> (String, String) {
 fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (index, group) in groups.iter().enumerate() {
-        let Some(meaning) = names::meaning(&group.name) else {
+        let Some(meaning) = names::meaning(&group.name).or_else(|| by_letter(group)) else {
             continue;
         };
         let mut add = |layer: Layer, channels: Vec<usize>, divide: Divide| {
@@ -171,6 +174,18 @@ fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> 
         }
     }
     candidates
+}
+
+/// A layer of any name whose only channel has a letter that one renderer writes: Mitsuba's depth is `NAME.T`.
+fn by_letter(group: &Group) -> Option<names::Meaning> {
+    let [(_, letter)] = &group.channels[..] else {
+        return None;
+    };
+    (letter == "T").then_some(names::Meaning {
+        layer: Kind::Depth.into(),
+        rank: 2,
+        adjust: Adjust::AsIs,
+    })
 }
 
 /// PBRT writes the variance of a sample as `Variance`, and the number of samples as an attribute.
@@ -276,7 +291,7 @@ fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) ->
 }
 
 /// What the caller asked for: a group's name or a list of channels.
-fn wished(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> Result<Mapped> {
+fn assigned(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> Result<Mapped> {
     let last = |g: &Group| g.name.rsplit('.').next().unwrap_or_default().to_owned();
     let group = groups
         .iter()
@@ -345,14 +360,14 @@ fn channel_named(name: &str, headers: &[Header]) -> Option<(usize, usize)> {
     })
 }
 
-/// Takes the best candidate of every layer that was not asked for.
+/// Takes the best candidate of every layer that was not asked for. Gives those that could be the colour too.
 fn choose(
     layers: &mut Vec<Mapped>,
     mut candidates: Vec<Candidate>,
     groups: &[Group],
     headers: &[Header],
-    notes: &mut Vec<String>,
-) {
+) -> Vec<(Mapped, String)> {
+    let mut others = Vec::new();
     let frame = |layers: &[Mapped]| {
         layers
             .iter()
@@ -388,12 +403,11 @@ fn choose(
             && !groups[candidate.group].name.is_empty()
             && layers[0].channels != candidate.mapped.channels
         {
-            notes.push(format!(
-                "layer {0} could be colour too; to take it, say so: color={0}",
-                groups[candidate.group].name
-            ));
+            let name = groups[candidate.group].name.clone();
+            others.push((candidate.mapped, name));
         }
     }
+    others
 }
 
 fn same_window(a: &Header, b: &Header) -> bool {
@@ -473,7 +487,7 @@ fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>
     });
     if !uses_noisy {
         notes.push(
-            "the colour may be denoised already; to take the noisy picture, say so: 'color=Noisy Image'"
+            "the colour may be denoised already; to use the noisy picture, name it: 'color=Noisy Image'"
                 .to_owned(),
         );
     }

@@ -200,7 +200,7 @@ pub(super) fn check_memory(
         };
         if raw_size(header, &block.bounds) / ratio > block.range.len() {
             return Err(Error::input(format!(
-                "{}: damaged OpenEXR file: {} bytes cannot hold a block of {} pixels",
+                "{}: corrupt OpenEXR file: {} bytes cannot hold a block of {} pixels",
                 path.display(),
                 block.range.len(),
                 block.bounds.size.area()

@@ -64,7 +64,7 @@ fn two_buffers(frame: &mut Frame) {
 
 fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Content> {
     let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
-    // The layers are found before the pixels are read, so that a wrong wish is told at once.
+    // The layers are found before the pixels are read, so that invalid options fail early.
     let (meta, _) = read::headers(&file, path)?;
     let found = assign(&meta.headers, options).map_err(about)?;
     let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);
@@ -81,11 +81,28 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
             size_of(&meta.headers[m.part])
         });
     let mut frame = Frame::empty(size)?;
+    let mut notes = found.notes;
     for (layer, image) in images(&source, &found.layers)? {
+        if layer.kind == Kind::Id && image.data().iter().any(|v| v.fract() != 0.0) {
+            notes.push(
+                "object numbers are averaged over samples, so the id layer is kept but not used"
+                    .to_owned(),
+            );
+            continue;
+        }
         frame.insert(layer, image)?;
     }
-    if found
-        .layers
+    let mut layers = found.layers;
+    for (other, name) in found.others {
+        if same_samples(&source, &layers, &other) {
+            layers.push(other);
+        } else {
+            notes.push(format!(
+                "layer {name} could be the colour too; to use it, name it: color={name}"
+            ));
+        }
+    }
+    if layers
         .iter()
         .any(|m| m.derived && m.layer.part == Part::HalfA)
     {
@@ -94,17 +111,26 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
     if let Some(every) = source.text(EVERY).and_then(|t| t.parse().ok()) {
         frame.set_every(every);
     }
-    let mut notes = found.notes;
     notes.append(&mut source.notes);
     Ok(Content {
         frame,
-        kept: Arc::new(Origin {
-            source,
-            layers: found.layers,
-        }),
+        kept: Arc::new(Origin { source, layers }),
         alpha: None,
         notes,
     })
+}
+
+/// Whether a group holds a copy of the colour, which is written back with it.
+fn same_samples(source: &Source, layers: &[Mapped], other: &Mapped) -> bool {
+    let Some(color) = layers.iter().find(|m| m.layer == Layer::COLOR) else {
+        return false;
+    };
+    let same = |(a, b): (&usize, &usize)| {
+        source.parts[color.part].samples[*a] == source.parts[other.part].samples[*b]
+    };
+    color.channels.len() == other.channels.len()
+        && size_of(&source.parts[color.part].header) == size_of(&source.parts[other.part].header)
+        && color.channels.iter().zip(&other.channels).all(same)
 }
 
 fn no_color(found: &Assignment, path: &Path) -> Error {
@@ -187,6 +213,7 @@ fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
             recognised: found
                 .layers
                 .iter()
+                .chain(found.others.iter().map(|(m, _)| m))
                 .filter(mine)
                 .map(|m| m.layer.clone())
                 .collect(),

@@ -1,7 +1,7 @@
 //! Reading an EXR file: headers by the `exr` crate, the structure checked here, blocks decompressed on all cores.
 //!
 //! The structure (offset tables, block positions and lengths) is walked before any pixel memory is taken, so that a
-//! truncated file is told as such, and a small file that declares a huge image is refused.
+//! truncated file is reported as such, and a small file that declares a huge image is refused.
 
 use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
 use super::{PartSource, Samples, Source, fault, size_of};

@@ -126,23 +126,25 @@ fn changed<'a>(
         .find(first)
         .is_some_and(|m| frame.get(m.layer.clone()).is_some());
     for (layer, image) in frame.layers() {
-        match layers.iter().find(|m| m.layer == *layer) {
+        // A colour that the file holds twice is written twice.
+        let mut homes = layers.iter().filter(|m| m.layer == *layer).peekable();
+        if homes.peek().is_none() {
+            let home = layers.first().map_or(0, |m| m.part);
+            add_layer(&mut parts[home], layer, image, options);
+        }
+        for mapped in homes {
             // The mean of two buffers, its variance, and what is written with the layer that owns its channels.
-            Some(mapped) if buffers && of_mean(mapped) => {}
-            Some(mapped) if mapped.derived && !first(&mapped) => {}
-            Some(mapped) => {
-                let image = with_channels(image, mapped.channels.len());
-                let encoded: Vec<Samples> = (0..mapped.channels.len())
-                    .into_par_iter()
-                    .map(|c| source.encode(mapped, c, image.plane(c)))
-                    .collect();
-                for (&channel, samples) in mapped.channels.iter().zip(encoded) {
-                    parts[mapped.part].samples[channel] = Cow::Owned(samples);
-                }
+            let elsewhere = (buffers && of_mean(mapped)) || (mapped.derived && !first(&mapped));
+            if elsewhere {
+                continue;
             }
-            None => {
-                let home = layers.first().map_or(0, |m| m.part);
-                add_layer(&mut parts[home], layer, image, options);
+            let image = with_channels(image, mapped.channels.len());
+            let encoded: Vec<Samples> = (0..mapped.channels.len())
+                .into_par_iter()
+                .map(|c| source.encode(mapped, c, image.plane(c)))
+                .collect();
+            for (&channel, samples) in mapped.channels.iter().zip(encoded) {
+                parts[mapped.part].samples[channel] = Cow::Owned(samples);
             }
         }
     }
@@ -167,7 +169,7 @@ fn of_mean(mapped: &Mapped) -> bool {
     mapped.layer.kind == crate::Kind::Color && parts.contains(&mapped.layer.part)
 }
 
-/// Halves and variances of a layer that was made anew say nothing of it any more.
+/// Halves and variances of a layer that was recomputed no longer describe it.
 fn is_stale(mapped: &Mapped, frame: &Frame) -> bool {
     let Layer { kind, part } = &mapped.layer;
     let kept = frame.get(mapped.layer.clone()).is_some();

@@ -55,7 +55,7 @@ impl Shares {
     }
 }
 
-/// Does all pieces on the threads of the pool that this is called in, each thread with its part of the state. `body` is told
+/// Does all pieces on the threads of the pool that this is called in, each thread with its part of the state. `body` receives
 /// whether the thread goes on where it just was.
 pub(super) fn run<T: Send>(
     pieces: Vec<T>,

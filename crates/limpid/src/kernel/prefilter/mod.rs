@@ -1,4 +1,4 @@
-//! Takes noise out of a feature before it guides a filter: depth of field and motion blur make features noisy too.
+//! Removes noise from a feature before it guides a filter: depth of field and motion blur make features noisy too.
 //!
 //! A mean over a 7×7 window of pixels that differ no more than the feature's own variance explains
 //! (`definition::atrous::prefilter`). Without variance a feature stays what it is.

@@ -1,6 +1,6 @@
 //! Details between two levels, shrunk where they are mostly noise, and summed up.
 //!
-//! Each channel is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is told
+//! Each channel is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is estimated
 //! from the mean square of details in a window around the pixel.
 
 mod cpu;

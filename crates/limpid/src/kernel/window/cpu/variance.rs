@@ -16,7 +16,7 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 /// Windows of up to this radius are added up directly.
 const SMALL: usize = 3;
 
-/// Small windows: their sums are made anew for each pixel.
+/// Small windows: their sums are recomputed for each pixel.
 #[derive(Debug)]
 pub(super) struct Small {
     pub radius: usize,

@@ -1,0 +1,276 @@
+//! Many files: which inputs are meant, where their results go, what is checked before the work, and what failed.
+
+use crate::say::{self, OrUsage};
+use crate::{shot, video};
+use anyhow::{Context, Result};
+use limpid::io::Format;
+use limpid::{Error, Sequence};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How many files are worked on.
+#[derive(clap::Args, Clone)]
+pub(crate) struct Batch {
+    /// Let results replace their inputs
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Files to work on at the same time
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
+    /// Print what was done as JSON on standard output, one line per file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A file and where its result goes. Both are patterns for the frames of a sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Job {
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+}
+
+impl Batch {
+    /// The work that the command line asks for. Everything that can be known before the first pixel is checked here.
+    pub(crate) fn jobs(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
+        let inputs = expand(inputs)?;
+        let (jobs, folder) = targets(&inputs, output)?;
+        for job in &jobs {
+            if !video::is_film(&job.to) {
+                Format::from_path(&job.to).or_usage()?;
+            }
+            if !self.overwrite && is_same(&job.from, &job.to) {
+                return usage(format!(
+                    "{}: the result would replace its input; write to another place, or add --overwrite",
+                    job.from.display()
+                ));
+            }
+        }
+        for (i, job) in jobs.iter().enumerate() {
+            if let Some(other) = jobs[..i].iter().find(|j| j.to == job.to) {
+                return usage(format!(
+                    "{} and {} would both be written to {}",
+                    other.from.display(),
+                    job.from.display(),
+                    job.to.display()
+                ));
+            }
+        }
+        match folder {
+            Some(folder) => std::fs::create_dir_all(&folder)
+                .with_context(|| format!("{}: cannot be created", folder.display()))?,
+            None => has_folder(output)?,
+        }
+        Ok(jobs)
+    }
+
+    /// The same, with the frames of sequences as files of their own: for methods without history.
+    pub(crate) fn single(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
+        let mut all = Vec::new();
+        for job in self.jobs(inputs, output)? {
+            if !shot::is_pattern(&job.from) {
+                all.push(job);
+                continue;
+            }
+            for n in shot::found(&job.from)? {
+                all.push(Job {
+                    from: shot::numbered(&job.from, n),
+                    to: shot::numbered(&job.to, n),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Works on all files. One that fails does not stop the others; how many failed is the error at the end.
+    pub(crate) fn run(
+        &self,
+        jobs: &[Job],
+        start: impl Fn() -> Sequence + Sync,
+        work: impl Fn(&Job, &mut Sequence) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let failed: Mutex<Vec<(usize, anyhow::Error)>> = Mutex::default();
+        let worker = || {
+            let mut sequence = start();
+            while !stop.load(Ordering::Relaxed) {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(at) else { break };
+                let result = say::about(&job.from, || work(job, &mut sequence));
+                if let Err(error) = result {
+                    let last = jobs.len() == 1 || say::ends_all(&error);
+                    stop.fetch_or(last, Ordering::Relaxed);
+                    if !last {
+                        say::error(&error);
+                    }
+                    let mut failed = failed.lock().unwrap_or_else(|e| e.into_inner());
+                    failed.push((at, error));
+                }
+            }
+        };
+        let workers = usize::from(self.jobs).min(jobs.len());
+        if workers > 1 {
+            say::several_bars();
+            std::thread::scope(|scope| {
+                (0..workers).for_each(|_| drop(scope.spawn(worker)));
+            });
+        } else {
+            worker();
+        }
+        say::repeated_warnings();
+        let mut failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+        if let Some(at) = failed.iter().position(|(_, e)| say::ends_all(e)) {
+            return Err(failed.swap_remove(at).1);
+        }
+        match failed.len() {
+            0 => Ok(()),
+            1 if jobs.len() == 1 => Err(failed.swap_remove(0).1),
+            count => {
+                failed.sort_by_key(|(at, _)| *at);
+                let names = failed.iter().map(|(at, _)| jobs[*at].from.display());
+                let names: Vec<String> = names.map(|n| n.to_string()).collect();
+                anyhow::bail!(
+                    "{count} of {} files failed: {}",
+                    jobs.len(),
+                    names.join(", ")
+                )
+            }
+        }
+    }
+}
+
+fn usage<T>(message: String) -> Result<T> {
+    Err(Error::input(message)).or_usage()
+}
+
+/// The files that inputs stand for: folders, wildcards and names. Patterns of sequences stay.
+fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for input in inputs {
+        if input.is_dir() {
+            all.extend(images_of(input)?);
+        } else if input.exists() || input == Path::new("-") {
+            all.push(input.clone());
+        } else if shot::is_pattern(input) {
+            shot::found(input)?;
+            all.push(input.clone());
+        } else if let Some(pattern) = wildcard(input) {
+            let found = glob::glob(pattern).map_err(|e| Error::input(format!("{pattern}: {e}")));
+            let mut found: Vec<PathBuf> = found.or_usage()?.filter_map(Result::ok).collect();
+            if found.is_empty() {
+                return usage(format!("{pattern}: no file has such a name"));
+            }
+            found.sort();
+            all.append(&mut found);
+        } else {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::io(input, missing).into());
+        }
+    }
+    Ok(all)
+}
+
+fn wildcard(path: &Path) -> Option<&str> {
+    path.to_str().filter(|p| p.contains(['*', '?', '[']))
+}
+
+/// The images of a folder, by name.
+fn images_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let named = || folder.display().to_string();
+    let mut images = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(named)? {
+        let path = entry.with_context(named)?.path();
+        let hidden = path
+            .file_name()
+            .is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+        if path.is_file() && !hidden && Format::from_path(&path).is_ok() {
+            images.push(path);
+        }
+    }
+    if images.is_empty() {
+        return usage(format!(
+            "{}: the folder holds no images (.exr, .png, .jpg, .tif, .hdr, .pfm)",
+            folder.display()
+        ));
+    }
+    images.sort();
+    Ok(images)
+}
+
+/// Where the result of each input goes, and the folder that must be there.
+fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>)> {
+    let name = |from: &Path| {
+        from.file_name()
+            .map(PathBuf::from)
+            .with_context(|| format!("{}: not a file", from.display()))
+    };
+    let looks_like_folder = output.is_dir() || ends_with_separator(output);
+    let is_file = !looks_like_folder
+        && (Format::from_path(output).is_ok()
+            || video::is_film(output)
+            || shot::is_pattern(output));
+    if let ([from], false) = (inputs, looks_like_folder) {
+        if shot::is_pattern(from) && !shot::is_pattern(output) {
+            if is_file {
+                return usage(format!(
+                    "{}: several frames need a place for their number, like OUT.####.exr, or a folder",
+                    output.display()
+                ));
+            }
+        } else {
+            let to = output.to_owned();
+            let from = from.clone();
+            return Ok((vec![Job { from, to }], None));
+        }
+    }
+    if is_file {
+        return usage(format!(
+            "{}: several inputs need a folder to write to",
+            output.display()
+        ));
+    }
+    let mut jobs = Vec::new();
+    for from in inputs {
+        if from == Path::new("-") {
+            return usage("-: standard input has no name to write to; name a file".to_owned());
+        }
+        let to = output.join(name(from)?);
+        jobs.push(Job {
+            from: from.clone(),
+            to,
+        });
+    }
+    Ok((jobs, Some(output.to_owned())))
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    let last = path.as_os_str().as_encoded_bytes().last();
+    last.is_some_and(|b| std::path::is_separator(char::from(*b)))
+}
+
+/// The folder of a file must be there before the work begins.
+fn has_folder(file: &Path) -> Result<()> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => usage(format!(
+            "{}: there is no folder {}; create it first",
+            file.display(),
+            folder.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether two names mean the same file, or the same frames.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if a == Path::new("-") {
+        return false;
+    }
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let real = |path: &Path| path.canonicalize().ok().or_else(|| place(path));
+    a == b || (real(a).is_some() && real(a) == real(b))
+}

@@ -1,0 +1,141 @@
+//! Where layers come from: names in the file, files of their own, further passes.
+
+use crate::say::OrUsage;
+use crate::shot;
+use anyhow::{Context, Result};
+use limpid::io::{self, Picture, ReadOptions};
+use limpid::{Error, Frame, Image, Kind, Layer, Part};
+use std::path::{Path, PathBuf};
+
+/// Where layers come from.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Layers")]
+pub(crate) struct Layers {
+    /// Read a layer from a name in the file: normal=N
+    #[arg(long, value_name = "LAYER=NAME")]
+    layer: Vec<String>,
+    /// Read the albedo from this file
+    #[arg(long, value_name = "FILE")]
+    albedo: Option<PathBuf>,
+    /// Read the normals from this file
+    #[arg(long, value_name = "FILE")]
+    normal: Option<PathBuf>,
+    /// Read the depth from this file
+    #[arg(long, value_name = "FILE")]
+    depth: Option<PathBuf>,
+    /// Read the positions from this file
+    #[arg(long, value_name = "FILE")]
+    position: Option<PathBuf>,
+    /// Read the motion vectors from this file
+    #[arg(long, value_name = "FILE")]
+    motion: Option<PathBuf>,
+    /// Read any layer from a file of its own: color.variance=variance.exr, color.b=second.exr
+    #[arg(long, value_name = "LAYER=FILE")]
+    layer_file: Vec<String>,
+    /// Denoise this pass of the file too, with the weights of the colour: AO, shadow
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    aov: Vec<String>,
+}
+
+/// Reads files with their layers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reader {
+    options: ReadOptions,
+    files: Vec<(Layer, PathBuf)>,
+}
+
+impl Layers {
+    /// The names of further passes.
+    pub(crate) fn passes(&self) -> &[String] {
+        &self.aov
+    }
+
+    /// What was asked for, checked.
+    pub(crate) fn reader(&self) -> Result<Reader> {
+        let mut options = ReadOptions::default();
+        for layer in &self.layer {
+            options = options.layer(layer).or_usage()?;
+        }
+        for name in &self.aov {
+            let own = name.rsplit('.').next().unwrap_or(name);
+            options = options.layer(&format!("light:{own}={name}")).or_usage()?;
+        }
+        let mut files = Vec::new();
+        for (kind, file) in [
+            (Kind::Albedo, &self.albedo),
+            (Kind::Normal, &self.normal),
+            (Kind::Depth, &self.depth),
+            (Kind::Position, &self.position),
+            (Kind::Motion, &self.motion),
+        ] {
+            files.extend(file.clone().map(|f| (kind.into(), f)));
+        }
+        for given in &self.layer_file {
+            let Some((layer, file)) = given.split_once('=') else {
+                let message = format!("'{given}' is not LAYER=FILE, like color.b=second.exr");
+                return Err(Error::input(message)).or_usage();
+            };
+            files.push((layer.parse().or_usage()?, file.into()));
+        }
+        for (layer, file) in &files {
+            if shot::is_pattern(file) {
+                shot::found(file)?;
+            } else if !file.exists() {
+                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+                return Err(Error::io(file, missing)).with_context(|| format!("--{layer}"));
+            }
+        }
+        Ok(Reader { options, files })
+    }
+}
+
+impl Reader {
+    /// Reads a file and the layers beside it; `frame` is its number in a sequence.
+    pub(crate) fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
+        let mut picture = io::read(path, &self.options)?;
+        for (layer, file) in &self.files {
+            let file = match (frame, path.file_name()) {
+                (_, Some(name)) if file.is_dir() => file.join(name),
+                (Some(n), _) => shot::numbered(file, n),
+                _ => file.clone(),
+            };
+            let image = io::read_layer(&file, layer)?;
+            if image.size() != picture.frame.size() {
+                return Err(Error::input(format!(
+                    "{} is {}, {} is {}; layers must have the size of the colour",
+                    file.display(),
+                    image.size(),
+                    path.display(),
+                    picture.frame.size()
+                ))
+                .into());
+            }
+            picture.frame.insert(layer.clone(), image)?;
+            if *layer == Layer::new(Kind::Color, Part::HalfB) {
+                two_buffers(&mut picture.frame)?;
+            }
+        }
+        Ok(picture)
+    }
+}
+
+/// A second buffer beside the colour: that is the first one, and the colour is the mean of both.
+fn two_buffers(frame: &mut Frame) -> Result<()> {
+    let half = |part| Layer::new(Kind::Color, part);
+    if frame.get(half(Part::HalfA)).is_some() {
+        return Ok(());
+    }
+    let first = frame.color()?.clone();
+    let second = frame.require(half(Part::HalfB))?.clone();
+    let (width, height) = (first.width(), first.height());
+    let mean = Image::from_fn(width, height, first.channels(), |x, y, c| {
+        0.5 * (first.get(x, y, c) + second.get(x, y, c.min(second.channels() - 1)))
+    });
+    if let Some(variance) = frame.get(half(Part::Variance)) {
+        let of_mean = variance.map(|v| 0.5 * v);
+        frame.insert(half(Part::Variance), of_mean)?;
+    }
+    frame.insert(half(Part::HalfA), first)?;
+    frame.insert(Kind::Color, mean)?;
+    Ok(())
+}

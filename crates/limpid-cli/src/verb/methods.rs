@@ -1,0 +1,185 @@
+//! `limpid methods`: which method when.
+
+use crate::say::tell;
+use anyhow::Result;
+use limpid::method::{Entry, Use};
+use limpid_lab::methods;
+use serde_json::{Value, json};
+
+/// Show which method is for what
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// All methods with their options, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Advice on a method.
+struct Advice {
+    path: &'static str,
+    when: &'static str,
+}
+
+/// What somebody has, and the methods for it, the default first.
+const ADVICE: [(&str, &[Advice]); 5] = [
+    (
+        "A path-traced image (limpid denoise render.exr -o clean.exr)",
+        &[
+            Advice {
+                path: "nfor",
+                when: "default: best quality; one buffer or two, with or without features",
+            },
+            Advice {
+                path: "atrous",
+                when: "--quality fast: previews; needs features to keep edges",
+            },
+            Advice {
+                path: "rdfc",
+                when: "when its risk estimates are wanted as layers; slower than nfor",
+            },
+        ],
+    ),
+    (
+        "A rendered sequence (limpid denoise 'shot.####.exr' -o 'clean.####.exr')",
+        &[
+            Advice {
+                path: "svgf",
+                when: "default with motion vectors: least flicker; real-time on a GPU",
+            },
+            Advice {
+                path: "taa",
+                when: "anti-aliasing over time only, for frames with little noise",
+            },
+        ],
+    ),
+    (
+        "A photograph or a film (limpid denoise photo.jpg -o clean.jpg)",
+        &[
+            Advice {
+                path: "nlm",
+                when: "default: good for the noise of cameras, which is measured",
+            },
+            Advice {
+                path: "eaw",
+                when: "--quality fast: ten times faster, a little softer",
+            },
+            Advice {
+                path: "ddid",
+                when: "--quality best: most detail, slow",
+            },
+            Advice {
+                path: "shrink",
+                when: "wavelet shrinkage, for white noise of known strength",
+            },
+        ],
+    ),
+    (
+        "A gradient-domain render (limpid reconstruct gradients.exr -o image.exr)",
+        &[
+            Advice {
+                path: "reconstruct:poisson",
+                when: "default: colour and its differences become one image",
+            },
+            Advice {
+                path: "reconstruct:patch",
+                when: "with features: less bias at edges, slower",
+            },
+        ],
+    ),
+    (
+        "A single filter or transform (limpid filter gaussian in.exr -o out.exr; limpid dwt)",
+        &[
+            Advice {
+                path: "filter:gaussian",
+                when: "blur; also tent, tent2",
+            },
+            Advice {
+                path: "filter:bilateral",
+                when: "blur that keeps edges",
+            },
+            Advice {
+                path: "filter:variance",
+                when: "mean and deviation of a window",
+            },
+            Advice {
+                path: "filter:dwt",
+                when: "wavelet coefficients, 110 wavelets: limpid dwt, limpid idwt",
+            },
+        ],
+    ),
+];
+
+/// Methods that another line of the table stands for.
+const MEANT: [&str; 3] = ["filter:tent", "filter:tent2", "filter:idwt"];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.json {
+        tell!("{:#}", Value::Array(methods().map(as_json).collect()));
+        return Ok(());
+    }
+    for (have, list) in &ADVICE {
+        tell!("{have}");
+        for advice in *list {
+            let name = advice.path.rsplit(':').next().unwrap_or(advice.path);
+            tell!("  {name:<13} {}", advice.when);
+        }
+    }
+    let told = |e: &&Entry| {
+        let path = e.path();
+        let advised = ADVICE.iter().flat_map(|(_, list)| list.iter());
+        advised.map(|a| a.path).chain(MEANT).any(|p| p == path)
+    };
+    let others: Vec<&Entry> = methods().filter(|e| !told(e)).collect();
+    let (ours, lab): (Vec<&Entry>, Vec<&Entry>) = others
+        .into_iter()
+        .partition(|e| limpid::method::entry(&e.path()).is_ok());
+    if !ours.is_empty() {
+        tell!("More");
+        for entry in ours {
+            tell!("  {:<13} {}", entry.name, entry.about);
+        }
+    }
+    let names: Vec<&str> = lab.iter().map(|e| e.name).collect();
+    tell!("To compare with, as in the papers: {}", names.join(", "));
+    tell!(
+        "\nOptions: limpid denoise --method NAME --help. Speed on this machine: limpid bench NAME."
+    );
+    Ok(())
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let advised = ADVICE.iter().find_map(|(have, list)| {
+        let advice = list.iter().find(|a| a.path == entry.path())?;
+        Some(json!({ "for": have, "when": advice.when }))
+    });
+    let options: Vec<Value> = (entry.make)()
+        .knobs()
+        .into_iter()
+        .map(|k| json!({ "name": k.name, "about": k.about, "default": k.value, "form": k.form }))
+        .collect();
+    json!({
+        "name": entry.path(),
+        "about": entry.about,
+        "verb": match entry.used {
+            Use::Denoise => "denoise",
+            Use::Filter => "filter",
+            Use::Reconstruct => "reconstruct",
+        },
+        "advice": advised,
+        "options": options,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_about_methods_that_exist() {
+        let known: Vec<String> = methods().map(Entry::path).collect();
+        let advised = ADVICE.iter().flat_map(|(_, list)| list.iter());
+        for path in advised.map(|a| a.path).chain(MEANT) {
+            assert!(known.iter().any(|k| k == path), "{path}");
+        }
+    }
+}

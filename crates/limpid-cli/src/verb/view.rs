@@ -1,0 +1,141 @@
+//! `limpid view`: images in the browser.
+
+use crate::say::{self, tell};
+use anyhow::{Context, Result};
+use limpid::io::{self, ReadOptions, Transfer};
+use limpid::metric::Space;
+use limpid::metric::page::{Item, Page};
+use limpid::{Image, Kind, Layer, Part};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Look at images: exposure, zoom, any two against each other
+///
+/// Makes a page and opens it in the browser. A single file is shown with all its layers, several files with their colour. Where
+/// no browser can be opened, the path of the page is printed.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The images
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write the page here and do not open it
+    #[arg(short, long, value_name = "PAGE.html")]
+    output: Option<PathBuf>,
+    /// Read a layer from a name in the files, like color=Beauty
+    #[arg(long = "layer", value_name = "LAYER=NAME")]
+    layers: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let mut options = ReadOptions::default();
+    for layer in &args.layers {
+        options = options.layer(layer)?;
+    }
+    let mut items = Vec::new();
+    for file in &args.files {
+        let picture = io::read(file, &options)?;
+        say::notes(&picture.notes);
+        let space = match picture.origin.transfer() {
+            Transfer::Linear => Space::Linear,
+            Transfer::Encoded => Space::Display,
+        };
+        let wanted = |layer: &Layer| match args.files.len() {
+            1 => true,
+            _ => *layer == Layer::COLOR,
+        };
+        for (layer, image) in picture.frame.layers().filter(|(l, _)| wanted(l)) {
+            items.push(shown(file, layer, image, space, args.files.len() == 1));
+        }
+    }
+    // The colour first.
+    items.sort_by_key(|i| i.name != args.files[0].display().to_string());
+    let page = Page {
+        title: match &args.files[..] {
+            [file] => file.display().to_string(),
+            files => format!("{} images", files.len()),
+        },
+        facts: items
+            .first()
+            .map_or(String::new(), |i| i.image.size().to_string()),
+        items,
+        reference: None,
+    };
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => std::env::temp_dir().join(format!("limpid-view-{}.html", std::process::id())),
+    };
+    page.write(&path)?;
+    if args.output.is_none() && open(&path) {
+        return Ok(());
+    }
+    tell!("{}", path.display());
+    Ok(())
+}
+
+/// A layer as it can be looked at: normals around grey, distances as a share of the largest.
+fn shown(file: &Path, layer: &Layer, image: &Image, space: Space, single: bool) -> Item {
+    let name = match (single, layer == &Layer::COLOR) {
+        (true, false) => format!("{} {layer}", file.display()),
+        _ => file.display().to_string(),
+    };
+    let (image, space) = match (&layer.kind, layer.part) {
+        (Kind::Normal, Part::Variance) => (image.clone(), space),
+        (Kind::Normal, _) => (image.map(|v| 0.5 + 0.5 * v), Space::Display),
+        (Kind::Motion, _) => (three(&spread(image)), Space::Display),
+        (Kind::Depth | Kind::Position | Kind::Id, _) => (spread(image), Space::Display),
+        (Kind::Alpha | Kind::Visibility, _) => (image.clone(), Space::Display),
+        _ => (image.clone(), space),
+    };
+    Item {
+        name,
+        image,
+        space,
+        scores: None,
+        map: None,
+        seconds: None,
+    }
+}
+
+/// Values from the least to the greatest finite one as 0 … 1.
+fn spread(image: &Image) -> Image {
+    let finite = || image.data().iter().filter(|v| v.is_finite());
+    let (low, high) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
+        (l.min(*v), h.max(*v))
+    });
+    let range = (high - low).max(1e-20);
+    image.map(|v| match v.is_finite() {
+        true => (v - low) / range,
+        false => 1.0,
+    })
+}
+
+/// Two channels as three.
+fn three(image: &Image) -> Image {
+    Image::from_fn(image.width(), image.height(), 3, |x, y, c| match c {
+        2 => 0.5,
+        c => image.get(x, y, c),
+    })
+}
+
+/// Opens a page in the browser; false where there is none.
+fn open(page: &Path) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("cmd", &["/C", "start", ""])
+    } else if set("DISPLAY") || set("WAYLAND_DISPLAY") || set("BROWSER") {
+        ("xdg-open", &[])
+    } else {
+        return false;
+    };
+    let status = Command::new(program)
+        .args(before)
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .context("browser");
+    status.is_ok_and(|s| s.success())
+}

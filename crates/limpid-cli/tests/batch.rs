@@ -1,0 +1,294 @@
+//! Many files: what is meant, where results go, what is refused before the work, what happens when one file fails.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid::io::{self, WriteOptions};
+use limpid::{Frame, Image};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A grey picture with grain.
+fn write(path: &Path) {
+    let image = Image::from_fn(16, 12, 3, |x, y, c| {
+        0.5 + 0.05 * ((x * 7 + y * 13 + c * 5) % 11) as f32 / 11.0
+    });
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let frame = Frame::new(image).unwrap();
+    io::write(path, &frame, None, &WriteOptions::default()).unwrap();
+}
+
+fn limpid(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .env_remove("XDG_RUNTIME_DIR")
+        .env_remove("LIMPID_QUIET")
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const FAST: &str = "--method eaw --sigma 0.02 --device cpu";
+
+#[test]
+fn one_line_per_file_says_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("a.png"));
+    let got = limpid(folder.path(), &format!("denoise a.png -o b.png {FAST}"));
+    assert!(got.status.success() && got.stdout.is_empty());
+    let text = said(&got);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for word in ["a.png: eaw on cpu", "noise 5.1/255", " s, written to b.png"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let got = limpid(
+        folder.path(),
+        &format!("denoise a.png -o c.png --quiet {FAST}"),
+    );
+    assert!(got.status.success() && said(&got).is_empty());
+    let got = limpid(
+        folder.path(),
+        &format!("denoise a.png -o d.png --json {FAST}"),
+    );
+    let fact: serde_json::Value = serde_json::from_slice(&got.stdout).unwrap();
+    assert_eq!(fact["input"], "a.png");
+    assert_eq!(fact["output"], "d.png");
+    assert_eq!(fact["method"], "eaw");
+    assert!(fact["seconds"].as_f64().is_some() && said(&got).is_empty());
+}
+
+/// Nothing that a driver says may appear beside it, and no device is needed for `info`.
+#[test]
+fn a_machine_without_a_desktop_stays_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    let got = limpid(folder.path(), "info");
+    assert!(got.status.success());
+    assert_eq!(said(&got), "");
+    let shown = String::from_utf8_lossy(&got.stdout).into_owned();
+    assert!(shown.lines().count() <= 24, "{shown}");
+}
+
+#[test]
+fn folders_and_wildcards_go_to_a_folder_that_is_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    for name in ["in/a.png", "in/b.png", "in/c.tif"] {
+        write(&place.join(name));
+    }
+    std::fs::write(place.join("in/notes.txt"), "no picture").unwrap();
+    let got = limpid(place, &format!("denoise in -o out/all {FAST} --jobs 3"));
+    assert!(got.status.success(), "{}", said(&got));
+    assert_eq!(said(&got).lines().count(), 3, "{}", said(&got));
+    for name in ["out/all/a.png", "out/all/b.png", "out/all/c.tif"] {
+        assert!(place.join(name).exists());
+    }
+    let got = limpid(place, &format!("denoise in/*.png -o some {FAST}"));
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(place.join("some/a.png").exists() && !place.join("some/c.tif").exists());
+    // The same pixels, one at a time or several at once.
+    let read = |path: &str| std::fs::read(place.join(path)).unwrap();
+    assert_eq!(read("some/a.png"), read("out/all/a.png"));
+}
+
+#[test]
+fn frames_have_numbers_in_either_notation() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in [1, 2, 10] {
+        write(&folder.path().join(format!("s.{n:04}.png")));
+    }
+    for (from, to, there) in [
+        ("s.%04d.png", "t.%03d.png", "t.010.png"),
+        ("s.####.png", "u.##.png", "u.10.png"),
+        ("s.%04d.png", "v", "v/s.0010.png"),
+    ] {
+        let line = format!("denoise {from} -o {to} {FAST}");
+        let got = limpid(folder.path(), &line);
+        assert!(got.status.success(), "{}", said(&got));
+        assert_eq!(said(&got).lines().count(), 3, "{}", said(&got));
+        assert!(folder.path().join(there).exists(), "{there}");
+    }
+    let line = "filter gaussian s.%04d.png -o w.%04d.png --device cpu";
+    let got = limpid(folder.path(), line);
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(folder.path().join("w.0002.png").exists());
+}
+
+#[test]
+fn one_bad_file_does_not_stop_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.png", "c.png"] {
+        write(&folder.path().join(name));
+    }
+    std::fs::write(folder.path().join("b.png"), b"\x89PNG\r\n\x1a\nbroken").unwrap();
+    let got = limpid(
+        folder.path(),
+        &format!("denoise a.png b.png c.png -o out {FAST}"),
+    );
+    assert_eq!(got.status.code(), Some(1));
+    let text = said(&got);
+    assert!(text.contains("limpid: b.png: "), "{text}");
+    assert!(
+        text.ends_with("limpid: 1 of 3 files failed: b.png\n"),
+        "{text}"
+    );
+    let there = |name: &str| folder.path().join("out").join(name).exists();
+    assert!(there("a.png") && !there("b.png") && there("c.png"));
+    // A frame that is damaged is left out of its sequence.
+    for n in 0..3 {
+        write(&folder.path().join(format!("s{n}.png")));
+    }
+    std::fs::write(folder.path().join("s1.png"), b"nothing").unwrap();
+    let got = limpid(folder.path(), &format!("denoise s#.png -o t#.png {FAST}"));
+    assert_eq!(got.status.code(), Some(1));
+    assert!(
+        said(&got).contains("1 of 3 frames failed"),
+        "{}",
+        said(&got)
+    );
+    assert!(folder.path().join("t2.png").exists());
+}
+
+#[test]
+fn inputs_are_not_replaced_unless_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    write(&place.join("a.png"));
+    let before = std::fs::read(place.join("a.png")).unwrap();
+    for line in [
+        "denoise a.png -o a.png",
+        "denoise a.png -o ./",
+        "denoise a.png -o ../%/a.png",
+    ] {
+        let name = place.file_name().unwrap().to_string_lossy().into_owned();
+        let line = format!("{} {FAST}", line.replace('%', &name));
+        let got = limpid(place, &line);
+        assert_eq!(got.status.code(), Some(2), "{line}: {}", said(&got));
+        assert!(said(&got).contains("--overwrite"), "{}", said(&got));
+        assert_eq!(std::fs::read(place.join("a.png")).unwrap(), before);
+    }
+    let got = limpid(place, &format!("denoise a.png -o a.png --overwrite {FAST}"));
+    assert!(got.status.success(), "{}", said(&got));
+    assert_ne!(std::fs::read(place.join("a.png")).unwrap(), before);
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_the_first_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    for name in ["a.png", "b.png", "x/a.png", "s.0001.png"] {
+        write(&place.join(name));
+    }
+    for (line, word, code) in [
+        ("denoise a.png gone.png -o out", "gone.png", 1),
+        ("denoise a.png b.png -o out.png", "folder", 2),
+        ("denoise a.png x/a.png -o out", "both", 2),
+        ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
+        ("denoise a.png -o no/such/out.png", "create it first", 2),
+        ("denoise a.png -o out.webp", "out.webp", 2),
+        ("denoise none*.png -o out", "no file has such a name", 2),
+        (
+            "denoise a.png b.png -o out --method taa --jobs 2",
+            "each frame needs the one before",
+            2,
+        ),
+        ("denoise a.png -o out/ --albedo gone.exr", "gone.exr", 1),
+    ] {
+        let line = match line.contains("--method") {
+            true => line.to_owned(),
+            false => format!("{line} {FAST}"),
+        };
+        let got = limpid(place, &line);
+        assert_eq!(got.status.code(), Some(code), "{line}: {}", said(&got));
+        assert!(said(&got).contains(word), "{line}: {}", said(&got));
+        assert_eq!(said(&got).lines().count(), 1, "{}", said(&got));
+        assert!(
+            !place.join("out").exists() && !place.join("out.png").exists(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_warning_is_printed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.exr", "b.exr", "c.exr"] {
+        let image = Image::from_fn(8, 8, 3, |x, _, _| if x == 3 { f32::NAN } else { 0.5 });
+        let frame = Frame::new(image).unwrap();
+        io::write(
+            folder.path().join(name),
+            &frame,
+            None,
+            &WriteOptions::default(),
+        )
+        .unwrap();
+    }
+    let got = limpid(
+        folder.path(),
+        &format!("denoise a.exr b.exr c.exr -o out -q {FAST}"),
+    );
+    let text = said(&got);
+    assert!(
+        text.starts_with("limpid: a.exr: layer color: 8 pixels are NaN"),
+        "{text}"
+    );
+    assert_eq!(text.matches("a.exr").count(), 1, "{text}");
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.contains("limpid: 2 more files: layer color"), "{text}");
+}
+
+#[test]
+fn every_verb_takes_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("a.png"));
+    for line in [
+        "render cornell --size 8x8 --spp 1 -o r.exr --threads 1",
+        "compare a.png --reference a.png --threads 1",
+        "filter gaussian a.png -o g.png --threads 1 --device cpu",
+        "--threads 1 info",
+    ] {
+        let got = limpid(folder.path(), line);
+        assert!(got.status.success(), "{line}: {}", said(&got));
+    }
+    let got = limpid(folder.path(), "info --threads 0");
+    assert_eq!(got.status.code(), Some(2));
+}
+
+#[test]
+fn options_name_the_method_that_they_belong_to() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("a.png"));
+    for (options, words) in [
+        (
+            "--kernel 3",
+            "--kernel is an option of atrous: name the method, like --method atrous",
+        ),
+        (
+            "--method nlm --kernel 3",
+            "nlm has no option --kernel; it is an option of atrous",
+        ),
+        (
+            "--lumnance 1",
+            "unknown option --lumnance. Did you mean --luminance?",
+        ),
+        ("--method nml", "unknown method 'nml'. Did you mean 'nlm'?"),
+        ("--quality bets", "--quality bets: expected fast|good|best"),
+    ] {
+        let got = limpid(folder.path(), &format!("denoise a.png -o b.png {options}"));
+        assert_eq!(got.status.code(), Some(2), "{}", said(&got));
+        assert_eq!(said(&got), format!("limpid: {words}\n"));
+    }
+    for options in [
+        "--quality fast",
+        "--sigma 0.02",
+        "--luminance 0.5 --chroma 1.5",
+        "--strength 0.3",
+    ] {
+        let got = limpid(folder.path(), &format!("denoise a.png -o b.png {options}"));
+        assert!(got.status.success(), "{options}: {}", said(&got));
+    }
+}

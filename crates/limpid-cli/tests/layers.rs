@@ -1,0 +1,174 @@
+//! Layers: files that Mitsuba and Blender wrote themselves (`bench/peers/small_renders.py`), files of their own, further passes.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid::io::{self, ReadOptions, WriteOptions};
+use limpid::{Frame, Image, Kind, Layer};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn render(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/renders")
+        .join(name)
+}
+
+fn limpid(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn layers(path: &Path) -> Vec<String> {
+    let frame = io::read(path, &ReadOptions::default()).unwrap().frame;
+    frame.layers().map(|(l, _)| l.to_string()).collect()
+}
+
+#[test]
+fn names_that_renderers_write_are_known() {
+    // The object numbers of Mitsuba are averages over four samples, so they are not used.
+    for name in ["mitsuba-aov.exr", "mitsuba-dd.exr"] {
+        let mut wanted = vec!["color", "alpha", "albedo", "normal", "depth"];
+        if name == "mitsuba-aov.exr" {
+            wanted.insert(4, "position");
+        }
+        assert_eq!(layers(&render(name)), wanted, "{name}");
+    }
+    let wanted = [
+        "color",
+        "alpha",
+        "albedo",
+        "normal",
+        "depth",
+        "motion",
+        "id",
+        "light:Diffuse Direct",
+    ];
+    assert_eq!(layers(&render("blender-cycles.exr")), wanted);
+}
+
+/// Mitsuba's image stands twice in its file, as R, G, B and as img.R, img.G, img.B: both are denoised.
+#[test]
+fn a_copy_of_the_colour_is_denoised_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(render("mitsuba-aov.exr"), folder.path().join("in.exr")).unwrap();
+    let got = limpid(folder.path(), "denoise in.exr -o out.exr --device cpu");
+    assert!(got.status.success(), "{}", said(&got));
+    let out = folder.path().join("out.exr");
+    let read = |options: ReadOptions| io::read(&out, &options).unwrap().frame;
+    let color = read(ReadOptions::default());
+    let copy = read(ReadOptions::default().layer("color=img").unwrap());
+    let before = io::read(render("mitsuba-aov.exr"), &ReadOptions::default()).unwrap();
+    assert_eq!(color.color().unwrap(), copy.color().unwrap());
+    assert_ne!(color.color().unwrap(), before.frame.color().unwrap());
+    assert_eq!(color.get(Kind::Depth), before.frame.get(Kind::Depth));
+}
+
+/// Features in files of their own give the same image as features in the file.
+#[test]
+fn features_may_be_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let whole = io::read(render("mitsuba-aov.exr"), &ReadOptions::default())
+        .unwrap()
+        .frame;
+    let write = |name: &str, image: &Image| {
+        let frame = Frame::new(image.clone()).unwrap();
+        io::write(place.join(name), &frame, None, &WriteOptions::default()).unwrap();
+    };
+    let mut all = Frame::new(whole.color().unwrap().clone()).unwrap();
+    write("beauty.exr", whole.color().unwrap());
+    for kind in [Kind::Albedo, Kind::Normal, Kind::Depth] {
+        let image = whole.get(kind.clone()).unwrap();
+        let name = Layer::from(kind.clone()).to_string();
+        write(&format!("{name}.exr"), image);
+        all.insert(kind, image.clone()).unwrap();
+    }
+    io::write(place.join("all.exr"), &all, None, &WriteOptions::default()).unwrap();
+    let files = "--albedo albedo.exr --normal normal.exr --depth depth.exr";
+    for line in [
+        format!("denoise beauty.exr -o apart.exr --device cpu {files}"),
+        "denoise all.exr -o together.exr --device cpu".to_owned(),
+        "denoise beauty.exr -o plain.exr --device cpu".to_owned(),
+    ] {
+        let got = limpid(place, &line);
+        assert!(got.status.success(), "{line}: {}", said(&got));
+    }
+    let color = |name: &str| {
+        let frame = io::read(place.join(name), &ReadOptions::default())
+            .unwrap()
+            .frame;
+        frame.color().unwrap().clone()
+    };
+    assert_eq!(color("apart.exr"), color("together.exr"));
+    assert_ne!(color("apart.exr"), color("plain.exr"));
+    // A second buffer makes a render of what would be a photograph.
+    let got = limpid(
+        place,
+        "denoise beauty.exr -o two.exr --layer-file color.b=beauty.exr --device cpu",
+    );
+    assert!(
+        said(&got).contains("nfor") && said(&got).contains("two buffers"),
+        "{}",
+        said(&got)
+    );
+}
+
+#[test]
+fn layers_that_do_not_fit_name_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let write = |name: &str, width: usize, channels: usize| {
+        let frame = Frame::new(Image::new(width, 8, channels)).unwrap();
+        io::write(place.join(name), &frame, None, &WriteOptions::default()).unwrap();
+    };
+    write("beauty.exr", 8, 3);
+    write("narrow.exr", 7, 3);
+    let got = limpid(place, "denoise beauty.exr -o out.exr --albedo narrow.exr");
+    assert_eq!(got.status.code(), Some(1));
+    for word in ["narrow.exr", "7x8", "beauty.exr", "8x8"] {
+        assert!(said(&got).contains(word), "{}", said(&got));
+    }
+    let got = limpid(
+        place,
+        "denoise beauty.exr -o out.exr --layer-file albdo=narrow.exr",
+    );
+    assert_eq!(got.status.code(), Some(2), "{}", said(&got));
+    assert!(said(&got).contains("'albedo'"), "{}", said(&got));
+}
+
+#[test]
+fn further_passes_are_denoised_with_the_colour() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    std::fs::copy(render("blender-cycles.exr"), place.join("in.exr")).unwrap();
+    let name = "ViewLayer.Ambient Occlusion";
+    let got = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .args([
+            "denoise", "in.exr", "-o", "out.exr", "--device", "cpu", "--aov", name,
+        ])
+        .current_dir(place)
+        .output()
+        .unwrap();
+    assert!(got.status.success(), "{}", said(&got));
+    let pass = |path: &Path| {
+        let options = ReadOptions::default()
+            .layer(&format!("light:ao={name}"))
+            .unwrap();
+        let frame = io::read(path, &options).unwrap().frame;
+        frame.get(Kind::Light("ao".into())).unwrap().clone()
+    };
+    let (before, after) = (pass(&place.join("in.exr")), pass(&place.join("out.exr")));
+    let mean = |image: &Image| image.data().iter().sum::<f32>() / image.data().len() as f32;
+    assert_ne!(before, after);
+    assert!((mean(&before) / mean(&after) - 1.0).abs() < 0.1);
+    let got = limpid(place, "denoise in.exr -o out.exr --aov Shadows");
+    assert_eq!(got.status.code(), Some(1));
+    assert!(said(&got).contains("Shadows"), "{}", said(&got));
+}
