@@ -3,8 +3,7 @@
 use crate::array::{self, Form};
 use crate::error::OrRaise;
 use crate::work::work;
-use limpid::Image;
-use limpid::metric::page::{self as pages, Item, Page};
+use limpid::metric::page::{self as pages, Compared};
 use limpid::metric::{self, Comparison, Options, Space};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -88,36 +87,22 @@ pub(crate) fn page<'py>(
     let all = work(py, None, |watch| {
         let count = named.len() as f32;
         let mut all = Vec::new();
-        let mut items = Vec::new();
-        let item = |name: &str, image: &Image, found: Option<&Comparison>| Item {
-            name: name.to_owned(),
-            image: image.clone(),
-            space: options.space,
-            scores: found.map(|f| f.scores),
-            map: found.map(|f| f.flip.picture()),
-            seconds: None,
-        };
         for (i, (name, image)) in named.iter().enumerate() {
             watch.go_on()?;
             watch.done(i as f32 / count);
-            let found = metric::compare(image, &clean, &options)?;
-            items.push(item(name, image, Some(&found)));
-            all.push((name.clone(), found));
+            all.push(Compared {
+                name: name.clone(),
+                comparison: metric::compare(image, &clean, &options)?,
+                shown: Some(pages::shown(image, &options)),
+            });
         }
-        items.push(item(&reference.0, &clean, None));
-        let exposures = all.first().and_then(|(_, found)| found.flip.exposures);
-        let page = Page {
-            title: reference.0.clone(),
-            facts: pages::facts(clean.size(), exposures, &options),
-            reference: Some(items.len() - 1),
-            items,
-        };
-        page.write(&path)?;
+        let shown = pages::shown(&clean, &options);
+        pages::write(&path, &reference.0, &shown, &all, &options)?;
         Ok(all)
     })?;
     let dict = PyDict::new(py);
-    for (name, found) in &all {
-        dict.set_item(name, facts(py, found)?)?;
+    for compared in &all {
+        dict.set_item(&compared.name, facts(py, &compared.comparison)?)?;
     }
     Ok(dict)
 }

@@ -70,8 +70,8 @@ fn test() -> Outcome {
     // Both with all crates at once: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
-    step("the Python module", || python::test(&[]))?;
     rustdoc()?;
+    step("the Python module", || python::test(&[]))?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;
     println!(

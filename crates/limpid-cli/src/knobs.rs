@@ -134,9 +134,12 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
         if taken.contains(&name) {
             continue;
         }
-        let arg = Arg::new(id(&knob.name))
-            .long(name)
-            .help(help(knob.about, &knob.value));
+        let about = match name == knob.name {
+            true => help(knob.about, &knob.value),
+            // The option describes the switch that it turns off.
+            false => format!("Turn this off: {}", lower(knob.about)),
+        };
+        let arg = Arg::new(id(&knob.name)).long(name).help(about);
         verb = verb.arg(match knob.form {
             "true|false" => arg.action(ArgAction::SetTrue),
             "LIST" => arg
@@ -212,6 +215,13 @@ fn flag(name: &str, form: &str, value: &str) -> String {
     } else {
         name.to_owned()
     }
+}
+
+/// The text with its first letter in lower case.
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 fn help(about: &str, value: &str) -> String {

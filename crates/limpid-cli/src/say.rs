@@ -1,4 +1,4 @@
-//! What the program says beside its results: warnings, progress, whose fault an error is.
+//! What the program prints besides results: reports, warnings, progress, errors.
 
 use crate::batch::Job;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-/// Prints a line on standard output. Who has stopped reading gets an error that ends the program quietly, not a panic.
+/// Prints a line on standard output. A closed pipe is an error that ends the program quietly, not a panic.
 macro_rules! tell {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -47,7 +47,7 @@ fn in_words(error: &limpid::Error) -> String {
         }
         Error::Device { fault, .. } => match fault {
             DeviceFault::OutOfMemory(_) => format!("{error}: try --tile or --device cpu"),
-            DeviceFault::Absent(_) => format!("{error}. The CPU is always there: --device cpu"),
+            DeviceFault::Absent(_) => format!("{error}. The CPU always works: --device cpu"),
             _ => error.to_string(),
         },
         other => other.to_string(),
@@ -63,7 +63,7 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
     said.collect::<Vec<_>>().join(": ")
 }
 
-/// Whether the command line is at fault.
+/// Whether the command line is wrong.
 pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     let mut chain = error.chain();
     error.is::<Usage>()
@@ -325,7 +325,7 @@ impl Frames {
     }
 }
 
-/// Whether somebody stopped reading what we print, which is not an error.
+/// Whether the reader of our output has gone, which is not an error.
 pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.chain().filter_map(|e| match e.downcast_ref() {
         Some(limpid::Error::Io { cause, .. }) => Some(cause),

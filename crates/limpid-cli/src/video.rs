@@ -131,7 +131,7 @@ fn flow(
         for frame in to_change {
             let next = frame.map_err(anyhow::Error::from).and_then(&mut *change);
             let sent = next.and_then(|image| {
-                let gone = |_| anyhow!("the film cannot be written any more");
+                let gone = |_| anyhow!("the film can no longer be written");
                 changed.send(image).map_err(gone)
             });
             if let Err(error) = sent {

@@ -7,11 +7,11 @@ mod support;
 
 use limpid::exec::Runner;
 use limpid::exec::cpu::CpuRunner;
-use limpid::exec::gpu::{Gpu, GpuRunner, Recorder, Resource};
+use limpid::exec::gpu::{Gpu, GpuRunner, Ports, Recorder, Resource};
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
 use limpid::method::{Atrous, Backend, Method, Svgf};
 use limpid::plan::{Element, Home, Plan, Role, Slot, Until};
-use limpid::{Denoiser, Device, Frame, Image, Layer, Options, Result, Size, Watch};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Result, Size, Watch};
 use support::frame;
 
 const SIZE: Size = Size::new(64, 48);
@@ -93,6 +93,76 @@ fn image(gpu: &Gpu, buffer: &wgpu::Buffer) -> Image {
     let word = |at: usize| f32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());
     Image::from_fn(SIZE.width, SIZE.height, 3, |x, y, c| {
         word(4 * (y * SIZE.width + x) + c)
+    })
+}
+
+/// Textures are bound by layer; what is missing, unknown or does not fit is an error that names it.
+#[test]
+fn layers_are_bound_by_name() {
+    for device in Device::all_for_tests().unwrap() {
+        let Device::Gpu(gpu) = &device else { continue };
+        let frame = frame(SIZE);
+        let method = Svgf::default();
+        let schedule = method.schedules(Backend::Gpu).remove(0);
+        let plan = method.plan(&frame.shape(), &schedule).unwrap();
+        let recorder = Recorder::new(gpu, plan.on_textures(Element::F32x4)).unwrap();
+        let result = texture(gpu);
+        let inputs: Vec<Layer> = recorder.plan().slots().iter().filter_map(input).collect();
+        let all = |leave: Option<&Layer>| {
+            let mut ports = Ports::default().output(Kind::Color, &result);
+            for layer in inputs.iter().filter(|l| Some(*l) != leave) {
+                ports = ports.input(layer.clone(), &texture(gpu));
+            }
+            ports
+        };
+        recorder.bind(&all(None)).unwrap();
+        let told = |ports: Ports| recorder.bind(&ports).unwrap_err().to_string();
+        let normal = Layer::from(Kind::Normal);
+        assert!(told(all(Some(&normal))).contains("layer normal is missing"));
+        let unknown = all(None).input(Kind::Light("key".into()), &texture(gpu));
+        assert!(told(unknown).contains("light:key"));
+        let half = other(
+            gpu,
+            wgpu::TextureFormat::Rgba16Float,
+            wgpu::TextureUsages::all(),
+        );
+        let wrong = told(all(Some(&normal)).input(Kind::Normal, &half));
+        assert!(
+            wrong.contains("Rgba16Float") && wrong.contains("Rgba32Float"),
+            "{wrong}"
+        );
+        let bare = other(
+            gpu,
+            wgpu::TextureFormat::Rgba32Float,
+            wgpu::TextureUsages::COPY_DST,
+        );
+        let wrong = told(all(Some(&normal)).input(Kind::Normal, &bare));
+        assert!(
+            wrong.contains("normal") && wrong.contains("TEXTURE_BINDING"),
+            "{wrong}"
+        );
+    }
+}
+
+fn input(slot: &Slot) -> Option<Layer> {
+    match &slot.role {
+        Role::Input(layer) => Some(layer.clone()),
+        _ => None,
+    }
+}
+
+fn other(gpu: &Gpu, format: wgpu::TextureFormat, usage: wgpu::TextureUsages) -> wgpu::Texture {
+    use wgpu::TextureUsages as Usage;
+    let usable = Usage::TEXTURE_BINDING | Usage::STORAGE_BINDING | Usage::COPY_DST;
+    gpu.device().create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: extent(),
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: usage & usable,
+        view_formats: &[],
     })
 }
 

@@ -46,6 +46,15 @@ fn sequence(size: Size, count: usize) -> Vec<Frame> {
             });
             add(Kind::Id, 1, &|x, _, _| wall(x) as f32);
             add(Kind::Motion, 2, &|_, y, c| [1.0, 0.02 * (y % 5) as f32][c]);
+            let share = |x: usize| 0.25 + 0.5 * wall(x) as f32;
+            add(Kind::Alpha, 1, &|x, y, _| ((x + y) % 4) as f32 / 3.0);
+            let color = frame.color().unwrap().clone();
+            for (name, part) in [("key", 1.0), ("fill", 0.0f32)] {
+                let light = Image::from_fn(w, h, 3, |x, y, c| {
+                    color.get(x, y, c) * (part - share(x)).abs()
+                });
+                frame.insert(Kind::Light(name.into()), light).unwrap();
+            }
             frame
         })
         .collect()
@@ -262,6 +271,32 @@ fn clean_frames_keep_their_light() {
                     );
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn lights_add_up_to_the_colour_frame_after_frame() {
+    let frames = sequence(Size::new(37, 22), 4);
+    for device in Device::all_for_tests().unwrap() {
+        let mut sequence = Sequence::new(&device, &Options::new(Svgf::default()));
+        for (t, frame) in frames.iter().enumerate() {
+            let out = sequence.run(frame, &Watch::default()).unwrap();
+            let light = |name: &str| out.get(Kind::Light(name.into())).unwrap();
+            let (color, key, fill) = (out.color().unwrap(), light("key"), light("fill"));
+            for (k, c) in color.data().iter().enumerate() {
+                let sum = key.data()[k] + fill.data()[k];
+                let off = (sum - c).abs();
+                assert!(
+                    off <= 1e-4 * c.abs() + 1e-6,
+                    "{} frame {t}: {sum} {c}",
+                    device.name()
+                );
+            }
+            // They are filtered, not handed through.
+            let before = frame.get(Kind::Light("key".into())).unwrap();
+            assert!(key.data() != before.data());
+            assert!(out.get(Kind::Alpha).is_some());
         }
     }
 }

@@ -22,11 +22,11 @@ use std::time::Duration;
 
 /// Measure schedules side by side, against the copy limit
 ///
-/// Measures how fast memory can be copied, then each schedule: the median of several runs. `ratio` is the time of the
-/// schedule over the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
+/// Measures how fast memory can be copied, then each schedule: the median of several runs. The column `/copy` is the time of the
+/// schedule divided by the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Method, such as atrous or filter:gaussian; filters measures all window filters, dwt wavelet transforms there and back
+    /// Method, such as atrous or filter:gaussian; filters measures all window filters, dwt forward and inverse wavelet transforms
     method: String,
     /// Size of the frame [default: 3840x2160; for filters 1920x1080 and 3840x2160; for dwt 4096x4096 or, on a GPU, 8192x8192]
     #[arg(long, value_name = "WxH")]
@@ -67,6 +67,8 @@ pub(crate) struct Args {
 pub(crate) struct Report {
     pub(crate) device: String,
     pub(crate) method: String,
+    /// The layers of the frame.
+    pub(crate) layers: String,
     pub(crate) copy_gbps: f64,
     pub(crate) rows: Vec<Row>,
 }
@@ -135,6 +137,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut report = Report {
         device: device.name(),
         method: args.method.clone(),
+        layers: layers(&shape),
         copy_gbps: copy_gbps(&device, size, args.runs)?,
         rows: Vec::new(),
     };
@@ -161,6 +164,12 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         plot::write(&report, path)?;
     }
     Ok(())
+}
+
+/// The names of a frame's layers.
+fn layers(shape: &Shape) -> String {
+    let names: Vec<String> = shape.layers.keys().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
 /// Speed of a copy of an RGB image of this size, bytes read and written.

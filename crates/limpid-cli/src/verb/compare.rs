@@ -9,7 +9,7 @@ use crate::shot;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::{self, ReadOptions, Transfer};
-use limpid::metric::page::{Item, Page, facts};
+use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
 use limpid::{Image, Kind};
 use std::collections::BTreeMap;
@@ -56,12 +56,6 @@ pub(crate) struct Args {
     /// Read a layer from a name in the files, like color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
-}
-
-/// An image that was compared.
-struct Compared {
-    file: String,
-    comparison: Comparison,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -111,22 +105,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             });
         }
         all.push(Compared {
-            file: image_path.display().to_string(),
+            name: image_path.display().to_string(),
             comparison,
+            shown: None,
         });
     }
     watch.done(1.0);
-    if let Some(page) = &args.html {
+    if let Some(html) = &args.html {
         items.push(item(path, reference));
-        let exposures = all.first().and_then(|c| c.comparison.flip.exposures);
-        let page_facts = facts(items[0].image.size(), exposures, &options);
+        let first = all.first().map(|c| &c.comparison);
+        let page_facts = page::facts(&items[0].image, first, &options);
         let page_items = Page {
             title: path.display().to_string(),
             facts: page_facts,
             reference: Some(items.len() - 1),
             items,
         };
-        page_items.write(page)?;
+        page_items.write(html)?;
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -142,7 +137,7 @@ fn look(args: &Args) -> Result<()> {
     for path in &args.images {
         items.push(item(path, Loaded::read(path, args)?));
     }
-    let Some(page) = &args.html else {
+    let Some(path) = &args.html else {
         return Ok(());
     };
     let shown = Page {
@@ -151,18 +146,11 @@ fn look(args: &Args) -> Result<()> {
         items,
         reference: None,
     };
-    Ok(shown.write(page)?)
+    Ok(shown.write(path)?)
 }
 
 fn item(path: &Path, loaded: Loaded) -> Item {
-    Item {
-        name: path.display().to_string(),
-        image: loaded.image,
-        space: loaded.space,
-        scores: None,
-        map: None,
-        seconds: None,
-    }
+    Item::new(&path.display().to_string(), loaded.image, loaded.space)
 }
 
 /// Seconds of each output in what `limpid denoise --json` printed.

@@ -31,6 +31,8 @@ pub struct Settings {
     pub normal: f32,
     /// Whether colour and variance are stored in half precision.
     pub half: bool,
+    /// Channels of colour. Further planes, of light layers, go with the same weights.
+    pub colors: usize,
 }
 
 /// The features of a frame.
@@ -190,8 +192,8 @@ pub fn object(id: f32) -> f32 {
 }
 
 /// Luminance of a pixel; its value where there is one channel.
-pub fn light(color: &Image, x: usize, y: usize) -> f64 {
-    if color.channels() == 1 {
+pub fn light(color: &Image, colors: usize, x: usize, y: usize) -> f64 {
+    if colors == 1 {
         return f64::from(color.get(x, y, 0));
     }
     (0..3)
@@ -240,7 +242,7 @@ fn integrate(
     let mut moments = Image::new(color.width(), color.height(), 3);
     for y in 0..color.height() {
         for x in 0..color.width() {
-            let l = light(color, x, y);
+            let l = light(color, settings.colors, x, y);
             let mut new = [l, l * l, 1.0];
             if let Some((old_color, old)) =
                 past.and_then(|(motion, history)| reproject(features, motion, history, [x, y]))
@@ -371,13 +373,13 @@ fn level(c: &Image, variance: &Image, f: &Features, s: &Settings, i: usize) -> (
         for x in 0..c.width() {
             let around = around(variance, [x, y], 1 << i);
             let stop = f64::from(s.luminance) * around.sqrt() + f64::from(LUMINANCE_LEAST);
-            let l = light(c, x, y);
+            let l = light(c, s.colors, x, y);
             let (mut sums, mut squares, mut weights) = (vec![0.0; c.channels()], 0.0, 0.0);
             for (h, q) in taps(c, [x, y], 1 << i) {
                 let w = if q == [x, y] {
                     h
                 } else {
-                    let delta = (l - light(c, q[0], q[1])).abs();
+                    let delta = (l - light(c, s.colors, q[0], q[1])).abs();
                     h * surface(f, s, [x, y], q) * (-delta / stop).exp()
                 };
                 for k in 0..c.channels() {

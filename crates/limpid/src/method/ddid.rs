@@ -48,13 +48,13 @@ crate::choice! {
 crate::options! {
     /// Dual-domain denoising with its options.
     pub struct Ddid {
-        /// Standard deviation of white noise in the image's own units, 25/255 say.
+        /// Standard deviation of white noise in the image's own units, such as 25/255.
         pub sigma: Option<f32> = None,
         /// Time against quality; best is as published.
         pub quality: Quality = Quality::Best,
         /// The form of the algorithm, by its year.
         pub variant: Variant = Variant::Of2015,
-        /// What the noise is like when no sigma is given: as the picture shows it, or as a profile or another picture does.
+        /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
         pub noise: Noise = Noise::Auto,
         /// How much noise of luminance is taken out: 1 is as much as there is.
         pub luminance: f32 = 1.0,

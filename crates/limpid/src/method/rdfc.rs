@@ -58,12 +58,12 @@ crate::options! {
         pub position_range: Option<f32> = None,
         /// Largest minus smallest depth; measured when not given.
         pub depth_range: Option<f32> = None,
-        /// Filters once more, to take out what the first pass left.
+        /// Filter once more what the first pass left.
         pub second_pass: bool = true,
         /// Lets the sample variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree
         /// by chance, specks would stay.
         pub variance_floor: bool = true,
-        /// Takes Vicini 2015 to the letter: outliers are not limited, lamps mix with what is around them, variances have no floor.
+        /// Exactly Vicini 2015: outliers are not limited, lamps mix with their surroundings, variances have no floor.
         pub thesis: bool = false,
         /// Brightness that is never limited as an outlier; a hundredth of an ordinary picture's when not given.
         pub dark: Option<f32> = None,

@@ -3,22 +3,21 @@
 //! The definition is `definition::svgf`. Schedules are those of [`crate::method::Atrous`] for its levels; the first
 //! level's result stays in memory, in whatever order it was written, as the history that the next frame looks up.
 
+mod define;
+mod lights;
+
 use super::atrous::walk::Way;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::atrous::modulate;
-use crate::definition::front;
-use crate::definition::svgf::{Features, History, RESOLVE, Settings, TAPS, features, svgf};
-use crate::definition::taa::taa;
-use crate::kernel::atrous::{
-    Atrous as Level, FEATURES, Guided, Mode, Shape as Tile, Source, Stops, Walk,
-};
+use crate::definition::svgf::{RESOLVE, Settings, TAPS};
+use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::front::signed_depth;
 use crate::kernel::pack::{Spot, Unpack};
-use crate::kernel::svgf::{Layers, MOMENTS, Origin, Past, SpatialVariance, Temporal};
+use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
 use crate::kernel::taa::Resolve;
-use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
-use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
+use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
+use crate::{Error, Frame, Kind, Layer, Result, Shape};
+use lights::{Light, Slots, planes};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -32,7 +31,8 @@ crate::options! {
     /// Variance-guided filtering with its options.
     ///
     /// Reads colour, normal and depth, or position in place of either; albedo, motion and id if they are there. Without
-    /// motion each frame is filtered by itself.
+    /// motion each frame is filtered by itself. Light layers and alpha go with the weights of the colour, and lights that add up
+    /// to it still do afterwards.
     pub struct Svgf {
         /// Least share of a new frame in the result: less is calmer, and slower to follow changes of light.
         pub alpha: f32 = 0.1,
@@ -62,6 +62,8 @@ struct Setup {
     /// Whether the depth of emitters counts as negative: it tells them apart where the frame has no numbers of objects.
     signed: bool,
     motion: bool,
+    /// Light layers and alpha, which go with the same weights.
+    lights: Vec<Light>,
 }
 
 impl Svgf {
@@ -103,6 +105,7 @@ impl Svgf {
                 depth: self.sigma_depth,
                 normal: self.sigma_normal as f32,
                 half: self.storage == Storage::F16,
+                colors,
             },
             squarings: self.sigma_normal.ilog2(),
             colors,
@@ -115,85 +118,8 @@ impl Svgf {
             },
             signed: !shape.has(Kind::Id) && shape.has(Kind::Albedo) && shape.has(Kind::Depth),
             motion: shape.has(Kind::Motion),
+            lights: Light::all(shape, !self.no_demodulate && shape.has(Kind::Albedo)),
         })
-    }
-
-    /// The definition on the next frame of a sequence: the result, and what is left to the frame after it.
-    #[doc(hidden)]
-    pub fn define_next(
-        &self,
-        frame: &Frame,
-        history: Option<&History>,
-    ) -> Result<(Frame, History)> {
-        let setup = self.setup(&frame.shape())?;
-        let albedo = frame.get(Kind::Albedo).filter(|_| setup.layers.albedo);
-        let color = frame.color()?;
-        let light = match albedo {
-            Some(albedo) => modulate(color, albedo, true),
-            None => color.clone(),
-        };
-        let depth = match (frame.get(Kind::Depth), frame.get(Kind::Albedo)) {
-            (Some(depth), Some(albedo)) if setup.signed => Some(signed(depth, albedo)),
-            (depth, _) => depth.cloned(),
-        };
-        let features: Features = features(
-            frame.get(Kind::Normal),
-            depth.as_ref(),
-            frame.get(Kind::Position),
-            frame.get(Kind::Id),
-            frame.size(),
-        );
-        let motion = frame.get(Kind::Motion);
-        let (mut made, mut left) = svgf(&light, &features, motion, history, &setup.settings);
-        if let Some(albedo) = albedo {
-            made = modulate(&made, albedo, false);
-        }
-        if !self.no_taa {
-            let last = history.filter(|_| motion.is_some());
-            made = taa(&made, motion, last.and_then(|h| h.shown.as_ref()), RESOLVE);
-            left.shown = Some(made.clone());
-        }
-        Ok((Frame::new(made)?, left))
-    }
-}
-
-/// Makes slots of a plan by back end.
-struct Slots {
-    plan: Plan,
-    on: Backend,
-    colors: usize,
-    half: bool,
-}
-
-impl Slots {
-    fn add(&mut self, name: &str, role: Role, planes: usize, element: Element) -> SlotId {
-        let (planes, element) = match self.on {
-            Backend::Cpu => (planes, Element::F32),
-            Backend::Gpu => (1, element),
-        };
-        let slot = Slot::new(name, role, self.plan.size, planes);
-        self.plan.slot(slot.element(element))
-    }
-
-    fn moments(&mut self, name: &str, role: Role) -> SlotId {
-        self.add(name, role, MOMENTS, Element::F32x4)
-    }
-
-    fn features(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
-        let id = self.add(name, role, FEATURES, Element::U32x4);
-        self.plan.slots[id.0].layout = layout;
-        id
-    }
-
-    fn payload(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
-        let element = if self.half {
-            Element::F16x4
-        } else {
-            Element::F32x4
-        };
-        let id = self.add(name, role, self.colors + 1, element);
-        self.plan.slots[id.0].layout = layout;
-        id
     }
 }
 
@@ -241,8 +167,11 @@ impl Method for Svgf {
             on: way.on,
             colors: setup.colors,
             half: setup.settings.half,
+            lights: (planes(&setup.lights), setup.lights.len()),
         };
         let (mut reads, albedo) = layers(&mut slots.plan, &setup);
+        let lights = slots.lights(&setup.lights, albedo);
+        reads.extend(lights);
         let role = if setup.motion {
             Role::History
         } else {
@@ -304,6 +233,7 @@ impl Method for Svgf {
             variance: false,
         };
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
+        let mut change = None;
         if self.no_taa {
             slots
                 .plan
@@ -314,7 +244,9 @@ impl Method for Svgf {
                 .plan
                 .pass(Unpack { spot, exact: false }, reads, [clean]);
             resolve(&mut slots, [clean, output], moves);
+            change = Some([clean, output]);
         }
+        slots.outputs(&setup.lights, now, albedo, change);
         Ok(slots.plan)
     }
 
@@ -362,6 +294,7 @@ impl Setup {
             layers: self.layers.clone(),
             past,
             half,
+            lights: !self.lights.is_empty(),
         };
         let spatial = SpatialVariance {
             colors: self.colors,
@@ -383,7 +316,7 @@ impl Setup {
                 squarings: self.squarings,
                 objects: self.layers.id,
             }),
-            planes: self.colors + 1,
+            planes: self.colors + 1 + planes(&self.lights),
             colors: self.colors,
             squared: Some(self.colors),
             grid: 1,
@@ -464,13 +397,4 @@ fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
         albedo = albedo.or((kind == Kind::Albedo).then_some(slot));
     }
     (reads, albedo)
-}
-
-/// Depth, negative for emitters: no two pixels of different sign are ever alike.
-fn signed(depth: &Image, albedo: &Image) -> Image {
-    let size = depth.size();
-    Image::from_fn(size.width, size.height, 1, |x, y, _| {
-        let emits = front::emits(albedo, x, y);
-        depth.get(x, y, 0) * if emits { -1.0 } else { 1.0 }
-    })
 }

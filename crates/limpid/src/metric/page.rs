@@ -1,13 +1,21 @@
-//! A page to look at, in one file that needs nothing else.
+//! A page to look at images, and at their errors, in one file that needs nothing else.
 //!
-//! Pictures are stored with 8 bits along a curve that keeps dark and bright light apart, so that the page can change the
+//! Any two images can be compared: under a slider, side by side, one after the other, as a difference; with zoom, exposure and false
+//! colour. Pictures are stored with 8 bits along a curve that keeps dark and bright light apart, so that the page can change the
 //! exposure. Small pages hold PNG pictures; large ones hold JPEG pictures, of less quality or size until the page fits.
 
-use super::{Exposures, Options, Scores, Space};
-use crate::io::{self, Bits, Format, Transfer, WriteOptions};
-use crate::{Frame, Image, Result, Size};
+mod picture;
+
+use super::{Comparison, Options, Scores, Space};
+use crate::{Image, Result, io};
+use picture::{Curve, Form, thumb};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
+
+const TEMPLATE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
 
 /// Heading, value, whether greater is better.
 pub type Column = (&'static str, fn(&Scores) -> f64, bool);
@@ -34,75 +42,70 @@ pub fn number(v: f64) -> String {
     }
 }
 
-const TEMPLATE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-
-/// The most bytes that pictures may take: with base64, 4/3 of it, the page stays below 20 MB.
-const MOST_BYTES: f64 = 14e6;
-/// Up to this many pixels in all, pictures are stored without loss.
-const EXACT_PIXELS: usize = 3_000_000;
-/// Longest side of a thumbnail.
-const THUMB: usize = 240;
-/// Where the curve of linear light begins to be logarithmic.
-const TOE: f32 = 0.005;
-/// JPEG qualities that are tried.
-const QUALITIES: [u8; 4] = [92, 85, 75, 62];
-
-/// A picture on the page.
+/// An image that was compared with a reference.
 #[derive(Debug, Clone)]
-pub struct Item {
-    /// Its name or file.
+pub struct Compared {
+    /// What it is called.
     pub name: String,
-    /// The picture.
-    pub image: Image,
-    /// What its values are.
-    pub space: Space,
-    /// How far it is from the reference.
-    pub scores: Option<Scores>,
-    /// How far each pixel is, as a picture.
-    pub map: Option<Image>,
-    /// How long it took to make.
-    pub seconds: Option<f64>,
+    /// What was found.
+    pub comparison: Comparison,
+    /// The image, see [`shown`]; the reference when none.
+    pub shown: Option<Image>,
 }
 
-/// What a page shows.
+/// An image as [`write`] wants it: the values that were compared, since the page itself applies exposure and curve.
+pub fn shown(image: &Image, _options: &Options) -> Image {
+    image.clone()
+}
+
+/// Writes a page about images and their reference, whole or not at all.
 ///
 /// ```
-/// use limpid::{Image, metric::{Space, page::{Item, Page}}};
-/// let page = Page {
-///     title: "a black square".to_owned(),
-///     facts: String::new(),
-///     items: vec![Item {
-///         name: "black".to_owned(),
-///         image: Image::new(8, 8, 3),
-///         space: Space::Display,
-///         scores: None,
-///         map: None,
-///         seconds: None,
-///     }],
-///     reference: None,
+/// use limpid::{Image, metric::{Options, Space, compare, page}};
+/// let (image, options) = (Image::new(8, 8, 3), Options::new(Space::Display));
+/// let found = page::Compared {
+///     name: "noisy".to_owned(),
+///     comparison: compare(&image, &image, &options)?,
+///     shown: None,
 /// };
 /// let path = std::env::temp_dir().join("limpid-page-example.html");
-/// page.write(&path)?;
+/// page::write(&path, "reference", &image, &[found], &options)?;
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), limpid::Error>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct Page {
-    /// Its title.
-    pub title: String,
-    /// A line about how the numbers and pictures were made.
-    pub facts: String,
-    /// The pictures.
-    pub items: Vec<Item>,
-    /// Which item is the reference.
-    pub reference: Option<usize>,
+pub fn write(
+    path: &Path,
+    name: &str,
+    reference: &Image,
+    all: &[Compared],
+    options: &Options,
+) -> Result<()> {
+    let mut items: Vec<Item> = all
+        .iter()
+        .map(|compared| Item {
+            scores: Some(compared.comparison.scores),
+            map: Some(compared.comparison.flip.picture()),
+            ..Item::new(
+                &compared.name,
+                compared.shown.as_ref().unwrap_or(reference).clone(),
+                options.space,
+            )
+        })
+        .collect();
+    items.push(Item::new(name, reference.clone(), options.space));
+    let page = Page {
+        title: name.to_owned(),
+        facts: facts(reference, all.first().map(|c| &c.comparison), options),
+        reference: Some(items.len() - 1),
+        items,
+    };
+    page.write(path)
 }
 
-/// How the numbers and the pictures of a page were made.
-pub fn facts(size: Size, exposures: Option<Exposures>, options: &Options) -> String {
-    match (options.space, exposures) {
+/// How the numbers of a page were made, in words.
+pub fn facts(image: &Image, first: Option<&Comparison>, options: &Options) -> String {
+    let size = image.size();
+    match (options.space, first.and_then(|c| c.flip.exposures)) {
         (Space::Linear, Some(e)) => format!(
             "{size}, linear light. MSE and relative errors of radiance; PSNR and SSIM at {:+} stops, clamped, sRGB; FLIP over {} \
              exposures from {:+.1} to {:+.1} stops.",
@@ -112,10 +115,54 @@ pub fn facts(size: Size, exposures: Option<Exposures>, options: &Options) -> Str
     }
 }
 
+/// A picture on the page.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Its name: a file, say.
+    pub name: String,
+    /// Its pixels.
+    pub image: Image,
+    /// What they are.
+    pub space: Space,
+    /// How far it is from the reference.
+    pub scores: Option<Scores>,
+    /// How far each pixel is, as a picture.
+    pub map: Option<Image>,
+    /// How long it took to make.
+    pub seconds: Option<f64>,
+}
+
+impl Item {
+    /// A picture that nothing else is known about.
+    pub fn new(name: &str, image: Image, space: Space) -> Self {
+        Self {
+            name: name.to_owned(),
+            image,
+            space,
+            scores: None,
+            map: None,
+            seconds: None,
+        }
+    }
+}
+
+/// What a page shows.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// A line below the title.
+    pub facts: String,
+    /// Its pictures, at least one.
+    pub items: Vec<Item>,
+    /// Which item is the reference.
+    pub reference: Option<usize>,
+}
+
 impl Page {
     /// Writes the page, whole or not at all.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        io::write_whole(path, self.text()?.as_bytes())
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        io::write_whole(path.as_ref(), self.text()?.as_bytes())
     }
 
     fn text(&self) -> Result<String> {
@@ -167,14 +214,22 @@ impl Page {
     }
 
     fn values(&self) -> Result<Vec<Value>> {
-        let coded: Vec<(Image, Curve)> = self.items.iter().map(Curve::apply).collect();
+        let coded: Vec<(Image, Curve)> = self.items.par_iter().map(Curve::apply).collect();
         let maps: Vec<Option<Image>> = self.items.iter().map(|i| i.map.clone()).collect();
         let images: Vec<&Image> = coded.iter().map(|(i, _)| i).collect();
         let form = Form::fitting(&images, &maps)?;
         let rows: Vec<Option<Vec<f64>>> = self.items.iter().map(|i| self.numbers(i)).collect();
+        let pictures = self.items.par_iter().zip(&coded).zip(&maps);
+        let pictures: Vec<(String, String, Option<String>)> = pictures
+            .map(|((item, (image, _)), map)| {
+                let map = map.as_ref().map(|m| form.uri(m)).transpose()?;
+                Ok((form.uri(image)?, thumb(item)?, map))
+            })
+            .collect::<Result<_>>()?;
         let mut values = Vec::new();
         for (i, item) in self.items.iter().enumerate() {
-            let (image, curve) = &coded[i];
+            let curve = &coded[i].1;
+            let (image, thumb, map) = &pictures[i];
             let best: Vec<bool> = (0..rows[i].as_ref().map_or(0, Vec::len))
                 .map(|k| is_best(&rows, i, k))
                 .collect();
@@ -185,7 +240,6 @@ impl Page {
                 };
                 row.iter().map(text).collect()
             });
-            let map = maps[i].as_ref().map(|m| form.uri(m)).transpose()?;
             values.push(json!({
                 "name": item.name,
                 "short": short(&item.name, &self.items),
@@ -193,8 +247,8 @@ impl Page {
                 "height": item.image.height(),
                 "toe": curve.toe,
                 "top": curve.top,
-                "image": form.uri(image)?,
-                "thumb": thumb(item)?,
+                "image": image,
+                "thumb": thumb,
                 "map": map,
                 "scores": rows[i],
                 "text": texts,
@@ -227,146 +281,6 @@ fn short(name: &str, items: &[Item]) -> String {
     }
 }
 
-/// How the values of a picture are stored: display values as they are, linear light as `ln(1 + v / toe) / ln(1 + top / toe)`.
-struct Curve {
-    toe: f32,
-    top: f32,
-}
-
-impl Curve {
-    fn apply(item: &Item) -> (Image, Self) {
-        if item.space == Space::Display {
-            return (item.image.clone(), Self { toe: 0.0, top: 1.0 });
-        }
-        let most = |m: f32, v: &f32| if v.is_finite() { m.max(*v) } else { m };
-        let top = item.image.data().iter().fold(1.0, most).min(256.0);
-        let scale = 1.0 / (1.0 + top / TOE).ln();
-        let code = |v: f32| match v > 0.0 {
-            true => (1.0 + v.min(top) / TOE).ln() * scale,
-            false => 0.0,
-        };
-        (item.image.map(code), Self { toe: TOE, top })
-    }
-}
-
-/// How the pictures of a page are stored.
-#[derive(Clone, Copy)]
-struct Form {
-    /// JPEG quality; PNG if none.
-    quality: Option<u8>,
-    /// How many pixels become one, along each side.
-    shrink: usize,
-}
-
-impl Form {
-    /// The best form in which all pictures fit.
-    fn fitting(images: &[&Image], maps: &[Option<Image>]) -> Result<Self> {
-        let all: Vec<&Image> = images
-            .iter()
-            .copied()
-            .chain(maps.iter().flatten())
-            .collect();
-        let pixels: usize = all.iter().map(|i| i.size().pixels()).sum();
-        if pixels <= EXACT_PIXELS {
-            return Ok(Self {
-                quality: None,
-                shrink: 1,
-            });
-        }
-        let mut shrink = 1;
-        loop {
-            for quality in QUALITIES {
-                let form = Self {
-                    quality: Some(quality),
-                    shrink,
-                };
-                let mut bytes = 0.0;
-                for image in &all {
-                    bytes += form.estimate(image)?;
-                }
-                if bytes <= MOST_BYTES {
-                    return Ok(form);
-                }
-            }
-            shrink *= 2;
-        }
-    }
-
-    /// Bytes of a picture, by a part of it.
-    fn estimate(self, image: &Image) -> Result<f64> {
-        const SIDE: usize = 384;
-        let part = |length: usize| {
-            let side = (SIDE * self.shrink).min(length);
-            ((length - side) / 2, side)
-        };
-        let ((x, width), (y, height)) = (part(image.width()), part(image.height()));
-        let sample = image.crop(x, y, Size::new(width, height));
-        let share = image.size().pixels() as f64 / sample.size().pixels() as f64;
-        // The middle of a picture is often busier or calmer than the rest.
-        Ok(1.15 * share * self.bytes(&sample)?.len() as f64)
-    }
-
-    fn bytes(self, image: &Image) -> Result<Vec<u8>> {
-        let options = WriteOptions {
-            bits: Some(Bits::Eight),
-            transfer: Some(Transfer::Encoded),
-            quality: self.quality,
-            ..WriteOptions::default()
-        };
-        let format = match self.quality {
-            Some(_) => Format::Jpeg,
-            None => Format::Png,
-        };
-        io::encode(format, &Frame::new(shrunk(image, self.shrink))?, &options)
-    }
-
-    /// A picture inside an address.
-    fn uri(self, image: &Image) -> Result<String> {
-        let kind = if self.quality.is_some() {
-            "jpeg"
-        } else {
-            "png"
-        };
-        let bytes = self.bytes(image)?;
-        Ok(format!("data:image/{kind};base64,{}", base64(&bytes)))
-    }
-}
-
-/// Every pixel the mean of a square.
-fn shrunk(image: &Image, by: usize) -> Image {
-    if by <= 1 {
-        return image.clone();
-    }
-    let (width, height) = (image.width(), image.height());
-    let (w, h) = (width.div_ceil(by), height.div_ceil(by));
-    Image::from_fn(w, h, image.channels(), |x, y, c| {
-        let plane = image.plane(c);
-        let (x1, y1) = ((x * by + by).min(width), (y * by + by).min(height));
-        let mut sum = 0.0;
-        for row in y * by..y1 {
-            sum += plane[row * width + x * by..row * width + x1]
-                .iter()
-                .sum::<f32>();
-        }
-        sum / ((x1 - x * by) * (y1 - y * by)) as f32
-    })
-}
-
-/// A small picture of display values.
-fn thumb(item: &Item) -> Result<String> {
-    let side = item.image.width().max(item.image.height());
-    let small = shrunk(&item.image, side.div_ceil(THUMB).max(1));
-    let shown = match item.space {
-        Space::Linear => super::display(&small, 0.0),
-        Space::Display => small,
-    };
-    let form = Form {
-        quality: Some(80),
-        shrink: 1,
-    };
-    form.uri(&shown)
-}
-
 /// Replaces the marks of the template; what is filled in is not looked at again.
 fn filled(template: &str, fill: &[(&str, String)]) -> String {
     let mut text = String::new();
@@ -390,54 +304,9 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |i: usize| three.get(i).map_or(0, |b| u32::from(*b));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for i in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
-            text.push(if i <= three.len() { digit as char } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The examples of RFC 4648, section 10.
-    #[test]
-    fn base64_as_the_standard() {
-        let cases = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-        ];
-        for (plain, coded) in cases {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
-
-    #[test]
-    fn numbers_have_about_five_digits() {
-        let cases = [
-            (0.0, "0"),
-            (0.123_456, "0.1235"),
-            (12.345_6, "12.35"),
-            (1234.56, "1234.6"),
-            (1.5e-7, "1.500e-7"),
-            (2e9, "2.000e9"),
-            (f64::INFINITY, "∞"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(number(value), expected);
-        }
-    }
 
     #[test]
     fn what_is_filled_in_is_not_filled_again() {
@@ -464,21 +333,5 @@ mod tests {
         let text = page.text().unwrap();
         assert!(!text.contains("</script><b>") && !text.contains("<u>"));
         assert_eq!(text.matches("</script>").count(), 2);
-    }
-
-    /// What does not fit is stored with less quality, then with fewer pixels.
-    #[test]
-    fn large_pictures_are_made_smaller() {
-        let mut state = 1u32;
-        let noise = Image::from_fn(3000, 2000, 3, |_, _, _| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 24) as f32
-        });
-        let small = Image::new(100, 100, 3);
-        assert!(Form::fitting(&[&small], &[None]).unwrap().quality.is_none());
-        let form = Form::fitting(&[&noise, &noise, &noise, &noise], &[None]).unwrap();
-        assert!(form.quality.is_some());
-        let bytes = 4 * form.bytes(&noise).unwrap().len();
-        assert!((bytes as f64) < 1.05 * MOST_BYTES, "{bytes}");
     }
 }

@@ -1,6 +1,7 @@
-//! `limpid bench dwt`: the wavelet transform there and back, by all schedules, beside the copy limit.
+//! `limpid bench dwt`: forward and inverse wavelet transforms by all schedules, beside the copy limit.
 
 use super::Args;
+use super::plot::{Bar, Chart};
 use crate::run;
 use crate::say::tell;
 use anyhow::Result;
@@ -9,6 +10,7 @@ use limpid::method::{Backend, Dwt, Idwt, Method, Schedule};
 use limpid::{Denoiser, Device, Frame, Image, Options, Size};
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 /// What was measured.
@@ -18,7 +20,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// A transform there and back, one plane.
+/// A forward and an inverse transform, one plane.
 #[derive(Serialize)]
 struct Row {
     device: String,
@@ -70,11 +72,57 @@ pub(super) fn run(args: &Args) -> Result<()> {
             report.add(&device, size, "cdf97", 5, args)?;
         }
     }
+    if let Some(path) = &args.svg {
+        plot(&report, path)?;
+    }
     if args.json {
         tell!("{}", serde_json::to_string_pretty(&report)?);
         return Ok(());
     }
     print(&report)
+}
+
+/// Bars of the time relative to a copy: forward, and inverse where it differs.
+fn plot(report: &Report, path: &Path) -> Result<()> {
+    let mut bars = Vec::new();
+    for row in &report.rows {
+        let levels = if row.levels == 1 { "level" } else { "levels" };
+        for (name, time) in [("forward", row.forward), ("inverse", row.inverse)] {
+            if time.is_finite() {
+                bars.push(Bar {
+                    name: format!(
+                        "{} {} {levels}, {}, {name}",
+                        row.wavelet, row.levels, row.schedule
+                    ),
+                    value: time / row.copy,
+                    label: format!("{:.2}  ({time:.3} ns per pixel)", time / row.copy),
+                });
+            }
+        }
+    }
+    let sizes: Vec<&str> = report.rows.iter().map(|r| r.size.as_str()).collect();
+    let devices: Vec<&str> = report.rows.iter().map(|r| r.device.as_str()).collect();
+    let chart = Chart {
+        title: format!(
+            "Wavelet transform at {}, one plane of floats",
+            distinct(&sizes)
+        ),
+        about: format!("{}; time relative to a copy", distinct(&devices)),
+        unit: "copy".to_owned(),
+        bars,
+    };
+    chart.write(path)
+}
+
+/// Names, each once.
+fn distinct(names: &[&str]) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if !seen.contains(name) {
+            seen.push(name);
+        }
+    }
+    seen.join(" and ")
 }
 
 impl Report {
@@ -87,33 +135,33 @@ impl Report {
         levels: usize,
         args: &Args,
     ) -> Result<()> {
-        let there = Dwt {
+        let forward = Dwt {
             wavelet: wavelet.to_owned(),
             levels,
             ..Dwt::default()
         };
-        let back = Idwt {
+        let inverse = Idwt {
             wavelet: wavelet.to_owned(),
             levels,
             ..Idwt::default()
         };
         let frame = Frame::new(noise(size))?;
         let ns = |time: Duration| 1e9 * time.as_secs_f64() / size.pixels() as f64;
-        for schedule in there.schedules(device.backend()) {
+        for schedule in forward.schedules(device.backend()) {
             let name = schedule.to_string();
             if args.how.schedule.as_ref().is_some_and(|s| *s != name) {
                 continue;
             }
             let copy = ns(device.copy_time(4 * size.pixels(), self.runs)?);
             let time = |method: &dyn Method| -> limpid::Result<f64> {
-                // Back has no texture to read from.
+                // The inverse has no texture to read from.
                 let known = method.schedules(device.backend());
                 if !known.contains(&schedule) {
                     return Ok(f64::NAN);
                 }
                 median(device, &frame, method, &schedule, self.runs).map(ns)
             };
-            match (time(&there), time(&back)) {
+            match (time(&forward), time(&inverse)) {
                 (Ok(forward), Ok(inverse)) => self.rows.push(Row {
                     device: device.name(),
                     size: size.to_string(),
@@ -176,7 +224,7 @@ fn print(report: &Report) -> Result<()> {
             writeln!(out, "\n{last}")?;
             writeln!(
                 out,
-                "{:<10} {:<7} {:>6} {:<wide$} {:>7} {:>8} {:>8} {:>7} {:>7}",
+                "{:<10} {:<7} {:>6} {:<wide$} {:>7} {:>8} {:>8} {:>8} {:>8}",
                 "size",
                 "wavelet",
                 "levels",
@@ -184,13 +232,13 @@ fn print(report: &Report) -> Result<()> {
                 "copy",
                 "forward",
                 "inverse",
-                "ratio",
-                "ratio"
+                "fwd/copy",
+                "inv/copy"
             )?;
         }
         writeln!(
             out,
-            "{:<10} {:<7} {:>6} {:<wide$} {:>7.3} {:>8.3} {:>8.3} {:>7.2} {:>7.2}",
+            "{:<10} {:<7} {:>6} {:<wide$} {:>7.3} {:>8.3} {:>8.3} {:>8.2} {:>8.2}",
             row.size,
             row.wavelet,
             row.levels,

@@ -79,6 +79,16 @@ impl Report {
         lines
     }
 
+    fn sizes(&self) -> Vec<&str> {
+        let mut sizes: Vec<&str> = Vec::new();
+        for cell in &self.cells {
+            if !sizes.contains(&cell.size.as_str()) {
+                sizes.push(&cell.size);
+            }
+        }
+        sizes
+    }
+
     fn schedules(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for cell in &self.cells {
@@ -159,7 +169,7 @@ fn print(report: &Report) -> Result<()> {
     )?;
     writeln!(
         out,
-        "milliseconds of the filter's own passes; texels are made and taken apart outside of them"
+        "milliseconds of the filter's own passes, without the conversion between planes and texels"
     )?;
     let names = report.schedules();
     let wide = |name: &str| name.len().max(8);

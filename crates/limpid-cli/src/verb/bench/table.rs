@@ -22,7 +22,7 @@ pub(super) fn print(report: &Report, passes: bool) -> Result<()> {
     writeln!(
         out,
         "{:<width$} {:>11} {:>10} {:>7} {:>9} {:>8} {:>7}",
-        "schedule", "size", "median ms", "spread", "ns/pixel", "GB/s", "ratio"
+        "schedule", "size", "median ms", "spread", "ns/pixel", "GB/s", "/copy"
     )?;
     for row in &report.rows {
         writeln!(

@@ -1,7 +1,6 @@
 //! The numbers, aligned or as JSON.
 
-use super::Compared;
-use limpid::metric::page::{COLUMNS, number};
+use limpid::metric::page::{COLUMNS, Compared, number};
 use serde::Serialize;
 
 /// One line for each image, under headings.
@@ -9,7 +8,7 @@ pub(super) fn as_text(all: &[Compared]) -> String {
     let heading = std::iter::once("image".to_owned()).chain(COLUMNS.map(|c| c.0.to_owned()));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for compared in all {
-        let mut row = vec![compared.file.clone()];
+        let mut row = vec![compared.name.clone()];
         row.extend(COLUMNS.map(|c| number(c.1(&compared.comparison.scores))));
         rows.push(row);
     }
@@ -47,7 +46,7 @@ impl<'a> From<&'a Compared> for Row<'a> {
     fn from(compared: &'a Compared) -> Self {
         let s = compared.comparison.scores;
         Self {
-            file: &compared.file,
+            file: &compared.name,
             mse: s.mse,
             relmse: s.relmse,
             rmse_vicini: s.rmse_vicini,

@@ -458,7 +458,7 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
                      else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
                 );
             }
-            if self.kernel.guided.is_some() {
+            if self.kernel.guided.is_some() && plane == 0 {
                 let _ = writeln!(s, "    v{plane} = unlit(v{plane});");
             }
             let value = if self.half {

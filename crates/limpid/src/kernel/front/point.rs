@@ -166,6 +166,14 @@ pub(crate) fn follow() -> Stencil {
     })
 }
 
+/// `a · b / c` where `c` is above 0, else `a`, plane by plane.
+pub(crate) fn follow_each() -> Stencil {
+    stencil("follow-each", |k| {
+        let [a, b, c] = k.reads().map(|r| r.here());
+        k.write(c.gt(0.0).pick(a * (b / c), a));
+    })
+}
+
 /// The variance of a logarithm: `a / b²` where `b` is above 0, else 0.
 pub(crate) fn log_variance() -> Stencil {
     stencil("log-variance", |k| {

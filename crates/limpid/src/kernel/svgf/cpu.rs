@@ -142,6 +142,10 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
     let (colors, width) = (kernel.layers.colors, job.reads[0].size().width);
     let weights = light_weights(colors);
     let past = kernel.past.map(|past| (past, Old::new(&job.reads, colors)));
+    let lights = kernel
+        .lights
+        .then(|| job.reads[kernel.layers.count()].clone());
+    let mut taps = vec![Taps::default(); if kernel.lights { width } else { 0 }];
     let [payload_out, features_out, moments_out] = &mut job.writes[..] else {
         return;
     };
@@ -149,6 +153,7 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
         let payload: [&mut [f32]; 4] = payload_out.rows_n(y);
         let mut features: [&mut [f32]; FEATURES] = features_out.rows_n(y);
         let mut seen: [&mut [f32]; MOMENTS] = moments_out.rows_n(y);
+        taps.fill(Taps::default());
         for x in 0..width {
             let mut color = surface.light(x, y);
             let now = surface.features(x, y);
@@ -156,10 +161,14 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
             let mut moments = [l, l * l, 1.0, surface.id(x, y)];
             let mut variance = 0.0;
             if let Some((past, old)) = &past
-                && let Some((old, then)) = old.at(past, &now, [x, y], moments[3])
+                && let Some((old, then, mut from)) = old.at(past, &now, [x, y], moments[3])
             {
                 let frames = (then[2] + 1.0).min(MOST_FRAMES);
                 let alpha = past.alpha.max(1.0 / frames);
+                from.alpha = alpha;
+                if let Some(taps) = taps.get_mut(x) {
+                    *taps = from;
+                }
                 for k in 0..3 {
                     color[k] = old[k] + alpha * (color[k] - old[k]);
                 }
@@ -186,6 +195,46 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
                 half::round(row);
             }
         }
+        for plane in 0..lights.as_ref().map_or(0, View::planes) {
+            let Some(lights) = &lights else { continue };
+            let to = payload_out.row(colors + 1 + plane, y);
+            to.copy_from_slice(lights.row(plane, y));
+            if let Some((_, old)) = &past {
+                let old = old.payload.plane(colors + 1 + plane);
+                for (to, taps) in to.iter_mut().zip(&taps) {
+                    *to = taps.blend(old, *to);
+                }
+            }
+            if kernel.half {
+                half::round(to);
+            }
+        }
+    }
+}
+
+/// Where the history of a pixel comes from, and the share of the new frame.
+#[derive(Debug, Clone, Copy)]
+struct Taps {
+    at: [usize; 4],
+    weights: [f32; 4],
+    alpha: f32,
+}
+
+impl Default for Taps {
+    fn default() -> Self {
+        Self {
+            at: [0; 4],
+            weights: [0.0; 4],
+            alpha: 1.0,
+        }
+    }
+}
+
+impl Taps {
+    fn blend(&self, old: &[f32], new: f32) -> f32 {
+        let taps = self.at.iter().zip(self.weights);
+        let then: f32 = taps.map(|(at, w)| w * old[*at]).sum();
+        then + self.alpha * (new - then)
     }
 }
 
@@ -193,6 +242,7 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
 struct Old<'a> {
     size: Size,
     motion: [&'a [f32]; 2],
+    payload: View<'a>,
     color: [&'a [f32]; 3],
     colors: usize,
     features: [&'a [f32]; FEATURES],
@@ -207,6 +257,7 @@ impl<'a> Old<'a> {
         Self {
             size: motion.size(),
             motion: [0, 1].map(|k| motion.plane(k)),
+            payload: color.clone(),
             color: [0, 1, 2].map(|k| color.plane(k.min(colors - 1))),
             colors,
             features: std::array::from_fn(|k| features.plane(k)),
@@ -214,14 +265,14 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Colour and moments of the history of a pixel, from the four taps around where it was.
+    /// Colour and moments of the history of a pixel, from the four taps around where it was, and these.
     fn at(
         &self,
         kernel: &Past,
         now: &[f32; FEATURES],
         [x, y]: [usize; 2],
         id: f32,
-    ) -> Option<([f32; 3], [f32; 3])> {
+    ) -> Option<([f32; 3], [f32; 3], Taps)> {
         let size = self.size;
         let motion = self.motion.map(|plane| plane[y * size.width + x]);
         // Far away is as good as just outside, and fits an integer.
@@ -231,7 +282,11 @@ impl<'a> Old<'a> {
             far(y as f32 + motion[1], size.height),
         );
         let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
-        for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+        let mut taps = Taps::default();
+        for (k, (dx, dy)) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+            .into_iter()
+            .enumerate()
+        {
             let (qx, qy) = (px.floor() + dx, py.floor() + dy);
             if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
                 continue;
@@ -248,6 +303,7 @@ impl<'a> Old<'a> {
             let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
             let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
             let (ox, oy) = (place(size.width, q[0]), place(size.height, q[1]));
+            (taps.at[k], taps.weights[k]) = (oy * size.width + ox, weight);
             for (sum, plane) in color.iter_mut().zip(self.color).take(self.colors) {
                 *sum += weight * plane[oy * size.width + ox];
             }
@@ -256,7 +312,14 @@ impl<'a> Old<'a> {
             }
             weights += weight;
         }
-        (weights > TAPS_LEAST).then(|| (color.map(|c| c / weights), moments.map(|m| m / weights)))
+        taps.weights = taps.weights.map(|w| w / weights);
+        (weights > TAPS_LEAST).then(|| {
+            (
+                color.map(|c| c / weights),
+                moments.map(|m| m / weights),
+                taps,
+            )
+        })
     }
 }
 

@@ -109,11 +109,15 @@ fn layers(kernel: &Temporal, site: &Site<'_>) -> (Vec<&'static str>, String) {
     ];
     let used = others.iter().zip(layers.used());
     all.extend(used.filter_map(|(layer, used)| used.then_some(*layer)));
+    if kernel.lights {
+        all.push(("lights", 0));
+    }
     if kernel.past.is_some() {
         all.push(("motion", 2));
     }
     let text = all.iter().zip(&site.reads);
     let text = text
+        .filter(|((name, _), _)| *name != "lights")
         .map(|((name, planes), slot)| layer(slot, name, *planes))
         .collect();
     let mut names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
@@ -214,10 +218,17 @@ fn put(slot: &Slot) -> &'static str {
 }
 
 /// `blend(q, own, id, now)`: light and moments, blended with history.
-fn blend(past: &Past, old_color: &Slot) -> String {
+fn blend(past: &Past, old_color: &Slot, lights: bool) -> String {
     let (level, local) = past
         .order
         .map_or((0, false), |o| (o.level, o.order == Order::Local));
+    let (note, keep) = match lights {
+        true => (
+            "        taps_at[k] = there;\n        taps_weight[k] = w;\n",
+            "    taps_weight /= weights;\n    taps_alpha = alpha;\n",
+        ),
+        false => ("", ""),
+    };
     format!(
         "{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\n{}
 fn alike(a: Surface, b: Surface) -> bool {{
@@ -243,7 +254,7 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
         }}
         let w = (1.0 - abs(place.x - at.x)) * (1.0 - abs(place.y - at.y));
         let there = phase_place(p.height, t.y, {level}u) * p.width + phase_place(p.width, t.x, {level}u);
-        color += w * four(old_color[there]).xyz;
+{note}        color += w * four(old_color[there]).xyz;
         past += w * m.xyz;
         weights += w;
     }}
@@ -254,7 +265,7 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
     past /= weights;
     let frames = min(past.z + 1.0, {MOST_FRAMES:?});
     let alpha = max({alpha:?}, 1.0 / frames);
-    let m = past.xy + alpha * (now.m.xy - past.xy);
+{keep}    let m = past.xy + alpha * (now.m.xy - past.xy);
     let variance = max((m.y - m.x * m.x) / min(frames, {deepest:?}), 0.0);
     return Seen(vec4(color + alpha * (now.c.xyz - color), variance), vec3(m, frames));
 }}
@@ -282,7 +293,7 @@ struct Seen {{
     let blended = match &kernel.past {
         Some(past) => {
             let old_color = site.reads[site.reads.len() - 3];
-            declarations.push_str(&blend(past, old_color));
+            declarations.push_str(&blend(past, old_color, kernel.lights));
             "    // As they are compared and kept: rounded.
     seen = blend(q, unpacked(bits), id, seen);
 "
@@ -296,6 +307,36 @@ struct Seen {{
     } else {
         "let c = color_at(q);".into()
     };
+    let mut lights = String::new();
+    if kernel.lights {
+        // Where history comes from, and the share of the new frame.
+        declarations.push_str(
+            "var<private> taps_at: array<u32, 4>;
+var<private> taps_weight: vec4<f32>;
+var<private> taps_alpha: f32 = 1.0;
+",
+        );
+        for vector in 1..site.writes[0].planes {
+            let (from, to) = (
+                format!("{}u * p.width * p.height", vector - 1),
+                format!("{vector}u * p.width * p.height"),
+            );
+            let _ = writeln!(lights, "    var light{vector} = lights[{from} + i];");
+            if kernel.past.is_some() {
+                let tap =
+                    |k: usize| format!("taps_weight[{k}] * four(old_color[{to} + taps_at[{k}]])");
+                let old = [0, 1, 2, 3].map(tap).join("\n        + ");
+                let _ = writeln!(
+                    lights,
+                    "    if taps_alpha < 1.0 {{
+        let then = {old};
+        light{vector} = then + taps_alpha * (light{vector} - then);
+    }}"
+                );
+            }
+            let _ = writeln!(lights, "    put({to} + i, light{vector});");
+        }
+    }
     let body = format!(
         "    let q = vec2(u32(x), u32(y));
     let id = id_at(q);
@@ -306,7 +347,7 @@ struct Seen {{
 {blended}    put(i, seen.c);
     features[i] = bits;
     moments[i] = vec4(seen.m, id);
-"
+{lights}"
     );
     each(site, &names, &declarations, &body)
 }

@@ -90,6 +90,8 @@ pub(crate) struct Temporal {
     pub past: Option<Past>,
     /// Whether the payload is rounded to half precision.
     pub half: bool,
+    /// Whether light layers go along: a slot of them follows the layers, and their planes stand behind the payload's.
+    pub lights: bool,
 }
 
 impl Kernel for Temporal {
@@ -98,7 +100,7 @@ impl Kernel for Temporal {
     }
 
     fn contract(&self) -> Contract {
-        let layers = self.layers.count();
+        let layers = self.layers.count() + usize::from(self.lights);
         match self.past {
             Some(_) => Contract::gather(layers + 4, 3, None),
             None => Contract::rows(layers, 3, 1),
@@ -115,7 +117,9 @@ impl Kernel for Temporal {
 
     /// What a frame brings: its layers and motion.
     fn reads_texture(&self, read: usize) -> bool {
-        read < self.layers.count() + usize::from(self.past.is_some())
+        let layers = self.layers.count();
+        let motion = layers + usize::from(self.lights);
+        read < layers || (self.past.is_some() && read == motion)
     }
 }
 

@@ -69,7 +69,7 @@ crate::choice! {
 crate::options! {
     /// The options of NFOR.
     pub struct Options {
-        /// How much time is spent: good, or best.
+        /// How much time to spend.
         pub quality: Quality = Quality::Best,
         /// Radius of the window; 7 for good, 9 for best when not given.
         pub radius: Option<usize> = None,

@@ -1,6 +1,7 @@
 //! The sweep as bars: a panel for each size, a group for each filter and radius.
 
 use super::Report;
+use crate::verb::bench::plot::Scale;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use std::path::Path;
@@ -33,7 +34,15 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 fn draw(report: &Report, root: &Area<'_>) -> Result<(), Box<dyn std::error::Error>> {
     root.fill(&WHITE)?;
     let small = ("sans-serif", 12).into_font();
-    let title = format!("Filters on {}, milliseconds", report.device);
+    let values = report.cells.iter().map(|c| c.filter_ms);
+    let scale = Scale::new(values);
+    let sizes: Vec<&str> = report.sizes();
+    let title = format!(
+        "Window filters at {}, RGB of floats, {}: milliseconds{}",
+        sizes.join(" and "),
+        report.device,
+        scale.name()
+    );
     root.draw(&Text::new(title, (10, 10), ("sans-serif", 17).into_font()))?;
     let names = report.schedules();
     for (i, name) in names.iter().enumerate() {
@@ -44,12 +53,9 @@ fn draw(report: &Report, root: &Area<'_>) -> Result<(), Box<dyn std::error::Erro
     }
     let mut y = 76;
     let mut last = "";
-    let mut most = 1.0;
     for line in report.lines() {
         if line.size != last {
             last = line.size;
-            let same = report.cells.iter().filter(|c| c.size == last);
-            most = same.map(|c| c.filter_ms).fold(1e-9, f64::max);
             root.draw(&Text::new(
                 last.to_owned(),
                 (10, y),
@@ -60,7 +66,7 @@ fn draw(report: &Report, root: &Area<'_>) -> Result<(), Box<dyn std::error::Erro
         root.draw(&Text::new(line.label.clone(), (10, y), small.clone()))?;
         for cell in &line.cells {
             let index = names.iter().position(|n| *n == cell.schedule).unwrap_or(0);
-            let end = LABEL + (LONGEST * cell.filter_ms / most) as i32;
+            let end = LABEL + (LONGEST * scale.share(cell.filter_ms)) as i32;
             let color = COLORS[index % COLORS.len()].filled();
             root.draw(&Rectangle::new(
                 [(LABEL, y), (end.max(LABEL + 1), y + BAR - 1)],

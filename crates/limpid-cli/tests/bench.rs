@@ -1,0 +1,62 @@
+//! `limpid bench` from the outside: tables and plots.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::path::Path;
+use std::process::Command;
+
+fn limpid(folder: &Path, line: &str) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn every_bench_writes_a_plot_that_says_what_it_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let common = "--device cpu --runs 1 --threads 1";
+    for (line, words) in [
+        (
+            "bench dwt --size 64x64 --schedule fused",
+            &["64x64", "cdf97", "forward", "inverse", "one plane"][..],
+        ),
+        (
+            "bench nlm --size 64x48 --sigma 0.1 --layers color",
+            &["nlm at 64x48", "color"],
+        ),
+        (
+            "bench filters --size 64x48",
+            &["64x48", "gaussian 3x3", "milliseconds"],
+        ),
+    ] {
+        limpid(folder.path(), &format!("{line} {common} --svg plot.svg"));
+        let plot = std::fs::read_to_string(folder.path().join("plot.svg")).unwrap();
+        for word in words.iter().chain(&["cpu (1 thread"]) {
+            assert!(plot.contains(word), "{line}: {word}");
+        }
+        std::fs::remove_file(folder.path().join("plot.svg")).unwrap();
+    }
+}
+
+#[test]
+fn columns_have_different_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = limpid(
+        folder.path(),
+        "bench dwt --size 32x32 --device cpu --runs 1 --threads 1 --schedule fused",
+    );
+    let heading = text.lines().find(|l| l.starts_with("size")).unwrap();
+    let mut names: Vec<&str> = heading.split_whitespace().collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "{heading}");
+}

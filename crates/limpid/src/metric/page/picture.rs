@@ -1,0 +1,207 @@
+//! The pictures of a page: how values are stored, in which format, inside an address.
+
+use super::Item;
+use crate::io::{self, Bits, Format, Transfer, WriteOptions};
+use crate::metric::Space;
+use crate::{Frame, Image, Result, Size};
+use rayon::prelude::*;
+
+/// The most bytes that pictures may take: with base64, 4/3 of it, the page stays below 20 MB.
+const MOST_BYTES: f64 = 14e6;
+/// Up to this many pixels in all, pictures are stored without loss.
+const EXACT_PIXELS: usize = 3_000_000;
+/// Longest side of a thumbnail.
+const THUMB: usize = 240;
+/// Where the curve of linear light begins to be logarithmic.
+const TOE: f32 = 0.005;
+/// JPEG qualities that are tried.
+const QUALITIES: [u8; 4] = [92, 85, 75, 62];
+
+/// How the values of a picture are stored: display values as they are, linear light as `ln(1 + v / toe) / ln(1 + top / toe)`.
+pub(super) struct Curve {
+    pub(super) toe: f32,
+    pub(super) top: f32,
+}
+
+impl Curve {
+    pub(super) fn apply(item: &Item) -> (Image, Self) {
+        if item.space == Space::Display {
+            return (item.image.clone(), Self { toe: 0.0, top: 1.0 });
+        }
+        let most = |m: f32, v: &f32| if v.is_finite() { m.max(*v) } else { m };
+        let top = item.image.data().iter().fold(1.0, most).min(256.0);
+        let scale = 1.0 / (1.0 + top / TOE).ln();
+        let code = |v: f32| match v > 0.0 {
+            true => (1.0 + v.min(top) / TOE).ln() * scale,
+            false => 0.0,
+        };
+        (item.image.map(code), Self { toe: TOE, top })
+    }
+}
+
+/// How the pictures of a page are stored.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    /// JPEG quality; PNG if none.
+    quality: Option<u8>,
+    /// How many pixels become one, along each side.
+    shrink: usize,
+}
+
+impl Form {
+    /// The best form in which all pictures fit.
+    pub(super) fn fitting(images: &[&Image], maps: &[Option<Image>]) -> Result<Self> {
+        let all: Vec<&Image> = images
+            .iter()
+            .copied()
+            .chain(maps.iter().flatten())
+            .collect();
+        let pixels: usize = all.iter().map(|i| i.size().pixels()).sum();
+        if pixels <= EXACT_PIXELS {
+            return Ok(Self {
+                quality: None,
+                shrink: 1,
+            });
+        }
+        let mut shrink = 1;
+        loop {
+            for quality in QUALITIES {
+                let form = Self {
+                    quality: Some(quality),
+                    shrink,
+                };
+                let bytes: Vec<f64> = (all.par_iter())
+                    .map(|image| form.estimate(image))
+                    .collect::<Result<_>>()?;
+                if bytes.iter().sum::<f64>() <= MOST_BYTES {
+                    return Ok(form);
+                }
+            }
+            shrink *= 2;
+        }
+    }
+
+    /// Bytes of a picture, by a part of it.
+    fn estimate(self, image: &Image) -> Result<f64> {
+        const SIDE: usize = 384;
+        let part = |length: usize| {
+            let side = (SIDE * self.shrink).min(length);
+            ((length - side) / 2, side)
+        };
+        let ((x, width), (y, height)) = (part(image.width()), part(image.height()));
+        let sample = image.crop(x, y, Size::new(width, height));
+        let share = image.size().pixels() as f64 / sample.size().pixels() as f64;
+        // The middle of a picture is often busier or calmer than the rest.
+        Ok(1.15 * share * self.bytes(&sample)?.len() as f64)
+    }
+
+    fn bytes(self, image: &Image) -> Result<Vec<u8>> {
+        let options = WriteOptions {
+            bits: Some(Bits::Eight),
+            transfer: Some(Transfer::Encoded),
+            quality: self.quality,
+            ..WriteOptions::default()
+        };
+        let format = match self.quality {
+            Some(_) => Format::Jpeg,
+            None => Format::Png,
+        };
+        io::encode(format, &Frame::new(shrunk(image, self.shrink))?, &options)
+    }
+
+    /// A picture inside an address.
+    pub(super) fn uri(self, image: &Image) -> Result<String> {
+        let kind = if self.quality.is_some() {
+            "jpeg"
+        } else {
+            "png"
+        };
+        let bytes = self.bytes(image)?;
+        Ok(format!("data:image/{kind};base64,{}", base64(&bytes)))
+    }
+}
+
+/// Every pixel the mean of a square.
+fn shrunk(image: &Image, by: usize) -> Image {
+    if by <= 1 {
+        return image.clone();
+    }
+    let (width, height) = (image.width(), image.height());
+    let (w, h) = (width.div_ceil(by), height.div_ceil(by));
+    Image::from_fn(w, h, image.channels(), |x, y, c| {
+        let plane = image.plane(c);
+        let (x1, y1) = ((x * by + by).min(width), (y * by + by).min(height));
+        let mut sum = 0.0;
+        for row in y * by..y1 {
+            sum += plane[row * width + x * by..row * width + x1]
+                .iter()
+                .sum::<f32>();
+        }
+        sum / ((x1 - x * by) * (y1 - y * by)) as f32
+    })
+}
+
+/// A small picture of display values.
+pub(super) fn thumb(item: &Item) -> Result<String> {
+    let side = item.image.width().max(item.image.height());
+    let small = shrunk(&item.image, side.div_ceil(THUMB).max(1));
+    let shown = match item.space {
+        Space::Linear => crate::metric::display(&small, 0.0),
+        Space::Display => small,
+    };
+    let form = Form {
+        quality: Some(80),
+        shrink: 1,
+    };
+    form.uri(&shown)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let at = |i: usize| three.get(i).map_or(0, |b| u32::from(*b));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for i in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
+            text.push(if i <= three.len() { digit as char } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of RFC 4648, section 10.
+    #[test]
+    fn base64_as_the_standard() {
+        let cases = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ];
+        for (plain, coded) in cases {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    /// What does not fit is stored with less quality, then with fewer pixels.
+    #[test]
+    fn large_pictures_are_made_smaller() {
+        let mut state = 1u32;
+        let noise = Image::from_fn(3000, 2000, 3, |_, _, _| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        });
+        let small = Image::new(100, 100, 3);
+        assert!(Form::fitting(&[&small], &[None]).unwrap().quality.is_none());
+        let form = Form::fitting(&[&noise, &noise, &noise, &noise], &[None]).unwrap();
+        assert!(form.quality.is_some());
+        let bytes = 4 * form.bytes(&noise).unwrap().len();
+        assert!((bytes as f64) < 1.05 * MOST_BYTES, "{bytes}");
+    }
+}
