@@ -240,7 +240,7 @@ def denoise(
     motion: ArrayLike | None = None,
     id: ArrayLike | None = None,
     alpha: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
+    variance: ArrayLike | str | None = None,
     halves: tuple[ArrayLike, ArrayLike] | None = None,
     lights: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
@@ -259,7 +259,7 @@ def denoise(
 
     ``method="auto"`` takes the method that the layers suggest. ``device`` is ``auto``, ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options
     are those of the program's ``limpid denoise --method NAME --help``, with underscores; :func:`methods` lists them. ``strength`` (0 … 1), ``tile``,
-    ``threads`` and ``schedule`` go with every method. ``progress`` is called with the done share. Ctrl-C stops the work.
+    ``threads`` and ``schedule`` go with every method; ``variance`` is the option of that name when it is a text. ``progress`` is called with the done share. Ctrl-C stops the work.
 
     A photograph:
 
@@ -276,7 +276,10 @@ def denoise(
     >>> clean.shape, clean.dtype
     ((32, 32, 3), dtype('float32'))
     """
-    given = locals()
+    given = dict(locals())
+    if isinstance(variance, str):
+        # An option of that name, no layer.
+        given["variance"], options["variance"] = None, variance
     frame = frame_of(color, {name: given[name] for name in _LAYERS}, halves, lights)
     ready = engine(method, device, options)
     out = run(lambda layers, kind, planar: ready.run(layers, kind, planar, progress, frame.every), frame)

@@ -59,6 +59,8 @@ def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
             f"{name}: an array of {array.dtype} cannot be an image; "
             "float16, float32, float64, uint8 and uint16 can"
         )
+    if not array.flags.aligned:
+        array = array.copy()
     if array.ndim not in (2, 3):
         raise InputError(
             f"{name}: an array of shape {array.shape} is no image; "

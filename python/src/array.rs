@@ -74,6 +74,11 @@ impl Number for u16 {
 
 /// An image from an array of H×W or H×W×C.
 pub(crate) fn image(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Image> {
+    // What came over a network may begin at any byte.
+    let aligned = array.getattr("flags").and_then(|f| f.getattr("aligned"));
+    if aligned.is_ok_and(|a| a.is_truthy().is_ok_and(|a| !a)) {
+        return image(name, &array.call_method0("copy")?);
+    }
     if let Ok(view) = array.extract::<PyReadonlyArrayDyn<'_, f32>>() {
         return from_view(name, array.py(), &view);
     }

@@ -160,3 +160,14 @@ def test_ctrl_c_stops_the_work():
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 7 and "interrupted" in out
     assert time.monotonic() - begin < 30
+
+
+def test_arrays_may_begin_at_any_byte():
+    import limpid.wavelets
+
+    room = bytearray(8 * 8 * 3 * 4 + 1)
+    odd = np.frombuffer(room, "float32", offset=1, count=8 * 8 * 3).reshape(8, 8, 3)
+    assert not odd.flags.aligned
+    assert limpid.denoise(odd, sigma=0.1, device="cpu").shape == odd.shape
+    assert limpid.wavelets.dwt2(odd, "db2", axes=(0, 1))[0].shape == (5, 5, 3)
+    assert limpid.compare(odd, odd)["mse"] == 0

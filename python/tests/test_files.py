@@ -62,7 +62,7 @@ def test_a_page_is_written(photo, tmp_path):
     scores = limpid.page({"noisy <1>": photo + 0.05, "grey": photo * 0 + 0.5}, photo, path, space="display")
     assert set(scores) == {"noisy <1>", "grey"} and scores["grey"]["mse"] > 0
     text = path.read_text()
-    assert text.count("data:image/png") >= 5 and "noisy &lt;1&gt;" in text
+    assert text.count("data:image/png") >= 5 and "noisy \\u003c1>" in text
 
 
 def test_frames_show_themselves(render):

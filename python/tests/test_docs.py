@@ -1,0 +1,27 @@
+"""The Python of the pages runs."""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+import limpid
+
+SOURCE = pathlib.Path(os.environ.get("LIMPID_SOURCE", pathlib.Path(__file__).parents[2]))
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/README.md"])
+def test_pages_run(page, tmp_path, monkeypatch):
+    path = SOURCE / page
+    if not path.exists():
+        pytest.fail(f"{path} is not there; set LIMPID_SOURCE to the repository")
+    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.M | re.S)
+    assert blocks, f"{page} has no Python"
+    monkeypatch.chdir(tmp_path)
+    frame = limpid.render("cornell", size=(64, 48), spp=4)
+    limpid.write("render.exr", frame)
+    limpid.write("photo.png", limpid.render("outdoor", size=(96, 64), spp=4))
+    names = {name: frame[name] for name in ("color", "albedo", "normal", "depth")} if "README" in page else {}
+    for block in blocks:
+        exec(compile(block, str(path), "exec"), names)
