@@ -4,6 +4,16 @@ use crate::Outcome;
 use crate::vulkan::{apt, is_root, works};
 use std::env;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether tests run without a browser.
+static LEFT_OUT: AtomicBool = AtomicBool::new(false);
+
+/// What tells the tests that there is no browser.
+pub(crate) fn variable() -> Option<(&'static str, &'static str)> {
+    let left_out = LEFT_OUT.load(Ordering::Relaxed);
+    left_out.then_some(("LIMPID_BROWSER", "none"))
+}
 
 /// Names under which browsers are installed; the tests look for the same.
 const NAMES: [&str; 6] = [
@@ -35,6 +45,15 @@ pub(crate) fn ensure() -> Outcome {
         Some(_) => Ok(()),
         None => Err("chromium was installed, but is not on the path".to_owned()),
     }
+}
+
+/// The same, but where none can be installed the tests of the page are left out, and that is said.
+pub(crate) fn ensure_or_leave_out() -> Outcome {
+    if let Err(missing) = ensure() {
+        println!("xtask: the tests of the page are left out: {missing}");
+        LEFT_OUT.store(true, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 fn find() -> Option<PathBuf> {

@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let shape = match (&given, args.grey) {
         (Some(frame), _) => frame.shape(),
         (None, true) => Shape::color(size, 1),
-        (None, false) => shape(size, &args.layers, entry.used),
+        (None, false) => shape(size, &args.layers, entry),
     };
     let size = shape.size;
     let mut report = Report {

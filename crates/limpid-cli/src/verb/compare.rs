@@ -5,9 +5,10 @@ mod sequence;
 mod table;
 
 use crate::say::{self, OrUsage};
-use crate::shot;
+use crate::video;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
+use limpid::io::y4m::Colour;
 use limpid::io::{self, ReadOptions, Transfer};
 use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
@@ -18,13 +19,12 @@ use std::path::{Path, PathBuf};
 
 /// Compare images: numbers against a reference, and a page to look at
 ///
-/// The colour layers are compared. A reference of linear light (EXR, HDR, PFM, float TIFF) has MSE and the relative errors
-/// taken of radiance, PSNR and SSIM of what a screen shows, FLIP over a series of exposures. Any other reference has all of
-/// them taken of the values in the files.
+/// The colour layers are compared. With a reference of linear light (EXR, HDR, PFM, float TIFF), MSE and the relative errors are
+/// those of radiance, PSNR and SSIM those of what a screen shows, and FLIP covers a series of exposures. With any other reference
+/// all metrics use the values in the files.
 ///
-/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', are compared frame by frame. Flicker is how much more they
-/// change from frame to frame than the reference does, where nothing but motion should change; motion is taken from the
-/// files.
+/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more
+/// they change from frame to frame than the reference, along the motion vectors of the files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The images
@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// What `limpid denoise --json` printed: the page shows how long each image took
     #[arg(long, value_name = "FILE", requires = "html")]
     times: Option<PathBuf>,
-    /// Compare a part only: width, height and the left upper corner
+    /// Compare a part only: width, height and the upper left corner
     #[arg(long, value_name = "WxH+X+Y")]
     crop: Option<Crop>,
-    /// Brighten linear light by this many stops before PSNR and SSIM look at it
+    /// Brighten linear light by this many stops before PSNR and SSIM are computed
     #[arg(
         long,
         value_name = "STOPS",
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let Some(path) = &args.reference else {
         return look(args);
     };
-    if shot::is_pattern(path) {
+    if sequence::is_sequence(path) {
         return sequence::run(args, path);
     }
     let reference = Loaded::read(path, args)?;
@@ -182,6 +182,11 @@ impl Loaded {
         for layer in &args.layers {
             options = options.layer(layer).or_usage()?;
         }
+        if video::is_film(path) {
+            let mut film = video::Frames::open(path, Colour::Encoded)?;
+            let first = film.next()?;
+            return Self::shown(first.context("the film has no frame")?, args);
+        }
         let picture = io::read(path, &options)?;
         say::notes(&picture.notes);
         let part = |image: &Image| match &args.crop {
@@ -195,6 +200,18 @@ impl Loaded {
                 Transfer::Linear => Space::Linear,
                 Transfer::Encoded => Space::Display,
             },
+        })
+    }
+
+    /// A frame of a film.
+    fn shown(image: Image, args: &Args) -> Result<Self> {
+        Ok(Self {
+            image: match &args.crop {
+                Some(crop) => crop.of(&image)?,
+                None => image,
+            },
+            motion: None,
+            space: Space::Display,
         })
     }
 

@@ -5,7 +5,7 @@ use crate::run::How;
 use crate::say::{OrUsage, tell};
 use anyhow::Result;
 use limpid::kernel::{Stage, Target};
-use limpid::method::Use;
+use limpid::method::{Entry, Use};
 use limpid::plan::Plan;
 use limpid::{DeviceLimits, FittedPlan, Layer, Shape, Size};
 use limpid_lab::entry;
@@ -29,10 +29,14 @@ pub(crate) struct Args {
 }
 
 /// The layers a frame has when none were named.
-pub(crate) fn shape(size: Size, layers: &[Layer], used: Use) -> Shape {
+pub(crate) fn shape(size: Size, layers: &[Layer], entry: &Entry) -> Shape {
     let mut shape = Shape::color(size, 3);
-    let default: &[&str] = match used {
-        Use::Denoise => &["color.variance", "albedo", "normal", "depth"],
+    // What renderers usually write.
+    let default: &[&str] = match entry.used {
+        Use::Denoise if ["svgf", "taa"].contains(&entry.name) => {
+            &["albedo", "normal", "depth", "motion"]
+        }
+        Use::Denoise => &["albedo", "normal", "depth"],
         Use::Filter => &[],
         Use::Reconstruct => &[
             "dx",
@@ -62,12 +66,8 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let entry = entry(&args.method).or_usage()?;
     let options = args.how.options((entry.make)(), knobs)?;
     let limits = limits(&args.how)?;
-    let fit = FittedPlan::new(
-        limits,
-        &shape(args.size, &args.layers, entry.used),
-        &options,
-    )
-    .or_usage()?;
+    let fit =
+        FittedPlan::new(limits, &shape(args.size, &args.layers, entry), &options).or_usage()?;
     let plan = &fit.plan;
     plan.check()?;
     tell!("{plan}");

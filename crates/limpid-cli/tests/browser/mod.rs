@@ -41,6 +41,11 @@ pub(crate) struct Place {
     pub(crate) height: f64,
 }
 
+/// Whether it was asked to leave out tests in a browser.
+pub(crate) fn left_out() -> bool {
+    std::env::var_os("LIMPID_BROWSER").is_some_and(|named| named == "none")
+}
+
 fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("LIMPID_BROWSER") {
         return named.into();
