@@ -54,3 +54,15 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     watch.go_on()?;
     Ok(result.require(Layer::COLOR)?.clone())
 }
+
+/// Runs the method on the next frame of a film, or ends it: the results that are there.
+pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<Image>> {
+    let watch = say::quiet();
+    let made = match image {
+        Some(image) => sequence.push(&Frame::new(image)?, &watch)?,
+        None => sequence.finish(&watch)?,
+    };
+    watch.go_on()?;
+    let color = |frame: Frame| Ok(frame.require(Layer::COLOR)?.clone());
+    made.into_iter().map(color).collect()
+}

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use limpid::io::{self, Picture, WriteOptions};
 use limpid::{Error, Frame, Sequence};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -197,6 +198,8 @@ impl Shot<'_> {
         done: &mut impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
     ) -> Result<usize> {
         let mut failed = 0;
+        // Frames whose results are still to come.
+        let mut waiting = VecDeque::new();
         for n in frames {
             let job = Job {
                 from: numbered(self.from, *n),
@@ -210,13 +213,13 @@ impl Shot<'_> {
                 let picture = picture?;
                 say::notes(&picture.notes);
                 let watch = say::watch(&job.from.display().to_string());
-                let frame = sequence
-                    .run(&picture.frame, &watch)
+                let results = sequence
+                    .push(&picture.frame, &watch)
                     .with_context(|| job.from.display().to_string())?;
                 watch.go_on()?;
-                Ok((frame, picture.origin))
+                Ok((results, picture.origin))
             });
-            let (frame, origin) = match worked {
+            let (results, origin) = match worked {
                 Ok(worked) => worked,
                 Err(error) if say::ends_all(&error) || frames.len() == 1 => return Err(error),
                 Err(error) => {
@@ -225,17 +228,44 @@ impl Shot<'_> {
                     continue;
                 }
             };
+            waiting.push_back((job, begin, origin));
+            if !self.send(&mut waiting, results, sequence, (made, done))? {
+                return Ok(failed);
+            }
+        }
+        let watch = say::quiet();
+        let results = sequence.finish(&watch)?;
+        watch.go_on()?;
+        self.send(&mut waiting, results, sequence, (made, done))?;
+        Ok(failed)
+    }
+
+    /// Sends results to the writer, those of the frames that wait longest. False where it listens no more; why is told when it is
+    /// joined.
+    fn send(
+        &self,
+        waiting: &mut VecDeque<(Job, Instant, io::Origin)>,
+        results: Vec<Frame>,
+        sequence: &Sequence,
+        (made, done): (
+            &SyncSender<Made>,
+            &mut impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+        ),
+    ) -> Result<bool> {
+        for frame in results {
+            let Some((job, begin, origin)) = waiting.pop_front() else {
+                break;
+            };
             if self.resume && job.to.exists() {
                 continue;
             }
             let to = job.to.clone();
-            // A writer that stopped tells why when it is joined.
             if made.send(Made { to, frame, origin }).is_err() {
-                break;
+                return Ok(false);
             }
             done(&job, sequence, begin)?;
         }
-        Ok(failed)
+        Ok(true)
     }
 
     fn reading(&self, frames: &[u32], pictures: &SyncSender<Result<Picture>>) {

@@ -53,6 +53,17 @@ pub(crate) fn run(
     form: Form,
     mut change: impl FnMut(Image) -> Result<Image>,
 ) -> Result<()> {
+    let one = |image: Option<Image>| image.map(&mut change).into_iter().collect();
+    run_late(from, to, form, one)
+}
+
+/// The same where results may be late: frames come one after the other, then none, and results in the same order.
+pub(crate) fn run_late(
+    from: &Path,
+    to: &Path,
+    form: Form,
+    mut change: impl FnMut(Option<Image>) -> Result<Vec<Image>>,
+) -> Result<()> {
     if !is_film(to) {
         anyhow::bail!(
             "{}: a film is written to a film: .y4m, - or {}",
@@ -82,21 +93,49 @@ pub(crate) fn run(
     }
 }
 
+/// The frames of a film, one after the other.
+pub(crate) struct Frames {
+    path: PathBuf,
+    source: Option<Source>,
+    reader: Reader<Box<dyn Read + Send>>,
+}
+
+impl Frames {
+    pub(crate) fn open(path: &Path, colour: Colour) -> Result<Self> {
+        let mut source = Source::open(path)?;
+        let reader = Reader::new(source.stream()?, colour);
+        match reader.with_context(|| path.display().to_string()) {
+            Ok(reader) => Ok(Self {
+                path: path.to_owned(),
+                source: Some(source),
+                reader,
+            }),
+            // The reason is told by the program that makes the stream.
+            Err(error) => Err(source.finish().err().unwrap_or(error)),
+        }
+    }
+
+    /// The next frame; none after the last one.
+    pub(crate) fn next(&mut self) -> Result<Option<Image>> {
+        let named = || self.path.display().to_string();
+        let image = self.reader.next_image().with_context(named)?;
+        if image.is_none()
+            && let Some(source) = self.source.take()
+        {
+            source.finish()?;
+        }
+        Ok(image)
+    }
+}
+
 /// The form of a film, and the number of its frames: all are read, since nothing else tells it.
 pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
-    let named = || path.display().to_string();
-    let mut source = Source::open(path)?;
-    let mut reader = match Reader::new(source.stream()?, Colour::Stored).with_context(named) {
-        Ok(reader) => reader,
-        Err(error) => return Err(source.finish().err().unwrap_or(error)),
-    };
+    let mut film = Frames::open(path, Colour::Stored)?;
     let mut frames = 0;
-    while reader.next_image().with_context(named)?.is_some() {
+    while film.next()?.is_some() {
         frames += 1;
     }
-    let header = reader.header().clone();
-    source.finish()?;
-    Ok((header, frames))
+    Ok((film.reader.header().clone(), frames))
 }
 
 /// Three stages with a few frames between them.
@@ -105,7 +144,7 @@ fn flow(
     header: Header,
     mut target: Target,
     form: Form,
-    change: &mut impl FnMut(Image) -> Result<Image>,
+    change: &mut impl FnMut(Option<Image>) -> Result<Vec<Image>>,
 ) -> Result<Target> {
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
@@ -127,19 +166,21 @@ fn flow(
             }
             writer.finish().map(drop)
         });
-        let mut result = Ok(());
-        for frame in to_change {
-            let next = frame.map_err(anyhow::Error::from).and_then(&mut *change);
-            let sent = next.and_then(|image| {
+        let send = |images: Vec<Image>| -> Result<()> {
+            for image in images {
                 let gone = |_| anyhow!("the film can no longer be written");
-                changed.send(image).map_err(gone)
-            });
-            if let Err(error) = sent {
-                result = Err(error);
-                break;
+                changed.send(image).map_err(gone)?;
+                counter.next();
             }
-            counter.next();
-        }
+            Ok(())
+        };
+        let work = || -> Result<()> {
+            for frame in to_change {
+                send(change(Some(frame?))?)?;
+            }
+            send(change(None)?)
+        };
+        let result = work();
         drop(changed);
         counter.end();
         // What stopped the writer explains why a frame could not be sent.

@@ -6,6 +6,7 @@
 //! The commands of one page run in order, in one temporary folder of that page, which holds the pictures of [`inputs`].
 //! `TRYCMD=overwrite cargo test -p limpid-cli --test docs` writes what was printed back into the pages.
 
+use limpid::io::y4m::{Colour, Reader, Writer};
 use limpid::io::{self, Transfer, WriteOptions};
 use limpid::{Frame, Image, Kind};
 use std::error::Error;
@@ -99,6 +100,7 @@ fn pages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 /// - `noisy.exr`: a small render with noise; colour, albedo, normal, depth
 /// - `reference.exr`: the same without noise
 /// - `photo.png`, `clean.png`: a photograph with grain, and without
+/// - `clip.y4m`: four frames of it, moving
 fn inputs(folder: &Path) -> Outcome {
     fs::create_dir_all(folder)?;
     let linear = WriteOptions::default();
@@ -123,6 +125,19 @@ fn inputs(folder: &Path) -> Outcome {
         });
         io::write(folder.join(name), &Frame::new(photo)?, None, &encoded)?;
     }
+    let header = Reader::new(&b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\n"[..], Colour::Encoded)?;
+    let header = header.header().clone();
+    let mut film = Writer::new(
+        fs::File::create(folder.join("clip.y4m"))?,
+        header,
+        Colour::Encoded,
+    )?;
+    for t in 0..4 {
+        film.write(&image(3, |x, y, c| {
+            light(x + t, y).min(1.0) * 0.8 + 0.2 * noise(x + 97 * t, y, c)
+        }))?;
+    }
+    film.finish()?;
     Ok(())
 }
 

@@ -184,3 +184,133 @@ fn films_are_looked_into_and_written_like_any_file() -> Outcome {
     }
     Ok(())
 }
+
+/// A grey film with noise of this many frames.
+fn grain(width: usize, height: usize, frames: usize) -> Vec<u8> {
+    let mut bytes = format!("YUV4MPEG2 W{width} H{height} F25:1 Cmono\n").into_bytes();
+    let mut state = 1u32;
+    for _ in 0..frames {
+        bytes.extend(b"FRAME\n");
+        bytes.extend((0..width * height).map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            110 + (state >> 24) as u8 % 30
+        }));
+    }
+    bytes
+}
+
+/// The sum of squared distances from the middle of the grain.
+fn spread(film: &[u8]) -> f64 {
+    let away = |v: &u8| (f64::from(*v) - 124.5).powi(2);
+    film.iter().skip(60).map(away).sum()
+}
+
+#[test]
+fn films_are_denoised_in_time_by_themselves() -> Outcome {
+    // Odd sizes, one frame, fewer frames than are merged, more.
+    for (width, height, frames) in [(33, 27, 1), (40, 31, 3), (37, 25, 8)] {
+        let noisy = grain(width, height, frames);
+        let out = limpid(&["denoise", "-", "-o", "-", "--device", "cpu"], &noisy)?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && said.contains("film"), "{said}");
+        assert_eq!(out.stdout.len(), noisy.len());
+        assert!(spread(&out.stdout) < 0.3 * spread(&noisy));
+        let fast = [
+            "denoise",
+            "-",
+            "-o",
+            "-",
+            "--device",
+            "cpu",
+            "--quality",
+            "fast",
+        ];
+        let fast = limpid(&fast, &noisy)?.stdout;
+        assert_eq!(fast.len(), noisy.len());
+        assert_eq!(fast == out.stdout, frames == 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn numbered_pictures_are_a_film() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let film = grain(24, 20, 4);
+    let begin = film.iter().position(|b| *b == b'\n').unwrap_or(0) + 1;
+    for (t, frame) in film[begin..].chunks(6 + 24 * 20).enumerate() {
+        let mut picture = b"PF\n24 20\n-1.0\n".to_vec();
+        let shown = |v: &u8| [f32::from(*v) / 255.0; 3];
+        picture.extend(frame[6..].iter().flat_map(shown).flat_map(f32::to_le_bytes));
+        std::fs::write(at(&format!("in.{t:04}.pfm")), picture)?;
+    }
+    let out = limpid(
+        &[
+            "denoise",
+            &at("in.####.pfm"),
+            "-o",
+            &at("out.####.pfm"),
+            "--device",
+            "cpu",
+        ],
+        b"",
+    )?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    for t in 0..4 {
+        assert_eq!(
+            std::fs::read(at(&format!("out.{t:04}.pfm")))?.len(),
+            14 + 24 * 20 * 12
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn svgf_says_once_why_it_is_not_for_films() -> Outcome {
+    let args = [
+        "denoise", "-", "-o", "-", "--method", "svgf", "--device", "cpu",
+    ];
+    let out = limpid(&args, &film())?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert_eq!(said.matches("svgf").count(), 1, "{said}");
+    assert!(said.contains("normals and motion vectors"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn films_are_compared() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("a.y4m"), grain(32, 24, 3))?;
+    std::fs::write(at("b.y4m"), grain(32, 24, 3))?;
+    std::fs::write(at("short.y4m"), grain(32, 24, 2))?;
+    let out = limpid(
+        &[
+            "compare",
+            &at("a.y4m"),
+            "--reference",
+            &at("b.y4m"),
+            "--json",
+        ],
+        b"",
+    )?;
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(text.matches("\"frame\":").count(), 3, "{text}");
+    let out = limpid(
+        &["compare", &at("a.y4m"), "--reference", &at("short.y4m")],
+        b"",
+    )?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(
+        !out.status.success() && said.contains("ends before"),
+        "{said}"
+    );
+    Ok(())
+}

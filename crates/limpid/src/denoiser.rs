@@ -4,7 +4,11 @@ use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::method::{self, Method, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{Device, DeviceLimits, Error, FittedPlan, Frame, Kind, Result, Shape, tune};
+use crate::{
+    Device, DeviceLimits, Error, FittedPlan, Frame, Image, Kind, Result, Shape, Size, tune,
+};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -100,6 +104,12 @@ pub struct Sequence {
     /// The fastest schedule, and the shape it was measured for.
     fastest: Option<(Shape, Schedule)>,
     residuals: Vec<Vec<f32>>,
+    /// Frames whose results are still to come, where they are blended with them.
+    waiting: VecDeque<Option<Frame>>,
+    /// Whether results may be late.
+    waits: bool,
+    /// Whether the next frame is the first of a film.
+    fresh: bool,
 }
 
 /// What is kept from frame to frame.
@@ -111,6 +121,20 @@ struct Kept {
     denoiser: Denoiser,
 }
 
+impl Kept {
+    /// A black frame, for runs after the last one.
+    fn nothing(&self) -> Result<Frame> {
+        let mut frame = Frame::empty(self.shape.size)?;
+        for slot in self.denoiser.plan().slots() {
+            if let Role::Input(layer) = &slot.role {
+                let Size { width, height } = self.shape.size;
+                frame.insert(layer.clone(), Image::new(width, height, slot.planes))?;
+            }
+        }
+        Ok(frame)
+    }
+}
+
 impl Sequence {
     /// A sequence that has not begun.
     pub fn new(device: &Device, options: &Options) -> Self {
@@ -120,30 +144,104 @@ impl Sequence {
             kept: None,
             fastest: None,
             residuals: Vec::new(),
+            waiting: VecDeque::new(),
+            waits: false,
+            fresh: false,
         }
     }
 
-    /// Runs on the next frame.
+    /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let mended = frame.mend()?;
-        let every = mended.frame.every();
-        for (layer, count) in &mended.missing {
-            // That colour is missing between samples is as it should be.
-            if every > 1 && layer.kind == Kind::Color {
-                continue;
-            }
-            log::warn!(
-                "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
-            );
+        let mended = mended(frame)?;
+        let out = self.run_mended(&mended, watch)?;
+        Ok(self.blended(out, &mended))
+    }
+
+    /// Takes the next frame of a film. Gives the results that are there: those of earlier frames where the method looks ahead, so
+    /// that none may come now and some by [`Sequence::finish`].
+    ///
+    /// ```
+    /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
+    /// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Film::default()));
+    /// let mut out = Vec::new();
+    /// for _ in 0..4 {
+    ///     let frame = Frame::new(Image::new(8, 8, 3))?;
+    ///     out.extend(sequence.push(&frame, &Watch::default())?);
+    /// }
+    /// out.extend(sequence.finish(&Watch::default())?);
+    /// assert_eq!(out.len(), 4);
+    /// # Ok::<(), limpid::Error>(())
+    /// ```
+    pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
+        let mended = mended(frame)?;
+        // Frames of another size are another film.
+        let mut out = match &self.kept {
+            Some(kept) if kept.shape != mended.shape() => self.finish(watch)?,
+            _ => Vec::new(),
+        };
+        self.waits = true;
+        let made = self.run_mended(&mended, watch)?;
+        let ahead = self.method().ahead();
+        let blends = |kept: &Kept| kept.denoiser.blends();
+        let blends = self.kept.as_ref().is_some_and(blends);
+        self.waiting.push_back(blends.then(|| mended.into_owned()));
+        if self.waiting.len() > ahead {
+            out.extend(self.came(made));
         }
-        let frame = &mended.frame;
+        Ok(out)
+    }
+
+    /// Ends a film: the results of frames that were waiting for others. The next frame is the first of another film.
+    pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
+        let Some(mut kept) = self.kept.take() else {
+            return Ok(Vec::new());
+        };
+        let ahead = kept.options.method.ahead();
+        let waiting = self.waiting.len();
+        let mut made = Vec::new();
+        if waiting > 0 {
+            let nothing = kept.nothing()?;
+            kept.options.method.wait(ahead, true);
+            kept.denoiser.update(&kept.options)?;
+            for _ in 0..ahead {
+                made.push(kept.denoiser.run_plain(&nothing, watch)?);
+            }
+            kept.options.method.wait(ahead, false);
+            kept.denoiser.update(&kept.options)?;
+        }
+        kept.denoiser.reset();
+        self.fresh = true;
+        self.kept = Some(kept);
+        // What comes out of a short film at first is before its beginning.
+        let made = made.into_iter().skip(ahead.saturating_sub(waiting));
+        Ok(made.filter_map(|made| self.came(made)).collect())
+    }
+
+    /// A result, which is that of the frame that waited longest.
+    fn came(&mut self, made: Frame) -> Option<Frame> {
+        Some(match self.waiting.pop_front()? {
+            Some(frame) => self.blended(made, &frame),
+            None => made,
+        })
+    }
+
+    fn blended(&self, made: Frame, frame: &Frame) -> Frame {
+        match &self.kept {
+            Some(kept) => kept.denoiser.blended(made, frame),
+            None => made,
+        }
+    }
+
+    /// Runs on a frame without missing samples.
+    fn run_mended(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let shape = frame.shape();
+        let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
         let mut kept = match kept {
-            Some(kept) if kept.denoiser.has_history() => kept,
+            Some(kept) if kept.denoiser.has_history() && !fresh => kept,
             kept => self.adjusted(kept, frame, shape)?,
         };
-        let out = kept.denoiser.run_watched(frame, watch)?;
+        let out = kept.denoiser.run_plain(frame, watch)?;
         self.residuals = kept.denoiser.residuals().to_vec();
         self.kept = Some(kept);
         Ok(out)
@@ -153,6 +251,10 @@ impl Sequence {
     fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
         let mut options = self.options.clone();
         options.method.prepare(frame)?;
+        if self.waits {
+            let ahead = options.method.ahead();
+            options.method.wait(ahead, false);
+        }
         if options.schedule == Pick::Fastest {
             let schedule = match self.fastest.take() {
                 Some((kept, schedule)) if kept == shape => schedule,
@@ -251,6 +353,25 @@ impl Denoiser {
 
     /// Runs on a frame, with progress and cancel.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        let out = self.run_plain(frame, watch)?;
+        Ok(self.blended(out, frame))
+    }
+
+    /// Whether results are blended with what came in.
+    fn blends(&self) -> bool {
+        self.strength < 1.0 || self.amounts != [1.0, 1.0]
+    }
+
+    /// A result as it is asked for.
+    fn blended(&self, mut out: Frame, input: &Frame) -> Frame {
+        if self.blends() {
+            blend(input, &mut out, self.amounts.map(|a| a * self.strength));
+        }
+        out
+    }
+
+    /// The same at full strength.
+    fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         if frame.size() != self.shape.size {
             return Err(Error::input(format!(
                 "the frame is {}, the denoiser was made for {}",
@@ -280,9 +401,6 @@ impl Denoiser {
                     }
                 }
             }
-        }
-        if self.strength < 1.0 || self.amounts != [1.0, 1.0] {
-            blend(frame, &mut out, self.amounts.map(|a| a * self.strength));
         }
         Ok(out)
     }
@@ -362,4 +480,20 @@ fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
             }
         }
     }
+}
+
+/// A frame whose missing samples are filled, with a warning.
+fn mended(frame: &Frame) -> Result<Cow<'_, Frame>> {
+    let mended = frame.mend()?;
+    let every = mended.frame.every();
+    for (layer, count) in &mended.missing {
+        // That colour is missing between samples is as it should be.
+        if every > 1 && layer.kind == Kind::Color {
+            continue;
+        }
+        log::warn!(
+            "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
+        );
+    }
+    Ok(mended.frame)
 }

@@ -36,6 +36,7 @@ conformance! {
     ddid = "ddid",
     dwt = "filter:dwt",
     eaw = "eaw",
+    film = "film",
     filter_bilateral = "filter:bilateral",
     gaussian = "filter:gaussian",
     idwt = "filter:idwt",

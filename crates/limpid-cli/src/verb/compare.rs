@@ -5,9 +5,10 @@ mod sequence;
 mod table;
 
 use crate::say::{self, OrUsage};
-use crate::shot;
+use crate::video;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
+use limpid::io::y4m::Colour;
 use limpid::io::{self, ReadOptions, Transfer};
 use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
@@ -22,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// those of radiance, PSNR and SSIM those of what a screen shows, and FLIP covers a series of exposures. With any other reference
 /// all metrics use the values in the files.
 ///
-/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', are compared frame by frame. Flicker is how much more they
-/// change from frame to frame than the reference, along the motion vectors of the files.
+/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more
+/// they change from frame to frame than the reference, along the motion vectors of the files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The images
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let Some(path) = &args.reference else {
         return look(args);
     };
-    if shot::is_pattern(path) {
+    if sequence::is_sequence(path) {
         return sequence::run(args, path);
     }
     let reference = Loaded::read(path, args)?;
@@ -181,6 +182,11 @@ impl Loaded {
         for layer in &args.layers {
             options = options.layer(layer).or_usage()?;
         }
+        if video::is_film(path) {
+            let mut film = video::Frames::open(path, Colour::Encoded)?;
+            let first = film.next()?;
+            return Self::shown(first.context("the film has no frame")?, args);
+        }
         let picture = io::read(path, &options)?;
         say::notes(&picture.notes);
         let part = |image: &Image| match &args.crop {
@@ -194,6 +200,18 @@ impl Loaded {
                 Transfer::Linear => Space::Linear,
                 Transfer::Encoded => Space::Display,
             },
+        })
+    }
+
+    /// A frame of a film.
+    fn shown(image: Image, args: &Args) -> Result<Self> {
+        Ok(Self {
+            image: match &args.crop {
+                Some(crop) => crop.of(&image)?,
+                None => image,
+            },
+            motion: None,
+            space: Space::Display,
         })
     }
 

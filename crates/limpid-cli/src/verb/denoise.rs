@@ -17,7 +17,7 @@ use limpid::plan::Role;
 use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size};
 use limpid_lab::find;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Remove noise from images, sequences and films
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut method: Box<dyn Method> = match &args.method {
         Some(name) => find(Use::Denoise, name).or_usage()?,
-        None if args.inputs.iter().any(|i| shot::is_pattern(i)) => Box::new(Auto::sequence()),
+        None if args.inputs.iter().any(|i| in_time(i)) => Box::new(Auto::sequence()),
         None => Box::new(Auto::default()),
     };
     if let Some(target) = args.target {
@@ -104,12 +104,19 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         }
         let begin = Instant::now();
         if video::is_film(&job.from) {
+            if args.method.as_deref() == Some("svgf") {
+                let message = format!(
+                    "{}: svgf needs normals and motion vectors, which a film does not have; film is for films, and the default",
+                    job.from.display()
+                );
+                return Err(limpid::Error::input(message)).or_usage();
+            }
             let form = Form {
                 colour: Colour::Encoded,
                 exact: false,
             };
-            video::run(&job.from, &job.to, form, |image| {
-                files::change(image, sequence)
+            video::run_late(&job.from, &job.to, form, |image| {
+                files::push(image, sequence)
             })?;
             return report(job, sequence, begin);
         }
@@ -148,6 +155,11 @@ fn still(
     Ok(())
 }
 
+/// Whether frames come one after the other: a film, or a sequence of files.
+fn in_time(input: &Path) -> bool {
+    shot::is_pattern(input) || video::is_film(input)
+}
+
 /// Whether a method carries something from frame to frame.
 fn has_history(options: &Options) -> bool {
     let mut shape = Shape::color(Size::new(32, 32), 3);
@@ -164,10 +176,7 @@ fn check_target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> lim
     if !(target.is_finite() && target > 0.0) {
         return Err(limpid::Error::option("target", target, "a number above 0"));
     }
-    if let Some(input) = inputs
-        .iter()
-        .find(|i| shot::is_pattern(i) || video::is_film(i))
-    {
+    if let Some(input) = inputs.iter().find(|i| in_time(i)) {
         let input = input.display();
         let message =
             format!("{input}: --target is for single images, not for sequences and films");

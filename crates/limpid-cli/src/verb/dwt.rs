@@ -71,7 +71,12 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
         return film(levels, way, (input, output), &mut sequence);
     }
     let format = Format::from_path(output).or_usage()?;
-    if way == Way::Forward && matches!(format, Format::Png | Format::Jpeg | Format::Hdr) {
+    if way == Way::Forward
+        && matches!(
+            format,
+            Format::Png | Format::Jpeg | Format::Webp | Format::Hdr
+        )
+    {
         let expected = "a file that holds any number: .exr, .tif or .pfm";
         return Err(limpid::Error::option("output", output.display(), expected)).or_usage();
     }

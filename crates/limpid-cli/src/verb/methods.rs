@@ -21,7 +21,7 @@ struct Advice {
 }
 
 /// What somebody has, and the methods for it, the default first.
-const ADVICE: [(&str, &[Advice]); 5] = [
+const ADVICE: [(&str, &[Advice]); 6] = [
     (
         "A path-traced image (limpid denoise render.exr -o clean.exr)",
         &[
@@ -53,7 +53,7 @@ const ADVICE: [(&str, &[Advice]); 5] = [
         ],
     ),
     (
-        "A photograph or a film (limpid denoise photo.jpg -o clean.jpg)",
+        "A photograph (limpid denoise photo.jpg -o clean.jpg)",
         &[
             Advice {
                 path: "nlm",
@@ -72,6 +72,13 @@ const ADVICE: [(&str, &[Advice]); 5] = [
                 when: "wavelet shrinkage, for white noise of known strength",
             },
         ],
+    ),
+    (
+        "A film, or numbered pictures (limpid denoise clip.mp4 -o clean.mp4)",
+        &[Advice {
+            path: "film",
+            when: "default: frames are merged along the motion; --quality fast takes 3 frames, good 5, best 9",
+        }],
     ),
     (
         "A gradient-domain render (limpid reconstruct gradients.exr -o image.exr)",

@@ -4,6 +4,7 @@ pub mod atrous;
 pub mod ddid;
 pub mod dwt;
 pub mod eaw;
+pub mod film;
 pub mod front;
 pub mod nfor;
 pub mod nlm;

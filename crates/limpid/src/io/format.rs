@@ -1,7 +1,7 @@
 //! Which format a file has.
 
 use super::codec::Codec;
-use super::{Transfer, exr, hdr, jpeg, pfm, png, tiff};
+use super::{Transfer, exr, hdr, jpeg, pfm, png, tiff, webp};
 use crate::{Error, Result};
 use std::fmt;
 use std::path::Path;
@@ -39,6 +39,8 @@ formats! {
     Tiff = tiff::CODEC,
     /// JPEG.
     Jpeg = jpeg::CODEC,
+    /// WebP, 8 bit.
+    Webp = webp::CODEC,
     /// Radiance HDR (RGBE).
     Hdr = hdr::CODEC,
     /// Portable float map.

@@ -40,6 +40,7 @@ mod picture;
 mod png;
 mod raster;
 mod tiff;
+mod webp;
 pub mod y4m;
 
 use crate::{Error, Frame, Result};

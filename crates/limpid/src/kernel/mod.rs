@@ -17,6 +17,7 @@ pub(crate) mod details;
 pub(crate) mod dwt;
 #[doc(hidden)]
 pub mod fast_exp;
+pub(crate) mod film;
 #[doc(hidden)]
 pub mod fourier;
 pub(crate) mod front;

@@ -2,31 +2,34 @@
 
 use super::nfor::Nfor;
 use super::photo::Noise;
-use super::{Backend, Ddid, Eaw, Entry, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value};
-use super::{ddid, nfor};
+use super::{
+    Backend, Ddid, Eaw, Entry, Film, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value,
+};
+use super::{ddid, film, nfor};
 use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Little: `atrous` for renders, `eaw` for photographs.
+        /// Little: `atrous` for renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
-        /// Some: `nfor` for renders, `nlm` for photographs.
+        /// Some: `nfor` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
-        /// What it takes: `nfor` for renders, `ddid` for photographs.
+        /// What it takes: `nfor` for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
     }
 }
 
 /// The method to take for frames of this shape: `nfor` for renders, which have features or halves, and `atrous` where it must be
-/// fast; `svgf` for sequences of them with motion; `nlm` for photographs, `eaw` where it must be fast and `ddid` where it may take
+/// fast; `svgf` for sequences of them with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` where it must be fast and `ddid` where it may take
 /// long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, _) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "nfor",
+        (false, _) if sequence => "film",
         (false, Quality::Fast) => "eaw",
         (false, Quality::Good) => "nlm",
         (false, Quality::Best) => "ddid",
@@ -128,6 +131,20 @@ impl Auto {
             chroma,
             ..
         } = self.options.clone();
+        if self.sequence {
+            let frames = match quality {
+                Quality::Fast => 3,
+                Quality::Good => 5,
+                Quality::Best => 9,
+            };
+            return Box::new(Film::from(film::Options {
+                sigma,
+                noise,
+                luminance,
+                chroma,
+                frames,
+            }));
+        }
         match quality {
             Quality::Fast => Box::new(Eaw {
                 sigma,
@@ -190,6 +207,16 @@ impl Method for Auto {
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
+    }
+
+    fn ahead(&self) -> usize {
+        self.chosen.as_ref().map_or(0, |m| m.ahead())
+    }
+
+    fn wait(&mut self, ahead: usize, ended: bool) {
+        if let Some(method) = &mut self.chosen {
+            method.wait(ahead, ended);
+        }
     }
 
     fn seen(&self) -> Option<String> {

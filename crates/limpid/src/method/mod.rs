@@ -14,6 +14,7 @@ mod shrink;
 pub mod atrous;
 pub mod ddid;
 pub mod eaw;
+pub mod film;
 pub mod nfor;
 pub mod nlm;
 pub mod patch;
@@ -28,6 +29,7 @@ pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
+pub use film::Film;
 pub use knob::{Knob, Knobs, Value, wrong_value};
 pub use nfor::Nfor;
 pub use nlm::Nlm;
@@ -75,6 +77,16 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     fn prepare(&mut self, _frame: &Frame) -> Result<()> {
         Ok(())
     }
+
+    /// Frames after the one that comes out that the method would look at, if it can wait for them: see
+    /// [`crate::Sequence::push`].
+    fn ahead(&self) -> usize {
+        0
+    }
+
+    /// Says how many frames late results may come, at most [`Method::ahead`], and whether the film has ended: then no frame comes
+    /// in any more, and those come out that were waited for. Before this is called nothing is late.
+    fn wait(&mut self, _ahead: usize, _ended: bool) {}
 
     /// What [`Method::prepare`] has seen, in a few words for people.
     fn seen(&self) -> Option<String> {
@@ -178,6 +190,7 @@ pub const METHODS: &[Entry] = &[
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,
+    film::ENTRY,
     poisson::ENTRY,
     patch::ENTRY,
 ];

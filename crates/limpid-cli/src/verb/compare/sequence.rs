@@ -3,8 +3,10 @@
 use super::{Args, Loaded};
 use crate::say;
 use crate::shot;
+use crate::video;
 use anyhow::{Context, Result, bail};
 use limpid::Image;
+use limpid::io::y4m::Colour;
 use limpid::metric::page::number;
 use limpid::metric::{self, Options};
 use serde::Serialize;
@@ -42,9 +44,9 @@ pub(super) fn run(args: &Args, reference: &Path) -> Result<()> {
     }
     let mut rows = Vec::new();
     for pattern in &args.images {
-        if !shot::is_pattern(pattern) {
+        if !is_sequence(pattern) {
             bail!(
-                "{}: the reference is a sequence, so the images must be sequences too, like OUT.####.exr",
+                "{}: the reference is a sequence, so the images must be sequences too, like OUT.####.exr, or films",
                 pattern.display()
             );
         }
@@ -64,24 +66,60 @@ struct Before {
     reference: Image,
 }
 
+/// Whether a name stands for frames, one after the other.
+pub(super) fn is_sequence(path: &Path) -> bool {
+    shot::is_pattern(path) || video::is_film(path)
+}
+
+/// Where frames come from.
+enum Source<'a> {
+    Files(&'a Path),
+    Film(Box<video::Frames>),
+}
+
+impl<'a> Source<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        Ok(match shot::is_pattern(path) {
+            true => Self::Files(path),
+            false => Self::Film(Box::new(video::Frames::open(path, Colour::Encoded)?)),
+        })
+    }
+
+    /// A frame by its number; films have theirs in order. None after the last one.
+    fn frame(&mut self, number: u32, args: &Args) -> Result<Option<Loaded>> {
+        match self {
+            Self::Files(pattern) => Loaded::read(&shot::numbered(pattern, number), args).map(Some),
+            Self::Film(film) => film.next()?.map(|i| Loaded::shown(i, args)).transpose(),
+        }
+    }
+}
+
 fn sequence(pattern: &Path, references: &Path, args: &Args) -> Result<Row> {
-    let numbers = shot::found(pattern)?;
+    let (mut images, mut wanted) = (Source::open(pattern)?, Source::open(references)?);
+    let numbers: Box<dyn Iterator<Item = u32>> = match (&images, &wanted) {
+        (Source::Files(pattern), _) | (_, Source::Files(pattern)) => {
+            Box::new(shot::found(pattern)?.into_iter())
+        }
+        _ => Box::new(0..),
+    };
     let watch = say::watch(&pattern.display().to_string());
     let mut frames = Vec::new();
     let mut before: Option<Before> = None;
-    for (i, frame) in numbers.iter().enumerate() {
+    for frame in numbers {
         watch.go_on()?;
-        watch.done(i as f32 / numbers.len() as f32);
-        let path = shot::numbered(pattern, *frame);
-        let reference = Loaded::read(&shot::numbered(references, *frame), args)?;
-        let mut loaded = Loaded::read(&path, args)?;
+        let name = || format!("{}, frame {frame}", pattern.display());
+        let Some(mut loaded) = images.frame(frame, args)? else {
+            break;
+        };
+        let Some(reference) = wanted.frame(frame, args)? else {
+            bail!("{}: ends before {}", references.display(), name());
+        };
         let motion = loaded.motion.take().or(reference.motion);
         let options = Options {
             space: reference.space,
             exposure: args.exposure,
         };
         let image = loaded.into_space(options.space, args.exposure);
-        let name = || path.display().to_string();
         let scores = metric::compare(&image, &reference.image, &options)
             .with_context(name)?
             .scores;
@@ -99,7 +137,7 @@ fn sequence(pattern: &Path, references: &Path, args: &Args) -> Result<Row> {
         };
         before = Some(now);
         frames.push(Frame {
-            frame: *frame,
+            frame,
             scores: Scores {
                 relmse: scores.relmse,
                 psnr: scores.psnr,

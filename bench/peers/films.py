@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Films as cameras make them: moving pictures with simulated noise, denoised by Limpid, OpenCV and ffmpeg.
+
+    pip install numpy scikit-image opencv-python-headless colour-demosaicing
+    python3 bench/peers/films.py --limpid target/release/limpid [--clips report] [--cameras 3200] [--peers opencv hqdn3d] [--write folder]
+
+Clips are made of pictures of scikit-image: pans by parts of pixels, zooms, turns, things that move in front, cuts, fades, repeated
+frames; and a walk through a scene of `limpid render`, with the film's own noise put on top. Each frame gets noise as a camera makes
+it (bench/peers/cameras.py), then 4:2:0 with 8 bits. `white20` is white noise of 20 of 255 in red, green and blue instead.
+References are the same frames without noise, through 4:2:0 as well.
+
+PSNR in dB over all frames; flicker is the root mean square of the difference of frame differences, result and reference, of 255.
+Peers get the best of several settings for each clip, by the reference.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cameras
+
+SIZE = (320, 224)
+FRAMES = 10
+
+# Settings were chosen with the first clips; the second tell how good they are.
+CLIPS = {
+    "tune": ["pan-astronaut", "zoom-rocket", "front-stereo_motorcycle", "still-astronaut"],
+    "report": ["pan-chelsea", "zoom-coffee", "front-retina", "cut-chelsea", "turn-immunohistochemistry", "walk"],
+}
+
+
+def source(name):
+    """A picture as large as it is, 0 … 1."""
+    return cameras.picture(name, side=1024)
+
+
+def view(image, centre, scale, angle, size=SIZE):
+    """A camera's view of a picture: `scale` pixels of the picture for one of the film, the centre in shares of the picture."""
+    import cv2
+
+    width, height = size
+    c, s = np.cos(angle) * scale / 2, np.sin(angle) * scale / 2
+    x, y = centre[0] * image.shape[1], centre[1] * image.shape[0]
+    # Twice the size, then the mean of four: the same sharpness at every part of a pixel.
+    matrix = np.array([[c, -s, x - c * width + s * height], [s, c, y - s * width - c * height]])
+    flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
+    large = cv2.warpAffine(image, matrix, (2 * width, 2 * height), flags=flags, borderMode=cv2.BORDER_REFLECT)
+    return np.clip(large.reshape(height, 2, width, 2, 3).mean((1, 3)), 0, 1)
+
+
+def clip(name, limpid, count=FRAMES):
+    """The frames of a clip, without noise."""
+    kind, _, picture = name.partition("-")
+    if kind == "walk":
+        return walk(limpid, count)
+    image = source(picture)
+    fit = 0.8 * min(image.shape[1] / SIZE[0], image.shape[0] / SIZE[1])
+    t = np.arange(count) / (count - 1) - 0.5
+    if kind == "still":
+        return [view(image, (0.5, 0.5), fit, 0)] * count
+    if kind == "pan":
+        return [view(image, (0.5 + 0.12 * u, 0.5 + 0.07 * np.sin(5 * u)), 0.7 * fit, 0) for u in t]
+    if kind == "zoom":
+        return [view(image, (0.5, 0.5), fit * np.exp(-0.5 * u), 0) for u in t]
+    if kind == "turn":
+        return [view(image, (0.5, 0.5), 0.8 * fit, 0.35 * u) for u in t]
+    if kind == "front":
+        return [in_front(view(image, (0.5 - 0.05 * u, 0.5), 0.8 * fit, 0), image, u) for u in t]
+    if kind == "cut":
+        return cuts(image)
+    raise SystemExit(f"{name}: no such clip")
+
+
+def in_front(frame, image, u):
+    """A round piece of the picture that flies over the frame, seven pixels a frame."""
+    height, width = frame.shape[:2]
+    x, y = width * (0.5 + 0.25 * u), height * (0.5 + 0.3 * u)
+    piece = view(image, (0.5 - 0.25 * u, 0.5 - 0.3 * u), 1.0, 0)[:, ::-1]
+    yy, xx = np.mgrid[:height, :width]
+    share = np.clip(60.5 - np.hypot(xx - x, yy - y), 0, 1)[..., None]
+    return frame + (piece - frame) * share
+
+
+def cuts(image):
+    """Five frames of a pan, a cut, a fast pan of 23 pixels a frame, a fade to black, a frame shown three times."""
+    other = source("coffee")
+    first = [view(image, (0.5 + 0.01 * i, 0.5), 0.6, 0) for i in range(5)]
+    fast = [view(other, (0.25 + 23 * i / other.shape[1], 0.5), 1.0, 0) for i in range(5)]
+    fade = [view(image, (0.4, 0.45 + 0.004 * i), 0.6, 0) * (1 - 0.15 * i) for i in range(5)]
+    return first + fast + fade + [fade[-1]] * 3
+
+
+def walk(limpid, count):
+    """A walk through the corridor; the noise of the path tracer is taken out by its features."""
+    import cv2
+
+    with tempfile.TemporaryDirectory() as folder:
+        noisy, clean = (os.path.join(folder, f"{n}.####.exr") for n in ("noisy", "clean"))
+        size = f"{SIZE[0]}x{SIZE[1]}"
+        command = [limpid, "render", "corridor", "-o", noisy, "--size", size, "--spp", "64", "--frames", f"0..{count - 1}"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        png = os.path.join(folder, "clean.####.png")
+        command = [limpid, "denoise", noisy, "-o", png, "--device", "cpu", "--quiet", "--method", "nfor"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        names = [png.replace("####", f"{i:04}") for i in range(count)]
+        return [cv2.imread(n)[..., ::-1] / 255.0 for n in names]
+
+
+def filmed(frames, camera, seed, repeats):
+    """The frames with noise, and without, both as the camera develops them."""
+    rng = np.random.default_rng([seed, len(frames)])
+    # A frame that is shown again has the noise that it had, where the film `repeats`.
+    noisy, clean, last = [], [], None
+    for frame in frames:
+        if repeats and frame is last:
+            noisy.append(noisy[-1])
+            clean.append(clean[-1])
+            continue
+        last = frame
+        if camera.startswith("white"):
+            deviation = float(camera[5:]) / 255
+            clean.append(frame)
+            noisy.append(np.clip(frame + rng.normal(0, deviation, frame.shape), 0, 1))
+        else:
+            iso, how, sharpen, _, _, _ = cameras.CAMERAS[camera]
+            raw = cameras.sensor(frame)
+            clean.append(cameras.develop(raw, how, sharpen, 1.0))
+            noisy.append(cameras.develop(cameras.expose(raw, iso, rng), how, sharpen, 1.0))
+    return noisy, clean
+
+
+def planes(frame):
+    """Y, Cb and Cr of BT.601 in 8 bits of the full range, 4:2:0, as bytes."""
+    import cv2
+
+    eight = (np.clip(frame, 0, 1) * 255).astype(np.float32)
+    y = eight @ np.float32([0.299, 0.587, 0.114])
+    cb = 128 + (eight[..., 2] - y) / 1.772
+    cr = 128 + (eight[..., 0] - y) / 1.402
+    half = (frame.shape[1] // 2, frame.shape[0] // 2)
+    cb, cr = (cv2.resize(c, half, interpolation=cv2.INTER_AREA) for c in (cb, cr))
+    return b"".join(np.clip(np.round(c), 0, 255).astype(np.uint8).tobytes() for c in (y, cb, cr))
+
+
+def y4m(path, frames):
+    height, width = frames[0].shape[:2]
+    with open(path, "wb") as file:
+        file.write(f"YUV4MPEG2 W{width} H{height} F25:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n".encode())
+        for frame in frames:
+            file.write(b"FRAME\n" + planes(frame))
+
+
+def read(path):
+    """The frames of a y4m with 4:2:0, 8 bits, full range."""
+    import cv2
+
+    with open(path, "rb") as file:
+        words = file.readline().decode().split()
+        width, height = int(words[1][1:]), int(words[2][1:])
+        quarter = (height // 2, width // 2)
+        frames = []
+        while file.readline():
+            part = lambda h, w: np.frombuffer(file.read(h * w), np.uint8).reshape(h, w).astype(np.float32)
+            y, cb, cr = part(height, width), part(*quarter), part(*quarter)
+            cb, cr = (cv2.resize(c, (width, height), interpolation=cv2.INTER_LINEAR) - 128 for c in (cb, cr))
+            rgb = np.stack([y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb], -1)
+            frames.append(np.clip(rgb / 255, 0, 1))
+    return frames
+
+
+def opencv(h):
+    def run(before, after):
+        import cv2
+
+        frames = [np.ascontiguousarray((f[..., ::-1] * 255 + 0.5).astype(np.uint8)) for f in read(before)]
+        out = []
+        for i in range(len(frames)):
+            # Five frames where there are as many around it.
+            side = min(i, len(frames) - 1 - i, 2)
+            work = cv2.fastNlMeansDenoisingColoredMulti
+            out.append(work(frames, i, 2 * side + 1, None, h, h, 7, 21)[..., ::-1] / 255.0)
+        y4m(after, out)
+
+    return run
+
+
+def ffmpeg(filters):
+    def run(before, after):
+        command = ["ffmpeg", "-loglevel", "error", "-y", "-i", before, "-vf", filters, "-pix_fmt", "yuvj420p", after]
+        subprocess.run(command, check=True)
+
+    return run
+
+
+def limpid(program, options):
+    def run(before, after):
+        command = [program, "denoise", before, "-o", after, "--device", "cpu", "--quiet", *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return run
+
+
+PEERS = {
+    "opencv": {f"h {h}": opencv(h) for h in (3, 5, 8, 12, 18)},
+    "hqdn3d": {f"{s}": ffmpeg(f"hqdn3d={s}") for s in (2, 4, 8, 12, 18)},
+    "nlmeans": {f"s {s}": ffmpeg(f"nlmeans=s={s}:p=7:r=15") for s in (2, 4, 6, 9, 13)},
+    "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:group=16:thmse=400000") for s in (8, 14, 20, 28, 40)},
+}
+
+
+def scores(found, clean):
+    """PSNR in dB and flicker of 255."""
+    error = np.stack(found).astype(np.float64) - np.stack(clean)
+    return -10 * np.log10(np.mean(error**2)), 255 * np.sqrt(np.mean(np.diff(error, axis=0) ** 2))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limpid", default="limpid")
+    parser.add_argument("--clips", nargs="+", default=["report"], help="tune, report or names")
+    parser.add_argument("--cameras", nargs="+", default=["3200", "12800", "white20"])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best"])
+    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--write", help="folder for all films")
+    args = parser.parse_args()
+    names = [n for c in args.clips for n in CLIPS.get(c, [c])]
+    columns = {m.removeprefix("--quality ") or "default": {"": limpid(args.limpid, m.split())} for m in args.methods}
+    columns.update({f"{p}*": PEERS[p] for p in args.peers})
+    rows = {}
+    print("PSNR, flicker".ljust(34), "noisy".rjust(12), *(c.rjust(12) for c in columns))
+    for name in names:
+        frames = clip(name, args.limpid)
+        for camera in args.cameras:
+            noisy, clean = filmed(frames, camera, args.seed, name.startswith("cut"))
+            row = measure(args, f"{name}-{camera}", noisy, clean, columns)
+            rows.setdefault(camera, []).append(row)
+            print(f"{name} {camera}".ljust(34), *(f"{p:6.2f} {f:5.2f}" for p, f in row), flush=True)
+    rows["all"] = [r for found in rows.values() for r in found]
+    for camera, found in rows.items():
+        print(f"mean {camera}".ljust(34), *(f"{p:6.2f} {f:5.2f}" for p, f in np.mean(found, axis=0)))
+
+
+def measure(args, name, noisy, clean, columns):
+    """For each column the best PSNR over its settings, with the flicker that goes with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda n: os.path.join(folder, n)
+        y4m(path("clean.y4m"), clean)
+        y4m(path("noisy.y4m"), noisy)
+        reference = read(path("clean.y4m"))
+        row = [scores(read(path("noisy.y4m")), reference)]
+        kept = {"noisy": path("noisy.y4m"), "clean": path("clean.y4m")}
+        for column, settings in columns.items():
+            best = None
+            for setting, run in settings.items():
+                out = path(f"{column} {setting}.y4m".replace("--", "").replace("*", ""))
+                begin = time.time()
+                run(path("noisy.y4m"), out)
+                found = scores(read(out), reference)
+                if best is None or found[0] > best[0][0]:
+                    best = (found, out, setting, time.time() - begin)
+            row.append(best[0])
+            kept[column.strip("*")] = best[1]
+            if best[2]:
+                print(f"    {name} {column} {best[2]}, {best[3]:.1f} s", file=sys.stderr)
+        if args.write:
+            os.makedirs(args.write, exist_ok=True)
+            for column, file in kept.items():
+                column = column.replace("--", "")
+                with open(file, "rb") as f, open(os.path.join(args.write, f"{name} {column}.y4m"), "wb") as to:
+                    to.write(f.read())
+        return row
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+//! WebP: 8 bit colour and alpha. Files with loss and without are read, files without loss are written; profile, EXIF and XMP are
+//! kept.
+
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, check_size, quantise};
+use crate::{Error, Result};
+use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
+use std::io::Cursor;
+use std::path::Path;
+
+/// WebP in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "WebP",
+    extensions: &["webp"],
+    begins: |bytes| bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
+    transfer: Transfer::Encoded,
+    holds: Holds::Alpha,
+    read: |bytes, path, options| {
+        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
+        Content::of(raster, kept, notes)
+    },
+    inspect: None,
+    write: |page| {
+        let raster = page.raster(Transfer::Encoded)?;
+        Ok((write(&raster, page.kept(), page.path)?, Vec::new()))
+    },
+};
+
+/// The longest side that the format has.
+const LONGEST: usize = 16_384;
+
+/// What survives of a WebP file besides its pixels.
+#[derive(Debug)]
+struct Kept {
+    lossy: bool,
+    profile: Option<Vec<u8>>,
+    exif: Option<Vec<u8>>,
+    xmp: Option<Vec<u8>>,
+}
+
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Encoded
+    }
+
+    fn sample(&self) -> &'static str {
+        "8 bit"
+    }
+
+    fn compression(&self) -> String {
+        let how = if self.lossy {
+            "with loss"
+        } else {
+            "without loss"
+        };
+        how.to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let all = [
+            ("ICC profile", &self.profile),
+            ("EXIF", &self.exif),
+            ("XMP", &self.xmp),
+        ];
+        let there = all.into_iter().filter(|(_, data)| data.is_some());
+        there.map(|(name, _)| name.to_owned()).collect()
+    }
+}
+
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+    let fault =
+        |e: DecodingError| Error::input(format!("{}: corrupt WebP file: {e}", path.display()));
+    let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(fault)?;
+    let (width, height) = decoder.dimensions();
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
+    let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
+    let mut notes = Vec::new();
+    if decoder.is_animated() {
+        notes.push("an animation; only its first frame is read".to_owned());
+    }
+    let kept = Kept {
+        lossy: decoder.is_lossy(),
+        profile: decoder.icc_profile().map_err(fault)?,
+        exif: decoder.exif_metadata().map_err(fault)?,
+        xmp: decoder.xmp_metadata().map_err(fault)?,
+    };
+    let mut buffer = vec![0_u8; size.pixels() * channels];
+    match decoder.is_animated() {
+        true => decoder.read_frame(&mut buffer).map(drop).map_err(fault)?,
+        false => decoder.read_image(&mut buffer).map_err(fault)?,
+    }
+    let samples: Vec<f32> = buffer.iter().map(|v| f32::from(*v) / 255.0).collect();
+    Ok((
+        Raster::from_interleaved(size, channels, &samples)?,
+        kept,
+        notes,
+    ))
+}
+
+fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
+    let size = raster.size();
+    if size.width > LONGEST || size.height > LONGEST {
+        return Err(Error::unsupported(format!(
+            "{}: {size} is too large for WebP, which ends at {LONGEST}",
+            path.display()
+        )));
+    }
+    let (channels, samples) = raster.to_interleaved();
+    let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
+    let color = match channels {
+        1 => ColorType::L8,
+        2 => ColorType::La8,
+        3 => ColorType::Rgb8,
+        _ => ColorType::Rgba8,
+    };
+    let mut file = Vec::new();
+    let mut encoder = WebPEncoder::new(&mut file);
+    if let Some(kept) = kept {
+        if let Some(profile) = &kept.profile {
+            encoder.set_icc_profile(profile.clone());
+        }
+        if let Some(exif) = &kept.exif {
+            encoder.set_exif_metadata(exif.clone());
+        }
+        if let Some(xmp) = &kept.xmp {
+            encoder.set_xmp_metadata(xmp.clone());
+        }
+    }
+    encoder
+        .encode(&data, size.width as u32, size.height as u32, color)
+        .map_err(|e| {
+            let path = path.display();
+            Error::unsupported(format!("{path}: cannot be written as WebP: {e}"))
+        })?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Size;
+
+    #[test]
+    fn pixels_alpha_and_metadata_come_back() {
+        let samples: Vec<f32> = (0..5 * 3 * 4).map(|i| (i * 4) as f32 / 255.0).collect();
+        let raster = Raster::from_interleaved(Size::new(5, 3), 4, &samples).unwrap();
+        let kept = Kept {
+            lossy: false,
+            profile: Some(b"profile!".to_vec()),
+            exif: Some(b"exif".to_vec()),
+            xmp: None,
+        };
+        let path = Path::new("a.webp");
+        let file = write(&raster, Some(&kept), path).unwrap();
+        let (back, again, notes) = read(&file, path, 1 << 20).unwrap();
+        assert_eq!(back.to_interleaved(), (4, samples));
+        assert_eq!(
+            (again.profile, again.exif, again.xmp),
+            (kept.profile, kept.exif, None)
+        );
+        assert!(!again.lossy && notes.is_empty());
+        assert!((CODEC.begins)(&file));
+        for cut in 0..file.len() {
+            // An error or a picture, never a panic.
+            let _ = read(&file[..cut], path, 1 << 20);
+        }
+        assert!(read(&file, path, 59).is_err());
+    }
+
+    #[test]
+    fn grey_becomes_three_channels() {
+        let raster = Raster::from_interleaved(Size::new(2, 1), 1, &[0.0, 1.0]).unwrap();
+        let path = Path::new("a.webp");
+        let (back, ..) = read(&write(&raster, None, path).unwrap(), path, 1 << 20).unwrap();
+        assert_eq!(
+            back.to_interleaved(),
+            (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        );
+    }
+}

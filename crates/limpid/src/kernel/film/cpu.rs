@@ -1,0 +1,117 @@
+//! The small CPU bodies, and what all of them share.
+
+use super::{Halve, Reel, Search};
+use crate::definition::film::MOST;
+use crate::kernel::{Job, View};
+use fearless_simd::dispatch;
+
+/// Which frames are where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    runs: i64,
+    frames: i64,
+}
+
+impl Clock {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let row = view.row(0, 0);
+        Self {
+            runs: row[0] as i64,
+            frames: row[1] as i64,
+        }
+    }
+
+    /// The place of the frame that this run brings, if it does.
+    pub(super) fn newest(self, reel: Reel) -> Option<usize> {
+        let there = self.frames == self.runs;
+        there.then(|| self.place(reel, reel.ahead as i64).unwrap_or(0))
+    }
+
+    /// The place of the frame that is made.
+    pub(super) fn centre(self, reel: Reel) -> usize {
+        (self.runs - 1 - reel.ahead as i64).rem_euclid(reel.places() as i64) as usize
+    }
+
+    /// The place of the frame this far from the one that is made; none where the film has none.
+    pub(super) fn place(self, reel: Reel, away: i64) -> Option<usize> {
+        let frame = self.runs - 1 - reel.ahead as i64 + away;
+        let there = (0..self.frames).contains(&frame) && away <= reel.ahead as i64;
+        there.then(|| frame.rem_euclid(reel.places() as i64) as usize)
+    }
+
+    /// The places of the frames around the one that is made, in order, none where the film has none.
+    pub(super) fn around(self, reel: Reel) -> impl Iterator<Item = Option<usize>> {
+        let radius = reel.radius as i64;
+        let away = (-radius..=radius).filter(|o| *o != 0);
+        away.map(move |o| self.place(reel, o))
+    }
+}
+
+/// The part of a plane that starts at a corner; with the values of the border where it is beyond it.
+#[inline(always)]
+pub(super) fn part<'a, const SIDE: usize, const PIXELS: usize>(
+    plane: &'a [f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    copy: &'a mut [f32; PIXELS],
+) -> (&'a [f32], usize) {
+    let side = SIDE as i32;
+    if x >= 0 && y >= 0 && x + side <= width && y + side <= height {
+        return (&plane[(y * width + x) as usize..], width as usize);
+    }
+    for j in 0..SIDE {
+        let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..];
+        for i in 0..SIDE {
+            copy[SIDE * j + i] = row[(x + i as i32).clamp(0, width - 1) as usize];
+        }
+    }
+    (&copy[..], SIDE)
+}
+
+pub(super) fn search(kernel: &Search, job: &mut Job<'_>) {
+    if let Some(place) = Clock::of(&job.reads[1]).newest(kernel.reel) {
+        let level = job.level;
+        dispatch!(level, _simd => smooth(kernel.gain, place, job));
+    }
+}
+
+#[inline(always)]
+fn smooth(gain: f32, place: usize, job: &mut Job<'_>) {
+    let frame = job.reads[0].clone();
+    let size = frame.size();
+    for y in job.rows.clone() {
+        let rows = [y.saturating_sub(1), y, (y + 1).min(size.height - 1)].map(|y| frame.row(0, y));
+        let to = job.writes[0].row(place, y);
+        let last = size.width - 1;
+        let value = |l: usize, x: usize, r: usize| {
+            let mut sum = 0.0;
+            for row in rows {
+                sum += row[l];
+                sum += row[x];
+                sum += row[r];
+            }
+            (sum / 9.0 * gain).round_ties_even().clamp(0.0, MOST)
+        };
+        to[0] = value(0, 0, 1.min(last));
+        to[last] = value(last.saturating_sub(1), last, last);
+        for x in 1..last.max(1) {
+            to[x] = value(x - 1, x, x + 1);
+        }
+    }
+}
+
+pub(super) fn halve(kernel: &Halve, job: &mut Job<'_>) {
+    let Some(place) = Clock::of(&job.reads[1]).newest(kernel.reel) else {
+        return;
+    };
+    let fine = job.reads[0].clone();
+    let size = fine.size();
+    for y in job.rows.clone() {
+        let rows = [2 * y, (2 * y + 1).min(size.height - 1)].map(|y| fine.row(place, y));
+        for (x, to) in job.writes[0].row(place, y).iter_mut().enumerate() {
+            let (l, r) = (2 * x, (2 * x + 1).min(size.width - 1));
+            let sum = rows[0][l] + rows[0][r] + rows[1][l] + rows[1][r];
+            *to = (0.25 * sum).round_ties_even();
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The GPU bodies.
+
+use super::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use crate::definition::film::{
+    AGAIN, APART, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
+};
+use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
+use crate::noise::SIDE;
+use crate::params;
+
+params! {
+    /// Parameters of all shaders: the size of what is written and read, the planes of a frame, the ring, two numbers.
+    struct Params { width: u32, height: u32, wide: u32, high: u32, planes: u32, places: u32, ahead: u32, number: f32 }
+}
+
+fn params(site: &Site<'_>, reel: Reel, planes: usize, number: f32) -> Params {
+    let to = site.writes[0].size;
+    let from = site.reads.first().map_or(to, |slot| slot.size);
+    Params {
+        width: to.width as u32,
+        height: to.height as u32,
+        wide: from.width as u32,
+        high: from.height as u32,
+        planes: planes as u32,
+        places: reel.places() as u32,
+        ahead: reel.ahead as u32,
+        number,
+    }
+}
+
+/// What all shaders share: the clock at this binding.
+fn shared(site: &Site<'_>, clock: &str) -> String {
+    include_str!("shared.wgsl").replace("CLOCK", clock) + &site.slots()
+}
+
+pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
+    let reel = Reel {
+        radius: 0,
+        ahead: 0,
+    };
+    let source = format!(
+        "{}{}{}",
+        Params::WGSL,
+        site.slots(),
+        include_str!("tick.wgsl")
+    );
+    let number = if kernel.ended { 0.0 } else { 1.0 };
+    Dispatch::own(source, &params(site, reel, 1, number), [1, 1, 1])
+}
+
+/// A shader with one thread for each pixel.
+fn pixels(site: &Site<'_>, params: Params, text: &str) -> Dispatch {
+    let source = format!("{}{}{text}", Params::WGSL, shared(site, "read1"));
+    Dispatch::own(source, &params, tiles(site.writes[0].size, 32, 8))
+}
+
+pub(super) fn keep(kernel: &Keep, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, site.reads[0].planes, 0.0);
+    pixels(site, params, include_str!("keep.wgsl"))
+}
+
+pub(super) fn search(kernel: &Search, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, 1, kernel.gain);
+    let text = format!("const MOST = {MOST:?};\n{}", include_str!("search.wgsl"));
+    pixels(site, params, &text)
+}
+
+pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, 1, 0.0);
+    pixels(site, params, include_str!("halve.wgsl"))
+}
+
+pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
+    let coarse = kernel.around != Around::Nothing;
+    let finest = kernel.around == Around::Finest;
+    let size = site.reads.get(2).map_or(site.writes[0].size, |s| s.size);
+    let found = match coarse {
+        true => include_str!("coarse.wgsl"),
+        false => "",
+    };
+    let around = match coarse {
+        true => "around(n);",
+        false => "everywhere();",
+    };
+    let source = format!(
+        "{}const CELL = {CELL};\nconst WINDOW = {WINDOW};\nconst FAR = {FAR};\nconst MARGIN = {MARGIN:?};\n\
+         const FINEST = {finest};\n{}{}{found}",
+        Params::WGSL,
+        shared(site, "read1"),
+        include_str!("motion.wgsl").replace("SEARCH();", around)
+    );
+    let mut params = params(site, kernel.reel, 1, 0.0);
+    params.planes = size.width as u32;
+    params.number = size.height as f32;
+    let [x, y, _] = tiles(site.writes[0].size, 8, 8);
+    let others = kernel.reel.places() as u32 - 1;
+    Dispatch::own(source, &params, [x, y, others])
+}
+
+pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
+    let planes = site.writes[0].planes;
+    let powers = kernel.step.powers.iter().flatten().copied();
+    let mut numbers: Vec<f32> = (0..SIDE * SIDE)
+        .map(|at| cosine(at / SIDE, at % SIDE))
+        .collect();
+    numbers.extend(powers);
+    numbers.resize(4 * SIDE * SIDE, 1.0);
+    let share = |c: usize| match (planes, c) {
+        (1, _) => 1.0,
+        (_, 0) => 0.5,
+        _ => 0.25,
+    };
+    let counts = (0..3).map(|c| {
+        let stronger = kernel.step.stronger.get(c).copied().unwrap_or(0.0);
+        let share = if c < planes { share(c) } else { 0.0 };
+        share * stronger * stronger / (2.0 * (SIDE * SIDE - 1) as f32)
+    });
+    numbers.extend(counts);
+    let [a, b, c, d] = WEIGHTS;
+    let value = |c: usize| match c < planes {
+        true => format!("read0[at + {c}u * p.wide * p.high]"),
+        false => "0.0".to_owned(),
+    };
+    let writes = (0..planes)
+        .map(|c| format!("write0[at + {c}u * p.width * p.height] = made[{c}u];"))
+        .collect::<String>();
+    let source = format!(
+        "{}const CELL = {CELL}u;\nconst STEP = {STEP}u;\nconst FIT = vec2({:?}, {:?});\nconst AGAIN = vec2({:?}, {:?});\n\
+         const APART = {APART:?};\nconst LAMBDA = {LAMBDA:?};\nconst EDGE = vec4({a:?}, {b:?}, {c:?}, {d:?});\n{}\
+         fn at_pixel(at: u32) -> vec3<f32> {{\n    return vec3({}, {}, {});\n}}\n{}",
+        Params::wgsl_with(numbers.len()),
+        FIT[0],
+        FIT[1],
+        AGAIN[0],
+        AGAIN[1],
+        shared(site, "read1"),
+        value(0),
+        value(1),
+        value(2),
+        include_str!("merge.wgsl").replace("WRITE();", &writes)
+    );
+    let [x, y, _] = tiles(site.writes[0].size, 16, 16);
+    let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
+    let mut params = params(site, kernel.reel, planes, 0.0);
+    // The motion's cells in a row.
+    params.number = site.reads[2].size.width as f32;
+    dispatch.params = params.bytes_with(&numbers);
+    dispatch
+}

@@ -1,0 +1,34 @@
+// Which frames are where in the ring.
+
+// Runs of the plan, and frames that came.
+fn runs() -> i32 {
+    return i32(CLOCK[0]);
+}
+
+fn frames() -> i32 {
+    return i32(CLOCK[1]);
+}
+
+// The place of a frame.
+fn place(frame: i32) -> u32 {
+    let n = i32(p.places);
+    return u32(((frame % n) + n) % n);
+}
+
+// The frame that is made.
+fn centre() -> i32 {
+    return runs() - 1 - i32(p.ahead);
+}
+
+// Whether a frame of the film is in the ring; `away` from the one that is made.
+fn there(away: i32) -> bool {
+    let frame = centre() + away;
+    return frame >= 0 && frame < frames() && away <= i32(p.ahead);
+}
+
+// How far the n-th frame around is away.
+fn away(n: u32) -> i32 {
+    let radius = i32(p.places) / 2;
+    let before = i32(n) - radius;
+    return select(before + 1, before, before < 0);
+}

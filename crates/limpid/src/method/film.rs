@@ -1,0 +1,247 @@
+//! Films and sequences of pictures, denoised in time and space.
+//!
+//! The definition is `definition::film`. The plan keeps the last frames, settled, in a ring; one run takes a frame in and
+//! gives one out, which is [`Method::ahead`] frames older where results may be late, see [`crate::Sequence::push`].
+
+use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, Step};
+use crate::definition::settle;
+use crate::kernel::film::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use crate::noise::SIDE;
+use crate::plan::{Plan, Role, Slot, SlotId};
+use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+
+/// Films in the list of methods.
+pub(super) const ENTRY: Entry = Entry {
+    name: "film",
+    used: Use::Denoise,
+    about: "Films and sequences of pictures: merged along motion, then shrunk",
+    make: || Box::new(Film::default()),
+};
+
+crate::choice! {
+    /// The one way there is.
+    enum FilmSchedule {
+        /// Motion from coarse to fine, then blocks.
+        Blocks = "blocks",
+    }
+}
+
+crate::options! {
+    /// The options of [`Film`].
+    pub struct Options {
+        /// Standard deviation of white noise, like 25/255.
+        pub sigma: Option<f32> = None,
+        /// What the noise is like when no sigma is given: as the first frame shows it, or as a profile or another picture does.
+        pub noise: Noise = Noise::Auto,
+        /// How much noise of luminance is taken out: 1 is as much as there is.
+        pub luminance: f32 = 1.0,
+        /// How much noise of colour is taken out: 1 is as much as there is.
+        pub chroma: f32 = 1.0,
+        /// Frames that are merged: 3, 5, 7 or 9.
+        pub frames: usize = 5,
+    }
+}
+
+/// A film with its options.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Film {
+    /// The options.
+    pub options: Options,
+    ahead: usize,
+    ended: bool,
+}
+
+/// What noise without fine parts counts for, in luminance and in colour: measured with the clips `tune` of
+/// `bench/peers/films.py`.
+const COARSE: [f32; 2] = [1.0, 1.3];
+
+impl Knobs for Film {
+    fn knobs(&self) -> Vec<Knob> {
+        self.options.knobs()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.options.set(name, value)
+    }
+}
+
+impl From<Options> for Film {
+    fn from(options: Options) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+}
+
+impl Film {
+    /// The definition for one frame of a film that looks at those before and after it.
+    #[doc(hidden)]
+    pub fn define_at(&self, frames: &[Image], at: usize) -> Result<Image> {
+        let settled = self.settled(frames[at].channels())?;
+        let step = self.step(&settled);
+        let enter = |image: &Image| settle::settled(image, &settled.by);
+        let frames: Vec<Image> = frames.iter().map(enter).collect();
+        let made = film::film(&frames, at, &step);
+        Ok(settle::restored(&made, &settled.by))
+    }
+
+    fn radius(&self) -> Result<usize> {
+        match self.options.frames {
+            n @ (3 | 5 | 7 | 9) => Ok(n / 2),
+            n => Err(Error::option("frames", n, "3, 5, 7 or 9")),
+        }
+    }
+
+    fn settled(&self, channels: usize) -> Result<Settled> {
+        if !matches!(channels, 1 | 3) {
+            return Err(Error::unsupported(format!(
+                "film takes grey or red, green and blue, not {channels} channels"
+            )));
+        }
+        self.radius()?;
+        let options = &self.options;
+        let wanted = Wanted {
+            sigma: options.sigma,
+            noise: &options.noise,
+            options: [options.luminance, options.chroma],
+            coarse: COARSE,
+        };
+        wanted.settled(channels)
+    }
+
+    fn step(&self, settled: &Settled) -> Step {
+        let components = settled.profile.components.iter();
+        let stronger = components.zip(&settled.by.scales);
+        Step {
+            radius: self.radius().unwrap_or(1),
+            stronger: stronger.map(|(c, s)| s / c.deviation.max(1e-3)).collect(),
+            powers: (settled.spectra().iter())
+                .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
+                .collect(),
+        }
+    }
+}
+
+/// Half as many, no less than one.
+fn half(size: Size) -> Size {
+    Size::new(size.width.div_ceil(2), size.height.div_ceil(2))
+}
+
+impl Method for Film {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        let options = &mut self.options;
+        look(frame.color()?, &mut options.sigma, &mut options.noise)
+    }
+
+    fn ahead(&self) -> usize {
+        self.radius().unwrap_or(0)
+    }
+
+    fn wait(&mut self, ahead: usize, ended: bool) {
+        self.ahead = ahead.min(Method::ahead(self));
+        self.ended = ended;
+    }
+
+    fn seen(&self) -> Option<String> {
+        seen(self.options.sigma, &self.options.noise)
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        Schedule::list(on, [FilmSchedule::Blocks])
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        let planes = shape.require(&Layer::COLOR)?;
+        let settled = self.settled(planes)?;
+        let step = self.step(&settled);
+        let reel = Reel {
+            radius: step.radius,
+            ahead: self.ahead,
+        };
+        let FilmSchedule::Blocks = schedule.choice()?;
+        let mut plan = Plan::new(format!("film {schedule}"), shape.size);
+        let color = plan.input(Layer::COLOR, planes);
+        let output = plan.output(Layer::COLOR, planes);
+        let history = |plan: &mut Plan, name: &str, size: Size, planes: usize| {
+            plan.slot(Slot::new(name, Role::History, size, planes))
+        };
+        let clock = history(&mut plan, "clock", Size::new(2, 1), 1);
+        let ring = history(&mut plan, "frames", shape.size, planes * reel.places());
+        let entered = plan.transient("settled", planes);
+        let ended = self.ended;
+        plan.pass(Tick { ended }, [], [clock]);
+        settled.enter(&mut plan, color, entered);
+        plan.pass(Keep { reel }, [entered, clock], [ring]);
+        let mut levels: Vec<SlotId> = Vec::new();
+        let mut size = shape.size;
+        for level in 0..LEVELS {
+            let to = history(&mut plan, &format!("search {level}"), size, reel.places());
+            match levels.last() {
+                None => {
+                    let gain = FINE * step.stronger[0];
+                    plan.pass(Search { reel, gain }, [entered, clock], [to]);
+                }
+                Some(fine) => plan.pass(Halve { reel }, [*fine, clock], [to]),
+            }
+            levels.push(to);
+            size = half(size);
+        }
+        let mut coarse: Option<SlotId> = None;
+        for (level, from) in levels.into_iter().enumerate().rev() {
+            let size = plan.at(from).size;
+            let cells = Size::new(size.width.div_ceil(CELL), size.height.div_ceil(CELL));
+            let planes = 2 * (reel.places() - 1);
+            let name = format!("motion {level}");
+            let to = plan.slot(Slot::new(name, Role::Transient, cells, planes));
+            let around = match (coarse, level) {
+                (None, _) => Around::Nothing,
+                (_, 0) => Around::Finest,
+                _ => Around::Coarser,
+            };
+            let mut reads = vec![from, clock];
+            reads.extend(coarse);
+            plan.pass(Motion { reel, around }, reads, [to]);
+            coarse = Some(to);
+        }
+        let merged = plan.transient("merged", planes);
+        let mut reads = vec![ring, clock];
+        reads.extend(coarse);
+        plan.pass(Merge { reel, step }, reads, [merged]);
+        settled.leave(&mut plan, merged, output);
+        Ok(plan)
+    }
+
+    /// A film of one frame.
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        Frame::new(self.define_at(&[frame.color()?.clone()], 0)?)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let with = |frames, sigma, noise| {
+            let options = Options {
+                frames,
+                sigma,
+                noise,
+                ..Options::default()
+            };
+            Box::new(Self::from(options)) as Box<dyn Method>
+        };
+        vec![
+            with(5, None, Noise::example()),
+            with(3, Some(0.2), Noise::Auto),
+        ]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+const _: () = assert!(SIDE == CELL);
