@@ -5,7 +5,7 @@
     cargo build --release -p limpid-cli
     python3 bench/peers/dwt.py [--limpid target/release/limpid] [--size 4096x4096] [--threads 1 2] [--rounds 7]
 
-One plane of 32-bit floats, there and back, CDF 5/3 and 9/7, one and five levels. Prints medians of nanoseconds per pixel,
+One plane of 32-bit floats, forward and inverse, CDF 5/3 and 9/7, one and five levels. Prints medians of nanoseconds per pixel,
 and a copy. Peers that are not installed, or that have no such transform, are left out with a dash; PyWavelets has
 one thread. What is not the same for all:
 
@@ -277,7 +277,7 @@ def main():
     args = parser.parse_args()
     missing = set()
     alone = multiprocessing.get_context("spawn")
-    print(f"{args.size}, one plane of floats, ns per pixel there / back")
+    print(f"{args.size}, one plane of floats, ns per pixel forward / inverse")
     print(f"{'':28}{'copy':>7}{'Limpid':>17}" + "".join(f"{name:>17}" for name in PEERS))
     for threads in args.threads:
         own = limpid(args.limpid, args.size, threads, args.rounds)

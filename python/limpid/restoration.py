@@ -98,19 +98,21 @@ def estimate_sigma(image: Any, average_sigmas: bool = False, *, channel_axis: in
     return float(np.mean(found)) if average_sigmas else found
 
 
-def _shrunk(plane: Array, wavelet: Wavelet, method: str, sigma: float | None, mode: str, levels: int | None) -> Array:
-    """One plane, its coefficients shrunk."""
+def _shrunk(planes: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode: str, levels: int | None) -> Array:
+    """Planes, one after the other in memory, with their coefficients shrunk."""
+    height, width = planes.shape[1:]
     if levels is None:
-        levels = max(dwtn_max_level(plane.shape, wavelet) - 3, 1)
-    low, *details = wavedec2(plane, wavelet, level=levels)
-    if sigma is None:
-        sigma = _deviation(details[-1][2]) if details else 0.0
-    threshold = sigma * math.sqrt(2 * math.log(plane.size)) if method == "VisuShrink" else None
-    for level in details:
-        for band in level:
-            # The bands are new arrays of nobody else.
-            _limpid.shrink(band, mode == "soft", threshold, float(sigma) ** 2)
-    return waverec2([low, *details], wavelet)[: plane.shape[0], : plane.shape[1]]
+        levels = max(dwtn_max_level((height, width), wavelet) - 3, 1)
+    low, *details = wavedec2(planes, wavelet, level=levels)
+    for c, sigma in enumerate(sigmas):
+        if sigma is None:
+            sigma = _deviation(details[-1][2][c]) if details else 0.0
+        threshold = sigma * math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
+        for level in details:
+            for band in level:
+                # The bands are new arrays of nobody else.
+                _limpid.shrink(band[c], mode == "soft", threshold, float(sigma) ** 2)
+    return waverec2([low, *details], wavelet)[:, :height, :width]
 
 
 #: Studio colours of 8 bits, ITU-R BT.601.
@@ -161,15 +163,14 @@ def denoise_wavelet(
         after = float(planes.max()) - float(planes.min())
         scale = after / before if before else 1.0
         sigmas = [None if s is None else s * scale for s in sigmas]
-    out = np.empty(planes.shape, planes.dtype)
+    shrunk = lambda x, own: _shrunk(np.ascontiguousarray(x), wavelet, method, own, mode, wavelet_levels)  # noqa: E731
     if convert2ycbcr:
         if count != 3:
             raise InputError(f"convert2ycbcr is for three channels, not {count}")
         coded = planes @ _YCBCR.T.astype(planes.dtype) + _OFFSET.astype(planes.dtype)
         if rescale_sigma and sigmas[0] is not None:
-            # Of independent channels variances add up; as scikit-image has it, one after the other in place.
-            sigmas = list(np.asarray(sigmas, np.float64))
-            squares = np.asarray(sigmas) ** 2
+            # Of independent channels variances add up.
+            squares = np.asarray(sigmas, np.float64) ** 2
             sigmas = [float(np.sqrt(np.sum(row * row * squares))) for row in _YCBCR]
         for c in range(3):
             plane = coded[:, :, c]
@@ -177,11 +178,10 @@ def denoise_wavelet(
             if width == 0:
                 continue
             own = None if sigmas[c] is None else sigmas[c] / float(width)
-            coded[:, :, c] = _shrunk((plane - low) / width, wavelet, method, own, mode, wavelet_levels) * width + low
+            coded[:, :, c] = shrunk((plane - low)[None] / width, [own])[0] * width + low
         out = ((coded - _OFFSET) @ np.linalg.inv(_YCBCR).T).astype(planes.dtype)
     else:
-        for c in range(count):
-            out[:, :, c] = _shrunk(planes[:, :, c], wavelet, method, sigmas[c], mode, wavelet_levels)
+        out = np.moveaxis(shrunk(np.moveaxis(planes, -1, 0), sigmas), 0, -1)
     if whole:
         np.clip(out, -1 if planes.min() < 0 else 0, 1, out=out)
     return _first(out, channel_axis)

@@ -1,8 +1,9 @@
 //! Thresholds of wavelet coefficients, in place.
 
-use crate::bank::Real;
+use crate::bank::{LEVEL, Real};
 use crate::error::raise;
 use crate::work::short;
+use fearless_simd::{Simd, dispatch};
 use numpy::{Element, PyReadonlyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -49,22 +50,29 @@ impl Magnitude for f64 {
 fn median<T: Magnitude>(values: &[T]) -> Option<f64> {
     // First by the upper bits, in one pass; then among those that share them.
     let shift = T::WIDTH - 16;
+    let each = values
+        .len()
+        .div_ceil(2 * rayon::current_num_threads())
+        .max(1);
     let count = |part: &[T]| {
-        let mut counts = vec![0usize; 1 << 16];
+        let mut counts = vec![0u32; 1 << 16];
+        let mut zeros = 0;
         for v in part {
-            counts[(v.magnitude() >> shift) as usize] += 1;
+            let bits = v.magnitude();
+            counts[(bits >> shift) as usize] += 1;
+            zeros += u32::from(bits == 0);
         }
         // Zeros do not count.
-        let zeros = part.iter().filter(|v| v.magnitude() == 0).count();
         counts[0] -= zeros;
         counts
     };
-    let add = |mut a: Vec<usize>, b: Vec<usize>| {
-        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        a
-    };
-    let pieces = values.par_chunks(values.len().div_ceil(8).max(1));
-    let counts = pieces.map(count).reduce(|| vec![0; 1 << 16], add);
+    let parts: Vec<Vec<u32>> = values.par_chunks(each).map(count).collect();
+    let mut counts = vec![0usize; 1 << 16];
+    for part in parts {
+        for (sum, more) in counts.iter_mut().zip(part) {
+            *sum += more as usize;
+        }
+    }
     let total: usize = counts.iter().sum();
     if total == 0 {
         return None;
@@ -79,8 +87,12 @@ fn median<T: Magnitude>(values: &[T]) -> Option<f64> {
             found
         });
         let place = place.unwrap_or(0) as u64;
-        let bits = values.par_iter().map(|v| v.magnitude());
-        let mut near: Vec<u64> = bits.filter(|b| *b != 0 && b >> shift == place).collect();
+        let pick = |part: &[T]| -> Vec<u64> {
+            let bits = part.iter().map(|v| v.magnitude());
+            bits.filter(|b| *b != 0 && b >> shift == place).collect()
+        };
+        let parts: Vec<Vec<u64>> = values.par_chunks(each).map(pick).collect();
+        let mut near = parts.concat();
         let (_, found, _) = near.select_nth_unstable(rank - before);
         T::from_magnitude(*found)
     };
@@ -132,10 +144,9 @@ pub(crate) fn shrink(
     }
     /// BayesShrink: the noise's variance over the signal's deviation.
     fn bayes<T: Magnitude>(data: &[T], variance: f64, epsilon: f64) -> f64 {
-        let square = |v: &T| v.wide() * v.wide();
         let sums: Vec<f64> = data
             .par_chunks(PIECE)
-            .map(|part| part.iter().map(square).sum())
+            .map(|part| dispatch!(*LEVEL, simd => squares(simd, part)))
             .collect();
         let mean = sums.iter().sum::<f64>() / data.len().max(1) as f64;
         variance / (mean - variance).max(epsilon).sqrt()
@@ -158,6 +169,22 @@ pub(crate) fn shrink(
     }
 }
 
+/// The sum of squares, several at a time.
+#[inline(always)]
+fn squares<S: Simd, T: Magnitude>(_: S, values: &[T]) -> f64 {
+    let mut sums = [0.0; 16];
+    let chunks = values.chunks_exact(sums.len());
+    let rest: f64 = (chunks.remainder().iter())
+        .map(|v| v.wide() * v.wide())
+        .sum();
+    for chunk in chunks {
+        for (sum, v) in sums.iter_mut().zip(chunk) {
+            *sum += v.wide() * v.wide();
+        }
+    }
+    rest + sums.iter().sum::<f64>()
+}
+
 /// What a threshold leaves of a coefficient.
 trait Left: Sized {
     /// Soft: nearer to zero by the threshold.
@@ -169,16 +196,9 @@ trait Left: Sized {
 impl<T: Magnitude> Left for T {
     #[inline(always)]
     fn nearer(self, threshold: T) -> T {
-        let zero = T::default();
-        let up = self - threshold;
-        let down = -self - threshold;
-        if up > zero {
-            up
-        } else if down > zero {
-            -down
-        } else {
-            zero
-        }
+        // Less what lies between minus and plus the threshold, without a branch.
+        let above = if self < -threshold { -threshold } else { self };
+        self - if above > threshold { threshold } else { above }
     }
 
     #[inline(always)]

@@ -28,6 +28,7 @@ pub(crate) fn threads() -> Option<usize> {
 
 /// How to run.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Device")]
 pub(crate) struct How {
     /// auto, cpu, gpu, gpu:NAME or gpu:INDEX
     #[arg(long, default_value = "auto", value_name = "DEVICE")]

@@ -1,6 +1,6 @@
 //! Scattering at a point, in the local frame whose `z` is the shading normal on the side of the viewer.
 //!
-//! What always holds: `wo` points away from the surface with `wo.z > 0`; [`Bsdf::eval`] gives the value *times the cosine*
+//! Invariants: `wo` points away from the surface with `wo.z > 0`; [`Bsdf::eval`] gives the value *times the cosine*
 //! and the density [`Bsdf::sample`] draws it with; where the value is zero so is the density, because a path that carries
 //! nothing is not followed.
 

@@ -1,7 +1,7 @@
 //! A small path tracer that makes every input Limpid's methods ask for: noisy colour, two independent halves, sample
 //! variances, features, motion vectors, gradients between pixels, and references.
 //!
-//! It is a source of inputs, not a product renderer. What always holds: a picture is a function of scene, options and seed,
+//! It is a source of inputs, not a product renderer. Invariants: a picture is a function of scene, options and seed,
 //! whatever the number of threads; colour is unbiased up to the limit on bounces; each layer means what
 //! [`limpid::Kind`] says.
 //!

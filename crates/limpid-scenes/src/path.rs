@@ -1,6 +1,6 @@
 //! Path tracing with next-event estimation, weighted against scattering by the power heuristic (Veach 1997).
 //!
-//! What always holds: the estimate is unbiased up to the limit on bounces; a path takes the same random numbers whether or
+//! Invariants: the estimate is unbiased up to the limit on bounces; a path takes the same random numbers whether or
 //! not it is recorded, so the base image of gradient-domain rendering is the plain image, bit for bit.
 
 use crate::camera::{Ray, View};

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let method = Svgf::default();
     let schedule = method.schedules(Backend::Gpu).remove(0);
-    let plan = method.plan(&shape, &schedule)?.on_textures(Element::F16x4);
+    let plan = method.plan(&shape, &schedule)?.on_textures(Element::F32x4);
     let recorder = Recorder::new(&gpu, plan)?;
 
     // The engine's textures: four channels, the layer's first.
@@ -77,7 +77,7 @@ fn texture(device: &wgpu::Device) -> wgpu::Texture {
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
-        format: wgpu::TextureFormat::Rgba16Float,
+        format: wgpu::TextureFormat::Rgba32Float,
         usage: Usage::TEXTURE_BINDING | Usage::STORAGE_BINDING | Usage::RENDER_ATTACHMENT,
         view_formats: &[],
     })

@@ -83,7 +83,7 @@ pub fn denoise_on(
 
 /// Frames one after the other, of any shapes.
 ///
-/// For each frame: fills missing samples, lets the method look at the frame, and runs a denoiser. The denoiser is kept as
+/// For each frame: fills missing samples, lets the method analyse the frame, and runs a denoiser. The denoiser is kept as
 /// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
 /// frame; numbers that a method without history measures in each frame, such as a noise level, are passed on to it.
 ///
@@ -291,7 +291,7 @@ impl Sequence {
     }
 }
 
-/// A method made ready for frames of one shape: commit once, run many. History between frames lives here.
+/// A method prepared for frames of one shape: prepare once, run many times. History between frames lives here.
 #[derive(Debug)]
 pub struct Denoiser {
     runner: Box<dyn Runner>,

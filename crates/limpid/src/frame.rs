@@ -1,10 +1,10 @@
 //! Named layers of one size.
 //!
-//! A [`Frame`] is what a method reads and what it gives back. A [`Layer`] says what a layer shows (its [`Kind`], with
+//! A [`Frame`] is what a method reads and returns. A [`Layer`] says what a layer shows (its [`Kind`], with
 //! stated unit, space and sign) and which [`Part`] of the estimate it is: the mean over all samples, one of two
 //! independent halves, or the variance of the mean.
 //!
-//! What always holds: all layers have one size, at least 1×1; a layer has the number of channels of its kind.
+//! Invariants: all layers have one size, at least 1×1; a layer has the number of channels of its kind.
 
 mod mend;
 
@@ -190,7 +190,7 @@ impl FromStr for Layer {
 pub struct Shape {
     /// Width and height.
     pub size: Size,
-    /// The layers that are there, with their channels.
+    /// The layers, with their channels.
     pub layers: BTreeMap<Layer, usize>,
 }
 

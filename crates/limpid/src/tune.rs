@@ -56,7 +56,7 @@ pub fn measure(
 }
 
 /// The fastest schedule, from the file of earlier measurements or by a new one. `asked` is the method before it saw the frame:
-/// numbers that it finds in each frame anew are no reason to measure anew.
+/// numbers that it measures in each frame are no reason to measure again.
 pub(crate) fn fastest(
     device: &Device,
     frame: &Frame,

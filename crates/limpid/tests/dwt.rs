@@ -1,4 +1,4 @@
-//! The wavelet transform as a whole: plans of the GPU run on the CPU too, images come back, shrinkage takes noise out.
+//! The wavelet transform as a whole: plans of the GPU run on the CPU too, images are reconstructed, shrinkage denoises.
 
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;

@@ -14,6 +14,7 @@ mod sums;
 pub(crate) use axis::{backward, forward};
 pub(crate) use plane::{join, split};
 pub(crate) use spread::{gather, spread};
+pub(crate) use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
 use limpid::wavelet::Border;

@@ -19,13 +19,12 @@ use std::path::{Path, PathBuf};
 
 /// Compare images: numbers against a reference, and a page to look at
 ///
-/// The colour layers are compared. A reference of linear light (EXR, HDR, PFM, float TIFF) has MSE and the relative errors
-/// taken of radiance, PSNR and SSIM of what a screen shows, FLIP over a series of exposures. Any other reference has all of
-/// them taken of the values in the files.
+/// The colour layers are compared. With a reference of linear light (EXR, HDR, PFM, float TIFF), MSE and the relative errors are
+/// those of radiance, PSNR and SSIM those of what a screen shows, and FLIP covers a series of exposures. With any other reference
+/// all metrics use the values in the files.
 ///
-/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more they
-/// change from frame to frame than the reference does, where nothing but motion should change; motion is taken from the
-/// files.
+/// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more
+/// they change from frame to frame than the reference, along the motion vectors of the files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The images
@@ -43,10 +42,10 @@ pub(crate) struct Args {
     /// What `limpid denoise --json` printed: the page shows how long each image took
     #[arg(long, value_name = "FILE", requires = "html")]
     times: Option<PathBuf>,
-    /// Compare a part only: width, height and the left upper corner
+    /// Compare a part only: width, height and the upper left corner
     #[arg(long, value_name = "WxH+X+Y")]
     crop: Option<Crop>,
-    /// Brighten linear light by this many stops before PSNR and SSIM look at it
+    /// Brighten linear light by this many stops before PSNR and SSIM are computed
     #[arg(
         long,
         value_name = "STOPS",

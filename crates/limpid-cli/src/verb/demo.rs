@@ -46,6 +46,8 @@ struct Chapter<'a> {
     /// The name of its page and the beginning of its pictures' names.
     name: &'a str,
     title: &'a str,
+    /// What is seen, in a few sentences.
+    about: &'a str,
     command: &'a str,
     space: Space,
     reference: Image,
@@ -99,7 +101,7 @@ impl Chapter<'_> {
         });
         let page = self.folder.join(format!("{}.html", self.name));
         tell!("   look at {}", page.display());
-        let names: Vec<String> = self.items.iter().map(|i| i.name.clone()).collect();
+        let captions: Vec<(String, String)> = self.items.iter().map(caption).collect();
         let shown = Page {
             title: self.title.to_owned(),
             facts: self.command.to_owned(),
@@ -107,23 +109,36 @@ impl Chapter<'_> {
             items: self.items,
         };
         shown.write(&page)?;
-        let figures: Vec<String> = names
+        let figures: Vec<String> = captions
             .iter()
-            .map(|n| {
+            .map(|(n, text)| {
                 let file = format!("{}-{n}.png", self.name);
                 format!(
-                    "<figure><img src=\"{file}\" alt=\"{n}\"><figcaption>{n}</figcaption></figure>"
+                    "<figure><img src=\"{file}\" alt=\"{n}\"><figcaption>{text}</figcaption></figure>"
                 )
             })
             .collect();
         Ok(format!(
-            "<h2>{}</h2>\n<p><code>{}</code></p>\n<div>{}</div>\n<p><a href=\"{}.html\">Compare them</a></p>\n",
+            "<h2>{}</h2>\n<p>{}</p>\n<p><code>{}</code></p>\n<div>{}</div>\n<p><a href=\"{}.html\">Compare them</a></p>\n",
             self.title,
+            self.about,
             self.command.replace('<', "&lt;"),
             figures.concat(),
             self.name
         ))
     }
+}
+
+/// The name of an item, and what is written below it.
+fn caption(item: &Item) -> (String, String) {
+    let mut text = item.name.clone();
+    if let Some(scores) = &item.scores {
+        text += &format!(", {:.1} dB", scores.psnr);
+    }
+    if let Some(seconds) = item.seconds {
+        text += &format!(", {seconds:.2} s");
+    }
+    (item.name.clone(), text)
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -166,6 +181,8 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "render",
         title: "A render",
+        about: "Four samples per pixel leave noise everywhere. nfor fits colour to albedo, normals and depth and keeps shadows and \
+                reflections; atrous does much the same in a fraction of the time, for previews.",
         command: "limpid denoise render.exr -o clean.exr",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -193,6 +210,8 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "sequence",
         title: "A sequence",
+        about: "A camera walks down a corridor, two samples per pixel and frame. svgf gathers light from earlier frames along the \
+                motion vectors, so that the picture is calm although each frame is mostly noise. This is the sixth frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -230,6 +249,8 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "photo",
         title: "A photograph",
+        about: "The noise of a small sensor grows with the light. Its strength is measured in the picture; nlm removes it quickly, \
+                and ddid keeps more detail.",
         command: "limpid denoise photo-noisy.png -o clean.png",
         space: Space::Display,
         reference: clean,

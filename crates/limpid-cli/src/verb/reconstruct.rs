@@ -35,13 +35,13 @@ pub(crate) struct Args {
     method: String,
     #[command(flatten)]
     batch: Batch,
-    #[command(flatten)]
-    layers: Layers,
     /// Print the residual after each step of each solve, as a share of the right-hand side
     #[arg(long)]
     residuals: bool,
     #[command(flatten)]
     known: Caches,
+    #[command(flatten)]
+    layers: Layers,
     #[command(flatten)]
     how: How,
 }

@@ -17,7 +17,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(30);
 /// Render a scene as noisy input
 ///
 /// Colour, two independent halves, sample variances, features, motion vectors and, if asked for, gradients: all layers of
-/// one EXR file. A long render that is stopped with Ctrl-C goes on when the same command is given again.
+/// one EXR file. A render that was stopped with Ctrl-C continues when the same command is given again.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A built-in scene or an OBJ file
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Vertical field of view, degrees
     #[arg(long, value_name = "DEGREES")]
     field_of_view: Option<f32>,
-    /// Keep the state beside the output, so that a later run with a larger --spp goes on from it
+    /// Keep the state beside the output, so that a later run with a larger --spp continues from it
     #[arg(long)]
     keep_state: bool,
     /// List the built-in scenes

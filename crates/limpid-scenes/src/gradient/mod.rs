@@ -5,7 +5,7 @@
 //! are weighted by the balance heuristic over all ways in which either path can have been made, which keeps the sum unbiased
 //! wherever the map has an inverse and where it has none.
 //!
-//! What always holds: the map depends on the path alone, never on how it was sampled; a map and its inverse take the same
+//! Invariants: the map depends on the path alone, never on how it was sampled; a map and its inverse take the same
 //! decisions, because they compare the classes of both paths' vertices.
 
 mod shift;

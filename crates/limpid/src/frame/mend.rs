@@ -2,7 +2,7 @@
 //!
 //! Before a method runs, missing pixels of every layer are filled from their neighbours, so that they never spread.
 //! The filling is push–pull: averages of what is there, level by level down to one pixel, then back up into the holes.
-//! What always holds: pixels that are there keep their bits, and the result is finite.
+//! Invariants: existing pixels keep their bits, and the result is finite.
 
 use super::{Frame, Kind, Layer};
 use crate::{Error, Image, Result};

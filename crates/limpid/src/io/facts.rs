@@ -22,7 +22,7 @@ pub struct Facts {
 pub struct PartFacts {
     /// Its name, where it has one.
     pub name: Option<String>,
-    /// Width and height of the pixels that are there (the data window).
+    /// Width and height of the stored pixels (the data window).
     pub size: Size,
     /// Where they lie: left and top.
     pub position: (i32, i32),

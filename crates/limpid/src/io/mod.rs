@@ -4,7 +4,7 @@
 //! frame into a file; with the origin of a picture, everything that the frame does not change survives: other layers
 //! and parts, alpha, attributes and text, colour profile, windows, sample types and compression.
 //!
-//! What always holds:
+//! Invariants:
 //! - Output files appear whole or not at all.
 //! - No input makes a reader panic or take memory that the file cannot fill.
 //! - A value that nobody changed is written back with the same bits, in the same format.
@@ -179,7 +179,7 @@ pub fn write(
     Ok(notes)
 }
 
-/// A frame as the bytes of a file, for who has no file to write to.
+/// A frame as the bytes of a file, without writing one.
 ///
 /// ```
 /// use limpid::{Frame, Image, io};

@@ -199,7 +199,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
 /// Whether all pages after the first are smaller copies of it, or masks.
 fn previews(bytes: &[u8]) -> std::result::Result<bool, TiffError> {
     let mut decoder = Decoder::new(Cursor::new(bytes))?;
-    // A damaged file may go in circles.
+    // A corrupt file may contain a cycle.
     const MOST: usize = 64;
     for _ in 0..MOST {
         if !decoder.more_images() {

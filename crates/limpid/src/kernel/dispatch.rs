@@ -18,7 +18,7 @@ pub struct Target {
     pub storage_buffers: u32,
     /// Longest side of a texture.
     pub texture_side: u32,
-    /// Smallest and largest sub-group, if sub-group operations are there.
+    /// Smallest and largest sub-group, if sub-group operations are available.
     pub subgroup: Option<(u32, u32)>,
     /// Whether shaders may compute with half floats.
     pub f16: bool,

@@ -52,7 +52,7 @@ pub use params::WgslStruct;
 use crate::{Result, Size};
 use std::fmt;
 
-/// What part of its slots a kernel looks at when it makes a band of rows.
+/// What part of its slots a kernel reads when it computes a band of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The same rows of its inputs and `halo` rows above and below.
@@ -73,7 +73,7 @@ pub struct Contract {
     pub reads: usize,
     /// Number of slots it writes.
     pub writes: usize,
-    /// What it looks at.
+    /// What it reads.
     pub scope: Scope,
     /// How many pixels away an output may depend on an input, in original pixels; `None` for the whole image.
     pub reach: Option<usize>,

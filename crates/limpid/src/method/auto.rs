@@ -1,4 +1,4 @@
-//! The choice among methods when none is named: by the layers that are there.
+//! The choice among methods when none is named, by the layers of the frame.
 
 use super::nfor::Nfor;
 use super::photo::Noise;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 crate::choice! {
-    /// How much time is spent.
+    /// How much time to spend.
     pub enum Quality {
         /// Little: `atrous` for renders, `eaw` for photographs, three frames for films.
         Fast = "fast",

@@ -66,7 +66,7 @@ impl fmt::Display for Backend {
 
 /// An algorithm of a paper with its options.
 ///
-/// What always holds: every schedule of [`Method::schedules`] has a plan, on every shape that has the layers the method
+/// Invariants: every schedule of [`Method::schedules`] has a plan, on every shape that has the layers the method
 /// needs, and all of them give the picture of [`Method::define`].
 pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// Its name in [`METHODS`].
@@ -93,8 +93,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         None
     }
 
-    /// How much of the change of luminance and of colour is applied to the result, where the method leaves that to whoever
-    /// runs it.
+    /// How much of the change of luminance and of colour is applied, where the method leaves that to the denoiser.
     fn amounts(&self) -> [f32; 2] {
         [1.0, 1.0]
     }

@@ -57,9 +57,9 @@ crate::options! {
         pub sigma: Option<f32> = None,
         /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is taken out: 1 is as much as there is.
+        /// How much noise of luminance is removed: 1 is all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is taken out: 1 is as much as there is.
+        /// How much noise of colour is removed: 1 is all that was found.
         pub chroma: f32 = 1.0,
         /// Radius of the window that is searched: 10 is 21 by 21 pixels.
         pub radius: usize = 10,
@@ -69,12 +69,12 @@ crate::options! {
         pub k: f32 = 0.4,
         /// Where the variance of the noise comes from.
         pub variance: Variance = Variance::Auto,
-        /// Lets the variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree by
-        /// chance, specks would stay.
+        /// Keep the variance of a pixel at or above the fourth smallest of the 3×3 around it: where few samples agree by
+        /// chance, specks would remain.
         pub variance_floor: bool = true,
-        /// Averages weights over patches: a little smoother, slower.
+        /// Average weights over patches: slightly smoother, slower.
         pub patchwise: bool = false,
-        /// Lets opposite pixels balance each other: better gradients, slower.
+        /// Balance opposite pixels: better gradients, slower.
         pub symmetric: bool = false,
     }
 }

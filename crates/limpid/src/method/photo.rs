@@ -1,4 +1,4 @@
-//! What the methods for photographs share: what the noise is like, and how much of it is taken out.
+//! What the methods for photographs share: the kind of noise, and how much of it is removed.
 //!
 //! They work on settled values ([`crate::definition::settle`]): luminance and differences of colour in which the noise has
 //! deviation 1 everywhere. What is left of its character is its spectrum, which each method uses in its own way.
@@ -68,7 +68,7 @@ impl Value for Noise {
     }
 }
 
-/// How much noise there is and how much of it is taken out, as a method's options have it.
+/// How much noise there is and how much of it is removed, as in a method's options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// The deviation of white noise, if it is given.

@@ -52,7 +52,7 @@ crate::options! {
         pub k_feature: f32 = 0.6,
         /// Least spread of features, as a share of their squared range.
         pub tau: f32 = 1e-3,
-        /// The same for the candidate that looks at features alone.
+        /// The same for the candidate that uses features alone.
         pub tau_features: f32 = 1e-4,
         /// Largest minus smallest position; measured when not given.
         pub position_range: Option<f32> = None,
@@ -60,8 +60,8 @@ crate::options! {
         pub depth_range: Option<f32> = None,
         /// Filter once more what the first pass left.
         pub second_pass: bool = true,
-        /// Lets the sample variance of a pixel be no less than the fourth smallest of the 3×3 around it: where few samples agree
-        /// by chance, specks would stay.
+        /// Keep the sample variance of a pixel at or above the fourth smallest of the 3×3 around it: where few samples agree
+        /// by chance, specks would remain.
         pub variance_floor: bool = true,
         /// Exactly Vicini 2015: outliers are not limited, lamps mix with their surroundings, variances have no floor.
         pub thesis: bool = false,

@@ -40,9 +40,9 @@ crate::options! {
         pub sigma: Option<f32> = None,
         /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is taken out: 1 is as much as there is.
+        /// How much noise of luminance is removed: 1 is all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is taken out: 1 is as much as there is.
+        /// How much noise of colour is removed: 1 is all that was found.
         pub chroma: f32 = 1.0,
         /// How thresholds are found.
         pub threshold: Threshold = Threshold::Sure,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub struct Options {
     /// What the values of both images mean.
     pub space: Space,
-    /// Stops by which radiance is brightened before PSNR and SSIM look at it. No effect on display values.
+    /// Stops by which radiance is brightened before PSNR and SSIM are computed. No effect on display values.
     pub exposure: f32,
 }
 
@@ -59,7 +59,7 @@ pub struct Comparison {
 /// exposed, clamped to 0 … 1 and sRGB-encoded first. FLIP is LDR-FLIP or HDR-FLIP by the space.
 ///
 /// A pixel that is not finite is repaired, so that one NaN does not hide all other errors: in the image it counts as
-/// black, since who leaves a hole has to pay for it; in the reference it is filled from its neighbours. A reference
+/// black, so that holes are penalised; in the reference it is filled from its neighbours. A reference
 /// without any finite pixel is an error. A grey image compares with a colour reference, and the other way round.
 ///
 /// ```

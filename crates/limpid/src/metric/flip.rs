@@ -4,7 +4,7 @@
 //! contrast sensitivity of the eye, raised where edges and points differ. For radiance it is HDR-FLIP (Andersson et al.
 //! 2021): the greatest LDR-FLIP over a series of exposures that the reference asks for, under the ACES tone curve.
 //!
-//! What always holds: errors lie in 0 … 1; equal images have error 0; values outside the space's range (negative
+//! Invariants: errors lie in 0 … 1; equal images have error 0; values outside the space's range (negative
 //! radiance, display values beyond 0 … 1) are clamped first; borders repeat the border pixel, as in the authors' program.
 
 mod band;
@@ -25,7 +25,7 @@ use weights::Weights;
 /// Rows filtered together.
 const BAND: usize = 48;
 
-/// How [`flip`] looks at the images.
+/// How [`flip`] views the images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlipOptions {
     /// What the values mean: display values are compared as they are, radiance under a series of exposures.
@@ -56,7 +56,7 @@ pub struct Flip {
 }
 
 impl Flip {
-    /// The map as a picture to look at: display values, [`magma`] from black for no error to pale yellow.
+    /// The map as a picture: display values, [`magma`] from black for no error to pale yellow.
     pub fn picture(&self) -> Image {
         let colors: Vec<[f32; 3]> = self.map.data().iter().map(|v| magma(*v)).collect();
         let width = self.map.width();

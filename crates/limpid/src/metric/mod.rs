@@ -12,7 +12,7 @@
 //!
 //! [`compare`] takes all of them at once, each on the values where it has a meaning.
 //!
-//! What always holds: images of different size or channel count are an error. Every sum is taken in `f64`, in an order
+//! Invariants: images of different size or channel count are an error. Every sum is taken in `f64`, in an order
 //! that does not depend on the number of threads. The functions of one metric refuse values that are not finite;
 //! [`compare`] repairs them first and says how many there were.
 

@@ -1,4 +1,4 @@
-//! A page to look at images, and at their errors, in one file that needs nothing else.
+//! A page that shows images and their errors, in one self-contained file.
 //!
 //! Any two images can be compared: under a slider, side by side, one after the other, as a difference; with zoom, exposure and false
 //! colour. Pictures are stored with 8 bits along a curve that keeps dark and bright light apart, so that the page can change the

@@ -4,7 +4,7 @@
 //! the sub-images are put side by side into an image of the same size. After `level` splits, taps that lay `2^level`
 //! pixels apart are neighbours. Both axes are split alike, so everything here speaks of one axis of `n` pixels.
 //!
-//! What always holds: an order is a bijection of `0..n` for every `n`, also below `2^level`.
+//! Invariants: an order is a bijection of `0..n` for every `n`, also below `2^level`.
 
 use std::fmt;
 use std::ops::Range;

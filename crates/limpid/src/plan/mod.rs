@@ -7,7 +7,7 @@
 //! A plan that was made cannot be changed from outside, only added to: kernels of this crate rely on the slots that its methods
 //! gave them.
 //!
-//! What always holds after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
+//! Invariants after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
 //! slot, every slot is written before it is read (inputs and history apart), every output is written, slots that change
 //! places are history of one form.
 
@@ -48,7 +48,7 @@ impl Pass {
         &self.kernel
     }
 
-    /// The shader of this pass, which must be one of this plan, on a device. To look at: it is not trusted.
+    /// The shader of this pass, which must be one of this plan, on a device, for inspection: it is not trusted.
     pub fn shader(&self, plan: &Plan, target: Target) -> Result<Dispatch> {
         Ok(self.kernel.gpu(&self.site(plan, target))?.checked())
     }
@@ -75,7 +75,7 @@ pub(crate) enum Step {
         steps: Vec<Step>,
         /// How often at the most.
         most: usize,
-        /// When to stop early; a recorder, which cannot look at results, repeats `most` times.
+        /// When to stop early; a recorder, which cannot read results, repeats `most` times.
         until: Option<Until>,
     },
 }
@@ -262,7 +262,7 @@ impl Plan {
     }
 
     /// How far, in pixels, an output pixel depends on input pixels: the halos along the longest way from input to output,
-    /// which a tile needs around it. `None` when some pass looks at the whole image, or history is kept, so that tiles would
+    /// which a tile needs around it. `None` when some pass reads the whole image, or history is kept, so that tiles would
     /// change the result.
     pub fn reach(&self) -> Option<usize> {
         let repeats = self.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));

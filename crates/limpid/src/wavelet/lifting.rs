@@ -84,7 +84,7 @@ pub struct Pair {
 /// `high = high_scale · odd`, read `low_shift` and `high_shift` samples ahead. The scales are those of the orthonormal
 /// normalisation.
 ///
-/// What always holds: undoing the steps in reverse order gives the input back, whatever the border rule is.
+/// Invariants: undoing the steps in reverse order gives the input back, whatever the border rule is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lifting {
     /// The pairs in order.

@@ -5,7 +5,7 @@
 //! them (Kula 2021): few operations with many barriers, or few barriers with many operations. Counts of both come from
 //! the algebra, and so do the kernels.
 //!
-//! What always holds: all schemes of a wavelet compute the same numbers.
+//! Invariants: all schemes of a wavelet compute the same numbers.
 
 mod border;
 mod factor;

@@ -169,7 +169,7 @@ pub enum Direction {
 /// `stages[0]` is done before the first barrier and stays inside the quads. A barrier precedes each further stage; of its
 /// matrices only the first reaches into other quads. Scaling is left out, as in the paper.
 ///
-/// What always holds: all schemes of a wavelet and direction have the same [`product`](Self::product).
+/// Invariants: all schemes of a wavelet and direction have the same [`product`](Self::product).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scheme {
     /// Which one.

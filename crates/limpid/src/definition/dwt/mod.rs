@@ -3,7 +3,7 @@
 //! One level filters rows, then columns, into four bands: `LL` (low in both directions), `HL` (high along x), `LH` (high
 //! along y), `HH`. Further levels transform `LL` again (Mallat's decomposition).
 //!
-//! What always holds: `inverse(forward(image))` is the image, whatever its size, border, wavelet and number of levels are;
+//! Invariants: `inverse(forward(image))` is the image, whatever its size, border, wavelet and number of levels are;
 //! `adjoint` is the transpose of `forward`.
 
 mod line;

@@ -1,6 +1,6 @@
 //! Runs plans on threads, with SIMD chosen at run time.
 //!
-//! A pass is cut into bands of rows; each band is one task. What always holds: the result does not depend on the number
+//! A pass is cut into bands of rows; each band is one task. Invariants: the result does not depend on the number
 //! of threads, the height of bands or the SIMD level.
 
 mod runner;

@@ -1,4 +1,4 @@
-//! A plan made ready for the CPU.
+//! A plan prepared for the CPU.
 
 use super::Cpu;
 use crate::exec::{self, PassTime, Runner, Watch};
@@ -311,7 +311,7 @@ impl Runner for CpuRunner {
     }
 }
 
-/// Rows of a read slot that a band may look at.
+/// Rows of a read slot that a band may read.
 fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Range<usize> {
     match scope {
         Scope::Rows { halo } if slot.size.height == height => {

@@ -117,7 +117,7 @@ impl Adapter {
     }
 }
 
-/// Features that kernels use where they are there.
+/// Features that kernels use where a device has them.
 fn wanted() -> wgpu::Features {
     wgpu::Features::SUBGROUP
         | wgpu::Features::SHADER_F16
@@ -161,7 +161,7 @@ pub(super) struct Inner {
 }
 
 impl Gpu {
-    /// A device that somebody else made, an engine say. Its features and limits are used as they are.
+    /// A device that was opened elsewhere, by an engine for instance. Its features and limits are used as they are.
     pub fn from_wgpu(adapter: &wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let (limits, features) = (device.limits(), device.features());
         Self(Arc::new(Inner {

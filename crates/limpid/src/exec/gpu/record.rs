@@ -1,4 +1,4 @@
-//! A plan made ready for somebody else's command encoder.
+//! A plan prepared for an engine's command encoder.
 
 use super::Gpu;
 use super::Ports;

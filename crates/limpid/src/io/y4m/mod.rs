@@ -128,7 +128,7 @@ impl<W: Write> Writer<W> {
         self.to.write_all(&self.bytes).map_err(failed)
     }
 
-    /// Flushes, and gives back what was written to.
+    /// Flushes, and returns the writer.
     pub fn finish(mut self) -> Result<W> {
         self.to.flush().map_err(failed)?;
         Ok(self.to)

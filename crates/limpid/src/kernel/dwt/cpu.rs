@@ -2,7 +2,7 @@
 //!
 //! A level is one pass over memory: rows are lifted as they stream in, columns right behind them in registers and state
 //! that stays in the cache. A thread gets a band of rows and recomputes what it needs beyond its ends, so that bands share
-//! nothing. What always holds: the result does not depend on threads, strips or SIMD level.
+//! nothing. Invariants: the result does not depend on threads, strips or SIMD level.
 
 use super::forward::{self, Out, split_out};
 use super::four::Four;

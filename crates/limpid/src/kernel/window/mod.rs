@@ -1,7 +1,7 @@
 //! Filters over a square window: Gaussian, tents, mean and deviation, bilateral (Zubatov and Shcherbakov).
 //!
 //! [`Window`] makes a pixel from its whole window; [`WindowAxis`] filters one axis, for filters of rank one. A
-//! [`Filter`] says what is summed, a [`Walk`] how. What always holds: taps outside the image weigh zero, and every walk
+//! [`Filter`] says what is summed, a [`Walk`] how. Invariants: taps outside the image weigh zero, and every walk
 //! gives the same picture.
 //!
 //! Walks on textures read texels `(r, g, b, 1)` with a margin of zeros around the image ([`margin`]), so that one

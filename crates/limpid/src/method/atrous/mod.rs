@@ -105,7 +105,7 @@ crate::options! {
         pub no_demodulate: bool = false,
         /// Do not dim pixels that are far brighter than all around them.
         pub no_firefly_guard: bool = false,
-        /// Do not take noise out of the features that have a variance, before they stop the filter.
+        /// Do not denoise features that have a variance before they stop the filter.
         pub no_prefilter: bool = false,
         /// What happens at the borders.
         pub border: Border = Border::Zero,
