@@ -192,8 +192,10 @@ fn without_noise_nothing_changes() {
         .map(|t| view(SIZE, 3, (2.0 * t as f32, 0.0)))
         .collect();
     let device = Device::open("cpu").unwrap();
-    let mut options = FilmOptions::default();
-    options.sigma = Some(1e-4);
+    let options = FilmOptions {
+        sigma: Some(1e-4),
+        ..FilmOptions::default()
+    };
     let made = push_all(&device, &Options::new(Film::from(options)), &frames);
     for (a, b) in made.iter().zip(&frames) {
         assert!(error(a, b) < 2e-4, "{}", error(a, b));
