@@ -207,10 +207,10 @@ def limpid(program, options):
 
 
 PEERS = {
-    "opencv": {f"h {h}": opencv(h) for h in (3, 5, 8, 12, 18)},
-    "hqdn3d": {f"{s}": ffmpeg(f"hqdn3d={s}") for s in (2, 4, 8, 12, 18)},
-    "nlmeans": {f"s {s}": ffmpeg(f"nlmeans=s={s}:p=7:r=15") for s in (2, 4, 6, 9, 13)},
-    "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:group=16:thmse=400000") for s in (8, 14, 20, 28, 40)},
+    "opencv": {f"h {h}": opencv(h) for h in (3, 5, 8)},
+    "hqdn3d": {f"{s}": ffmpeg(f"hqdn3d={s}") for s in (4, 8, 12)},
+    "nlmeans": {f"s {s}": ffmpeg(f"nlmeans=s={s}:p=7:r=15") for s in (4, 6, 9)},
+    "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:group=16:thmse=400000") for s in (14, 20, 28)},
 }
 
 
