@@ -3,7 +3,9 @@
 use super::Resolve;
 use crate::definition::taa::{LEAST_SCALE, NARROWEST};
 use crate::kernel::{Job, View};
+use fearless_simd::{Simd, dispatch};
 
+#[inline(always)]
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
     [
         0.25 * r + 0.5 * g + 0.25 * b,
@@ -12,6 +14,7 @@ fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
     ]
 }
 
+#[inline(always)]
 fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
@@ -74,6 +77,12 @@ fn pixel_of(view: &View<'_>, planes: usize, x: usize, y: usize) -> [f32; 3] {
 }
 
 pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
+    let level = job.level;
+    dispatch!(level, simd => rows(simd, kernel, job));
+}
+
+#[inline(always)]
+fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
     let color = job.reads[0].clone();
     let history = kernel.history.then(|| job.reads[1].clone());
     let motion = kernel
@@ -83,8 +92,18 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
     let three = planes == 3;
     let convert = |c| blendable(c, three, kernel.highlights);
     let back = |c| restored(c, three, kernel.highlights);
+    let width = color.size().width;
+    let mut columns = Columns {
+        radius: kernel.window.unwrap_or(0),
+        width,
+        rows: 0.0,
+        sums: &mut job.scratch[..scratch(width)],
+    };
     for y in job.rows.clone() {
-        for x in 0..color.size().width {
+        if kernel.history && kernel.window.is_some() {
+            columns.gather(&color, y, three, kernel.highlights);
+        }
+        for x in 0..width {
             let raw = pixel(&color, x, y);
             let moved = motion
                 .as_ref()
@@ -99,7 +118,7 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
                 None => (raw, convert(raw)),
                 Some(old) => {
                     let (mean, deviation) = match kernel.window {
-                        Some(radius) => statistics(&color, radius, (x, y), convert),
+                        Some(_) => columns.at(x),
                         None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
                     };
                     let kept = blended(kernel, old, convert(raw), (mean, deviation));
@@ -162,35 +181,74 @@ fn blended(
     })
 }
 
-fn statistics(
-    color: &View<'_>,
+/// Sums over the rows of a window, column by column: of the colours as they are blended, and of their squares.
+struct Columns<'a> {
     radius: usize,
-    (x, y): (usize, usize),
-    convert: impl Fn([f32; 3]) -> [f32; 3],
-) -> ([f32; 3], [f32; 3]) {
-    let (mut sum, mut squares, mut count) = ([0.0f32; 3], [0.0f32; 3], 0.0f32);
-    let size = color.size();
-    for qy in y.saturating_sub(radius)..(y + radius + 1).min(size.height) {
-        for qx in x.saturating_sub(radius)..(x + radius + 1).min(size.width) {
-            let c = convert(pixel(color, qx, qy));
-            for p in 0..3 {
-                sum[p] += c[p];
-                squares[p] += c[p] * c[p];
+    width: usize,
+    /// Rows of the window.
+    rows: f32,
+    sums: &'a mut [f32],
+}
+
+/// Words of scratch memory for windows of this radius.
+pub(super) fn scratch(width: usize) -> usize {
+    6 * width
+}
+
+impl Columns<'_> {
+    /// Adds up the rows around `y`.
+    #[inline(always)]
+    fn gather(&mut self, color: &View<'_>, y: usize, three: bool, highlights: f32) {
+        let rows = y.saturating_sub(self.radius)..(y + self.radius + 1).min(color.size().height);
+        self.rows = rows.len() as f32;
+        self.sums.fill(0.0);
+        let (sums, squares) = self.sums.split_at_mut(3 * self.width);
+        for row in rows {
+            let plane = |p: usize| color.row(if three { p } else { 0 }, row);
+            let (r, g, b) = (plane(0), plane(1), plane(2));
+            let (s0, rest) = sums.split_at_mut(self.width);
+            let (s1, s2) = rest.split_at_mut(self.width);
+            let (q0, rest) = squares.split_at_mut(self.width);
+            let (q1, q2) = rest.split_at_mut(self.width);
+            let (q1, q2) = (&mut q1[..s0.len()], &mut q2[..s0.len()]);
+            for x in 0..s0.len() {
+                let raw = if three {
+                    [r[x], g[x], b[x]]
+                } else {
+                    [r[x], 0.0, 0.0]
+                };
+                let c = blendable(raw, three, highlights);
+                s0[x] += c[0];
+                s1[x] += c[1];
+                s2[x] += c[2];
+                q0[x] += c[0] * c[0];
+                q1[x] += c[1] * c[1];
+                q2[x] += c[2] * c[2];
             }
-            count += 1.0;
         }
     }
-    let mean = sum.map(|s| s / count);
-    let deviation = std::array::from_fn(|p| {
-        // One pixel has no spread; rounding must not give it one.
-        let spread = if count < 1.5 {
-            0.0
-        } else {
-            squares[p] / count - mean[p] * mean[p]
+
+    /// Mean and deviation around a pixel of the row.
+    #[inline(always)]
+    fn at(&self, x: usize) -> ([f32; 3], [f32; 3]) {
+        let columns = x.saturating_sub(self.radius)..(x + self.radius + 1).min(self.width);
+        let count = self.rows * columns.len() as f32;
+        let sum = |plane: usize| {
+            let row = &self.sums[plane * self.width..][..self.width];
+            row[columns.clone()].iter().sum::<f32>()
         };
-        spread.max(0.0).sqrt()
-    });
-    (mean, deviation)
+        let mean: [f32; 3] = std::array::from_fn(|p| sum(p) / count);
+        let deviation = std::array::from_fn(|p| {
+            // One pixel has no spread; rounding must not give it one.
+            let spread = if count < 1.5 {
+                0.0
+            } else {
+                sum(3 + p) / count - mean[p] * mean[p]
+            };
+            spread.max(0.0).sqrt()
+        });
+        (mean, deviation)
+    }
 }
 
 /// The four pixels around a place that lie inside and have a history; none where nothing is left.

@@ -4,7 +4,7 @@ mod cpu;
 mod gpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::Result;
+use crate::{Result, Size};
 
 /// Red, green, blue to YCoCg, images of one plane as they are; then divided by one plus the luma's share of highlights.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,10 @@ impl Kernel for Resolve {
         }
         let statistics = if self.window.is_some() { 0 } else { 2 };
         Contract::gather(2 + statistics + usize::from(self.motion), 2, None)
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(size.width)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
