@@ -139,7 +139,7 @@ pub const NORMAL_STEPS: f32 = 511.0;
 pub const APART: f32 = 1024.0;
 
 /// The nearest multiple of one over `steps`.
-#[inline]
+#[inline(always)]
 pub fn rounded(v: f32, steps: f32) -> f32 {
     (v * steps + 0.5).floor() / steps
 }

@@ -53,8 +53,7 @@ pub struct Film {
     ended: bool,
 }
 
-/// What noise without fine parts counts for, in luminance and in colour: measured with the clips `tune` of
-/// `bench/peers/films.py`.
+/// What noise without fine parts counts for, in luminance and in colour: chosen by eye.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
 impl Knobs for Film {

@@ -175,7 +175,8 @@ impl Body<'_> {
                 let to = &mut memory[ring.row(y) + to * ring.stride()..][..ring.made()];
                 for (at, span) in ring.columns() {
                     for (to, x) in to[at..].iter_mut().zip(span) {
-                        let sampled = x % kernel.grid == 0 && y % kernel.grid == 0;
+                        let sampled =
+                            x.is_multiple_of(kernel.grid) && y.is_multiple_of(kernel.grid);
                         *to = match (sampled, kernel.mode) {
                             (false, _) => 0.0,
                             (true, Mode::Shared) => *to,

@@ -4,6 +4,7 @@ use super::emit::each;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::Element;
 use crate::{Result, definition::front};
+use fearless_simd::{Simd, dispatch};
 use std::fmt::Write;
 
 /// Gathers what tells surfaces apart: albedo, depth and class in one number, normal, brightness; and position. See
@@ -52,6 +53,18 @@ impl Kernel for PackSurface {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => self.rows(simd, job));
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        self.dispatch(site)
+    }
+}
+
+impl PackSurface {
+    #[inline(always)]
+    fn rows<S: Simd>(self, _simd: S, job: &mut Job<'_>) {
         let [albedo, normal, depth, position] = self.places();
         let at = job.reads.len() - 2;
         for y in job.rows.clone() {
@@ -98,7 +111,7 @@ impl Kernel for PackSurface {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn dispatch(self, site: &Site<'_>) -> Result<Dispatch> {
         let [albedo, normal, depth, position] = self.places();
         let three = |first: Option<usize>| match first {
             Some(first) => {

@@ -97,7 +97,7 @@ fn rows<S: Simd>(simd: S, kernel: &SpatialVariance, job: &mut Job<'_>) {
                 let from = (memory as &[f32], (SURFACE + plane) * stride + x);
                 let mut all = ring::sum(simd, from, &taps, weights, false);
                 for k in 0..PIECES {
-                    all[k] = all[k] / sums[k];
+                    all[k] /= sums[k];
                 }
                 all
             };
