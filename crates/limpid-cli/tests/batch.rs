@@ -189,7 +189,7 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
         ("denoise a.png x/a.png -o out", "both", 2),
         ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
         ("denoise a.png -o no/such/out.png", "create it first", 2),
-        ("denoise a.png -o out.webp", "out.webp", 2),
+        ("denoise a.png -o out.gif", "out.gif", 2),
         ("denoise none*.png -o out", "no file has such a name", 2),
         (
             "denoise a.png b.png -o out --method taa --jobs 2",

@@ -1,6 +1,7 @@
 //! A sequence: a striped wall that moves, with grain, denoised by SVGF. `cargo run --release -p limpid --example sequence`
 //!
-//! Prints how much noise is left in each frame: it falls as frames are gathered along the motion vectors.
+//! Prints how much noise is left in each frame. The first is filtered in space alone; from the second on noise falls as frames are
+//! gathered along the motion vectors.
 
 use limpid::method::Svgf;
 use limpid::{Device, Frame, Image, Kind, Options, Sequence, Watch};

@@ -12,7 +12,18 @@ use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
 use limpid::method::{Atrous, Backend, Method, Svgf};
 use limpid::plan::{Element, Home, Plan, Role, Slot, Until};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Result, Size, Watch};
-use support::frame;
+
+/// A frame as engines have it: without alpha and light layers.
+fn frame(size: Size) -> Frame {
+    let full = support::frame(size);
+    let mut left = Frame::empty(size).unwrap();
+    for (layer, image) in full.layers() {
+        if !matches!(layer.kind, Kind::Alpha | Kind::Light(_)) {
+            left.insert(layer.clone(), image.clone()).unwrap();
+        }
+    }
+    left
+}
 
 const SIZE: Size = Size::new(64, 48);
 

@@ -83,13 +83,6 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
     let mut frame = Frame::empty(size)?;
     let mut notes = found.notes;
     for (layer, image) in images(&source, &found.layers)? {
-        if layer.kind == Kind::Id && image.data().iter().any(|v| v.fract() != 0.0) {
-            notes.push(
-                "object numbers are averaged over samples, so the id layer is kept but not used"
-                    .to_owned(),
-            );
-            continue;
-        }
         frame.insert(layer, image)?;
     }
     let mut layers = found.layers;
