@@ -13,18 +13,14 @@ use limpid::method::{Atrous, Backend, Method, Svgf};
 use limpid::plan::{Element, Home, Plan, Role, Slot, Until};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Result, Size, Watch};
 
-/// A frame as engines have it: without alpha and light layers.
+// Engines have no alpha.
 fn frame(size: Size) -> Frame {
-    let full = support::frame(size);
-    let mut left = Frame::empty(size).unwrap();
-    for (layer, image) in full.layers() {
-        if !matches!(layer.kind, Kind::Alpha | Kind::Light(_)) {
-            left.insert(layer.clone(), image.clone()).unwrap();
-        }
+    let (full, mut left) = (support::frame(size), Frame::empty(size).unwrap());
+    for (layer, image) in full.layers().filter(|(l, _)| l.kind != Kind::Alpha) {
+        left.insert(layer.clone(), image.clone()).unwrap();
     }
     left
 }
-
 const SIZE: Size = Size::new(64, 48);
 
 fn texture(gpu: &Gpu) -> wgpu::Texture {
