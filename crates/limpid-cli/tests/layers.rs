@@ -32,9 +32,8 @@ fn layers(path: &Path) -> Vec<String> {
 
 #[test]
 fn names_that_renderers_write_are_known() {
-    // The object numbers of Mitsuba are averages over four samples, so they are not used.
     for name in ["mitsuba-aov.exr", "mitsuba-dd.exr"] {
-        let mut wanted = vec!["color", "alpha", "albedo", "normal", "depth"];
+        let mut wanted = vec!["color", "alpha", "albedo", "normal", "depth", "id"];
         if name == "mitsuba-aov.exr" {
             wanted.insert(4, "position");
         }
