@@ -17,10 +17,11 @@ Usage: cargo xtask CHORE
 Chores:
   test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
            there is none), format, lints with all and with no features, unit, integration and documentation tests,
-           documentation without warnings, and the tests of the Python module where Python is found
+           and the tests of the Python module where Python is found
   checks   only the repository checks: lengths of files, refused words, dependencies between folders, reasons for crates,
            links between pages
   docs     the documentation site, with mdBook, in target/book
+  rustdoc  the documentation of the crates, without warnings
   package  what `cargo publish` would upload of each crate, built from the package
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   vulkan   only the Vulkan driver
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         "test" => test(),
         "checks" | "house" => checks(),
         "docs" => book::build(),
+        "rustdoc" => rustdoc(),
         "package" => package::check(),
         "browser" => browser::ensure(),
         "msrv" => msrv(),
@@ -70,7 +72,6 @@ fn test() -> Outcome {
     // Both with all crates at once: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
-    rustdoc()?;
     step("the Python module", || python::test(&[]))?;
     // The algorithms must not need files or a GPU.
     cargo("clippy -p limpid --no-default-features -- -D warnings")?;

@@ -23,7 +23,7 @@ pub struct Guide<'a> {
 pub enum Border {
     /// They weigh zero.
     Zero,
-    /// They come from where the tap lands in the image split into even and odd pixels, see [`mirrored`]: close to the border that
+    /// They come from where the tap lands in the image split into even and odd pixels, see `mirrored`: close to the border that
     /// was crossed. Taps outside of that image weigh zero.
     Mirrored {
         /// Whether sub-images are split where they lie; sorted by their first pixels else.

@@ -9,7 +9,7 @@
 //! same to the last bit has no news and counts nothing. What was merged is shrunk towards zero where it is not above the
 //! noise that is left. Where no frame fits, this is denoising in space.
 //!
-//! Values are settled ([`super::settle`]): noise has deviation 1, and the spectrum that is given.
+//! Values are settled (`super::settle`): noise has deviation 1, and the spectrum that is given.
 
 use crate::noise::SIDE;
 use crate::{Image, Size};
@@ -51,7 +51,7 @@ pub struct Step {
     pub radius: usize,
     /// How much stronger noise counts than it is, for each component.
     pub stronger: Vec<f32>,
-    /// For each component the power of its noise at the frequencies of a block, no less than [`LEAST_POWER`].
+    /// For each component the power of its noise at the frequencies of a block, no less than `LEAST_POWER`.
     pub powers: Vec<[f32; SIDE * SIDE]>,
 }
 

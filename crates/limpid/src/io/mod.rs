@@ -1,6 +1,6 @@
 //! Files ↔ frames.
 //!
-//! [`read`] gives a [`Picture`]: the frame, where it came from ([`Origin`]) and notes for the user. [`write`] puts a
+//! [`read`] gives a [`Picture`]: the frame, where it came from ([`Origin`]) and notes for the user. [`write()`] puts a
 //! frame into a file; with the origin of a picture, everything that the frame does not change survives: other layers
 //! and parts, alpha, attributes and text, colour profile, windows, sample types and compression.
 //!

@@ -1,6 +1,6 @@
 //! What the methods for photographs share: the kind of noise, and how much of it is removed.
 //!
-//! They work on settled values ([`crate::definition::settle`]): luminance and differences of colour in which the noise has
+//! They work on settled values (`crate::definition::settle`): luminance and differences of colour in which the noise has
 //! deviation 1 everywhere. What is left of its character is its spectrum, which each method uses in its own way.
 
 use super::Value;

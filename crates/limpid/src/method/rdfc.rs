@@ -1,7 +1,7 @@
 //! Robust denoising with features and colour, for path-traced stills.
 //!
 //! The definition is `definition::rdfc`. The schedules are those of the filter it is made of,
-//! [`crate::kernel::nlm`].
+//! `crate::kernel::nlm`.
 
 mod build;
 

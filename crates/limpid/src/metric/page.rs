@@ -53,7 +53,7 @@ pub struct Compared {
     pub shown: Option<Image>,
 }
 
-/// An image as [`write`] wants it: the values that were compared, since the page itself applies exposure and curve.
+/// An image as [`write()`] wants it: the values that were compared, since the page itself applies exposure and curve.
 pub fn shown(image: &Image, _options: &Options) -> Image {
     image.clone()
 }

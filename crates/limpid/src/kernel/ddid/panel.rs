@@ -1,6 +1,6 @@
 //! Products of small constant matrices with many windows at once.
 //!
-//! An entry is a vector of lanes, one lane per window. Entries lie in panels of [`ROWS`] rows, so that the inner loop reads
+//! An entry is a vector of lanes, one lane per window. Entries lie in panels of `ROWS` rows, so that the inner loop reads
 //! memory in order: the form of matrix products in BLIS (Van Zee and van de Geijn 2015).
 
 use fearless_simd::{Simd, SimdBase, SimdFloat};
@@ -35,7 +35,7 @@ impl Panel {
     }
 }
 
-/// A constant square matrix, [`BLOCK`] rows side by side, filled up with zeros.
+/// A constant square matrix, `BLOCK` rows side by side, filled up with zeros.
 #[derive(Debug)]
 pub struct Matrix {
     count: usize,

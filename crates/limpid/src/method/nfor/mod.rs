@@ -1,7 +1,7 @@
 //! First-order regression, for path-traced stills of any renderer.
 //!
 //! The definition is `definition::nfor` behind `definition::front`. The schedules are those of the fit:
-//! [`crate::kernel::nfor`].
+//! `crate::kernel::nfor`.
 
 mod build;
 mod define;
