@@ -41,6 +41,7 @@ impl Kernel for Prepare {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
         let mut source = String::from(Params::WGSL);
+        source.push_str(super::stored(site.writes[0].element));
         let mut binding = 1;
         let mut bind = |name: &str, access: &str, kind: &str| {
             source.push_str(&format!(
@@ -54,7 +55,7 @@ impl Kernel for Prepare {
                 bind(name, "read", "f32");
             }
         }
-        bind("inputs", "read_write", "vec4<f32>");
+        bind("inputs", "read_write", "Stored");
         bind("divisors", "read_write", "vec4<f32>");
         bind("values", "read_write", "vec4<f32>");
         let last = self.colors - 1;
