@@ -160,7 +160,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 );
                 for k in 0..RUN {
                     let v = format!("v{}.{lane}", k + row);
-                    let _ = writeln!(s, "                a{k} += {v} * wa;\n                b{k} += {v} * wb;");
+                    let _ = writeln!(s, "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});");
                 }
                 s.push_str("            }\n");
             }
