@@ -2,6 +2,7 @@
 
 mod book;
 mod browser;
+mod fuzz;
 mod house;
 mod package;
 mod python;
@@ -24,6 +25,8 @@ Chores:
   rustdoc  the documentation of the crates, without warnings
   package  what `cargo publish` would upload of each crate, built from the package
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
+  fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
+           runner: targets, --minutes N, --inputs N
   vulkan   only the Vulkan driver
   browser  only the browser
   python   only the tests of the Python module; what follows goes to pytest
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         "docs" => book::build(),
         "rustdoc" => rustdoc(),
         "package" => package::check(),
+        "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "browser" => browser::ensure(),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),

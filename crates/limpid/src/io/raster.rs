@@ -39,6 +39,12 @@ impl Raster {
         })
     }
 
+    /// The same from samples of 8 bits.
+    pub(super) fn from_bytes(size: Size, channels: usize, samples: &[u8]) -> Result<Self> {
+        let samples: Vec<f32> = samples.iter().map(|v| f32::from(*v) / 255.0).collect();
+        Self::from_interleaved(size, channels, &samples)
+    }
+
     pub(super) fn into_frame(self) -> Result<Frame> {
         let mut frame = Frame::new(self.color)?;
         if let Some(alpha) = self.alpha {
@@ -140,6 +146,17 @@ pub(super) fn no_alpha(alpha: Option<&Image>, format: Format) -> Option<String> 
 /// Values 0 … 1 as whole numbers up to `max`, the nearest one; NaN becomes 0.
 pub(super) fn quantise(v: f32, max: f32) -> f32 {
     (v.clamp(0.0, 1.0) * max).round()
+}
+
+/// Refuses images that a format's header has no numbers for.
+pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Path) -> Result<()> {
+    if size.width.max(size.height) > longest {
+        let path = path.display();
+        return Err(Error::unsupported(format!(
+            "{path}: {size} is too large for {format}, which ends at {longest}"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses sizes that cannot be true before memory is taken.

@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(odd.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            fearless_simd::dispatch!(level, simd => check(simd));
+            crate::simd::dispatch!(level, simd => check(simd));
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             assert_eq!(least.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            fearless_simd::dispatch!(level, simd => check(simd));
+            crate::simd::dispatch!(level, simd => check(simd));
         }
     }
 

@@ -16,9 +16,10 @@ mod weights;
 pub use exposure::Exposures;
 
 use super::{Space, check, magma, mean};
+use crate::simd::dispatch;
 use crate::{Image, Result};
 use band::{Band, Source};
-use fearless_simd::{Level, dispatch};
+use fearless_simd::Level;
 use rayon::prelude::*;
 use weights::Weights;
 

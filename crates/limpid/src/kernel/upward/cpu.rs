@@ -2,7 +2,8 @@
 
 use super::{RADIUS, Shrink, shrunk};
 use crate::kernel::{Job, View, ViewMut};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 const SIDE: usize = 2 * RADIUS + 1;
 const _: () = assert!(SIDE == 13, "windows are summed as 8 + 4 + 1 columns");
