@@ -6,6 +6,7 @@ use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
 use crate::{Error, Result, Size};
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
+use rayon::prelude::*;
 use std::path::Path;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
@@ -219,10 +220,8 @@ fn write(
 ) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, 65_535, "JPEG", path)?;
-    let data: Vec<u8> = raster
-        .color
-        .to_interleaved()
-        .iter()
+    let samples = raster.color.to_interleaved();
+    let data: Vec<u8> = (samples.par_iter())
         .map(|v| quantise(*v, 255.0) as u8)
         .collect();
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);

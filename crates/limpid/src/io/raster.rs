@@ -2,6 +2,7 @@
 
 use super::{Format, Origin};
 use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
+use rayon::prelude::*;
 use std::path::Path;
 
 /// Whether colour values are light or encoded for a display.
@@ -41,7 +42,7 @@ impl Raster {
 
     /// The same from samples of 8 bits.
     pub(super) fn from_bytes(size: Size, channels: usize, samples: &[u8]) -> Result<Self> {
-        let samples: Vec<f32> = samples.iter().map(|v| f32::from(*v) / 255.0).collect();
+        let samples: Vec<f32> = samples.par_iter().map(|v| f32::from(*v) / 255.0).collect();
         Self::from_interleaved(size, channels, &samples)
     }
 
