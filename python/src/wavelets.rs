@@ -40,7 +40,7 @@ impl Axis {
 
 /// A new array, whose memory NumPy takes from the system in large pages where it can.
 fn empty<T: Element + Copy>(py: Python<'_>, shape: [usize; 3]) -> Bound<'_, PyArray3<T>> {
-    // SAFETY: plain numbers; all of them are written before the array is given to anybody.
+    // SAFETY: plain numbers; all of them are written before the array is returned.
     unsafe { PyArray::new(py, shape, false) }
 }
 
@@ -48,7 +48,7 @@ type Out<'py, T> = Bound<'py, PyArray<T, Ix3>>;
 
 /// The numbers of a new array.
 fn values<'a, T: Element + Copy>(array: &'a mut Out<'_, T>) -> PyResult<&'a mut [T]> {
-    // SAFETY: nobody else has the array, which was made here, and it is one block of memory.
+    // SAFETY: the array was made here and has no other owner, and it is one block of memory.
     unsafe { Ok(array.as_slice_mut()?) }
 }
 

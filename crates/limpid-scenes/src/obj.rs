@@ -88,7 +88,7 @@ fn mesh(source: &tobj::Mesh) -> Mesh {
             .map(|c| [c[0], c[1], c[2]])
             .collect(),
     };
-    // Files may give normals or coordinates to a part of the corners; then nobody gets them.
+    // Files may give normals or coordinates to a part of the corners; then they are dropped for all.
     if mesh.normals.len() != mesh.positions.len() {
         mesh.normals.clear();
     }

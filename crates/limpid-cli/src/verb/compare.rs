@@ -9,7 +9,7 @@ use crate::video;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::y4m::Colour;
-use limpid::io::{self, ReadOptions, Transfer};
+use limpid::io::{self, Transfer};
 use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
 use limpid::{Image, Kind, Layer};
@@ -187,7 +187,7 @@ struct Loaded {
 
 impl Loaded {
     fn read(path: &Path, args: &Args) -> Result<Self> {
-        let mut options = ReadOptions::default();
+        let mut options = crate::run::read_options();
         for layer in &args.layers {
             options = options.layer(layer).or_usage()?;
         }

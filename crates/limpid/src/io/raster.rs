@@ -1,6 +1,7 @@
 //! Colour and alpha: what every format but EXR holds.
 
 use super::{Format, Origin};
+use crate::memory::in_words;
 use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
 use rayon::prelude::*;
 use std::path::Path;
@@ -179,9 +180,9 @@ pub(super) fn check_size(
     match (usize::try_from(width), usize::try_from(height), bytes) {
         (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
         _ => Err(Error::input(format!(
-            "{}: {width}x{height} with {channels} channels is more than the limit of {} MiB",
+            "{}: {width}x{height} with {channels} channels is more than the limit of {}",
             path.display(),
-            limit >> 20
+            in_words(limit)
         ))),
     }
 }

@@ -88,7 +88,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// in any more, and those come out that were waited for. Before this is called nothing is late.
     fn wait(&mut self, _ahead: usize, _ended: bool) {}
 
-    /// What [`Method::prepare`] has seen, in a few words for people.
+    /// What [`Method::prepare`] has seen, in a few words.
     fn seen(&self) -> Option<String> {
         None
     }
@@ -134,7 +134,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is used for.
     pub used: Use,
-    /// One line for people.
+    /// One line of description.
     pub about: &'static str,
     /// Makes it with its default options.
     pub make: fn() -> Box<dyn Method>,

@@ -82,7 +82,7 @@ impl Kernel for Limit {
 "
             )
         };
-        // Whether a tap counts is told by the two lowest bits of its brightness: its class, or 3 outside.
+        // The two lowest bits of its brightness say whether a tap counts: its class, or 3 outside.
         let count = taps(
             "            let tap = tap_at(dx, dy);
             let allowed = p.b * bitcast<f32>(tap & ~3u) + p.a;

@@ -88,7 +88,7 @@ impl Form {
         let ((x, width), (y, height)) = (part(image.width()), part(image.height()));
         let sample = image.crop(x, y, Size::new(width, height));
         let share = image.size().pixels() as f64 / sample.size().pixels() as f64;
-        // The middle of a picture is often busier or calmer than the rest.
+        // The middle of a picture often has more or less detail than the rest.
         Ok(1.15 * share * self.bytes(&sample)?.len() as f64)
     }
 
