@@ -108,10 +108,9 @@ def _shrunk(planes: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mod
         if sigma is None:
             sigma = _deviation(details[-1][2][c]) if details else 0.0
         threshold = sigma * math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
-        for level in details:
-            for band in level:
-                # The bands are new arrays, so they can be changed in place.
-                _limpid.shrink(band[c], mode == "soft", threshold, float(sigma) ** 2)
+        # The bands are new arrays, so they can be changed in place.
+        bands = [band[c] for level in details for band in level]
+        _limpid.shrink(bands, mode == "soft", threshold, float(sigma) ** 2)
     return waverec2([low, *details], wavelet)[:, :height, :width]
 
 

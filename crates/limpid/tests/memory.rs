@@ -52,7 +52,7 @@ const SIZE: Size = Size::new(320, 240);
 const SHARE: f64 = 0.2;
 
 /// Tables, plans and threads, in bytes.
-const SMALL: f64 = (1 << 20) as f64;
+const SMALL: f64 = (1 << 18) as f64;
 
 fn inputs(fit: &FittedPlan) -> usize {
     let slots = fit.plan.slots().iter();
@@ -129,7 +129,13 @@ fn on_gpus(frame: &Frame, wrong: &mut Vec<String>) {
                 continue;
             };
             let before = taken();
-            let denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
+            let denoiser = match Denoiser::new(&device, &frame.shape(), &options) {
+                Ok(denoiser) => denoiser,
+                Err(error) => {
+                    wrong.push(format!("{} on {}: {error}", entry.name, device.name()));
+                    continue;
+                }
+            };
             let now = taken();
             let outputs: usize = (fit.plan.slots().iter())
                 .filter(|s| matches!(s.role, Role::Output(_)))
