@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
 
 use limpid::method::{Method, Neural};
