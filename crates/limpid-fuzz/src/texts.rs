@@ -225,8 +225,7 @@ pub(crate) fn options(bytes: &[u8]) -> bool {
     let Ok(device) = Device::open("cpu") else {
         return false;
     };
-    let mut options = Options::default();
-    options.method = method;
+    let options = Options::of(method);
     let Ok(mut denoiser) = Denoiser::new(&device, &frame.shape(), &options) else {
         return accepted;
     };
