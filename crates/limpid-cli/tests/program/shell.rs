@@ -79,6 +79,7 @@ fn the_demonstration_shows_what_methods_are_for() {
     let noisy = psnr("noisy");
     assert_eq!(noisy.len(), 3, "{text}");
     for (name, chapter) in [
+        ("neural", 0),
         ("nfor", 0),
         ("atrous", 0),
         ("svgf", 1),
@@ -93,7 +94,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         "render.html",
         "sequence.html",
         "photo.html",
-        "render-nfor.png",
+        "render-neural.png",
         "photo-ddid.png",
         "sequence-svgf.png",
     ] {
