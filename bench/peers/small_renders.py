@@ -2,6 +2,10 @@
 
     python bench/peers/small_renders.py mitsuba FOLDER      (pip install mitsuba)
     python bench/peers/small_renders.py blender FOLDER      (pip install bpy)
+    python bench/peers/small_renders.py pbrt FOLDER         (pip install mitsuba OpenEXR)
+
+PBRT is not on PyPI: its file has the channels, types and attributes that the `gbuffer` film of pbrt-v4 writes (`src/pbrt/film.cpp` and
+`Image::WriteEXR`), with pixels from Mitsuba, through the same library.
 """
 
 import sys
@@ -47,5 +51,50 @@ def blender(folder):
     bpy.ops.render.render(write_still=True)
 
 
+def pbrt(folder):
+    import mitsuba as mi
+    import numpy as np
+    import OpenEXR
+
+    mi.set_variant("scalar_rgb")
+    scene = mi.cornell_box()
+    film = scene["sensor"]["film"]
+    film["width"], film["height"], film["rfilter"], film["pixel_format"] = WIDTH, HEIGHT, {"type": "box"}, "rgb"
+    aovs = "alb:albedo,pos:position,ng:geo_normal,ns:sh_normal,uv:uv"
+    scene["integrator"] = {"type": "aov", "aovs": aovs, "img": {"type": "path", "max_depth": 4}}
+    scene = mi.load_dict(scene)
+    sensor = scene.sensors()[0]
+    to_camera = np.array(sensor.world_transform().inverse().matrix, np.float32).reshape(4, 4)
+    samples = [np.array(mi.render(scene, spp=1, seed=seed)) for seed in range(SAMPLES)]
+    names = [name for name in scene.integrator().aov_names() if not name.startswith("img.")]
+    mean, variance = np.mean(samples, axis=0), np.var(samples, axis=0, ddof=1)
+    at = {name: mean[..., i + 3] for i, name in enumerate(names)}
+    stack = lambda name, letters: np.stack([at[f"{name}.{c}"] for c in letters], -1)  # noqa: E731
+    camera = lambda v, w: v @ to_camera[:3, :3].T + w * to_camera[:3, 3]  # noqa: E731
+    unit = lambda v: v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-8)  # noqa: E731
+    position = camera(stack("pos", "XYZ"), 1)
+    layers = {
+        ("R", "G", "B"): mean[..., :3],
+        ("Albedo.R", "Albedo.G", "Albedo.B"): stack("alb", "RGB"),
+        ("P.X", "P.Y", "P.Z"): position,
+        ("dzdx", "dzdy"): np.abs(np.stack([np.gradient(position[..., 2], axis=a) for a in (1, 0)], -1)),
+        ("N.X", "N.Y", "N.Z"): unit(camera(stack("ng", "XYZ"), 0)),
+        ("Ns.X", "Ns.Y", "Ns.Z"): unit(camera(stack("ns", "XYZ"), 0)),
+        ("u", "v"): stack("uv", "UV"),
+        ("Variance.R", "Variance.G", "Variance.B"): variance[..., :3],
+        ("RelativeVariance.R", "RelativeVariance.G", "RelativeVariance.B"): variance[..., :3] / np.maximum(mean[..., :3], 1e-6),
+    }
+    channels = {n: np.ascontiguousarray(v[..., i].astype(np.float16)) for group, v in layers.items() for i, n in enumerate(group)}
+    header = {
+        "compression": OpenEXR.ZIP_COMPRESSION,
+        "type": OpenEXR.scanlineimage,
+        "renderTimeSeconds": 0.5,
+        "samplesPerPixel": SAMPLES,
+        "worldToCamera": to_camera.T.copy(),
+    }
+    with OpenEXR.File(header, channels) as file:
+        file.write(f"{folder}/pbrt-gbuffer.exr")
+
+
 if __name__ == "__main__":
-    {"mitsuba": mitsuba, "blender": blender}[sys.argv[1]](sys.argv[2])
+    {"mitsuba": mitsuba, "blender": blender, "pbrt": pbrt}[sys.argv[1]](sys.argv[2])

@@ -1,4 +1,4 @@
-"""Limpid takes noise out of images, fast, on any GPU and on the CPU.
+"""Limpid removes noise from images, fast, on any GPU and on the CPU.
 
 >>> import limpid
 >>> frame = limpid.render("cornell", size=(64, 64), spp=4)
@@ -7,11 +7,18 @@
 >>> limpid.compare(clean, reference)["relmse"] < limpid.compare(frame, reference)["relmse"]
 True
 
-``limpid.wavelets`` has PyWavelets' names, ``limpid.restoration`` those of scikit-image; ``limpid.dask`` and ``limpid.cluster`` work past one
-machine.
+``limpid.wavelets`` has PyWavelets' names, ``limpid.restoration`` those of scikit-image; ``limpid.dask`` and ``limpid.ray`` use many
+machines.
 """
 
-from . import _errors as errors
+import os as _os
+import sys as _sys
+
+# Without a desktop, a layer of Mesa's Vulkan drivers complains on standard error that there is no Wayland display. It only sorts devices for windows.
+if _sys.platform == "linux" and not {"XDG_RUNTIME_DIR", "MESA_VK_DEVICE_SELECT"} & _os.environ.keys():
+    _os.environ.setdefault("NODEVICE_SELECT", "1")
+
+from . import _errors as errors  # noqa: E402
 from ._denoise import Denoiser, Method, Option, Plan, denoise, device, methods, noise_profile, plan
 from ._errors import (
     DeviceError,

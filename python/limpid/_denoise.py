@@ -248,7 +248,7 @@ def denoise(
     progress: Progress | None = None,
     **options: object,
 ) -> Any:
-    """Takes noise out of an image.
+    """Denoises an image.
 
     ``color`` is an array of height × width (× 1 to 4 channels), or a :class:`Frame`. float16, float32 and float64 are taken as they are
     (linear light of renders, or display values of photographs), uint8 and uint16 as 0 … 1. The result is an array of the same

@@ -1,4 +1,4 @@
-"""Limpid past one machine, on Dask: images as ``dask.array``, sequences and folders as bags.
+"""Limpid on many machines, with Dask: images as ``dask.array``, sequences and folders as bags.
 
 Works with every scheduler of Dask: threads, processes, a cluster. A task uses one thread unless ``threads`` says otherwise, as Dask's tasks do.
 """
@@ -90,7 +90,7 @@ def denoise(
     whole: Any = None,
     **more: Any,
 ) -> da.Array:
-    """Takes noise out of a huge image, chunk by chunk, with the result that the whole image would have.
+    """Denoises a huge image, chunk by chunk, with the result that the whole image would have.
 
     ``color`` and the other layers (as keywords, as those of :func:`limpid.denoise`) are arrays of Dask or NumPy, height × width (× channels). Chunks
     are read with as much around them as the plan of the method says that a pixel depends on, so that there are no seams.
@@ -175,7 +175,7 @@ def files(
     resume: bool = False,
     **options: Any,
 ) -> dask.bag.Bag:
-    """Takes noise out of files, as a bag of the names that are written.
+    """Denoises files, as a bag of the names that are written.
 
     ``source`` is ``"shot.####.exr"`` for a sequence with ``target`` such as ``"clean.####.exr"``, or a folder or a list of files with a folder as target. A sequence
     is cut into runs of ``run`` frames; each begins ``warm_up`` frames earlier, which are read for their history and not written. All machines must see the

@@ -1,4 +1,4 @@
-"""Sequences and folders past one machine, on Ray."""
+"""Sequences and folders on many machines, with Ray."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def files(
     gpus: float = 0,
     **options: Any,
 ) -> list[Any]:
-    """Takes noise out of files, a Ray task for each run of frames; gives references to the names that are written.
+    """Denoises files, a Ray task for each run of frames; gives references to the names that are written.
 
     Arguments are those of :func:`limpid.dask.files`. A task whose worker dies is done again up to ``retries`` times. ``ray.get(limpid.ray.files(…))`` waits.
     """

@@ -108,10 +108,9 @@ def _shrunk(planes: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mod
         if sigma is None:
             sigma = _deviation(details[-1][2][c]) if details else 0.0
         threshold = sigma * math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
-        for level in details:
-            for band in level:
-                # The bands are new arrays of nobody else.
-                _limpid.shrink(band[c], mode == "soft", threshold, float(sigma) ** 2)
+        # The bands are new arrays, so they can be changed in place.
+        bands = [band[c] for level in details for band in level]
+        _limpid.shrink(bands, mode == "soft", threshold, float(sigma) ** 2)
     return waverec2([low, *details], wavelet)[:, :height, :width]
 
 
@@ -215,8 +214,8 @@ def denoise_nl_means(
         raise OptionError(f"h {h}: expected a number above 0")
     if patch_size < 1 or patch_distance < 0 or not sigma >= 0:
         raise OptionError("patch_size must be at least 1, patch_distance and sigma at least 0")
-    # scikit-image sums over one row and column less than it divides by, which makes its h larger, and leaves out small
-    # weights, which makes it smaller again: about half as much.
+    # scikit-image sums over one row and column less than it divides by, which acts like a larger h, and leaves out small
+    # weights, which undoes about half of that.
     side = 2 * (int(patch_size) // 2) + 1
     h = h * math.sqrt(side / (side - 1)) if side > 1 else h
     # In the library's words the weight is exp(-max(d² - 2s², 0) / (2 k² s²)); without any noise s only has to be small.

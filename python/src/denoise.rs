@@ -27,7 +27,7 @@ impl Device {
         opened.map(Self).or_raise(py)
     }
 
-    /// Its name for people.
+    /// Its display name.
     #[getter]
     fn name(&self) -> String {
         self.0.name()

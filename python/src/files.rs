@@ -127,7 +127,7 @@ pub(crate) fn write(
     origin: Option<&Origin>,
     how: How,
 ) -> PyResult<Vec<String>> {
-    // A wrong extension is told before anything else.
+    // A wrong extension is reported before anything else.
     io::Format::from_path(&path).or_raise(py)?;
     let options = how.options(py)?;
     let frame = array::frame(layers, 1)?;

@@ -115,31 +115,35 @@ pub(crate) fn median_abs(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<
     typed::<f64>(py, &values.extract()?)
 }
 
-/// Shrinks coefficients in place, `soft` or `hard`: by the threshold that is given, or by that of BayesShrink for this
-/// variance of the noise.
+/// Shrinks bands of coefficients in place, `soft` or `hard`: each by the threshold that is given, or by that of BayesShrink for
+/// this variance of the noise.
 #[pyfunction]
 pub(crate) fn shrink(
     py: Python<'_>,
-    values: &Bound<'_, PyAny>,
+    bands: Vec<Bound<'_, PyAny>>,
     soft: bool,
     threshold: Option<f64>,
-    variance: Option<f64>,
-) -> PyResult<f64> {
+    variance: f64,
+) -> PyResult<()> {
     fn typed<T: Magnitude>(
         py: Python<'_>,
-        mut x: PyReadwriteArrayDyn<'_, T>,
+        mut bands: Vec<PyReadwriteArrayDyn<'_, T>>,
         soft: bool,
         given: impl Fn(&[T]) -> f64 + Send + Sync,
-    ) -> PyResult<f64> {
-        let data = x.as_slice_mut()?;
+    ) -> PyResult<()> {
+        let mut slices = Vec::new();
+        for band in &mut bands {
+            slices.push(band.as_slice_mut()?);
+        }
+        // One call for all bands: waking the threads takes as long as a small band.
         short(py, || {
-            let threshold = given(data);
-            let t = T::of(threshold);
-            data.par_chunks_mut(PIECE).for_each(|part| match soft {
-                true => part.iter_mut().for_each(|v| *v = (*v).nearer(t)),
-                false => part.iter_mut().for_each(|v| *v = (*v).kept(t)),
-            });
-            threshold
+            for data in slices {
+                let t = T::of(given(data));
+                data.par_chunks_mut(PIECE).for_each(|part| match soft {
+                    true => part.iter_mut().for_each(|v| *v = (*v).nearer(t)),
+                    false => part.iter_mut().for_each(|v| *v = (*v).kept(t)),
+                });
+            }
         })
     }
     /// BayesShrink: the noise's variance over the signal's deviation.
@@ -151,22 +155,22 @@ pub(crate) fn shrink(
         let mean = sums.iter().sum::<f64>() / data.len().max(1) as f64;
         variance / (mean - variance).max(epsilon).sqrt()
     }
-    let variance = variance.unwrap_or(0.0);
-    if let Ok(x) = values.extract::<PyReadwriteArrayDyn<'_, f32>>() {
-        let by =
-            |d: &[f32]| threshold.unwrap_or_else(|| bayes(d, variance, f64::from(f32::EPSILON)));
-        return typed(py, x, soft, by);
+    fn writable<'py, T: Element>(
+        bands: &[Bound<'py, PyAny>],
+    ) -> Option<Vec<PyReadwriteArrayDyn<'py, T>>> {
+        bands.iter().map(|band| band.extract().ok()).collect()
     }
-    match values.extract::<PyReadwriteArrayDyn<'_, f64>>() {
-        Ok(x) => {
-            let by = |d: &[f64]| threshold.unwrap_or_else(|| bayes(d, variance, f64::EPSILON));
-            typed(py, x, soft, by)
-        }
-        Err(_) => {
-            let message = "coefficients must be float32 or float64, and writable".to_owned();
-            Err(raise(py, "InputError", message))
-        }
+    if let Some(bands) = writable::<f32>(&bands) {
+        let epsilon = f64::from(f32::EPSILON);
+        let by = |d: &[f32]| threshold.unwrap_or_else(|| bayes(d, variance, epsilon));
+        return typed(py, bands, soft, by);
     }
+    if let Some(bands) = writable::<f64>(&bands) {
+        let by = |d: &[f64]| threshold.unwrap_or_else(|| bayes(d, variance, f64::EPSILON));
+        return typed(py, bands, soft, by);
+    }
+    let message = "coefficients must be float32 or float64, and writable".to_owned();
+    Err(raise(py, "InputError", message))
 }
 
 /// The sum of squares, several at a time.

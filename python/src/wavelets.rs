@@ -40,7 +40,7 @@ impl Axis {
 
 /// A new array, whose memory NumPy takes from the system in large pages where it can.
 fn empty<T: Element + Copy>(py: Python<'_>, shape: [usize; 3]) -> Bound<'_, PyArray3<T>> {
-    // SAFETY: plain numbers; all of them are written before the array is given to anybody.
+    // SAFETY: plain numbers; all of them are written before the array is returned.
     unsafe { PyArray::new(py, shape, false) }
 }
 
@@ -48,7 +48,7 @@ type Out<'py, T> = Bound<'py, PyArray<T, Ix3>>;
 
 /// The numbers of a new array.
 fn values<'a, T: Element + Copy>(array: &'a mut Out<'_, T>) -> PyResult<&'a mut [T]> {
-    // SAFETY: nobody else has the array, which was made here, and it is one block of memory.
+    // SAFETY: the array was made here and has no other owner, and it is one block of memory.
     unsafe { Ok(array.as_slice_mut()?) }
 }
 
@@ -138,10 +138,7 @@ pub(crate) fn idwt2<'py>(
         })?;
         Ok(made.into_any())
     }
-    let Some(first) = bands.iter().flatten().next() else {
-        let message = "at least one band must be given".to_owned();
-        return Err(raise(py, "InputError", message));
-    };
+    let first = any_of(py, &bands)?;
     by_type!(first, typed(py, &bands, &down, &across))
 }
 
@@ -183,54 +180,17 @@ fn slices<'a, T: Element, const N: usize>(
     Ok(all)
 }
 
+/// Transforms along one axis: with half as many coefficients in each band, or undecimated with gaps of a step.
+#[derive(Clone, Copy)]
+enum Along {
+    Decimated,
+    Undecimated(usize),
+}
+
 /// Low and high coefficients along the middle axis of three.
 #[pyfunction]
 pub(crate) fn dwt<'py>(x: &Bound<'py, PyAny>, axis: Axis) -> PyResult<Bound<'py, PyTuple>> {
-    fn typed<'py, T: Real + Element>(
-        x: &Bound<'py, PyAny>,
-        axis: &Axis,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let py = x.py();
-        let x: PyReadonlyArray3<'_, T> = x.extract()?;
-        let bank = axis.bank::<T>(py)?;
-        let [outer, n, inner] = x.as_array().dim().into();
-        let shape = [outer, bank.coefficients(n), inner];
-        let mut made = [empty::<T>(py, shape), empty::<T>(py, shape)];
-        let [low, high] = &mut made;
-        let (low, high) = (values(low)?, values(high)?);
-        let data = x.as_slice()?;
-        short(py, || bank::forward(&bank, data, (n, inner), low, high))?;
-        PyTuple::new(py, made)
-    }
-    by_type!(x, typed(x, &axis))
-}
-
-/// The inverse of [`dwt`]; a band that is `None` is zero.
-#[pyfunction]
-pub(crate) fn idwt<'py>(
-    py: Python<'py>,
-    bands: [Option<Bound<'py, PyAny>>; 2],
-    axis: Axis,
-) -> PyResult<Bound<'py, PyAny>> {
-    fn typed<'py, T: Real + Element>(
-        py: Python<'py>,
-        bands: &[Option<Bound<'py, PyAny>>; 2],
-        axis: &Axis,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = typed_bands::<T, 2>(bands)?;
-        let bank = axis.bank::<T>(py)?;
-        let [outer, count, inner] = one_shape(py, &arrays)?;
-        let mut made = empty::<T>(py, [outer, bank.samples(count), inner]);
-        let out = values(&mut made)?;
-        let data = slices(&arrays)?;
-        short(py, || bank::backward(&bank, data, (count, inner), out))?;
-        Ok(made.into_any())
-    }
-    let Some(first) = bands.iter().flatten().next() else {
-        let message = "at least one band must be given".to_owned();
-        return Err(raise(py, "InputError", message));
-    };
-    by_type!(first, typed(py, &bands, &axis))
+    by_type!(x, split(x, &axis, Along::Decimated))
 }
 
 /// Undecimated low and high coefficients along the middle axis of three, with gaps of `step`.
@@ -240,24 +200,42 @@ pub(crate) fn swt<'py>(
     axis: Axis,
     step: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    fn typed<'py, T: Real + Element>(
-        x: &Bound<'py, PyAny>,
-        axis: &Axis,
-        step: usize,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let py = x.py();
-        let x: PyReadonlyArray3<'_, T> = x.extract()?;
-        let bank = axis.bank::<T>(py)?;
-        let shape: [usize; 3] = x.as_array().dim().into();
-        let mut made = [empty::<T>(py, shape), empty::<T>(py, shape)];
-        let [low, high] = &mut made;
-        let (low, high) = (values(low)?, values(high)?);
-        let data = x.as_slice()?;
-        let size = (shape[1], shape[2]);
-        short(py, || bank::spread(&bank, step, data, size, low, high))?;
-        PyTuple::new(py, made)
-    }
-    by_type!(x, typed(x, &axis, step))
+    by_type!(x, split(x, &axis, Along::Undecimated(step)))
+}
+
+fn split<'py, T: Real + Element>(
+    x: &Bound<'py, PyAny>,
+    axis: &Axis,
+    along: Along,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = x.py();
+    let x: PyReadonlyArray3<'_, T> = x.extract()?;
+    let bank = axis.bank::<T>(py)?;
+    let [outer, n, inner] = x.as_array().dim().into();
+    let count = match along {
+        Along::Decimated => bank.coefficients(n),
+        Along::Undecimated(_) => n,
+    };
+    let mut made = [(); 2].map(|()| empty::<T>(py, [outer, count, inner]));
+    let [low, high] = &mut made;
+    let (low, high) = (values(low)?, values(high)?);
+    let data = x.as_slice()?;
+    short(py, || match along {
+        Along::Decimated => bank::forward(&bank, data, (n, inner), low, high),
+        Along::Undecimated(step) => bank::spread(&bank, step, data, (n, inner), low, high),
+    })?;
+    PyTuple::new(py, made)
+}
+
+/// The inverse of [`dwt`]; a band that is `None` is zero.
+#[pyfunction]
+pub(crate) fn idwt<'py>(
+    py: Python<'py>,
+    bands: [Option<Bound<'py, PyAny>>; 2],
+    axis: Axis,
+) -> PyResult<Bound<'py, PyAny>> {
+    let first = any_of(py, &bands)?;
+    by_type!(first, join(py, &bands, &axis, Along::Decimated))
 }
 
 /// The inverse of [`swt`].
@@ -268,28 +246,51 @@ pub(crate) fn iswt<'py>(
     axis: Axis,
     step: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    fn typed<'py, T: Real + Element>(
-        py: Python<'py>,
-        bands: &[Option<Bound<'py, PyAny>>; 2],
-        axis: &Axis,
-        step: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = typed_bands::<T, 2>(bands)?;
-        let bank = axis.bank::<T>(py)?;
-        let shape = one_shape(py, &arrays)?;
-        let mut made = empty::<T>(py, shape);
-        let out = values(&mut made)?;
-        let [Some(low), Some(high)] = slices(&arrays)? else {
+    let first = any_of(py, &bands)?;
+    by_type!(first, join(py, &bands, &axis, Along::Undecimated(step)))
+}
+
+fn join<'py, T: Real + Element>(
+    py: Python<'py>,
+    bands: &[Option<Bound<'py, PyAny>>; 2],
+    axis: &Axis,
+    along: Along,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arrays = typed_bands::<T, 2>(bands)?;
+    let bank = axis.bank::<T>(py)?;
+    let [outer, count, inner] = one_shape(py, &arrays)?;
+    let n = match along {
+        Along::Decimated => bank.samples(count),
+        Along::Undecimated(_) => count,
+    };
+    let mut made = empty::<T>(py, [outer, n, inner]);
+    let out = values(&mut made)?;
+    let data = slices(&arrays)?;
+    match (along, data) {
+        (Along::Decimated, _) => {
+            short(py, || bank::backward(&bank, data, (count, inner), out))?;
+        }
+        (Along::Undecimated(step), [Some(low), Some(high)]) => {
+            short(py, || {
+                bank::gather(&bank, step, [low, high], (n, inner), out);
+            })?;
+        }
+        (Along::Undecimated(_), _) => {
             let message = "both bands must be given".to_owned();
             return Err(raise(py, "InputError", message));
-        };
-        let size = (shape[1], shape[2]);
-        short(py, || bank::gather(&bank, step, [low, high], size, out))?;
-        Ok(made.into_any())
+        }
     }
-    let Some(first) = bands.iter().flatten().next() else {
-        let message = "both bands must be given".to_owned();
-        return Err(raise(py, "InputError", message));
-    };
-    by_type!(first, typed(py, &bands, &axis, step))
+    Ok(made.into_any())
+}
+
+/// A band that is there.
+fn any_of<'a, 'py, const N: usize>(
+    py: Python<'py>,
+    bands: &'a [Option<Bound<'py, PyAny>>; N],
+) -> PyResult<&'a Bound<'py, PyAny>> {
+    let first = bands.iter().flatten().next();
+    first.ok_or_else(|| {
+        let message = "at least one band must be given".to_owned();
+        raise(py, "InputError", message)
+    })
 }

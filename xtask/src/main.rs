@@ -2,6 +2,7 @@
 
 mod book;
 mod browser;
+mod fuzz;
 mod house;
 mod package;
 mod python;
@@ -23,7 +24,10 @@ Chores:
   docs     the documentation site, with mdBook, in target/book
   rustdoc  the documentation of the crates, without warnings
   package  what `cargo publish` would upload of each crate, built from the package
+  deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
+  fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
+           runner: targets, --minutes N, --inputs N
   vulkan   only the Vulkan driver
   browser  only the browser
   python   only the tests of the Python module; what follows goes to pytest
@@ -40,7 +44,9 @@ fn main() -> ExitCode {
         "docs" => book::build(),
         "rustdoc" => rustdoc(),
         "package" => package::check(),
+        "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "browser" => browser::ensure(),
+        "deny" => deny(),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -69,6 +75,7 @@ fn test() -> Outcome {
     step("a Vulkan driver", vulkan::ensure)?;
     step("a browser", browser::ensure_or_leave_out)?;
     cargo("fmt --all --check")?;
+    deny_or_leave_out()?;
     // Both with all crates at once: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     cargo("test --workspace")?;
@@ -96,6 +103,35 @@ fn rustdoc() -> Outcome {
             .env("RUSTDOCFLAGS", "-D warnings")
             .current_dir(root()))
     })
+}
+
+/// All dependencies against `deny.toml`. Without a network, advisories are left out.
+fn deny() -> Outcome {
+    let cargo = || std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let there = Command::new(cargo()).args(["deny", "--version"]).output();
+    if !there.is_ok_and(|out| out.status.success()) {
+        return Err("cargo-deny is not installed: cargo install cargo-deny --locked".to_owned());
+    }
+    step("cargo deny", || {
+        let check = |what: &[&str]| {
+            let mut command = Command::new(cargo());
+            command.args(["deny", "check", "--hide-inclusion-graph"]);
+            run(command.args(what).current_dir(root()))
+        };
+        check(&["licenses", "bans", "sources"])?;
+        check(&["advisories"])
+    })
+}
+
+/// The same in the test command, where cargo-deny is there.
+fn deny_or_leave_out() -> Outcome {
+    match deny() {
+        Err(message) if message.contains("not installed") => {
+            println!("xtask: dependencies are not checked: {message}");
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// Checks with the compiler that `rust-version` names, in a folder of its own: two compilers in one folder would rebuild

@@ -4,7 +4,7 @@ use crate::batch::Job;
 use crate::layers::Reader;
 use crate::say;
 use anyhow::{Context, Result};
-use limpid::io::{self, Bits, Format, Picture, ReadOptions, WriteOptions};
+use limpid::io::{self, Bits, Format, Picture, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 
 /// Reads a file, runs the method, writes the result with everything else that the file had.
@@ -35,7 +35,7 @@ pub(crate) fn run_and(
 /// Reads a file, runs the method on its numbers and writes the result as it is: no curve between light and display values.
 pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) -> Result<()> {
     let name = || job.from.display().to_string();
-    let picture = io::read(&job.from, &ReadOptions::default())?;
+    let picture = io::read(&job.from, &crate::run::read_options())?;
     say::notes(&picture.notes);
     let watch = say::watch(&name());
     let result = sequence.run(&picture.frame, &watch).with_context(name)?;

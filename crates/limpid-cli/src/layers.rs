@@ -52,7 +52,7 @@ impl Layers {
 
     /// What was asked for, checked.
     pub(crate) fn reader(&self) -> Result<Reader> {
-        let mut options = ReadOptions::default();
+        let mut options = crate::run::read_options();
         for layer in &self.layer {
             options = options.layer(layer).or_usage()?;
         }

@@ -34,6 +34,9 @@ struct Cli {
     /// Threads of the CPU [default: all cores]
     #[arg(long, value_name = "COUNT", global = true)]
     threads: Option<usize>,
+    /// The most memory that a run may take, like 8G or 500M: what takes more runs in tiles or is refused
+    #[arg(long, value_name = "LIMIT", global = true)]
+    memory: Option<run::Bytes>,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
             say::be_quiet();
         }
         run::set_threads(cli.threads)?;
+        run::set_memory(cli.memory);
         match cli.verb {
             Verb::Info(args) => verb::info::run(&args),
             Verb::Methods(args) => verb::methods::run(&args),

@@ -1,7 +1,7 @@
 //! Noise profiles as files: JSON, or a picture that shows the noise.
 
 use anyhow::{Context, Result};
-use limpid::io::{self, ReadOptions};
+use limpid::io;
 use limpid::noise::Profile;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(crate) fn load(path: &Path) -> Result<Profile> {
         let text = std::fs::read_to_string(path).with_context(named)?;
         return Profile::from_json(&text).with_context(named);
     }
-    let picture = io::read(path, &ReadOptions::default())?;
+    let picture = io::read(path, &crate::run::read_options())?;
     Ok(Profile::estimate(
         picture.frame.color().with_context(named)?,
     ))

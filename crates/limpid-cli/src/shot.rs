@@ -159,7 +159,7 @@ impl Shot<'_> {
             scope.spawn(move || self.reading(todo, &pictures));
             let writer = scope.spawn(move || writing(&last));
             let worked = self.work(todo, sequence, (&next, &made), &mut done);
-            // The writer ends when nothing more can come, the reader when nobody listens.
+            // The writer ends when nothing more can come, the reader when its channel is closed.
             drop((made, next));
             let written = writer
                 .join()
@@ -240,7 +240,7 @@ impl Shot<'_> {
         Ok(failed)
     }
 
-    /// Sends results to the writer, those of the frames that wait longest. False where it listens no more; why is told when it is
+    /// Sends results to the writer, those of the frames that wait longest. False when the writer has ended; its error is reported when it is
     /// joined.
     fn send(
         &self,

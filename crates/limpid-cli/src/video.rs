@@ -76,7 +76,7 @@ pub(crate) fn run_late(
         Reader::new(source.stream()?, form.colour).with_context(|| from.display().to_string());
     let reader = match reader {
         Ok(reader) => reader,
-        // The reason is told by the program that makes the stream.
+        // The program that makes the stream reports the reason.
         Err(error) => return Err(source.finish().err().unwrap_or(error)),
     };
     let header = if form.exact {
@@ -110,7 +110,7 @@ impl Frames {
                 source: Some(source),
                 reader,
             }),
-            // The reason is told by the program that makes the stream.
+            // The program that makes the stream reports the reason.
             Err(error) => Err(source.finish().err().unwrap_or(error)),
         }
     }

@@ -1,6 +1,6 @@
 //! The numbers of Kula 2021 as tests: tables 5.1, 8.2, 8.3, 8.4, 9.1, 11.1 and 11.2.
 //!
-//! Every number of the tables stands here. Where a table contradicts itself or its text, the printed number stands beside
+//! Every number of the tables is here. Where a table contradicts itself or its text, the printed number is given beside
 //! the one that follows from the scheme's matrices, with the reason.
 
 use super::{ComputeCost, PassCost, Region};

@@ -20,7 +20,10 @@ pub fn read_obj(path: &Path, texture: impl Fn(&Path) -> Result<Image>) -> Result
         ignore_points: true,
         ignore_lines: true,
     };
-    let (models, materials) = tobj::load_obj(path, &options).map_err(|e| fault(e.to_string()))?;
+    // tobj panics on some broken materials, such as a colour of two numbers.
+    let loaded = std::panic::catch_unwind(|| tobj::load_obj(path, &options));
+    let loaded = loaded.map_err(|_| fault("the file or its materials are corrupt".to_owned()))?;
+    let (models, materials) = loaded.map_err(|e| fault(e.to_string()))?;
     let materials = materials.map_err(|e| fault(format!("materials: {e}")))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut textures: HashMap<String, Arc<Image>> = HashMap::new();
@@ -88,7 +91,7 @@ fn mesh(source: &tobj::Mesh) -> Mesh {
             .map(|c| [c[0], c[1], c[2]])
             .collect(),
     };
-    // Files may give normals or coordinates to a part of the corners; then nobody gets them.
+    // Files may give normals or coordinates to a part of the corners; then they are dropped for all.
     if mesh.normals.len() != mesh.positions.len() {
         mesh.normals.clear();
     }

@@ -4,10 +4,7 @@ use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::method::{self, Method, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{
-    Device, DeviceLimits, Error, FittedPlan, Frame, Image, Kind, Result, Shape, Size, tune,
-};
-use std::borrow::Cow;
+use crate::{Device, DeviceLimits, Error, FittedPlan, Frame, Image, Result, Shape, Size, tune};
 use std::collections::VecDeque;
 
 /// What to do, and how.
@@ -21,6 +18,8 @@ pub struct Options {
     pub strength: f32,
     /// Longest side of a tile, when memory is short; by the device's limits when none.
     pub tile: Option<usize>,
+    /// The most bytes that a run may take, of the machine's memory and of the GPU's: what takes more runs in tiles or is refused.
+    pub memory: Option<u64>,
 }
 
 impl Options {
@@ -36,6 +35,7 @@ impl Options {
             schedule: Pick::Usual,
             strength: 1.0,
             tile: None,
+            memory: None,
         }
     }
 }
@@ -54,6 +54,7 @@ impl Clone for Options {
             schedule: self.schedule.clone(),
             strength: self.strength,
             tile: self.tile,
+            memory: self.memory,
         }
     }
 }
@@ -152,7 +153,7 @@ impl Sequence {
 
     /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let mended = mended(frame)?;
+        let mended = frame.mended()?;
         let out = self.run_mended(&mended, watch)?;
         Ok(self.blended(out, &mended))
     }
@@ -173,7 +174,7 @@ impl Sequence {
     /// # Ok::<(), limpid::Error>(())
     /// ```
     pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let mended = mended(frame)?;
+        let mended = frame.mended()?;
         // Frames of another size are another film.
         let mut out = match &self.kept {
             Some(kept) if kept.shape != mended.shape() => self.finish(watch)?,
@@ -480,20 +481,4 @@ fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
             }
         }
     }
-}
-
-/// A frame whose missing samples are filled, with a warning.
-fn mended(frame: &Frame) -> Result<Cow<'_, Frame>> {
-    let mended = frame.mend()?;
-    let every = mended.frame.every();
-    for (layer, count) in &mended.missing {
-        // That colour is missing between samples is as it should be.
-        if every > 1 && layer.kind == Kind::Color {
-            continue;
-        }
-        log::warn!(
-            "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
-        );
-    }
-    Ok(mended.frame)
 }

@@ -82,7 +82,7 @@ impl Device {
         }
     }
 
-    /// Its name for people.
+    /// Its display name.
     pub fn name(&self) -> String {
         match self {
             Self::Cpu(cpu) => format!("cpu ({} threads, {})", cpu.threads(), cpu.level_name()),

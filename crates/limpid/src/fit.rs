@@ -2,8 +2,9 @@
 
 use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
+use crate::memory::in_words;
 use crate::method::{Backend, Schedule};
-use crate::plan::{Home, Plan};
+use crate::plan::{Home, Pass, Plan, Role};
 use crate::{Error, Options, Result, Shape, Size};
 
 /// Bytes of transient slots from which on the CPU runs in tiles.
@@ -73,15 +74,33 @@ impl FittedPlan {
                 .tile
                 .is_none_or(|t| size.width.max(size.height) <= t)
         };
-        let (plan, tiles) = if limits.holds(&whole) && small(shape.size) {
+        // The frame itself is there already; a tile has inputs and outputs of its own.
+        let takes = |plan: &Plan, tiled: bool| match (limits, tiled) {
+            (DeviceLimits::Cpu, true) => frame_bytes + own_bytes(plan) + scratch_bytes(plan),
+            (DeviceLimits::Cpu, false) => own_bytes(plan) + scratch_bytes(plan),
+            (DeviceLimits::Gpu(_), _) => frame_bytes.max(own_bytes(plan) + output_bytes(plan)),
+        };
+        let most = options.memory.unwrap_or(u64::MAX);
+        let fits = |plan: &Plan, tiled| limits.holds(plan) && takes(plan, tiled) as u64 <= most;
+        let (plan, tiles) = if fits(&whole, false) && small(shape.size) {
             (whole, None)
         } else {
             let tiles = whole.reach().and_then(|reach| {
-                let ok = |size| small(size) && plan(size).is_ok_and(|p| limits.holds(&p));
+                let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p, true));
                 Tiles::new(shape.size, reach, whole.align, ok)
             });
             match tiles {
                 Some(tiles) => (plan(tiles.read)?, Some(tiles)),
+                None if takes(&whole, false) as u64 > most => {
+                    return Err(Error::unsupported(format!(
+                        "{} on {} takes {} of memory, and no tile of it fits into the limit of {}; allow more or make the \
+                         image smaller",
+                        whole.title,
+                        shape.size,
+                        in_words(takes(&whole, false) as u64),
+                        in_words(most)
+                    )));
+                }
                 // Much memory is better than no result.
                 None if limits == DeviceLimits::Cpu && options.tile.is_none() => (whole, None),
                 None => {
@@ -104,12 +123,70 @@ impl FittedPlan {
     pub fn tile_count(&self) -> usize {
         self.tiles.as_ref().map_or(1, |t| t.all().len())
     }
+
+    /// Bytes that a run on the CPU takes, the frame included, with scratch memory for so many threads.
+    pub fn bytes(&self, threads: usize) -> usize {
+        let frame = if self.tiles.is_some() {
+            self.frame_bytes
+        } else {
+            0
+        };
+        frame + own_bytes(&self.plan) + threads * most_scratch(&self.plan) * size_of::<f32>()
+    }
+}
+
+/// Bytes of all slots of a plan.
+fn own_bytes(plan: &Plan) -> usize {
+    plan.memory().bytes()
+}
+
+/// Bytes of what comes back from a GPU.
+fn output_bytes(plan: &Plan) -> usize {
+    let outputs = plan.slots.iter();
+    let outputs = outputs.filter(|s| matches!(s.role, Role::Output(_)));
+    outputs.map(|s| s.bytes()).sum()
+}
+
+/// Bytes of scratch memory of all threads.
+fn scratch_bytes(plan: &Plan) -> usize {
+    rayon::current_num_threads() * most_scratch(plan) * size_of::<f32>()
+}
+
+/// Words of scratch memory that are enough for every pass of a plan.
+pub(crate) fn most_scratch(plan: &Plan) -> usize {
+    let words = plan.passes().into_iter().map(|p| scratch_words(plan, p));
+    words.max().unwrap_or(0)
+}
+
+/// Words of scratch memory of a pass.
+pub(crate) fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
+    let first = pass.writes.first();
+    let size = first.map_or(plan.size, |id| plan.at(*id).size);
+    pass.kernel.scratch(size)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::method::Ddid;
+
+    /// A limit leads to tiles within it, or to an error that names it.
+    #[test]
+    fn memory_is_bounded_on_request() -> Result<()> {
+        let shape = Shape::color(Size::new(2000, 2000), 3);
+        let mut options = Options::new(Ddid::default());
+        let whole = FittedPlan::new(DeviceLimits::Cpu, &shape, &options)?;
+        let threads = rayon::current_num_threads();
+        assert_eq!(whole.tile_count(), 1);
+        let limit = whole.bytes(threads) - 1;
+        options.memory = Some(limit as u64);
+        let tiled = FittedPlan::new(DeviceLimits::Cpu, &shape, &options)?;
+        assert!(tiled.tile_count() > 1 && tiled.bytes(threads) <= limit);
+        options.memory = Some(10 << 20);
+        let error = FittedPlan::new(DeviceLimits::Cpu, &shape, &options).unwrap_err();
+        assert!(error.to_string().contains("limit of 10 MiB"), "{error}");
+        Ok(())
+    }
 
     #[test]
     fn large_images_run_in_tiles_of_bounded_memory() -> Result<()> {

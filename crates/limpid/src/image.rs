@@ -2,6 +2,7 @@
 
 use crate::memory::AlignedVec;
 use crate::{Error, Result};
+use rayon::prelude::*;
 
 /// Width and height in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,13 +102,18 @@ impl Image {
         channels: usize,
         pixels: &[f32],
     ) -> Result<Self> {
-        let mut image = Self::from_planes(width, height, channels, pixels.to_vec())?;
         let count = width * height;
-        for c in 0..channels {
-            for i in 0..count {
-                image.data[c * count + i] = pixels[i * channels + c];
-            }
+        if pixels.len() != count * channels {
+            // The error that planes of this length get.
+            return Self::from_planes(width, height, channels, pixels.to_vec());
         }
+        let mut image = Self::new(width, height, channels);
+        let planes = image.data.par_chunks_mut(count.max(1)).enumerate();
+        planes.for_each(|(c, plane)| {
+            for (to, pixel) in plane.iter_mut().zip(pixels.chunks_exact(channels)) {
+                *to = pixel[c];
+            }
+        });
         Ok(image)
     }
 
@@ -199,10 +205,17 @@ impl Image {
 
     /// The same pixels with the channels side by side.
     pub fn to_interleaved(&self) -> Vec<f32> {
-        let mut out = Vec::with_capacity(self.data.len());
-        for i in 0..self.size.pixels() {
-            out.extend((0..self.channels).map(|c| self.data[c * self.size.pixels() + i]));
-        }
+        const PART: usize = 1 << 14;
+        let mut out = vec![0.0; self.data.len()];
+        let parts = out.par_chunks_mut((PART * self.channels).max(1));
+        parts.enumerate().for_each(|(part, out)| {
+            for (c, plane) in self.planes().enumerate() {
+                let to = out[c..].iter_mut().step_by(self.channels);
+                for (to, from) in to.zip(&plane[part * PART..]) {
+                    *to = *from;
+                }
+            }
+        });
         out
     }
 
@@ -233,7 +246,8 @@ impl Image {
 
     /// Number of values that are not finite.
     pub fn non_finite(&self) -> usize {
-        self.data.iter().filter(|v| !v.is_finite()).count()
+        let count = |part: &[f32]| part.iter().filter(|v| !v.is_finite()).count();
+        self.data.par_chunks(1 << 16).map(count).sum()
     }
 }
 

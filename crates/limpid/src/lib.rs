@@ -52,6 +52,7 @@ pub mod io;
 mod memory;
 pub mod metric;
 pub mod noise;
+mod simd;
 
 /// Methods in plain scalar code, for tests. Not part of the interface: it changes with the methods.
 #[doc(hidden)]

@@ -1,5 +1,14 @@
-//! AlignedVec for pixels that begins where a cache line begins: vectors of 64 bytes then lie in one line each, as long as rows
-//! are multiples of that.
+//! Memory for pixels that starts at a cache line: vectors of 64 bytes then lie in one line each, as long as rows are multiples of
+//! that.
+
+/// A number of bytes for messages.
+pub(crate) fn in_words(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}
 
 /// Bytes of a cache line.
 const LINE: usize = 64;

@@ -225,7 +225,11 @@ fn energy_keeps_the_mean() {
                         plane.map(|v| f64::from(*v)).sum()
                     };
                     let off = sum(&made) / sum(&frame) - 1.0;
-                    assert!(off.abs() < 1e-3, "{} {w}x{h} channel {c}: {off}", device.name());
+                    assert!(
+                        off.abs() < 1e-3,
+                        "{} {w}x{h} channel {c}: {off}",
+                        device.name()
+                    );
                 }
             }
         }

@@ -18,7 +18,9 @@ fn sample(name: &str) -> Image {
     let values: Vec<f32> = match tensor.dtype() {
         Dtype::F16 => {
             let halves = tensor.data().as_chunks::<2>().0.iter();
-            halves.map(|b| half::f16::from_le_bytes(*b).to_f32()).collect()
+            halves
+                .map(|b| half::f16::from_le_bytes(*b).to_f32())
+                .collect()
         }
         _ => {
             let words = tensor.data().as_chunks::<4>().0.iter();
@@ -55,7 +57,10 @@ fn results_are_those_of_the_training() {
     };
     let mut method = Neural::default();
     method.prepare(&frame).unwrap();
-    check("definition", method.define(&frame).unwrap().color().unwrap());
+    check(
+        "definition",
+        method.define(&frame).unwrap().color().unwrap(),
+    );
     for device in Device::all_for_tests().unwrap() {
         check(&device.name(), run(&frame, &device).color().unwrap());
     }
@@ -82,7 +87,11 @@ fn lights_add_up() {
         let (sun, lamp) = (layer("sun"), layer("lamp"));
         for (i, v) in made.color().unwrap().data().iter().enumerate() {
             let sum = sun.data()[i] + lamp.data()[i];
-            assert!((sum - v).abs() < 1e-4 * v.abs().max(0.01), "{}: {sum}, not {v}", device.name());
+            assert!(
+                (sum - v).abs() < 1e-4 * v.abs().max(0.01),
+                "{}: {sum}, not {v}",
+                device.name()
+            );
         }
         let alpha = made.get(Kind::Alpha).unwrap().data();
         assert!(alpha.iter().all(|a| (0.4999..=1.0001).contains(a)));

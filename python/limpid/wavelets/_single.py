@@ -66,13 +66,13 @@ def normal_axes(axes: Any, ndim: int, unique: bool = False) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=512)
 def analysis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
-    """Filters and border of the way there."""
+    """Filters and border of the forward transform."""
     return wavelet.dec_lo, wavelet.dec_hi, mode
 
 
 @functools.lru_cache(maxsize=512)
 def synthesis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
-    """Filters and border of the way back."""
+    """Filters and border of the inverse transform."""
     return wavelet.rec_lo, wavelet.rec_hi, mode
 
 

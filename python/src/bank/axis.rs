@@ -115,7 +115,7 @@ pub(super) struct Back<'a, T> {
     weights: [Vec<[T; 2]>; 2],
 }
 
-/// Room for a line on its way back.
+/// Scratch memory for the inverse of a line.
 pub(super) struct BackRoom<T> {
     bands: [Vec<T>; 2],
     pairs: [Vec<T>; 2],

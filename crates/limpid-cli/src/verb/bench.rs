@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     }
     let entry = entry(&args.method).or_usage()?;
     let mut options = args.how.options((entry.make)(), knobs)?;
-    let read = limpid::io::ReadOptions::default();
+    let read = crate::run::read_options();
     let given = match &args.file {
         Some(path) => Some(
             limpid::io::read(path, &read)?

@@ -9,10 +9,10 @@ use crate::video;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::y4m::Colour;
-use limpid::io::{self, ReadOptions, Transfer};
+use limpid::io::{self, Transfer};
 use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
-use limpid::{Image, Kind};
+use limpid::{Image, Kind, Layer};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if sequence::is_sequence(path) {
         return sequence::run(args, path);
     }
-    let reference = Loaded::read(path, args)?;
+    // Reading is one thread's work: the reference and the first image at once.
+    let first = args.images.first();
+    let (reference, mut first) = rayon::join(
+        || Loaded::read(path, args),
+        || first.map(|path| Loaded::read(path, args)),
+    );
+    let reference = reference?;
     let space = reference.space;
     let options = Options {
         space,
@@ -78,7 +84,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (i, image_path) in args.images.iter().enumerate() {
         watch.go_on()?;
         watch.done(i as f32 / args.images.len() as f32);
-        let loaded = Loaded::read(image_path, args)?;
+        let loaded = match first.take() {
+            Some(loaded) => loaded?,
+            None => Loaded::read(image_path, args)?,
+        };
         if loaded.image.size() != reference.image.size() {
             bail!(
                 "{} is {}, the reference {} is {}; a comparison needs one size",
@@ -178,7 +187,7 @@ struct Loaded {
 
 impl Loaded {
     fn read(path: &Path, args: &Args) -> Result<Self> {
-        let mut options = ReadOptions::default();
+        let mut options = crate::run::read_options();
         for layer in &args.layers {
             options = options.layer(layer).or_usage()?;
         }
@@ -187,15 +196,20 @@ impl Loaded {
             let first = film.next()?;
             return Self::shown(first.context("the film has no frame")?, args);
         }
-        let picture = io::read(path, &options)?;
+        let mut picture = io::read(path, &options)?;
         say::notes(&picture.notes);
-        let part = |image: &Image| match &args.crop {
-            Some(crop) => crop.of(image).with_context(|| path.display().to_string()),
-            None => Ok(image.clone()),
+        picture.frame.color()?;
+        let mut part = |layer: Layer| {
+            let image = picture.frame.remove(layer)?;
+            Some(match &args.crop {
+                Some(crop) => crop.of(&image).with_context(|| path.display().to_string()),
+                None => Ok(image),
+            })
         };
+        let (image, motion) = (part(Layer::COLOR), part(Kind::Motion.into()));
         Ok(Self {
-            image: part(picture.frame.color()?)?,
-            motion: picture.frame.get(Kind::Motion).map(part).transpose()?,
+            image: image.context("a frame without colour")??,
+            motion: motion.transpose()?,
             space: match picture.origin.transfer() {
                 Transfer::Linear => Space::Linear,
                 Transfer::Encoded => Space::Display,

@@ -20,7 +20,7 @@ struct Advice {
     when: &'static str,
 }
 
-/// What somebody has, and the methods for it, the default first.
+/// Kinds of input and the methods for them, the default first.
 const ADVICE: [(&str, &[Advice]); 6] = [
     (
         "A path-traced image (limpid denoise render.exr -o clean.exr)",

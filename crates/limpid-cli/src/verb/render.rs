@@ -198,7 +198,7 @@ fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<(Scene, Camera)> 
 
 /// A texture file in linear light.
 fn texture(path: &Path) -> limpid::Result<Image> {
-    let picture = io::read(path, &io::ReadOptions::default())?;
+    let picture = io::read(path, &crate::run::read_options())?;
     let image = picture.frame.color()?;
     let linear = match picture.origin.transfer() {
         io::Transfer::Linear => image.clone(),

@@ -2,7 +2,7 @@
 
 use crate::say::{self, tell};
 use anyhow::{Context, Result};
-use limpid::io::{self, ReadOptions, Transfer};
+use limpid::io::{self, Transfer};
 use limpid::metric::Space;
 use limpid::metric::page::{Item, Page};
 use limpid::{Image, Kind, Layer, Part};
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut options = ReadOptions::default();
+    let mut options = crate::run::read_options();
     for layer in &args.layers {
         options = options.layer(layer)?;
     }

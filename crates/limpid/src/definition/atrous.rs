@@ -268,7 +268,7 @@ fn distance(image: &Image, planes: usize, p: [usize; 2], q: [usize; 2]) -> f64 {
     (0..planes).map(square).sum()
 }
 
-/// An image as it is after a stay in memory, in half precision if so wished.
+/// An image as it is stored between passes: rounded to half precision if asked for.
 pub fn stored(image: &Image, half: bool) -> Image {
     let rounded = |v: f32| half::f16::from_f32(v.clamp(-MOST_HALF, MOST_HALF)).to_f32();
     if half {

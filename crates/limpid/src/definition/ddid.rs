@@ -87,7 +87,7 @@ pub fn settled(image: &Image, steps: &[Step], spectra: &[Spectrum]) -> Image {
     walk(&Planes::of(image), steps, spectra).to_image()
 }
 
-/// The least power of noise at a frequency, beside the mean: in calm places JPEG leaves nothing of high frequencies, but at
+/// The least power of noise at a frequency, beside the mean: in flat regions JPEG leaves nothing of high frequencies, but at
 /// edges there is noise in them.
 pub const LEAST_POWER: f32 = 0.1;
 

@@ -1,12 +1,12 @@
 //! Films: frames are merged along motion, frequency by frequency, and what is left of the noise is shrunk.
 //!
 //! Motion by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is smoothed and
-//! rounded to whole numbers, so that sums of differences are exact and everybody finds the same vectors.
+//! rounded to whole numbers, so that sums of differences are exact and all devices find the same vectors.
 //!
 //! Then for overlapping blocks of 8×8 pixels, in each frame where motion says they are: discrete cosine transform; a frame
 //! whose block differs by more than noise counts less or nothing, and so does each frequency by itself (as Hasinoff et
 //! al., *Burst photography for high dynamic range and low-light imaging on mobile cameras*, 2016, merge); a block that is the
-//! same to the last bit has no news and counts nothing. What was merged is shrunk towards zero where it is not above the
+//! identical to the last bit adds no information and counts nothing. What was merged is shrunk towards zero where it is not above the
 //! noise that is left. Where no frame fits, this is denoising in space.
 //!
 //! Values are settled (`super::settle`): noise has deviation 1, and the spectrum that is given.

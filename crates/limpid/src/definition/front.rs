@@ -1,4 +1,4 @@
-//! What stands in front of every method for renders: surfaces, outliers, one buffer as two.
+//! The front end of every method for renders: surfaces, outliers, one buffer as two.
 //!
 //! - [`surface`]: features on a common scale, three classes of pixels that never mix, and the albedo that colour is divided
 //!   by. Renderers disagree here: Cycles writes emission into albedo, others write none at all for lamps.

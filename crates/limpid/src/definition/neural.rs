@@ -183,8 +183,24 @@ pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
 
 /// The network: guides and the rest, in the ranges that the filter expects.
 pub fn guides(x: &Image, network: &Network) -> Image {
-    let [enc1a, enc1b, enc2, enc3, enc4, mid, up3, dec3a, dec3b, up2, dec2a, dec2b, up1, dec1a, dec1b, out] =
-        network;
+    let [
+        enc1a,
+        enc1b,
+        enc2,
+        enc3,
+        enc4,
+        mid,
+        up3,
+        dec3a,
+        dec3b,
+        up2,
+        dec2a,
+        dec2b,
+        up1,
+        dec1a,
+        dec1b,
+        out,
+    ] = network;
     let on = |image: &Image, c: &Convolution| leaky(&convolved(image, c));
     let e1 = on(&on(&unshuffled(x), enc1a), enc1b);
     let e2 = on(&pooled(&e1), enc2);

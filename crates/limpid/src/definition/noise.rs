@@ -44,7 +44,7 @@ pub fn estimate(image: &Image) -> f32 {
 }
 
 /// The root mean square of noise in a render's luminance, where it differs from pixel to pixel and the median would only see
-/// the calm parts: from differences across 2×2 pixels, the largest 2 % of which, edges and fireflies, count as the next
+/// the flat parts: from differences across 2×2 pixels, the largest 2 % of which, edges and fireflies, count as the next
 /// ones.
 ///
 /// ```

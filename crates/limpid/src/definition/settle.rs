@@ -50,7 +50,7 @@ pub(crate) fn settled(image: &Image, by: &Settling) -> Image {
     })
 }
 
-/// The way back.
+/// The inverse.
 pub(crate) fn restored(image: &Image, by: &Settling) -> Image {
     let (width, height, channels) = (image.width(), image.height(), image.channels());
     let scaled = Image::from_fn(width, height, channels, |x, y, c| {

@@ -10,7 +10,7 @@
 //! the last one by temporal anti-aliasing ([`super::taa`]).
 //!
 //! Beyond the paper: another object weighs nothing, or lamps would shine through the surface that they are set in; the variance
-//! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has calmed the noise.
+//! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
 
 use super::atrous::stored;
 use super::taa::Step;

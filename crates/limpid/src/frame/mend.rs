@@ -18,6 +18,22 @@ pub struct Mended<'a> {
 }
 
 impl Frame {
+    /// The frame with missing samples filled, and a warning for each layer that had some.
+    pub(crate) fn mended(&self) -> Result<Cow<'_, Self>> {
+        let mended = self.mend()?;
+        let every = mended.frame.every();
+        for (layer, count) in &mended.missing {
+            // Colour that is missing between samples was never there.
+            if every > 1 && layer.kind == Kind::Color {
+                continue;
+            }
+            log::warn!(
+                "layer {layer}: {count} pixels are NaN or infinite; filled from their neighbours"
+            );
+        }
+        Ok(mended.frame)
+    }
+
     /// Fills missing samples, layer by layer. An image of nothing but missing samples is an error.
     ///
     /// ```
@@ -35,7 +51,7 @@ impl Frame {
         };
         for (layer, image) in &self.layers {
             if image.non_finite() == 0 {
-                // Somebody filled the pixels between the samples.
+                // The pixels between the samples were filled elsewhere.
                 if *layer == Layer::COLOR && self.every > 1 {
                     mended.frame.to_mut().every = 1;
                 }

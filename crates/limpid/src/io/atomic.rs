@@ -64,7 +64,7 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
         // Like any new file: all may read and write what the user's mask leaves.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    // The name of the temporary file means nothing to anybody: errors do not tell it.
+    // Errors do not mention the temporary file: its name means nothing to the user.
     let mut file = builder
         .tempfile_in(folder)
         .map_err(|e| std::io::Error::from(e.kind()))?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A file format: how files of it are recognised, read and written.
 pub(super) struct Codec {
-    /// Its name, for people.
+    /// Its display name.
     pub(super) name: &'static str,
     /// Its extensions, the usual one first.
     pub(super) extensions: &'static [&'static str],

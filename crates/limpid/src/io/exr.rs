@@ -3,7 +3,7 @@
 //! A file is read as a whole: every part and channel in its own sample type ([`Source`]), so that all of it can be
 //! written back. [`assign`] finds which channels are layers of a frame.
 //!
-//! Invariants: a value that nobody changed is written back with the same bits; channels that are no layer, and
+//! Invariants: an unchanged value is written back with the same bits; channels that are no layer, and
 //! layers that the written frame does not have, are kept as they were.
 
 mod assign;

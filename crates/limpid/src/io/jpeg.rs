@@ -3,12 +3,16 @@
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise};
-use crate::{Error, Result};
-use image::ImageDecoder;
-use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
-use std::io::Cursor;
+use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
+use crate::{Error, Result, Size};
+use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
+use rayon::prelude::*;
 use std::path::Path;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// JPEG in the table of formats.
 pub(super) const CODEC: Codec = Codec {
@@ -101,21 +105,28 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             path.display()
         )));
     }
-    let fault = |e: image::ImageError| match e {
-        image::ImageError::Unsupported(e) => Error::unsupported(format!("{}: {e}", path.display())),
+    let fault = |e: DecodeErrors| match e {
+        DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
         e => damaged(e.to_string()),
     };
-    let decoder = JpegDecoder::new(Cursor::new(bytes)).map_err(fault)?;
-    let (width, height) = decoder.dimensions();
-    let (width, height) = (width as usize, height as usize);
-    let channels = usize::from(decoder.color_type().channel_count());
-    if (width, height) != (size.width, size.height) {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(size.width)
+        .set_max_height(size.height);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(fault)?;
+    if decoder.dimensions() != Some((size.width, size.height)) {
         return Err(damaged("its size is given twice".to_owned()));
     }
+    // Everything but grey becomes red, green and blue.
+    let (channels, space) = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => (1, ColorSpace::Luma),
+        _ => (3, ColorSpace::RGB),
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
     let mut buffer = vec![0_u8; size.pixels() * channels];
-    decoder.read_image(&mut buffer).map_err(fault)?;
-    let samples: Vec<f32> = buffer.iter().map(|v| f32::from(*v) / 255.0).collect();
-    let raster = Raster::from_interleaved(size, channels, &samples)?;
+    decoder.decode_into(&mut buffer).map_err(fault)?;
+    let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut notes = Vec::new();
     let mut segments = structure.segments;
     if structure.components == 4 {
@@ -208,32 +219,16 @@ fn write(
     path: &Path,
 ) -> Result<Vec<u8>> {
     let size = raster.size();
-    if size.width > 65535 || size.height > 65535 {
-        return Err(Error::unsupported(format!(
-            "{}: {size} is too large for JPEG, which ends at 65535",
-            path.display()
-        )));
-    }
-    let data: Vec<u8> = raster
-        .color
-        .to_interleaved()
-        .iter()
+    check_longest(size, 65_535, "JPEG", path)?;
+    let samples = raster.color.to_interleaved();
+    let data: Vec<u8> = (samples.par_iter())
         .map(|v| quantise(*v, 255.0) as u8)
         .collect();
-    let color = match raster.color.channels() {
-        1 => image::ExtendedColorType::L8,
-        _ => image::ExtendedColorType::Rgb8,
-    };
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
-    let mut file = Vec::new();
-    JpegEncoder::new_with_quality(&mut file, quality.clamp(1, 100))
-        .encode(&data, size.width as u32, size.height as u32, color)
-        .map_err(|e| {
-            Error::unsupported(format!(
-                "{}: cannot be written as JPEG: {e}",
-                path.display()
-            ))
-        })?;
+    let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
+        let path = path.display();
+        Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
+    })?;
     if let Some(kept) = kept {
         // The source's segments in place of the encoder's own JFIF header.
         let own = match file.get(2..6) {
@@ -248,6 +243,24 @@ fn write(
     Ok(file)
 }
 
+/// Grey or colour of 8 bits, with all samples of colour.
+fn encode(
+    data: &[u8],
+    size: Size,
+    channels: usize,
+    quality: u8,
+) -> std::result::Result<Vec<u8>, EncodingError> {
+    let color = match channels {
+        1 => ColorType::Luma,
+        _ => ColorType::Rgb,
+    };
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
+    encoder.set_sampling_factor(SamplingFactor::F_1_1);
+    encoder.encode(data, size.width as u16, size.height as u16, color)?;
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,11 +268,7 @@ mod tests {
     #[test]
     fn the_quality_is_found_again() {
         for q in [10_u8, 50, 75, 90, 95, 100] {
-            let data = vec![127_u8; 64];
-            let mut file = Vec::new();
-            JpegEncoder::new_with_quality(&mut file, q)
-                .encode(&data, 8, 8, image::ExtendedColorType::L8)
-                .unwrap();
+            let file = encode(&[127; 64], Size::new(8, 8), 1, q).unwrap();
             assert_eq!(structure(&file).unwrap().quality, Some(q));
         }
     }

@@ -7,7 +7,7 @@
 //! Invariants:
 //! - Output files appear whole or not at all.
 //! - No input makes a reader panic or take memory that the file cannot fill.
-//! - A value that nobody changed is written back with the same bits, in the same format.
+//! - An unchanged value is written back with the same bits, in the same format.
 //!
 //! Colour of EXR, HDR, PFM and float TIFF is linear light, premultiplied by alpha. Colour of PNG, JPEG and 8 and 16 bit TIFF is
 //! kept as encoded in the file, 0 … 1, apart from alpha. Writing from one sort to the other goes through the sRGB curve.

@@ -1,7 +1,9 @@
 //! Colour and alpha: what every format but EXR holds.
 
 use super::{Format, Origin};
+use crate::memory::in_words;
 use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
+use rayon::prelude::*;
 use std::path::Path;
 
 /// Whether colour values are light or encoded for a display.
@@ -37,6 +39,12 @@ impl Raster {
             color: Image::from_planes(size.width, size.height, colors, planes)?,
             alpha,
         })
+    }
+
+    /// The same from samples of 8 bits.
+    pub(super) fn from_bytes(size: Size, channels: usize, samples: &[u8]) -> Result<Self> {
+        let samples: Vec<f32> = samples.par_iter().map(|v| f32::from(*v) / 255.0).collect();
+        Self::from_interleaved(size, channels, &samples)
     }
 
     pub(super) fn into_frame(self) -> Result<Frame> {
@@ -142,6 +150,17 @@ pub(super) fn quantise(v: f32, max: f32) -> f32 {
     (v.clamp(0.0, 1.0) * max).round()
 }
 
+/// Refuses images that a format's header has no numbers for.
+pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Path) -> Result<()> {
+    if size.width.max(size.height) > longest {
+        let path = path.display();
+        return Err(Error::unsupported(format!(
+            "{path}: {size} is too large for {format}, which ends at {longest}"
+        )));
+    }
+    Ok(())
+}
+
 /// Refuses sizes that cannot be true before memory is taken.
 pub(super) fn check_size(
     (width, height, channels): (u64, u64, u64),
@@ -161,9 +180,9 @@ pub(super) fn check_size(
     match (usize::try_from(width), usize::try_from(height), bytes) {
         (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
         _ => Err(Error::input(format!(
-            "{}: {width}x{height} with {channels} channels is more than the limit of {} MiB",
+            "{}: {width}x{height} with {channels} channels is more than the limit of {}",
             path.display(),
-            limit >> 20
+            in_words(limit)
         ))),
     }
 }

@@ -2,7 +2,7 @@
 //! kept.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise};
+use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
 use crate::{Error, Result};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
@@ -89,22 +89,12 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         true => decoder.read_frame(&mut buffer).map(drop).map_err(fault)?,
         false => decoder.read_image(&mut buffer).map_err(fault)?,
     }
-    let samples: Vec<f32> = buffer.iter().map(|v| f32::from(*v) / 255.0).collect();
-    Ok((
-        Raster::from_interleaved(size, channels, &samples)?,
-        kept,
-        notes,
-    ))
+    Ok((Raster::from_bytes(size, channels, &buffer)?, kept, notes))
 }
 
 fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
     let size = raster.size();
-    if size.width > LONGEST || size.height > LONGEST {
-        return Err(Error::unsupported(format!(
-            "{}: {size} is too large for WebP, which ends at {LONGEST}",
-            path.display()
-        )));
-    }
+    check_longest(size, LONGEST, "WebP", path)?;
     let (channels, samples) = raster.to_interleaved();
     let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
     let color = match channels {

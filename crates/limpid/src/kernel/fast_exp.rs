@@ -40,7 +40,9 @@ pub fn fast_exp(x: f32) -> f32 {
 #[inline(always)]
 pub fn fast_ln(x: f32) -> f32 {
     // Mantissas from the square root of a half on belong to the next exponent.
-    let bits = x.to_bits().wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
+    let bits = x
+        .to_bits()
+        .wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
     let exponent = (bits as i32) >> 23;
     let mantissa = f32::from_bits((bits & 0x007f_ffff) + std::f32::consts::FRAC_1_SQRT_2.to_bits());
     // ln m = 2 artanh ((m - 1) / (m + 1)), as a series.
@@ -170,7 +172,7 @@ mod tests {
             assert_eq!(odd.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            fearless_simd::dispatch!(level, simd => check(simd));
+            crate::simd::dispatch!(level, simd => check(simd));
         }
     }
 
@@ -193,7 +195,7 @@ mod tests {
             assert_eq!(least.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            fearless_simd::dispatch!(level, simd => check(simd));
+            crate::simd::dispatch!(level, simd => check(simd));
         }
     }
 

@@ -86,11 +86,11 @@ mod x86 {
         v.store_slice(&mut words[..lanes]);
         let (from, to) = (words.as_ptr(), to.as_mut_ptr());
         if lanes == LINE && simd.level().as_avx512().is_some() {
-            // SAFETY: 16 floats stand behind both, `to` is aligned to 64 bytes, and this is code for AVX-512.
+            // SAFETY: 16 floats follow both pointers, `to` is aligned to 64 bytes, and this is code for AVX-512.
             unsafe { _mm512_stream_ps(to.cast(), _mm512_loadu_ps(from)) };
         } else {
             for i in 0..lanes / 4 {
-                // SAFETY: `lanes` floats stand behind both, `to` is aligned to 16 bytes, and SSE is part of x86-64.
+                // SAFETY: `lanes` floats follow both pointers, `to` is aligned to 16 bytes, and SSE is part of x86-64.
                 unsafe { _mm_stream_ps(to.add(4 * i), _mm_loadu_ps(from.add(4 * i))) };
             }
         }
@@ -129,7 +129,7 @@ mod x86 {
         // By index: adapters of iterators are not inlined into code for other SIMD levels.
         for i in 0..from.len().min(to.len()) / LINE {
             let (from, to) = (from[LINE * i..].as_ptr(), to[LINE * i..].as_mut_ptr());
-            // SAFETY: 16 floats stand behind both, and `to` is aligned to 64 bytes as above.
+            // SAFETY: 16 floats follow both pointers, and `to` is aligned to 64 bytes as above.
             unsafe { _mm512_stream_ps(to.cast(), _mm512_loadu_ps(from)) };
         }
     }

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// The one way there is.
+    /// The only schedule.
     enum FilmSchedule {
         /// Motion from coarse to fine, then blocks.
         Blocks = "blocks",

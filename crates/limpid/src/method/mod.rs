@@ -31,8 +31,8 @@ pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
-pub use neural::Neural;
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;
 pub use patch::Patch;
@@ -90,7 +90,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// in any more, and those come out that were waited for. Before this is called nothing is late.
     fn wait(&mut self, _ahead: usize, _ended: bool) {}
 
-    /// What [`Method::prepare`] has seen, in a few words for people.
+    /// What [`Method::prepare`] has seen, in a few words.
     fn seen(&self) -> Option<String> {
         None
     }
@@ -136,7 +136,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is used for.
     pub used: Use,
-    /// One line for people.
+    /// One line of description.
     pub about: &'static str,
     /// Makes it with its default options.
     pub make: fn() -> Box<dyn Method>,

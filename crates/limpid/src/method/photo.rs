@@ -78,7 +78,7 @@ pub(crate) struct Wanted<'a> {
     /// Factors of the options, for luminance and colour.
     pub options: [f32; 2],
     /// Factors of the method for noise that has no fine part left, for luminance and colour: what demosaicing and JPEG do at
-    /// edges is more than in the calm places where noise is measured.
+    /// edges is more than in the flat regions where noise is measured.
     pub coarse: [f32; 2],
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
     Ok(())
 }
 
-/// What was seen, for people.
+/// A summary of what was measured.
 pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
     match (sigma, noise) {
         (Some(sigma), _) => Some(format!("noise {:.1}/255, white", 255.0 * sigma)),

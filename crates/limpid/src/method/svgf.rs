@@ -34,7 +34,7 @@ crate::options! {
     /// motion each frame is filtered by itself. Light layers and alpha go with the weights of the colour, and lights that add up
     /// to it still do afterwards.
     pub struct Svgf {
-        /// Least share of a new frame in the result: less is calmer, and slower to follow changes of light.
+        /// Least share of a new frame in the result: a smaller one is steadier and follows changes of light more slowly.
         pub alpha: f32 = 0.1,
         /// Number of levels, 1 to 10: each doubles the reach.
         pub levels: usize = 5,

@@ -85,11 +85,13 @@ pub fn compare(image: &Image, reference: &Image, options: &Options) -> Result<Co
     let (image, reference) = (widened(image, channels)?, widened(reference, channels)?);
     let (x, r) = (&*image, &*reference);
 
-    let shown = |image: &Image| match options.space {
-        Space::Display => image.clone(),
-        Space::Linear => display(image, options.exposure),
+    let (shown_x, shown_r) = match options.space {
+        Space::Display => (Cow::Borrowed(x), Cow::Borrowed(r)),
+        Space::Linear => {
+            let shown = |image: &Image| Cow::Owned(display(image, options.exposure));
+            rayon::join(|| shown(x), || shown(r))
+        }
     };
-    let (shown_x, shown_r) = (shown(x), shown(r));
     let flip = flip(x, r, &FlipOptions::new(options.space))?;
     Ok(Comparison {
         scores: Scores {

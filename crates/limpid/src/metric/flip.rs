@@ -16,9 +16,10 @@ mod weights;
 pub use exposure::Exposures;
 
 use super::{Space, check, magma, mean};
+use crate::simd::dispatch;
 use crate::{Image, Result};
 use band::{Band, Source};
-use fearless_simd::{Level, dispatch};
+use fearless_simd::Level;
 use rayon::prelude::*;
 use weights::Weights;
 
@@ -58,11 +59,14 @@ pub struct Flip {
 impl Flip {
     /// The map as a picture: display values, [`magma`] from black for no error to pale yellow.
     pub fn picture(&self) -> Image {
-        let colors: Vec<[f32; 3]> = self.map.data().iter().map(|v| magma(*v)).collect();
-        let width = self.map.width();
-        Image::from_fn(width, self.map.height(), 3, |x, y, c| {
-            colors[y * width + x][c]
-        })
+        let mut picture = Image::new(self.map.width(), self.map.height(), 3);
+        let planes = picture.data_mut().par_chunks_mut(self.map.data().len());
+        planes.enumerate().for_each(|(c, plane)| {
+            for (to, error) in plane.iter_mut().zip(self.map.data()) {
+                *to = magma(*error)[c];
+            }
+        });
+        picture
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{Image, Result, io};
 use picture::{Curve, Form, thumb};
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -214,22 +215,20 @@ impl Page {
     }
 
     fn values(&self) -> Result<Vec<Value>> {
-        let coded: Vec<(Image, Curve)> = self.items.par_iter().map(Curve::apply).collect();
-        let maps: Vec<Option<Image>> = self.items.iter().map(|i| i.map.clone()).collect();
-        let images: Vec<&Image> = coded.iter().map(|(i, _)| i).collect();
-        let form = Form::fitting(&images, &maps)?;
-        let rows: Vec<Option<Vec<f64>>> = self.items.iter().map(|i| self.numbers(i)).collect();
-        let pictures = self.items.par_iter().zip(&coded).zip(&maps);
-        let pictures: Vec<(String, String, Option<String>)> = pictures
-            .map(|((item, (image, _)), map)| {
-                let map = map.as_ref().map(|m| form.uri(m)).transpose()?;
-                Ok((form.uri(image)?, thumb(item)?, map))
-            })
+        let coded: Vec<(Cow<'_, Image>, Curve)> = self.items.par_iter().map(Curve::apply).collect();
+        let maps: Vec<&Image> = self.items.iter().filter_map(|i| i.map.as_ref()).collect();
+        let all: Vec<&Image> = (coded.iter().map(|(i, _)| &**i).chain(maps)).collect();
+        let form = Form::fitting(&all)?;
+        let mut made: Vec<String> = (all.par_iter())
+            .map(|image| form.uri(image))
             .collect::<Result<_>>()?;
+        let mut map_uris = made.split_off(coded.len()).into_iter();
+        let rows: Vec<Option<Vec<f64>>> = self.items.iter().map(|i| self.numbers(i)).collect();
+        let thumbs: Vec<String> = (self.items.par_iter()).map(thumb).collect::<Result<_>>()?;
         let mut values = Vec::new();
         for (i, item) in self.items.iter().enumerate() {
             let curve = &coded[i].1;
-            let (image, thumb, map) = &pictures[i];
+            let map = item.map.as_ref().and_then(|_| map_uris.next());
             let best: Vec<bool> = (0..rows[i].as_ref().map_or(0, Vec::len))
                 .map(|k| is_best(&rows, i, k))
                 .collect();
@@ -247,8 +246,8 @@ impl Page {
                 "height": item.image.height(),
                 "toe": curve.toe,
                 "top": curve.top,
-                "image": image,
-                "thumb": thumb,
+                "image": made[i],
+                "thumb": thumbs[i],
                 "map": map,
                 "scores": rows[i],
                 "text": texts,

@@ -2,8 +2,9 @@
 
 use super::separable::{filter, mirror};
 use super::{check, mean};
+use crate::simd::dispatch;
 use crate::{Image, Result};
-use fearless_simd::{Level, dispatch};
+use fearless_simd::Level;
 
 /// Half the width of the window.
 const RADIUS: usize = 5;

@@ -43,7 +43,7 @@ impl Pass {
         self.kernel.name()
     }
 
-    /// The kernel with its parameters, for people.
+    /// The kernel with its parameters, for display.
     pub fn kernel(&self) -> &dyn fmt::Debug {
         &self.kernel
     }
@@ -106,7 +106,7 @@ pub struct Until {
 /// Passes in order, over slots.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Method and schedule, for people.
+    /// Method and schedule, for display.
     pub(crate) title: String,
     /// Size of the frame.
     pub(crate) size: Size,
@@ -133,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Method and schedule, for people.
+    /// Method and schedule, for display.
     pub fn title(&self) -> &str {
         &self.title
     }

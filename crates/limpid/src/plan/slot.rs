@@ -74,7 +74,7 @@ pub enum Home {
 /// A logical image of a plan: `planes` arrays of `size` elements, one after the other.
 #[derive(Debug, Clone)]
 pub struct Slot {
-    /// A name for people.
+    /// A name for messages.
     pub name: String,
     /// What it is for.
     pub role: Role,

@@ -44,7 +44,7 @@ impl Reader {
                 let first = first
                     .parse()
                     .ok()
-                    .filter(|f: &i32| f.abs() <= 256)
+                    .filter(|f: &i32| (-256..=256).contains(f))
                     .ok_or_else(|| format!("'{first}' is not an offset between -256 and 256"))?;
                 self.step(word == "predict", Taps::new(first, values));
                 Ok(())
@@ -140,6 +140,7 @@ mod tests {
         for (text, part) in [
             ("", "neither"),
             ("predict x: 1", "line 1: 'x' is not an offset"),
+            ("predict -2147483648: 1", "is not an offset"),
             ("update 0: a", "'a' is not a number"),
             ("nonsense", "expected"),
             ("dec_lo: 1 2 3 4", "reconstruct"),

@@ -7,7 +7,7 @@ use crate::say::tell;
 use anyhow::{Context, Result, bail};
 use limpid::exec::Runner;
 use limpid::exec::gpu::{Gpu, GpuRunner};
-use limpid::io::{self, ReadOptions};
+use limpid::io;
 use limpid::method::window::DEVIATION;
 use limpid::method::window::WindowSchedule::{self, Fragment8, Quad8, QuadCoarse8};
 use limpid::method::{Backend, Schedule, Use, find};
@@ -129,7 +129,7 @@ fn pictures(
 }
 
 fn read(path: &Path) -> Result<Image> {
-    let file = io::read(path, &ReadOptions::default())
+    let file = io::read(path, &crate::run::read_options())
         .with_context(|| format!("cannot read {}", path.display()))?;
     Ok(file.frame.color()?.map(|v| v.clamp(0.0, 1.0)))
 }

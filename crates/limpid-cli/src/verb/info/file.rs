@@ -3,12 +3,12 @@
 use crate::say::tell;
 use anyhow::Result;
 use limpid::Layer;
-use limpid::io::{self, Facts, LayerFacts, PartFacts, ReadOptions};
+use limpid::io::{self, Facts, LayerFacts, PartFacts};
 use serde_json::{Value, json};
 use std::path::Path;
 
 pub(crate) fn run(path: &Path, layers: &[String], as_json: bool) -> Result<()> {
-    let mut options = ReadOptions::default();
+    let mut options = crate::run::read_options();
     for layer in layers {
         options = options.layer(layer)?;
     }

@@ -113,7 +113,7 @@ impl Caches {
             return Ok((wanted, known.into_iter().map(|e| e.color).collect()));
         }
         let path = self.references.as_ref().context("no references")?;
-        let known = io::read(path, &io::ReadOptions::default())?;
+        let known = io::read(path, &crate::run::read_options())?;
         let image = known.frame.color()?;
         if image.size() != input.size() {
             return Err(Error::input(format!(

@@ -140,7 +140,7 @@ impl Dwt {
         Ok(self.map(size, layout)?.size)
     }
 
-    /// Where the diagonal band of a level stands among sub-bands; the others are above and to the left of it.
+    /// Where the diagonal band of a level lies among sub-bands; the others are above and to the left of it.
     pub(crate) fn high_at(&self, size: Size, level: usize) -> Result<(usize, usize)> {
         let map = self.map(size, Arrangement::Subbands)?;
         Ok(map.details.get(level).map_or((0, 0), |d| d[2].start))

@@ -7,7 +7,7 @@ mod runner;
 
 pub use runner::CpuRunner;
 
-use crate::{Error, Result};
+use crate::{Error, Result, simd};
 use fearless_simd::Level;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Cpu {
                         levels.iter().map(|(n, _)| *n),
                     )
                 })?,
-            Err(_) => Level::new(),
+            Err(_) => simd::best(),
         };
         Self::with_level(threads, level)
     }
@@ -64,13 +64,12 @@ impl Cpu {
 
     /// The SIMD levels this machine has, by name, best first.
     pub fn levels() -> Vec<(&'static str, Level)> {
-        let best = Level::new();
+        let best = simd::best();
         let mut levels = Vec::new();
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         {
             levels.extend(best.as_avx512().map(|l| ("avx512", Level::Avx512(l))));
             levels.extend(best.as_avx2().map(|l| ("avx2", Level::Avx2(l))));
-            levels.extend(best.as_sse4_2().map(|l| ("sse4.2", Level::Sse4_2(l))));
         }
         levels.push(("baseline", Level::baseline()));
         if levels.len() == 1 {

@@ -2,6 +2,7 @@
 
 use super::Cpu;
 use crate::exec::{self, PassTime, Runner, Watch};
+use crate::fit::{most_scratch, scratch_words};
 use crate::kernel::{Job, Scope, View, ViewMut};
 use crate::memory::AlignedVec;
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
@@ -355,20 +356,6 @@ fn cut<'a>(
         }
     }
     bands
-}
-
-/// Scratch memory that is enough for every pass.
-fn most_scratch(plan: &Plan) -> usize {
-    let words = plan.passes().into_iter().map(|p| scratch_words(plan, p));
-    words.max().unwrap_or(0)
-}
-
-fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
-    pass.kernel.scratch(
-        pass.writes
-            .first()
-            .map_or(plan.size, |id| plan.at(*id).size),
-    )
 }
 
 fn time_zero(pass: &Pass) -> PassTime {

@@ -1,6 +1,6 @@
 //! Runs plans on a GPU through wgpu.
 //!
-//! [`Gpu`] is a device with its store of pipelines; [`Recorder`] makes a plan ready for anybody's command encoder;
+//! [`Gpu`] is a device with its store of pipelines; [`Recorder`] prepares a plan for any command encoder;
 //! [`GpuRunner`] adds transfers to and from images.
 
 mod copy;

@@ -32,7 +32,7 @@ pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usi
     Ok((meta, cursor.position() as usize))
 }
 
-/// Refuses with plain words what the format allows and nobody here can read.
+/// Refuses what the format allows but is not supported, and says why.
 fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     let Some(&[version, flags, ..]) = bytes.get(4..8) else {
         return Err(Error::input(format!(

@@ -74,10 +74,20 @@ impl<R: Read> Reader<R> {
                 )));
             }
         }
-        self.bytes.resize(self.header.frame_bytes(), 0);
-        self.from
-            .read_exact(&mut self.bytes)
-            .map_err(|e| Error::input(format!("y4m: the last frame is not whole: {e}")))?;
+        // Memory grows with what arrives: a header alone may promise gigabytes.
+        let wanted = self.header.frame_bytes();
+        self.bytes.clear();
+        let mut frame = self.from.by_ref().take(wanted as u64);
+        let read = frame.read_to_end(&mut self.bytes);
+        match read {
+            Ok(found) if found == wanted => {}
+            Ok(found) => {
+                return Err(Error::input(format!(
+                    "y4m: the last frame is not whole: {found} of {wanted} bytes"
+                )));
+            }
+            Err(e) => return Err(Error::input(format!("y4m: {e}"))),
+        }
         pixels::decode(&self.header, self.colour, &self.bytes).map(Some)
     }
 }

@@ -10,8 +10,9 @@ use crate::definition::atrous::LEAST;
 use crate::kernel::fast_exp::fast_exp2_x16;
 use crate::kernel::ring::{self, Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use crate::kernel::{Job, View};
+use crate::simd::dispatch;
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 
 /// What a row of the ring holds, plane by plane.
 struct Planes {

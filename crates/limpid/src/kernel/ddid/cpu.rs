@@ -9,7 +9,8 @@ use super::panel::{Matrix, Panel, transform};
 use super::table::{self, COSINE, COSINE_END, mirror};
 use crate::kernel::fast_exp::fast_exp_simd;
 use crate::kernel::{Job, View};
-use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 
 /// Most lanes of a vector: what scratch memory is made for.
 const LANES: usize = 16;

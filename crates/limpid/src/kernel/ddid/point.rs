@@ -15,7 +15,7 @@ pub(crate) struct Enter {
     pub noise: Option<Poisson>,
 }
 
-/// The way back.
+/// The inverse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Leave {
     /// What brings back the values that [`Enter`] transformed.

@@ -13,7 +13,8 @@ use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::share::run;
 use super::streamed::{Streamed, Taps};
 use crate::kernel::stream::STREAM_BYTES;
-use fearless_simd::{Level, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Level;
 
 /// One level: detail bands into the packed image, limited, `LL` there too or apart.
 pub(super) fn forward_level(

@@ -12,9 +12,9 @@ use fearless_simd::{Simd, SimdBase};
 pub(super) trait Stream<S: Simd>: Copy {
     /// What is kept along a row.
     type Along;
-    /// Places that results stand behind, in vectors along a row.
+    /// How many vectors along a row results lag behind.
     const ALONG: usize;
-    /// Places that results stand behind, in row pairs.
+    /// How many row pairs results lag behind.
     const DOWN: usize;
     /// Vectors that are kept of a column.
     const KEPT: usize;

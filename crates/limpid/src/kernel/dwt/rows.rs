@@ -3,7 +3,8 @@
 //! Plain loops by index, which the compiler turns into vectors of the level they are called for.
 
 use crate::kernel::stream;
-use fearless_simd::{Level, Simd, SimdBase, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::{Level, Simd, SimdBase};
 
 /// A part of a row, and what it is multiplied with.
 pub(super) type Term<'a> = (&'a [f32], f32);

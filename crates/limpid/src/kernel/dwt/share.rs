@@ -1,6 +1,6 @@
 //! Pieces of work that threads share: each begins with its own part, and takes from the slowest when it is done.
 //!
-//! Waking a thread takes as long as half of a small image. Whoever is awake goes on with what the others have not begun.
+//! Waking a thread takes as long as half of a small image. Threads that are awake take over what the others have not begun.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 use super::{Halve, Reel, Search};
 use crate::definition::film::MOST;
 use crate::kernel::{Job, View};
-use fearless_simd::dispatch;
+use crate::simd::dispatch;
 
 /// Which frames are where.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@ use crate::Size;
 use crate::definition::film::{AGAIN, APART, CELL, FIT, LAMBDA, STEP, WEIGHTS, cosine};
 use crate::kernel::Job;
 use crate::noise::SIDE;
-use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch, f32x8};
+use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8};
 
 /// Pixels, or frequencies, of a block.
 const BLOCK: usize = SIDE * SIDE;

@@ -4,7 +4,7 @@ use super::cpu::{Clock, part};
 use super::{Around, Motion};
 use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
 use crate::kernel::{Job, View};
-use fearless_simd::dispatch;
+use crate::simd::dispatch;
 
 /// A window with a pixel more, for halves of pixels.
 const WIDER: usize = WINDOW + 1;

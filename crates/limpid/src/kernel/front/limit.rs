@@ -4,9 +4,10 @@ use super::{SIDE, per_pixel, per_tile};
 use crate::definition::front::{ITSELF, OTHER, WINDOW};
 use crate::kernel::ring::{self, Held, PIECES, Ring, Tap, Vectors, WIDTH};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::simd::dispatch;
 use crate::{Result, Size};
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 
 /// A picture with its outliers limited (`definition::front`). Reads: the picture, its brightness, the brightness that
 /// limits it, classes. Writes: the picture.
@@ -81,7 +82,7 @@ impl Kernel for Limit {
 "
             )
         };
-        // Whether a tap counts is told by the two lowest bits of its brightness: its class, or 3 outside.
+        // The two lowest bits of its brightness say whether a tap counts: its class, or 3 outside.
         let count = taps(
             "            let tap = tap_at(dx, dy);
             let allowed = p.b * bitcast<f32>(tap & ~3u) + p.a;

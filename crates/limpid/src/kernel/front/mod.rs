@@ -1,4 +1,4 @@
-//! What stands in front of methods for renders: surfaces and classes, limits for outliers, one buffer as two.
+//! The front end of methods for renders: surfaces and classes, limits for outliers, one buffer as two.
 //!
 //! The definition is `definition::front`. All kernels here look at a pixel or at a few around it; their shaders have
 //! one thread per pixel.

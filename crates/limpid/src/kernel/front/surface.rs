@@ -4,7 +4,8 @@ use super::per_pixel;
 use crate::Result;
 use crate::definition::front::{BLACK, DARK, Depth, EMITTER, EMITTING, FAR, MISS, SURFACE};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, ViewMut};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 use std::fmt::Write;
 
 /// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they are there; the colour when

@@ -2,7 +2,8 @@
 
 use super::{DEVIATIONS, Guard, RADIUS};
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 const SIDE: usize = 2 * RADIUS + 1;
 

@@ -3,8 +3,9 @@
 //! With tables of wavelet filters this is one axis of one band of a transform, whatever its border is.
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::simd::dispatch;
 use crate::{Result, Size, params};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 use rayon::prelude::*;
 
 /// Reads part of an image and a table (index and weight of each term, rows of equal length), writes part of another one.

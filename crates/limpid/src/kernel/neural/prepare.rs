@@ -3,8 +3,9 @@
 use crate::definition::neural::{self, INPUTS, Whole};
 use crate::kernel::fast_exp::fast_ln;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::simd::dispatch;
 use crate::{Result, params};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 
 /// Reads colour, then albedo, normal and depth as far as they are there. Writes what the network reads, the divisor, and colour
 /// over the divisor with its brightness.
@@ -72,7 +73,9 @@ impl Kernel for Prepare {
             ));
         }
         let value = if self.features[2] { "depth[i]" } else { "0.0" };
-        source.push_str(&format!("fn depth_at(i: u32) -> f32 {{\n    return {value};\n}}\n"));
+        source.push_str(&format!(
+            "fn depth_at(i: u32) -> f32 {{\n    return {value};\n}}\n"
+        ));
         source.push_str(include_str!("prepare.wgsl"));
         let params = Params {
             width: size.width as u32,
@@ -162,7 +165,11 @@ impl Kernel for Finish {
     fn contract(&self) -> Contract {
         let contract = Contract::rows(1 + usize::from(self.exposure.is_some()), 1, 0);
         // The payload has more than this layer.
-        if self.enters { contract.updating() } else { contract }
+        if self.enters {
+            contract.updating()
+        } else {
+            contract
+        }
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -183,9 +190,8 @@ impl Kernel for Finish {
         ));
         let mut binding = 2;
         let divisor = if self.exposure.is_some() {
-            source.push_str(
-                "@group(0) @binding(2) var<storage, read> divisors: array<vec4<f32>>;\n",
-            );
+            source
+                .push_str("@group(0) @binding(2) var<storage, read> divisors: array<vec4<f32>>;\n");
             binding = 3;
             "divisors[i]"
         } else {
@@ -204,7 +210,11 @@ fn divisor_at(i: u32) -> vec4<f32> {{\n    return {divisor};\n}}\n"
             width: size.width as u32,
             height: size.height as u32,
             plane: self.plane as u32 / 4,
-            factor: if self.enters { exposure } else { 1.0 / exposure },
+            factor: if self.enters {
+                exposure
+            } else {
+                1.0 / exposure
+            },
         };
         Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
     }

@@ -11,7 +11,8 @@ use super::solve::solve;
 use super::weights::{PIECES, Weights};
 use crate::kernel::Job;
 use crate::kernel::sweep::LANES;
-use fearless_simd::{Simd, SimdBase, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase};
 
 pub(super) fn scratch(fit: &Fit) -> usize {
     Region::guide(fit).words() + Region::values(fit).words() + Weights::words(fit)

@@ -10,7 +10,8 @@ use super::rows::{add, add_product, along, combine, count, down, overlap};
 use super::{Nlm, Noise};
 use crate::kernel::fast_exp::fast_exp;
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 use std::ops::Range;
 
 /// Pixels in a row of a block.

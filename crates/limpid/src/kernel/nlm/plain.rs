@@ -10,7 +10,8 @@ use super::rows::add;
 use crate::kernel::fast_exp::{fast_exp, fast_exp_x16};
 use crate::kernel::sweep::{LANES, Piece, sweep, window};
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase, f32x16};
 use std::ops::Range;
 
 /// Pixels in a row of a block.

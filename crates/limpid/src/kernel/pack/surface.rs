@@ -3,8 +3,9 @@
 use super::emit::each;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::Element;
+use crate::simd::dispatch;
 use crate::{Result, definition::front};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 use std::fmt::Write;
 
 /// Gathers what tells surfaces apart: albedo, depth and class in one number, normal, brightness; and position. See

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use fearless_simd::{Simd, SimdBase, f32x16};
 
 /// The matrix. Reads bases, omega, cross products and the grid of [`crate::kernel::poisson`].
 #[derive(Debug, Clone, Copy, PartialEq)]

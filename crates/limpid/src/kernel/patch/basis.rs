@@ -8,8 +8,9 @@ use super::{
 };
 use crate::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use fearless_simd::{Simd, SimdBase, f32x16};
 
 /// `B_p` of every pixel. Reads the weights and, where there are any, the features.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,8 @@ use super::{
 use crate::Result;
 use crate::kernel::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase, f32x16};
 use std::array;
 
 /// A shader with one workgroup per row: `each` is done for every `x`, at place `i`; it may add to the two numbers of `part`,

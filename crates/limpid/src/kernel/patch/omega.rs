@@ -7,8 +7,9 @@ use super::{
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Simd, SimdBase, dispatch, f32x16};
+use fearless_simd::{Simd, SimdBase, f32x16};
 
 /// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; of that only its size matters as long as nothing is reweighted.
 #[derive(Debug, Clone, Copy, PartialEq)]

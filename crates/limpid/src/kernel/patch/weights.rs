@@ -4,8 +4,9 @@ use super::{WEIGHT_PLANES, follows, offset, weight_plane, with_numbers};
 use crate::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
 use crate::kernel::fast_exp::fast_exp;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 
 /// `w(p, q)` for the pixels of a patch that follow. Reads the guide and its variance; and, where there are features, these,
 /// their variance and their spread.

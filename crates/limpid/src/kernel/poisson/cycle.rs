@@ -6,8 +6,9 @@
 use super::descent::{per_row, products};
 use super::{OMEGA, PRODUCT, SHARE, product, shader};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 
 /// The size of the next coarser level.
 pub(crate) fn coarse(size: Size) -> Size {

@@ -6,7 +6,8 @@
 use super::{PRODUCT, dispatch as shader_text, product};
 use crate::Result;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 /// Lanes of a workgroup that sums.
 const LANES: u32 = 256;

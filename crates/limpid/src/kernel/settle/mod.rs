@@ -13,7 +13,7 @@ use crate::{Result, params};
 pub(crate) struct Settle {
     /// The curves and scales.
     pub by: Settling,
-    /// Whether it is the way back.
+    /// Whether it is the inverse.
     pub back: bool,
 }
 

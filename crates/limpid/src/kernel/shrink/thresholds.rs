@@ -3,8 +3,9 @@
 use super::{Band, over_bands};
 use crate::definition::shrink::CANDIDATES;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
+use crate::simd::dispatch;
 use crate::{Result, Size};
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Level, Simd};
 use rayon::prelude::*;
 
 /// Parts that a band's sums are made of.

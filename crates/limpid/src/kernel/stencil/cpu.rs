@@ -4,7 +4,8 @@ use super::graph::{Graph, Node, One, Plane, Two, Write};
 use crate::Size;
 use crate::kernel::fast_exp::fast_exp;
 use crate::kernel::{Job, View, ViewMut};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 /// Words of all buffers together: 24 KiB stay in the nearest cache.
 const WORDS: usize = 6 << 10;

@@ -90,7 +90,7 @@ pub(crate) struct Temporal {
     pub past: Option<Past>,
     /// Whether the payload is rounded to half precision.
     pub half: bool,
-    /// Whether light layers go along: a slot of them follows the layers, and their planes stand behind the payload's.
+    /// Whether light layers are filtered too: a slot of them follows the layers, and their planes come after the payload's.
     pub lights: bool,
 }
 

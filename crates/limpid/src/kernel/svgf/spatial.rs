@@ -6,8 +6,9 @@ use crate::kernel::Job;
 use crate::kernel::atrous::{SURFACE, Slopes, Surfaces};
 use crate::kernel::half;
 use crate::kernel::ring::{self, Held, PIECES, Ring, WIDTH};
+use crate::simd::dispatch;
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 
 /// Taps of the window.
 const TAPS: usize = (2 * WINDOW + 1) * (2 * WINDOW + 1);

@@ -3,7 +3,8 @@
 use super::Resolve;
 use crate::definition::taa::{LEAST_SCALE, NARROWEST};
 use crate::kernel::{Job, View};
-use fearless_simd::{Simd, dispatch};
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 #[inline(always)]
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {

@@ -3,8 +3,9 @@
 use super::{Upward, shrunk};
 use crate::kernel::ring::{self, PIECES, WIDTH};
 use crate::kernel::{Job, View};
+use crate::simd::dispatch;
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 
 /// Columns that are made, in strips.
 fn made(width: usize) -> usize {

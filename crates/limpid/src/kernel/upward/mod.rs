@@ -112,7 +112,9 @@ const STAYS: bool = false;
             rows || self.last,
         );
         let sum = |binding: u32, access: &str, name: &str| {
-            format!("@group(0) @binding({binding}) var<storage, {access}> {name}: array<vec4<f32>>;\n")
+            format!(
+                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<vec4<f32>>;\n"
+            )
         };
         let before = if self.first {
             source.push_str(&sum(3, "read_write", "made"));

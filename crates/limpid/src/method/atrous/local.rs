@@ -1,6 +1,6 @@
 //! The filter as it is when no σ is given: guided by the noise of each pixel, behind the front that methods for renders share.
 //!
-//! Colour is divided by albedo, outliers are limited, and the variance of each pixel's brightness is told from halves, from the
+//! Colour is divided by albedo, outliers are limited, and the variance of each pixel's brightness comes from halves, from the
 //! file, or from the picture. It goes through the levels with squared weights. Pixels of different classes never mix.
 
 mod define;
@@ -45,7 +45,7 @@ impl Local {
         let has = |kind: Kind| kinds.contains(&kind);
         let nothing = (f32::INFINITY, false);
         let mut sigmas = vec![nothing; front::POSITION];
-        // Classes are told by depth.
+        // Depth encodes the class.
         sigmas[front::DEPTH] = (DEPTH, true);
         if has(Kind::Albedo) {
             sigmas[front::ALBEDO..][..3].fill((ALBEDO, false));

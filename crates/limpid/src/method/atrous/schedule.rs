@@ -58,7 +58,7 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if plain {
                 all.push(AtrousSchedule::Dilated);
             }
-            // Moving pixels does not pay where caches are large; mirrored borders are told by the order.
+            // Moving pixels does not pay where caches are large; mirrored borders follow from the order.
             if !stays && mirror {
                 all.extend(orders.iter().map(|o| permuted(*o, None)));
             }

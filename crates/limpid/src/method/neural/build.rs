@@ -84,7 +84,10 @@ impl Build {
             Backend::Gpu => kernel.table_gpu(weights),
         };
         let mut slots = reads.to_vec();
-        slots.push(self.plan.data(format!("weights of {name}"), table.len(), table));
+        slots.push(
+            self.plan
+                .data(format!("weights of {name}"), table.len(), table),
+        );
         if into == Into::Guides {
             let guides = self.guides();
             let rest = self.plan.transient("precisions", OUTPUTS - PRECISION);

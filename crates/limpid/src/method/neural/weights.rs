@@ -9,8 +9,7 @@ use std::sync::{Arc, LazyLock};
 /// The weights that come with the library, made by `train/`.
 const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
 
-static NETWORK: LazyLock<Option<Arc<Network>>> =
-    LazyLock::new(|| network(OWN).ok().map(Arc::new));
+static NETWORK: LazyLock<Option<Arc<Network>>> = LazyLock::new(|| network(OWN).ok().map(Arc::new));
 
 /// Which weights the network has.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -80,7 +79,9 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
         let values: Vec<f32> = match tensor.dtype() {
             Dtype::F16 => {
                 let halves = tensor.data().as_chunks::<2>().0.iter();
-                halves.map(|b| half::f16::from_le_bytes(*b).to_f32()).collect()
+                halves
+                    .map(|b| half::f16::from_le_bytes(*b).to_f32())
+                    .collect()
             }
             Dtype::F32 => {
                 let words = tensor.data().as_chunks::<4>().0.iter();

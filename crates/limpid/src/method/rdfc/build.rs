@@ -444,7 +444,7 @@ impl Build<'_> {
         out
     }
 
-    /// The variance of the half difference that stands behind a mean of `n` planes.
+    /// The variance of the half difference behind a mean of `n` planes.
     fn two_buffer_variance(&mut self, slot: SlotId, n: usize) -> SlotId {
         let squares = self.plan.transient("squares", n);
         self.plan.pass(square(n), [slot], [squares]);

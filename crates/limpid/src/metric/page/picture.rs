@@ -5,6 +5,7 @@ use crate::io::{self, Bits, Format, Transfer, WriteOptions};
 use crate::metric::Space;
 use crate::{Frame, Image, Result, Size};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The most bytes that pictures may take: with base64, 4/3 of it, the page stays below 20 MB.
 const MOST_BYTES: f64 = 14e6;
@@ -24,9 +25,9 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn apply(item: &Item) -> (Image, Self) {
+    pub(super) fn apply(item: &Item) -> (Cow<'_, Image>, Self) {
         if item.space == Space::Display {
-            return (item.image.clone(), Self { toe: 0.0, top: 1.0 });
+            return (Cow::Borrowed(&item.image), Self { toe: 0.0, top: 1.0 });
         }
         let most = |m: f32, v: &f32| if v.is_finite() { m.max(*v) } else { m };
         let top = item.image.data().iter().fold(1.0, most).min(256.0);
@@ -35,7 +36,8 @@ impl Curve {
             true => (1.0 + v.min(top) / TOE).ln() * scale,
             false => 0.0,
         };
-        (item.image.map(code), Self { toe: TOE, top })
+        let coded = Cow::Owned(item.image.map(code));
+        (coded, Self { toe: TOE, top })
     }
 }
 
@@ -50,12 +52,7 @@ pub(super) struct Form {
 
 impl Form {
     /// The best form in which all pictures fit.
-    pub(super) fn fitting(images: &[&Image], maps: &[Option<Image>]) -> Result<Self> {
-        let all: Vec<&Image> = images
-            .iter()
-            .copied()
-            .chain(maps.iter().flatten())
-            .collect();
+    pub(super) fn fitting(all: &[&Image]) -> Result<Self> {
         let pixels: usize = all.iter().map(|i| i.size().pixels()).sum();
         if pixels <= EXACT_PIXELS {
             return Ok(Self {
@@ -91,7 +88,7 @@ impl Form {
         let ((x, width), (y, height)) = (part(image.width()), part(image.height()));
         let sample = image.crop(x, y, Size::new(width, height));
         let share = image.size().pixels() as f64 / sample.size().pixels() as f64;
-        // The middle of a picture is often busier or calmer than the rest.
+        // The middle of a picture often has more or less detail than the rest.
         Ok(1.15 * share * self.bytes(&sample)?.len() as f64)
     }
 
@@ -198,8 +195,8 @@ mod tests {
             (state >> 8) as f32 / (1 << 24) as f32
         });
         let small = Image::new(100, 100, 3);
-        assert!(Form::fitting(&[&small], &[None]).unwrap().quality.is_none());
-        let form = Form::fitting(&[&noise, &noise, &noise, &noise], &[None]).unwrap();
+        assert!(Form::fitting(&[&small]).unwrap().quality.is_none());
+        let form = Form::fitting(&[&noise; 4]).unwrap();
         assert!(form.quality.is_some());
         let bytes = 4 * form.bytes(&noise).unwrap().len();
         assert!((bytes as f64) < 1.05 * MOST_BYTES, "{bytes}");

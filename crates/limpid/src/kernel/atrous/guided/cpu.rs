@@ -7,8 +7,9 @@ use crate::definition::svgf::{DEPTH_LEAST, GAUSS, LUMINANCE_LEAST};
 use crate::kernel::fast_exp::fast_exp2_x16;
 use crate::kernel::ring::{self, Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use crate::kernel::{Job, View};
+use crate::simd::dispatch;
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 use std::f32::consts::LOG2_E;
 
 /// Planes of the ring: depth, whose margins are far away, normal, object; then luminance, then the payload.

@@ -7,7 +7,7 @@ use crate::definition::neural::{
 };
 use crate::kernel::fast_exp::{fast_exp, fast_ln};
 use crate::kernel::{Job, View};
-use fearless_simd::dispatch;
+use crate::simd::dispatch;
 use fearless_simd::prelude::*;
 
 /// Values of the longest vectors; margins are as wide.
@@ -245,7 +245,11 @@ fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
     ranged(left);
     ranged(right);
     for (x, to) in to.iter_mut().enumerate() {
-        *to = if x % 2 == 0 { left[x / 2] } else { right[x / 2] };
+        *to = if x % 2 == 0 {
+            left[x / 2]
+        } else {
+            right[x / 2]
+        };
     }
 }
 

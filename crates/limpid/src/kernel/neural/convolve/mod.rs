@@ -118,7 +118,10 @@ impl Convolve {
     fn shape(&self) -> [u32; 2] {
         let blocks = self.outputs as u32 / 8;
         let fits = |[n, _]: &[u32; 2]| blocks.is_multiple_of(*n);
-        [[4, 1], [3, 2], [2, 1]].into_iter().find(fits).unwrap_or([1, 2])
+        [[4, 1], [3, 2], [2, 1]]
+            .into_iter()
+            .find(fits)
+            .unwrap_or([1, 2])
     }
 }
 
@@ -134,7 +137,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let block = group.z * BLOCKS + part;\n",
         );
         for k in 0..RUN {
-            let _ = writeln!(s, "    var a{k} = weights[2u * block];\n    var b{k} = weights[2u * block + 1u];");
+            let _ = writeln!(
+                s,
+                "    var a{k} = weights[2u * block];\n    var b{k} = weights[2u * block + 1u];"
+            );
         }
         s.push_str(
             "    for (var chunk = 0u; chunk < CHUNKS; chunk++) {
@@ -159,7 +165,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 );
                 for k in 0..RUN {
                     let v = format!("v{}.{lane}", k + row);
-                    let _ = writeln!(s, "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});");
+                    let _ = writeln!(
+                        s,
+                        "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});"
+                    );
                 }
                 s.push_str("            }\n");
             }
@@ -233,9 +242,8 @@ const HALF: bool = {};
         ));
         let mut binding = 2;
         if self.source == Source::Joined {
-            source.push_str(
-                "@group(0) @binding(2) var<storage, read> coarse_map: array<Stored>;\n",
-            );
+            source
+                .push_str("@group(0) @binding(2) var<storage, read> coarse_map: array<Stored>;\n");
             binding += 1;
         }
         source.push_str(&format!(

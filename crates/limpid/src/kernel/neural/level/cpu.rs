@@ -5,8 +5,9 @@ use crate::definition::neural::{self, DARK, GUIDES, LEAST, PRECISION, TAPS};
 use crate::kernel::fast_exp::{fast_exp2_x16, fast_ln};
 use crate::kernel::ring::{self, Held, NEVER, PIECES, Ring, SMALLEST, Strip, Tap, Vectors, WIDTH};
 use crate::kernel::{Job, View};
+use crate::simd::dispatch;
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, f32x16};
 use std::f32::consts::LOG2_E;
 
 /// Planes of the ring: distrust, whose margins are so large that they weigh nothing, the guides, the payload with its brightness.
@@ -67,7 +68,10 @@ fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
         }
         ring.taps(&tap_rows, &mut taps);
         logs.clear();
-        logs.extend(taps.iter().map(|t| (TAPS[t.place[0]] * TAPS[t.place[1]]).log2()));
+        logs.extend(
+            taps.iter()
+                .map(|t| (TAPS[t.place[0]] * TAPS[t.place[1]]).log2()),
+        );
         let strip = Columns {
             kernel,
             ring: &ring,

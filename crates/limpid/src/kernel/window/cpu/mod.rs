@@ -11,7 +11,7 @@ mod variance;
 use super::Filter;
 use crate::Size;
 use crate::kernel::{Job, View};
-use fearless_simd::dispatch;
+use crate::simd::dispatch;
 use quads::quads;
 use std::ops::Range;
 

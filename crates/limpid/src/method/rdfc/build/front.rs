@@ -1,4 +1,4 @@
-//! What stands in front of the thesis's algorithm: classes, and limits for outliers.
+//! The front end of the thesis's algorithm: classes, and limits for outliers.
 
 use super::{Build, Signal};
 use crate::kernel::front::{Limit, brightness, class, follow, middle};
@@ -6,7 +6,7 @@ use crate::method::rdfc::part;
 use crate::plan::{Plan, SlotId};
 use crate::{Kind, Part, Result};
 
-/// What stands in front of the thesis: classes, and the brightness before and after outliers were limited.
+/// The front end: classes, and the brightness before and after outliers were limited.
 pub(super) struct Front {
     pub(super) class: SlotId,
     before: SlotId,

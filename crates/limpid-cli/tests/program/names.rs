@@ -1,8 +1,8 @@
 //! Names of files: any bytes, and names that methods have too.
 
+use crate::command;
 use std::error::Error;
 use std::path::Path;
-use std::process::Command;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -13,12 +13,6 @@ fn write(path: &Path) -> Outcome {
     Ok(std::fs::write(path, bytes)?)
 }
 
-fn limpid(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_limpid"));
-    command.current_dir(folder);
-    command
-}
-
 #[test]
 fn files_may_be_called_like_methods() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -26,12 +20,12 @@ fn files_may_be_called_like_methods() -> Outcome {
     std::fs::create_dir(folder.path().join("bilateral"))?;
     // The folder has the name of a filter that is listed before the one that is meant, and stands before it.
     let args = "filter -o bilateral tent --radius 1 in.pfm --device cpu";
-    let out = limpid(folder.path()).args(args.split(' ')).output()?;
+    let out = command(folder.path()).args(args.split(' ')).output()?;
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{said}");
     assert!(folder.path().join("bilateral/in.pfm").exists(), "{said}");
     let args = "filter bilateral -o tent.pfm bilateral/in.pfm --sigma-range 0.2 --device cpu";
-    let out = limpid(folder.path()).args(args.split(' ')).output()?;
+    let out = command(folder.path()).args(args.split(' ')).output()?;
     assert!(
         out.status.success(),
         "{}",
@@ -55,7 +49,7 @@ fn names_need_not_be_utf8() -> Outcome {
         (&b"a\xff.pfm"[..], &b"b\xfe.pfm"[..], &b"b\xfe.pfm"[..]),
         (b"s\xff#.pfm", b"t\xff##.pfm", b"t\xff08.pfm"),
     ] {
-        let out = limpid(folder.path())
+        let out = command(folder.path())
             .arg("denoise")
             .arg(OsStr::from_bytes(from))
             .arg("-o")

@@ -1,42 +1,22 @@
 //! What surrounds the work: completions, manual pages, pages without a browser, the demonstration, the list of methods.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
+use crate::works;
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
-use std::process::Command;
-
-fn limpid(folder: &Path, line: &str) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY")
-        .env_remove("BROWSER")
-        .env("TMPDIR", folder)
-        .output()
-        .unwrap();
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    String::from_utf8(out.stdout).unwrap()
-}
 
 #[test]
 fn shells_and_manuals_know_every_verb() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let text = limpid(folder.path(), &format!("completions {shell}"));
+        let text = works(folder.path(), &format!("completions {shell}"));
         assert!(
             text.contains("denoise") && text.contains("quality") || text.contains("strength"),
             "{shell}"
         );
     }
-    assert!(limpid(folder.path(), "man").contains(".TH limpid"));
-    limpid(folder.path(), "man -o pages");
+    assert!(works(folder.path(), "man").contains(".TH limpid"));
+    works(folder.path(), "man -o pages");
     for page in [
         "limpid.1",
         "limpid-denoise.1",
@@ -60,27 +40,27 @@ fn without_a_browser_the_page_is_named() {
         &WriteOptions::default(),
     )
     .unwrap();
-    let said = limpid(folder.path(), "view a.exr");
+    let said = works(folder.path(), "view a.exr");
     assert!(Path::new(said.trim()).exists(), "{said}");
 }
 
 #[test]
 fn the_list_of_methods_is_short_and_complete() {
     let folder = tempfile::tempdir().unwrap();
-    let text = limpid(folder.path(), "methods");
+    let text = works(folder.path(), "methods");
     for entry in limpid::method::METHODS {
         assert!(text.contains(entry.name), "{}", entry.name);
     }
     assert!(text.lines().count() <= 40, "{text}");
     let json: serde_json::Value =
-        serde_json::from_str(&limpid(folder.path(), "methods --json")).unwrap();
+        serde_json::from_str(&works(folder.path(), "methods --json")).unwrap();
     assert!(json.as_array().unwrap().len() >= limpid::method::METHODS.len());
 }
 
 #[test]
 fn the_demonstration_shows_what_methods_are_for() {
     let folder = tempfile::tempdir().unwrap();
-    let text = limpid(folder.path(), "demo -o demo --device cpu");
+    let text = works(folder.path(), "demo -o demo --device cpu");
     let psnr = |name: &str| -> Vec<f64> {
         let lines = text.lines().filter(|l| l.trim_start().starts_with(name));
         lines

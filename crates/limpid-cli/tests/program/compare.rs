@@ -1,19 +1,13 @@
 //! `limpid compare` from the outside: files, refusals, the page.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
+use crate::{limpid, said};
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn compare(folder: &Path, arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .arg("compare")
-        .args(arguments.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    limpid(folder, &format!("compare {arguments}"))
 }
 
 fn write(folder: &Path, name: &str, width: usize, value: f32) {
@@ -27,10 +21,6 @@ fn write(folder: &Path, name: &str, width: usize, value: f32) {
     );
     let frame = Frame::new(image).unwrap();
     io::write(folder.join(name), &frame, None, &WriteOptions::default()).unwrap();
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! `limpid info FILE`: facts as text and as JSON, plain answers to bad files.
-#![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
+use crate::command;
 use limpid::{Frame, Image, Kind, io};
 use std::path::Path;
-use std::process::Command;
 
 /// Exit code, standard output and standard error.
 fn info(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_limpid"))
+    let output = command(&std::env::temp_dir())
         .arg("info")
         .args(arguments)
         .output()

@@ -1,20 +1,19 @@
 //! Wavelet transforms of files, forward and inverse.
 
+use crate::command;
 use limpid::io::{self, ReadOptions, Transfer, WriteOptions};
 use limpid::{Frame, Image};
 use std::error::Error;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn limpid(folder: &Path, args: &str) -> Result<Output, Box<dyn Error>> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_limpid"));
-    command
-        .current_dir(folder)
+    Ok(command(folder)
         .args(args.split(' '))
-        .arg("--quiet");
-    Ok(command.output()?)
+        .arg("--quiet")
+        .output()?)
 }
 
 fn done(folder: &Path, args: &str) -> Result<String, Box<dyn Error>> {

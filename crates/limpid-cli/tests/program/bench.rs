@@ -1,23 +1,6 @@
 //! `limpid bench` from the outside: tables and plots.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-use std::path::Path;
-use std::process::Command;
-
-fn limpid(folder: &Path, line: &str) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    String::from_utf8(out.stdout).unwrap()
-}
+use crate::works;
 
 #[test]
 fn every_bench_writes_a_plot_that_says_what_it_shows() {
@@ -37,7 +20,7 @@ fn every_bench_writes_a_plot_that_says_what_it_shows() {
             &["64x48", "gaussian 3x3", "milliseconds"],
         ),
     ] {
-        limpid(folder.path(), &format!("{line} {common} --svg plot.svg"));
+        works(folder.path(), &format!("{line} {common} --svg plot.svg"));
         let plot = std::fs::read_to_string(folder.path().join("plot.svg")).unwrap();
         for word in words.iter().chain(&["cpu (1 thread"]) {
             assert!(plot.contains(word), "{line}: {word}");
@@ -49,7 +32,7 @@ fn every_bench_writes_a_plot_that_says_what_it_shows() {
 #[test]
 fn columns_have_different_names() {
     let folder = tempfile::tempdir().unwrap();
-    let text = limpid(
+    let text = works(
         folder.path(),
         "bench dwt --size 32x32 --device cpu --runs 1 --threads 1 --schedule fused",
     );

@@ -1,28 +1,14 @@
-//! Layers: files that Mitsuba and Blender wrote themselves (`bench/peers/small_renders.py`), files of their own, further passes.
+//! Layers: files of Mitsuba, Blender and PBRT (`bench/peers/small_renders.py`), features in separate files, further passes.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
+use crate::{command, limpid, said, works};
 use limpid::io::{self, ReadOptions, WriteOptions};
-use limpid::{Frame, Image, Kind, Layer};
+use limpid::{Frame, Image, Kind, Layer, Part};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 fn render(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/renders")
         .join(name)
-}
-
-fn limpid(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn layers(path: &Path) -> Vec<String> {
@@ -50,6 +36,39 @@ fn names_that_renderers_write_are_known() {
         "light:Diffuse Direct",
     ];
     assert_eq!(layers(&render("blender-cycles.exr")), wanted);
+}
+
+/// The variance of a sample, which PBRT writes, becomes that of the mean; what is not used is kept.
+#[test]
+fn the_gbuffer_of_pbrt_is_read_and_kept() {
+    let path = render("pbrt-gbuffer.exr");
+    let wanted = ["color", "color.variance", "albedo", "normal", "position"];
+    let mut found = layers(&path);
+    found.sort_by_key(|name| wanted.iter().position(|w| w == name));
+    assert_eq!(found, wanted);
+    let read = |path: &Path, options: ReadOptions| io::read(path, &options).unwrap().frame;
+    let named = |name: &str| ReadOptions::default().layer(name).unwrap();
+    let before = read(&path, ReadOptions::default());
+    let raw = read(&path, named("light:raw=Variance"));
+    let raw = raw.get(Kind::Light("raw".into())).unwrap();
+    let variance = before.get(Layer::new(Kind::Color, Part::Variance)).unwrap();
+    let quarter: Vec<f32> = raw.data().iter().map(|v| v / 4.0).collect();
+    assert_eq!(variance.data(), quarter);
+    // Shading normals, not those of the geometry.
+    let shading = read(&path, named("normal=Ns"));
+    assert_eq!(before.get(Kind::Normal), shading.get(Kind::Normal));
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(&path, folder.path().join("in.exr")).unwrap();
+    works(folder.path(), "denoise in.exr -o out.exr --device cpu");
+    let out = folder.path().join("out.exr");
+    let after = read(&out, ReadOptions::default());
+    assert_ne!(after.color().unwrap(), before.color().unwrap());
+    assert_eq!(after.get(Kind::Position), before.get(Kind::Position));
+    for name in ["depth=dzdx", "depth=u", "depth=v"] {
+        let layer = |path: &Path| read(path, named(name)).get(Kind::Depth).cloned();
+        assert_eq!(layer(&out), layer(&path), "{name}");
+    }
 }
 
 /// Mitsuba's image stands twice in its file, as R, G, B and as img.R, img.G, img.B: both are denoised.
@@ -112,11 +131,7 @@ fn features_may_be_files_of_their_own() {
         place,
         "denoise beauty.exr -o two.exr --layer-file color.b=beauty.exr --device cpu",
     );
-    assert!(
-        said(&got).contains("neural"),
-        "{}",
-        said(&got)
-    );
+    assert!(said(&got).contains("neural"), "{}", said(&got));
 }
 
 #[test]
@@ -148,11 +163,10 @@ fn further_passes_are_denoised_with_the_colour() {
     let place = folder.path();
     std::fs::copy(render("blender-cycles.exr"), place.join("in.exr")).unwrap();
     let name = "ViewLayer.Ambient Occlusion";
-    let got = Command::new(env!("CARGO_BIN_EXE_limpid"))
+    let got = command(place)
         .args([
             "denoise", "in.exr", "-o", "out.exr", "--device", "cpu", "--aov", name,
         ])
-        .current_dir(place)
         .output()
         .unwrap();
     assert!(got.status.success(), "{}", said(&got));

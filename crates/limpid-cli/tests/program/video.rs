@@ -1,8 +1,9 @@
 //! Films through the program: y4m from standard input to standard output, files, and what is said without ffmpeg.
 
+use crate::command;
 use std::error::Error;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -17,7 +18,7 @@ fn film() -> Vec<u8> {
 }
 
 fn limpid(args: &[&str], input: &[u8]) -> Result<Output, Box<dyn Error>> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_limpid"))
+    let mut child = command(&std::env::temp_dir())
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -101,7 +102,7 @@ fn without_ffmpeg_it_is_told_what_to_do() -> Outcome {
     let folder = tempfile::tempdir()?;
     let film = folder.path().join("a.mp4");
     std::fs::write(&film, b"no film")?;
-    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
+    let out = command(&std::env::temp_dir())
         .arg("denoise")
         .arg(&film)
         .arg("-o")
@@ -130,7 +131,7 @@ fn a_reader_that_stops_is_no_error() -> Outcome {
         &["dwt", "-", "-o", "-", "--device", "cpu"][..],
         &["plan", "filter:gaussian", "--device", "cpu", "--kernels"],
     ] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_limpid"))
+        let mut child = command(&std::env::temp_dir())
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

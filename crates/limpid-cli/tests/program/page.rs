@@ -3,15 +3,11 @@
 //! Needs Chromium or Chrome: `cargo xtask browser` installs it on Debian and Ubuntu, `LIMPID_BROWSER` names another one,
 //! and `none` leaves these tests out.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod browser;
-
-use browser::Browser;
+use crate::browser::{self, Browser};
+use crate::works;
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
-use std::process::Command;
 
 const SIZE: (usize, usize) = (120, 80);
 
@@ -24,19 +20,6 @@ fn write(path: &Path, offset: f32) {
     io::write(path, &frame, None, &WriteOptions::default()).unwrap();
 }
 
-fn limpid(folder: &Path, line: &str) {
-    let out = Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-}
-
 /// A folder with a page that compares two images with a reference.
 fn page() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +29,7 @@ fn page() -> tempfile::TempDir {
     let times =
         "{\"output\":\"far.exr\",\"seconds\":0.5}\n{\"output\":\"near.exr\",\"seconds\":2}\n";
     std::fs::write(folder.path().join("times.jsonl"), times).unwrap();
-    limpid(
+    works(
         folder.path(),
         "compare far.exr near.exr --reference reference.exr --html page.html --times times.jsonl",
     );
@@ -228,7 +211,7 @@ fn pages_need_no_reference() {
         return;
     }
     let folder = page();
-    limpid(folder.path(), "compare far.exr near.exr --html two.html");
+    works(folder.path(), "compare far.exr near.exr --html two.html");
     let mut browser = Browser::open(&folder.path().join("two.html"), (900, 700));
     assert_eq!(browser.state("b"), "near.exr");
     assert_eq!(
@@ -237,7 +220,7 @@ fn pages_need_no_reference() {
     );
     assert_eq!(browser.faults(), Vec::<String>::new());
     drop(browser);
-    limpid(folder.path(), "view far.exr -o one.html");
+    works(folder.path(), "view far.exr -o one.html");
     let mut browser = Browser::open(&folder.path().join("one.html"), (900, 700));
     assert_eq!(browser.state("mode"), "single");
     assert_eq!(browser.faults(), Vec::<String>::new());

@@ -1,14 +1,12 @@
 //! What a render's file remembers, and what is made of it: the camera, and at which pixels colour was sampled.
-#![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
+use crate::command;
 use limpid::{Frame, Image, Kind, Layer, io};
 use std::path::Path;
-use std::process::Command;
 
 /// Exit code and standard error of a command in a folder; spaces separate arguments.
 fn limpid(folder: &Path, line: &str) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .current_dir(folder)
+    let output = command(folder)
         .env("LIMPID_QUIET", "1")
         .args(line.split(' '))
         .output()

@@ -1,11 +1,9 @@
 //! Many files: what is meant, where results go, what is refused before the work, what happens when one file fails.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
+use crate::{limpid, said};
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
-use std::process::{Command, Output};
 
 /// A grey picture with grain.
 fn write(path: &Path) {
@@ -17,20 +15,6 @@ fn write(path: &Path) {
     }
     let frame = Frame::new(image).unwrap();
     io::write(path, &frame, None, &WriteOptions::default()).unwrap();
-}
-
-fn limpid(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_limpid"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .env_remove("XDG_RUNTIME_DIR")
-        .env_remove("LIMPID_QUIET")
-        .output()
-        .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 const FAST: &str = "--method eaw --sigma 0.02 --device cpu";

@@ -1,0 +1,248 @@
+//! Valid files to start from, and files with random structure.
+
+use crate::mutate::Dice;
+use exr::prelude::{
+    AnyChannel, AnyChannels, Blocks, Compression, Encoding, FlatSamples, ImageAttributes, Layer,
+    LayerAttributes, LineOrder, Text, Vec2, WritableImage, f16,
+};
+use limpid::io::{Bits, Format, Sample, WriteOptions, encode};
+use limpid::{Frame, Image, Kind};
+use std::io::Cursor;
+
+/// Small files of a format, of every form that is written here.
+pub(crate) fn of(format: Format) -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (width, height, channels) in [(19, 11, 3), (1, 1, 3), (7, 5, 1), (64, 1, 3)] {
+        for alpha in [false, true] {
+            for bits in [Bits::Eight, Bits::Sixteen] {
+                let mut options = WriteOptions::default();
+                options.bits = Some(bits);
+                options.sample = Some(Sample::Half);
+                let frame = frame((width, height), channels, alpha);
+                seeds.extend(frame.and_then(|f| encode(format, &f, &options)).ok());
+            }
+        }
+    }
+    seeds.dedup();
+    match format {
+        Format::Exr => {
+            let mut dice = Dice::new(3);
+            seeds.extend((0..40).map(|_| random_exr(&mut dice)));
+        }
+        Format::Png => {
+            let mut dice = Dice::new(4);
+            seeds.extend((0..20).map(|_| random_png(&mut dice)));
+        }
+        Format::Tiff => {
+            let mut dice = Dice::new(5);
+            seeds.extend((0..20).map(|_| random_tiff(&mut dice)));
+        }
+        _ => {}
+    }
+    seeds
+}
+
+fn frame((width, height): (usize, usize), channels: usize, alpha: bool) -> limpid::Result<Frame> {
+    let image = Image::from_fn(width, height, channels, |x, y, c| {
+        ((x * 31 + y * 17 + c * 7) % 64) as f32 / 64.0
+    });
+    let mut frame = Frame::new(image)?;
+    if alpha {
+        frame.insert(Kind::Alpha, Image::new(width, height, 1))?;
+    }
+    Ok(frame)
+}
+
+/// An EXR file with random parts, channels, types, compression and blocks.
+pub(crate) fn random_exr(dice: &mut Dice) -> Vec<u8> {
+    let size = (1 + dice.roll(40), 1 + dice.roll(40));
+    let count = size.0 * size.1;
+    let names = [
+        "R",
+        "G",
+        "B",
+        "A",
+        "Z",
+        "Y",
+        "a.R",
+        "a.G",
+        "a.B",
+        "b.R",
+        "b.G",
+        "b.B",
+        "variance.R",
+        "albedo.R",
+        "albedo.G",
+        "albedo.B",
+        "N.X",
+        "N.Y",
+        "N.Z",
+        "view.light.key.R",
+        "id.I",
+    ];
+    let parts = 1 + dice.roll(3);
+    let layers: Vec<_> = (0..parts)
+        .map(|i| {
+            let mut list = vec![channel("R", count, dice)];
+            for name in names.iter().skip(1) {
+                if dice.roll(3) == 0 {
+                    list.push(channel(name, count, dice));
+                }
+            }
+            let compression = *dice.pick(&[
+                Compression::Uncompressed,
+                Compression::RLE,
+                Compression::ZIP1,
+                Compression::ZIP16,
+                Compression::PIZ,
+                Compression::PXR24,
+                Compression::B44,
+                Compression::B44A,
+                Compression::DWAA(None),
+                Compression::DWAB(Some(45.0)),
+            ]);
+            let blocks = match dice.roll(2) {
+                0 => Blocks::ScanLines,
+                _ => Blocks::Tiles(Vec2(1 + dice.roll(40), 1 + dice.roll(40))),
+            };
+            let encoding = Encoding {
+                compression,
+                blocks,
+                line_order: LineOrder::Increasing,
+            };
+            let attributes = LayerAttributes {
+                layer_name: (parts > 1).then(|| Text::from(["one", "two", "N"][i])),
+                ..LayerAttributes::default()
+            };
+            Layer::new(size, attributes, encoding, AnyChannels::sort(list.into()))
+        })
+        .collect();
+    let image = exr::prelude::Image::from_layers(ImageAttributes::with_size(size), layers);
+    let mut file = Cursor::new(Vec::new());
+    // What the writer refuses is an empty input.
+    let _ = image.write().to_buffered(&mut file);
+    file.into_inner()
+}
+
+fn channel(name: &str, count: usize, dice: &mut Dice) -> AnyChannel<FlatSamples> {
+    let step = dice.roll(9);
+    let values = (0..count).map(|i| (i * step % 61) as f32 / 8.0);
+    let samples = match dice.roll(3) {
+        0 => FlatSamples::F32(values.collect()),
+        1 => FlatSamples::U32(values.map(|v| v as u32).collect()),
+        _ => FlatSamples::F16(values.map(f16::from_f32).collect()),
+    };
+    AnyChannel::new(name, samples)
+}
+
+/// A PNG file of a random kind, with text and a palette.
+pub(crate) fn random_png(dice: &mut Dice) -> Vec<u8> {
+    use png::{BitDepth, ColorType, Encoder};
+    let (width, height) = (1 + dice.roll(24), 1 + dice.roll(24));
+    let (color, depths): (ColorType, &[BitDepth]) = *dice.pick(&[
+        (
+            ColorType::Grayscale,
+            &[
+                BitDepth::One,
+                BitDepth::Two,
+                BitDepth::Four,
+                BitDepth::Eight,
+                BitDepth::Sixteen,
+            ][..],
+        ),
+        (ColorType::Rgb, &[BitDepth::Eight, BitDepth::Sixteen][..]),
+        (
+            ColorType::Indexed,
+            &[
+                BitDepth::One,
+                BitDepth::Two,
+                BitDepth::Four,
+                BitDepth::Eight,
+            ][..],
+        ),
+        (
+            ColorType::GrayscaleAlpha,
+            &[BitDepth::Eight, BitDepth::Sixteen][..],
+        ),
+        (ColorType::Rgba, &[BitDepth::Eight, BitDepth::Sixteen][..]),
+    ]);
+    let depth = *dice.pick(depths);
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, width as u32, height as u32);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == ColorType::Indexed {
+        encoder.set_palette((0..768).map(|i| i as u8).collect::<Vec<u8>>());
+        encoder.set_trns(vec![0, 128, 255]);
+    }
+    // Neither can fail with a short ASCII text.
+    let _ = encoder.add_text_chunk("Comment".to_owned(), "grain".to_owned());
+    let _ = encoder.add_ztxt_chunk("Author".to_owned(), "nobody ".repeat(20));
+    let bits = width * color.samples() * (depth as usize);
+    let rows: Vec<u8> = (0..bits.div_ceil(8) * height)
+        .map(|_| dice.roll(256) as u8)
+        .collect();
+    if let Ok(mut writer) = encoder.write_header() {
+        let _ = writer.write_image_data(&rows);
+    }
+    file
+}
+
+/// Makes the check sum of every whole chunk right.
+pub(crate) fn repair_png(bytes: &mut [u8]) {
+    let mut at = 8;
+    while let Some(head) = bytes.get(at..at + 4) {
+        let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let Some(end) = at.checked_add(8).and_then(|b| b.checked_add(length)) else {
+            return;
+        };
+        if end + 4 > bytes.len() {
+            return;
+        }
+        let sum = crc(&bytes[at + 4..end]).to_be_bytes();
+        bytes[end..end + 4].copy_from_slice(&sum);
+        at = end + 4;
+    }
+}
+
+/// The check sum of PNG.
+fn crc(bytes: &[u8]) -> u32 {
+    let mut sum = u32::MAX;
+    for byte in bytes {
+        sum ^= u32::from(*byte);
+        for _ in 0..8 {
+            sum = (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
+        }
+    }
+    !sum
+}
+
+/// A TIFF file of a random kind and compression.
+pub(crate) fn random_tiff(dice: &mut Dice) -> Vec<u8> {
+    use tiff::encoder::{Compression, DeflateLevel, TiffEncoder, colortype};
+    let (width, height) = (1 + dice.roll(24) as u32, 1 + dice.roll(24) as u32);
+    let count = (width * height) as usize;
+    let bytes: Vec<u8> = (0..count * 4).map(|_| dice.roll(256) as u8).collect();
+    let words: Vec<u16> = bytes.iter().map(|b| u16::from(*b) * 257).collect();
+    let floats: Vec<f32> = bytes.iter().map(|b| f32::from(*b) / 255.0).collect();
+    let compression = *dice.pick(&[
+        Compression::Uncompressed,
+        Compression::Lzw,
+        Compression::Deflate(DeflateLevel::Fast),
+        Compression::Packbits,
+    ]);
+    let mut file = Cursor::new(Vec::new());
+    if let Ok(encoder) = TiffEncoder::new(&mut file) {
+        let mut encoder = encoder.with_compression(compression);
+        // Arrays of the right length in memory: nothing to fail.
+        let _ = match dice.roll(6) {
+            0 => encoder.write_image::<colortype::Gray8>(width, height, &bytes[..count]),
+            1 => encoder.write_image::<colortype::RGB8>(width, height, &bytes[..3 * count]),
+            2 => encoder.write_image::<colortype::RGBA8>(width, height, &bytes),
+            3 => encoder.write_image::<colortype::RGB16>(width, height, &words[..3 * count]),
+            4 => encoder.write_image::<colortype::Gray32Float>(width, height, &floats[..count]),
+            _ => encoder.write_image::<colortype::RGB32Float>(width, height, &floats[..3 * count]),
+        };
+    }
+    file.into_inner()
+}

@@ -1,0 +1,152 @@
+//! What a plan says about its memory is what a run takes: on the CPU by a counting allocator, on a GPU by the driver's allocator.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[expect(dead_code, reason = "only frames are needed here")]
+mod support;
+
+use limpid::exec::cpu::Cpu;
+use limpid::method::{Entry, METHODS, Method};
+use limpid::plan::Role;
+use limpid::{Denoiser, Device, FittedPlan, Frame, Options, Size};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::frame;
+
+/// Counts the bytes that are taken, and the most there were.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Large enough for tables and plans to be small beside pixels.
+const SIZE: Size = Size::new(320, 240);
+
+/// How far a run may be from what the plan says.
+const SHARE: f64 = 0.2;
+
+/// Tables, plans and threads, in bytes.
+const SMALL: f64 = (1 << 18) as f64;
+
+fn inputs(fit: &FittedPlan) -> usize {
+    let slots = fit.plan.slots().iter();
+    let inputs = slots.filter(|s| matches!(s.role, Role::Input(_)));
+    inputs.map(|s| s.bytes()).sum()
+}
+
+/// A method that does not take minutes on a software device, prepared for a frame.
+fn options(entry: &Entry, frame: &Frame) -> Options {
+    let mut method: Box<dyn Method> = match entry.name {
+        "patch" | "ddid" => (entry.make)().examples().swap_remove(0),
+        _ => (entry.make)(),
+    };
+    method.prepare(frame).unwrap();
+    Options::of(method)
+}
+
+fn close(name: &str, taken: usize, stated: usize, wrong: &mut Vec<String>) {
+    let (taken, stated) = (taken as f64, stated as f64);
+    let apart = (taken - stated).abs();
+    if apart > SHARE * stated.max(taken) + SMALL {
+        let mib = |b: f64| b / f64::from(1 << 20);
+        let (taken, stated) = (mib(taken), mib(stated));
+        wrong.push(format!("{name}: {taken:.1} MiB taken, {stated:.1} stated"));
+    }
+}
+
+/// One test, so that nothing else allocates meanwhile.
+#[test]
+fn runs_take_the_memory_that_plans_state() {
+    let frame = frame(SIZE);
+    let threads = 2;
+    let cpu = Device::Cpu(Cpu::new(Some(threads)).unwrap());
+    let mut wrong = Vec::new();
+    for entry in METHODS {
+        let options = options(entry, &frame);
+        // Tables that are made once and kept.
+        Denoiser::new(&cpu, &frame.shape(), &options)
+            .unwrap()
+            .run(&frame)
+            .unwrap();
+        let fit = FittedPlan::new(cpu.limits(), &frame.shape(), &options).unwrap();
+        let before = NOW.load(Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
+        let mut denoiser = Denoiser::new(&cpu, &frame.shape(), &options).unwrap();
+        let out = denoiser.run(&frame).unwrap();
+        let taken = PEAK.load(Ordering::Relaxed) - before;
+        drop((denoiser, out));
+        // The frame is there before.
+        let stated = fit.bytes(threads) - inputs(&fit);
+        close(
+            &format!("{} on the CPU", entry.name),
+            taken,
+            stated,
+            &mut wrong,
+        );
+    }
+    #[cfg(feature = "gpu")]
+    on_gpus(&frame, &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[cfg(feature = "gpu")]
+fn on_gpus(frame: &Frame, wrong: &mut Vec<String>) {
+    for device in Device::all_for_tests().unwrap() {
+        let Device::Gpu(gpu) = &device else { continue };
+        let taken = || {
+            let report = gpu.device().generate_allocator_report();
+            report.map_or(0, |r| r.total_allocated_bytes as usize)
+        };
+        for entry in METHODS {
+            let options = options(entry, frame);
+            let Ok(fit) = FittedPlan::new(device.limits(), &frame.shape(), &options) else {
+                continue;
+            };
+            let before = taken();
+            let denoiser = match Denoiser::new(&device, &frame.shape(), &options) {
+                Ok(denoiser) => denoiser,
+                Err(error) => {
+                    wrong.push(format!("{} on {}: {error}", entry.name, device.name()));
+                    continue;
+                }
+            };
+            let now = taken();
+            let outputs: usize = (fit.plan.slots().iter())
+                .filter(|s| matches!(s.role, Role::Output(_)))
+                .map(|s| s.bytes())
+                .sum();
+            let stated = fit.plan.memory().bytes() + outputs;
+            if now > 0 {
+                let name = format!("{} on {}", entry.name, device.name());
+                close(&name, now - before, stated, wrong);
+            }
+            drop(denoiser);
+        }
+    }
+}
