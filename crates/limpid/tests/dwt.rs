@@ -229,3 +229,91 @@ fn shrinkage_takes_noise_out() {
         assert!(after - before > gain, "{threshold:?}: {before} {after}");
     }
 }
+
+/// Volumes on every device and schedule: their coefficients are those of the definition, and they come back.
+#[test]
+fn volumes_are_the_same_on_every_device() {
+    let by = |wavelet: &str, boundary, levels, frames| Dwt {
+        wavelet: wavelet.to_owned(),
+        boundary,
+        levels,
+        frames: Some(frames),
+        ..Dwt::default()
+    };
+    for (method, width, height, channels) in [
+        (by("cdf97", Border::Mirror, 3, 5), 13, 9, 3),
+        (by("cdf53", Border::Mirror, 1, 2), 40, 33, 1),
+        (by("db2", Border::Mirror, 2, 6), 7, 11, 1),
+        (by("bior2.2", Border::Periodization, 2, 8), 12, 8, 3),
+        (by("dmey", Border::Periodization, 1, 4), 8, 6, 1),
+    ] {
+        let frames = method.frames.unwrap();
+        let frame = Frame::new(noise(width, height * frames, channels)).unwrap();
+        let back = Idwt {
+            wavelet: method.wavelet.clone(),
+            boundary: method.boundary,
+            levels: method.levels,
+            frames: method.frames,
+            ..Idwt::default()
+        };
+        let adjoint = Idwt {
+            adjoint: true,
+            ..back.clone()
+        };
+        let there = method.define(&frame).unwrap();
+        let again = back.define(&there).unwrap();
+        let error = difference(again.color().unwrap(), frame.color().unwrap());
+        assert!(error < 2e-5, "{method:?}: {error}");
+        let all: [(&dyn Method, &Frame); 3] =
+            [(&method, &frame), (&back, &there), (&adjoint, &there)];
+        for (method, input) in all {
+            let wanted = method.define(input).unwrap();
+            for device in Device::all_for_tests().unwrap() {
+                for schedule in method.schedules(device.backend()) {
+                    let mut options = Options::of(method.boxed());
+                    options.schedule = schedule.clone().into();
+                    let out = denoise_on(&device, input, &options, &Watch::default()).unwrap();
+                    let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                    let name = device.name();
+                    assert!(error < 1e-4, "{method:?} {schedule} on {name}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// `dmey` truncates an infinite filter: its filters alone leave 4e-3.
+#[test]
+fn approximate_filters_are_solved_for() {
+    let image = noise(96, 80, 1);
+    let size = Some(Size::new(96, 80));
+    for (boundary, undecimated) in [
+        (Border::Periodization, false),
+        (Border::Symmetric, false),
+        (Border::Periodization, true),
+    ] {
+        let wavelet = "dmey".to_owned();
+        let there = Dwt {
+            wavelet: wavelet.clone(),
+            boundary,
+            undecimated,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet,
+            boundary,
+            undecimated,
+            size: size.filter(|_| !undecimated),
+            ..Idwt::default()
+        };
+        let coefficients = run(there, &image).unwrap();
+        let defined = back
+            .define(&Frame::new(coefficients.clone()).unwrap())
+            .unwrap();
+        let made = run(back.clone(), &coefficients).unwrap();
+        for back in [defined.color().unwrap(), &made] {
+            let error = difference(back, &image);
+            assert!(error < 2e-5, "{boundary} {undecimated}: {error}");
+        }
+    }
+}

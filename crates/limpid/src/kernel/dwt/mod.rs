@@ -12,6 +12,7 @@ mod lift;
 mod mapping;
 mod pieces;
 mod plane;
+mod refine;
 mod rows;
 mod share;
 mod streamed;
@@ -23,6 +24,7 @@ mod whole;
 pub(crate) use fragment::{QuadPass, Quads};
 pub(crate) use interleave::Interleave;
 pub use mapping::Mapping;
+pub(crate) use refine::{mended, remainder};
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};

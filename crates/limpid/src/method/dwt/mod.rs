@@ -8,6 +8,7 @@ mod ready;
 mod reversible;
 mod schedule;
 mod tables;
+mod volume;
 
 pub use crate::definition::dwt::Arrangement;
 pub use crate::kernel::dwt::Mapping;
@@ -74,6 +75,8 @@ macro_rules! transform {
                 pub undecimated: bool = false,
                 /// Bits of samples that become whole numbers and come back without loss, with cdf53.
                 pub reversible: Option<usize> = None,
+                /// The image is a volume or a film: so many frames below each other, which are transformed along time too.
+                pub frames: Option<usize> = None,
                 $($own)*
             }
         }
@@ -86,6 +89,7 @@ macro_rules! transform {
                     layout: self.layout,
                     undecimated: self.undecimated,
                     reversible: self.reversible,
+                    frames: self.frames,
                     ..Ready::new(&self.wavelet, self.levels, self.scale)?
                 })
             }
@@ -112,6 +116,11 @@ macro_rules! transform {
                     Self {
                         layout: Arrangement::Interleaved,
                         ..Self::by("db2", 3, Scale::Unit)
+                    },
+                    // One frame, as of any image: the sizes of the tests have no common divisor.
+                    Self {
+                        frames: Some(1),
+                        ..Self::by("cdf97", 2, Scale::Orthonormal)
                     },
                 ]
             }
@@ -223,11 +232,6 @@ impl Method for Dwt {
 impl Method for Idwt {
     fn name(&self) -> &'static str {
         "idwt"
-    }
-
-    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
-        self.ready()?.tell();
-        Ok(())
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
