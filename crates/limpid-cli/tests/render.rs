@@ -136,3 +136,37 @@ fn files_say_at_which_pixels_colour_was_sampled() {
         assert_eq!(seen.origin.text("limpid.scene").as_deref(), Some("glossy"));
     }
 }
+
+#[test]
+fn adaptive_samples_beat_even_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut ratios = Vec::new();
+    for scene in ["corridor", "outdoor", "columns"] {
+        let render = format!("render {scene} --size 64x48");
+        works(
+            at,
+            &format!("{render} -o ref.exr --spp 400 --seed 99 --layers color"),
+        );
+        works(at, &format!("{render} -o even.exr --spp 16"));
+        works(
+            at,
+            &format!("{render} -o own.exr --spp 16 --adaptive --device cpu --sample-map map.exr"),
+        );
+        let map = read(&at.join("map.exr")).frame.color().unwrap().clone();
+        let mean = map.data().iter().sum::<f32>() / map.data().len() as f32;
+        assert!((mean - 16.0).abs() < 0.01, "{scene}: {mean} samples per pixel");
+        let reference = read(&at.join("ref.exr"));
+        let error = |name: &str| {
+            let denoise = "--method nfor --quality good --device cpu --overwrite";
+            works(at, &format!("denoise {name} -o out.exr {denoise}"));
+            let (out, right) = (read(&at.join("out.exr")), reference.frame.color().unwrap());
+            limpid::metric::relmse(out.frame.color().unwrap(), right).unwrap()
+        };
+        ratios.push(error("own.exr") / error("even.exr"));
+    }
+    let product: f64 = ratios.iter().product();
+    let mean = product.powf(1.0 / ratios.len() as f64);
+    println!("{ratios:?}");
+    assert!(mean < 0.92, "{ratios:?}");
+}

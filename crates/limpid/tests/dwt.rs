@@ -3,7 +3,7 @@
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
-use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold};
+use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold, schedule};
 use limpid::wavelet::Border;
 use limpid::{Device, Frame, Image, Options, Result, Size, Watch, denoise_on};
 
@@ -316,4 +316,54 @@ fn approximate_filters_are_solved_for() {
             assert!(error < 2e-5, "{boundary} {undecimated}: {error}");
         }
     }
+}
+
+/// Quads per thread, threads, double buffers and textures are the user's choice, for every scheme.
+#[test]
+fn schemes_take_the_parameters_of_the_generator() {
+    let gpu = Device::all_for_tests().unwrap().pop().unwrap();
+    assert_eq!(gpu.backend(), Backend::Gpu);
+    let frame = Frame::new(noise(150, 83, 1)).unwrap();
+    let (there, back) = (Dwt::default(), Idwt::default());
+    let coefficients = there.define(&frame).unwrap();
+    for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
+        let wanted = method.define(input).unwrap();
+        for name in [
+            "lifting*:4q-32x8",
+            "explosion:1q-16x16-double",
+            "kula2016:2q-16x8-texture",
+            "separable-convolution*:3q-32x4-double-texture",
+            "convolution:1q-16x16",
+        ] {
+            let found = schedule(method, Backend::Gpu, name).unwrap();
+            let mut options = Options::of(method.boxed());
+            options.schedule = found.into();
+            let out = denoise_on(&gpu, input, &options, &Watch::default()).unwrap();
+            let error = difference(out.color().unwrap(), wanted.color().unwrap());
+            assert!(error < 1e-4, "{method:?} {name}: {error}");
+        }
+    }
+    for (name, part) in [
+        ("lifting*:0q-32x8", "1 to 16"),
+        ("lifting*:4q-32x8-dubble", "like 4q-32x8"),
+        ("liftin:4q-32x8", "lifting"),
+    ] {
+        let error = schedule(&there, Backend::Gpu, name)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+    // What a device has no room for says so.
+    let name = "lifting*:16q-32x32-double";
+    let mut options = Options::new(there.clone());
+    options.schedule = schedule(&there, Backend::Gpu, name).unwrap().into();
+    let error = denoise_on(&gpu, &frame, &options, &Watch::default()).unwrap_err();
+    assert!(error.to_string().contains("workgroup memory"), "{error}");
+    // Only single steps mirror what asymmetric wavelets read.
+    let daubechies = Dwt {
+        wavelet: "db2".to_owned(),
+        ..there
+    };
+    assert!(schedule(&daubechies, Backend::Gpu, "lifting*:4q-32x8").is_err());
+    assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
 }

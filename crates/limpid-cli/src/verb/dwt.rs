@@ -65,6 +65,10 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
+    if let Some(name) = how.schedule.filter(|name| name.ends_with("memoryless")) {
+        let expected = "one that has a result: this one is for `limpid bench dwt`";
+        return Err(limpid::Error::option("schedule", name, expected)).or_usage();
+    }
     let mut sequence = Sequence::new(&device, &options);
     if video::is_film(input) {
         let levels = levels_of_film(options.method.as_ref())?;

@@ -27,7 +27,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
+pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
 pub use knob::{Knob, Knobs, Value, wrong_value};
@@ -100,6 +100,11 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
 
     /// The schedules for a back end; the first is the one to take when nothing was measured.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
+
+    /// A schedule that is too special to be listed, if the name is that of one: with parameters in it, say.
+    fn schedule(&self, _on: Backend, _name: &str) -> Option<Result<Schedule>> {
+        None
+    }
 
     /// The passes for frames of this shape.
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan>;

@@ -79,7 +79,8 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry) {
     let least = |m: &dyn Method, schedule: &Schedule| {
         let plan = m.plan(&frame.shape(), schedule).unwrap();
         let reach = plan.reach().filter(|r| *r > 0)?;
-        Some(2 * reach + 2 * plan.align()).filter(|n| *n < TILE)
+        // What is left of the image beside aligned tiles is read too.
+        Some(2 * reach + 4 * plan.align()).filter(|n| *n < TILE)
     };
     let mut turn = 0;
     for mut method in settings {

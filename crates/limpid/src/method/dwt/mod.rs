@@ -11,7 +11,7 @@ mod tables;
 mod volume;
 
 pub use crate::definition::dwt::Arrangement;
-pub use crate::kernel::dwt::Mapping;
+pub use crate::kernel::dwt::{GroupShape, Mapping};
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
@@ -197,6 +197,10 @@ impl Method for Dwt {
         listed(self.ready(), on, Direction::Forward)
     }
 
+    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+        self.ready().ok()?.shaped(on, name)
+    }
+
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
         ready.plan(shape, shape.size, schedule, Direction::Forward)
@@ -236,6 +240,10 @@ impl Method for Idwt {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         listed(self.ready(), on, Direction::Inverse)
+    }
+
+    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+        self.ready().ok()?.shaped(on, name)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

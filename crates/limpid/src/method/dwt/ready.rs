@@ -227,7 +227,7 @@ impl Ready {
             }
             match mapping {
                 Mapping::Fragment => fragment_level(plan, &kernel, &reads, &writes),
-                Mapping::Texture if !back && planes <= 3 => {
+                _ if mapping.texture() && !back && planes <= 3 => {
                     let texels = Slot::new(format!("texels {i}"), Role::Transient, sizes[i], 1);
                     let texels = plan.slot(texels.element(Element::F32x4).home(Home::Texture));
                     plan.pass(ToTexture { margin: 0 }, reads, [texels]);
