@@ -155,7 +155,10 @@ fn adaptive_samples_beat_even_ones() {
         );
         let map = read(&at.join("map.exr")).frame.color().unwrap().clone();
         let mean = map.data().iter().sum::<f32>() / map.data().len() as f32;
-        assert!((mean - 16.0).abs() < 0.01, "{scene}: {mean} samples per pixel");
+        assert!(
+            (mean - 16.0).abs() < 0.01,
+            "{scene}: {mean} samples per pixel"
+        );
         let reference = read(&at.join("ref.exr"));
         let error = |name: &str| {
             let denoise = "--method nfor --quality good --device cpu --overwrite";

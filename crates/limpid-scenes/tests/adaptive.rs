@@ -17,7 +17,9 @@ fn options(samples: u32) -> RenderOptions {
 fn pixels_with_as_many_samples_are_those_of_an_even_render() {
     let scene = builtin("cornell", 0).unwrap();
     let mut uneven = Render::new(&scene, &options(6)).unwrap();
-    let counts: Vec<u32> = (0..24 * 18).map(|i| if i % 24 < 12 { 4 } else { 6 }).collect();
+    let counts: Vec<u32> = (0..24 * 18)
+        .map(|i| if i % 24 < 12 { 4 } else { 6 })
+        .collect();
     uneven.raise(&counts, &Watch::default()).unwrap();
     let made = uneven.frame().unwrap();
     for samples in [4, 6] {
@@ -74,7 +76,10 @@ fn samples_go_with_the_root_of_the_error() {
         f64::from(part.iter().sum::<u32>()) / part.len() as f64
     };
     let [a, b, c] = [10..90, 110..190, 210..290].map(mean);
-    assert!((b / a - 2.0).abs() < 0.1 && (c / a - 3.0).abs() < 0.15, "{a} {b} {c}");
+    assert!(
+        (b / a - 2.0).abs() < 0.1 && (c / a - 3.0).abs() < 0.15,
+        "{a} {b} {c}"
+    );
     // A picture without any error is sampled evenly.
     let even = allot(&Image::new(10, 10, 1), &[4; 100], 400);
     assert!(even.iter().sum::<u32>() <= 800);

@@ -57,6 +57,8 @@ pub struct FittedPlan {
     /// Bytes of the whole frame's inputs and outputs.
     pub frame_bytes: usize,
     pub(crate) tiles: Option<Tiles>,
+    /// Whether tiles are those of [`crate::method::Method::in_place`].
+    pub(crate) in_place: bool,
 }
 
 impl FittedPlan {
@@ -65,30 +67,43 @@ impl FittedPlan {
         let schedule = options
             .schedule
             .resolve(options.method.as_ref(), limits.backend())?;
-        let plan = |size: Size| options.method.plan(&shape.resized(size), &schedule);
-        let whole = plan(shape.size)?;
+        let whole = options.method.plan(shape, &schedule)?;
         let frame_bytes = whole.memory().fixed_bytes;
         let small = |size: Size| {
             options
                 .tile
                 .is_none_or(|t| size.width.max(size.height) <= t)
         };
+        // Numbers that are not where tiles could be cut may have an order in which they are.
+        let other = match whole.reach() {
+            None => options.method.in_place(),
+            Some(_) => None,
+        };
+        let method = other.as_deref().unwrap_or(options.method.as_ref());
+        let plan = |size: Size| method.plan(&shape.resized(size), &schedule);
+        let mut in_place = false;
         let (plan, tiles) = if limits.holds(&whole) && small(shape.size) {
             (whole, None)
         } else {
+            let whole = match &other {
+                Some(_) => plan(shape.size)?,
+                None => whole,
+            };
             let tiles = whole.reach().and_then(|reach| {
                 let ok = |size| small(size) && plan(size).is_ok_and(|p| limits.holds(&p));
                 Tiles::new(shape.size, reach, whole.align, ok)
             });
             match tiles {
-                Some(tiles) => (plan(tiles.read)?, Some(tiles)),
+                Some(tiles) => {
+                    in_place = other.is_some();
+                    (plan(tiles.read)?, Some(tiles))
+                }
                 // Much memory is better than no result.
-                None if limits == DeviceLimits::Cpu && options.tile.is_none() => (whole, None),
+                None if limits == DeviceLimits::Cpu && options.tile.is_none() => {
+                    (options.method.plan(shape, &schedule)?, None)
+                }
                 None => {
-                    return Err(Error::unsupported(format!(
-                        "{} on {} cannot run in tiles that small; use another schedule or the CPU",
-                        whole.title, shape.size
-                    )));
+                    return Err(Error::unsupported(no_room(limits, &whole)));
                 }
             }
         };
@@ -97,12 +112,36 @@ impl FittedPlan {
             schedule,
             frame_bytes,
             tiles,
+            in_place,
         })
     }
 
     /// Number of tiles per frame.
     pub fn tile_count(&self) -> usize {
         self.tiles.as_ref().map_or(1, |t| t.all().len())
+    }
+}
+
+/// Why a plan does not fit, and what would.
+fn no_room(limits: DeviceLimits, whole: &Plan) -> String {
+    let (title, size) = (&whole.title, whole.size);
+    if whole.reach().is_some() {
+        return format!(
+            "{title} on {size} cannot run in tiles that small; larger ones, another schedule or the CPU can"
+        );
+    }
+    let reason = format!("{title} on {size} works on the whole image at once");
+    match limits {
+        DeviceLimits::Cpu => format!("{reason} and has no tiles"),
+        DeviceLimits::Gpu(target) => {
+            let largest = whole.slots.iter().max_by_key(|s| s.bytes());
+            let (name, bytes) = largest.map_or(("", 0), |s| (s.name.as_str(), s.bytes()));
+            format!(
+                "{reason}, and its slot '{name}' takes {} MiB where this device binds {} at most; the CPU can run it",
+                bytes >> 20,
+                target.binding_bytes >> 20
+            )
+        }
     }
 }
 

@@ -3,9 +3,13 @@
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
+use limpid::kernel::Target;
 use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold, schedule};
 use limpid::wavelet::Border;
-use limpid::{Device, Frame, Image, Options, Result, Size, Watch, denoise_on};
+use limpid::{
+    Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Options, Result, Shape, Size, Watch,
+    denoise_on,
+};
 
 fn noise(width: usize, height: usize, channels: usize) -> Image {
     let mut state = 7u32;
@@ -366,4 +370,60 @@ fn schemes_take_the_parameters_of_the_generator() {
     };
     assert!(schedule(&daubechies, Backend::Gpu, "lifting*:4q-32x8").is_err());
     assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
+}
+
+/// On a device that binds little, and where tiles are asked for, levels run in tiles in the order of the image.
+#[test]
+fn tiles_leave_no_seam_in_coefficients() {
+    let image = noise(201, 150, 1);
+    let frame = Frame::new(image).unwrap();
+    for (wavelet, levels) in [("cdf97", 2), ("cdf53", 3), ("db2", 2)] {
+        let there = Dwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Idwt::default()
+        };
+        let coefficients = there.define(&frame).unwrap();
+        for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
+            let wanted = method.define(input).unwrap();
+            for device in Device::all_for_tests().unwrap() {
+                let mut options = Options::of(method.boxed());
+                options.tile = Some(128);
+                let mut denoiser = Denoiser::new(&device, &input.shape(), &options).unwrap();
+                assert!(denoiser.tile_count() > 1, "{method:?}");
+                let out = denoiser.run(input).unwrap();
+                let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                assert!(error < 1e-4, "{method:?} on {}: {error}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megapixels_run_on_a_gpu_that_binds_little() {
+    let small = Target {
+        binding_bytes: 128 << 20,
+        ..Target::BASE
+    };
+    let shape = Shape::color(Size::new(11_585, 8640), 3);
+    let limits = DeviceLimits::Gpu(small);
+    for method in [&Dwt::default() as &dyn Method, &Idwt::default()] {
+        let fit = FittedPlan::new(limits, &shape, &Options::of(method.boxed())).unwrap();
+        assert!(fit.tile_count() > 1);
+        let largest = fit.plan.slots().iter().map(|s| s.bytes()).max();
+        assert!(largest.is_some_and(|b| b <= 128 << 20), "{largest:?}");
+    }
+    // What cannot says why, and what can.
+    let shrink = Options::new(Shrink {
+        sigma: Some(0.1),
+        ..Shrink::default()
+    });
+    let error = FittedPlan::new(limits, &shape, &shrink).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("MiB") && error.contains("CPU"), "{error}");
 }

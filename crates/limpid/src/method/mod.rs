@@ -64,6 +64,15 @@ impl fmt::Display for Backend {
     }
 }
 
+/// What is moved to another order, see [`Method::ordered`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordered {
+    /// What a method gets.
+    Input,
+    /// What it makes.
+    Result,
+}
+
 /// An algorithm of a paper with its options.
 ///
 /// Invariants: every schedule of [`Method::schedules`] has a plan, on every shape that has the layers the method
@@ -111,6 +120,18 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
 
     /// The definition, applied.
     fn define(&self, frame: &Frame) -> Result<Frame>;
+
+    /// The same numbers in an order that tiles can be cut from, where the method's own is not one: coefficients where their samples
+    /// stood, say. [`Method::ordered`] moves frames between the two.
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        None
+    }
+
+    /// A frame that comes in, in the order of [`Method::in_place`], or a result in the method's own order; none where it is in that order
+    /// already.
+    fn ordered(&self, _frame: &Frame, _what: Ordered) -> Result<Option<Frame>> {
+        Ok(None)
+    }
 
     /// Settings that together reach every branch of the method: what the conformance test runs.
     fn examples(&self) -> Vec<Box<dyn Method>> {

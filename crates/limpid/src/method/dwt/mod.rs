@@ -15,7 +15,7 @@ pub use crate::kernel::dwt::{GroupShape, Mapping};
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Method, Ordered, Schedule, Use};
 use crate::plan::Plan;
 use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
@@ -197,6 +197,25 @@ impl Method for Dwt {
         listed(self.ready(), on, Direction::Forward)
     }
 
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        self.ready().ok().filter(Ready::has_place)?;
+        Some(Box::new(Self {
+            layout: Arrangement::Interleaved,
+            ..self.clone()
+        }))
+    }
+
+    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
+        match what {
+            Ordered::Result => {
+                let ready = self.ready()?;
+                let orders = (Arrangement::Interleaved, Arrangement::Subbands);
+                Ok(Some(ready.moved(frame, orders)?))
+            }
+            Ordered::Input => Ok(None),
+        }
+    }
+
     fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
         self.ready().ok()?.shaped(on, name)
     }
@@ -240,6 +259,25 @@ impl Method for Idwt {
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         listed(self.ready(), on, Direction::Inverse)
+    }
+
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        self.ready().ok().filter(Ready::has_place)?;
+        Some(Box::new(Self {
+            layout: Arrangement::Interleaved,
+            ..self.clone()
+        }))
+    }
+
+    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
+        match what {
+            Ordered::Input => {
+                let ready = self.ready()?;
+                let orders = (Arrangement::Subbands, Arrangement::Interleaved);
+                Ok(Some(ready.moved(frame, orders)?))
+            }
+            Ordered::Result => Ok(None),
+        }
     }
 
     fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {

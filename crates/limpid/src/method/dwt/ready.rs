@@ -7,7 +7,7 @@ use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
-use crate::{Error, Image, Layer, Result, Shape, Size};
+use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 
 /// Options, looked up.
 pub(in crate::method) struct Ready {
@@ -294,6 +294,12 @@ impl Ready {
         if interleaved && !back {
             plan.pass(order, [packed], [result]);
         }
+        if interleaved && self.lifted() {
+            // Every coefficient stands where its sample stood: tiles of whole squares of the last level are as good as the whole.
+            let blocks = u32::try_from(self.levels).ok().filter(|l| *l < 16);
+            plan.local = blocks.map(|l| self.reach() * ((1usize << l) - 1));
+            plan.align = blocks.map_or(1, |l| 1 << l);
+        }
         Ok(plan)
     }
 
@@ -329,6 +335,29 @@ impl Ready {
             now = next;
         }
         Ok(())
+    }
+
+    /// How many pixels the steps of one level look to each side.
+    fn reach(&self) -> usize {
+        let pairs = self.wavelet.lifting().into_iter().flat_map(|l| &l.pairs);
+        let steps = pairs.flat_map(|p| [&p.predict, &p.update]);
+        steps.map(|taps| 2 * taps.reach() as usize + 1).sum()
+    }
+
+    /// Whether levels have an order in which tiles can be cut.
+    pub(super) fn has_place(&self) -> bool {
+        self.layout == Arrangement::Subbands && self.frames.is_none() && self.lifted()
+    }
+
+    /// Coefficients that stand in one order in another.
+    pub(super) fn moved(
+        &self,
+        frame: &Frame,
+        (from, to): (Arrangement, Arrangement),
+    ) -> Result<Frame> {
+        let (dwt, packed) = (self.definition(), frame.require(Layer::COLOR)?);
+        let coefficients = dwt.unpack(packed, packed.size(), from)?;
+        Frame::new(dwt.pack(&coefficients, to)?)
     }
 
     /// Size of the image that coefficients fill.
