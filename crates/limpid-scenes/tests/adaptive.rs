@@ -1,7 +1,5 @@
 //! Samples that are not spread evenly.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::{Image, Kind, Layer, Part, Size, Watch};
 use limpid_scenes::{Adaptive, Render, RenderOptions, allot, builtin, render};
 

@@ -8,8 +8,9 @@
 use super::atrous::{Border, Filter, level};
 use crate::Image;
 
-/// Pixels to each side of the window in which the signal's deviation is estimated.
-pub const RADIUS: usize = 6;
+/// Pixels to each side of the window in which the signal's deviation is estimated, for each level. They lie as far apart as the
+/// level's taps.
+pub const RADII: [usize; 8] = [6, 4, 3, 2, 2, 2, 2, 2];
 
 /// The settings.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ pub fn eaw(image: &Image, settings: &Eaw<'_>) -> Image {
     let mut out = all[settings.levels].clone();
     for i in 0..settings.levels {
         let gain = settings.gains.get(i).copied().unwrap_or(1.0);
-        let kept = shrunk(&all[i], &all[i + 1], settings.noise[i]);
+        let kept = shrunk(&all[i], &all[i + 1], i, settings.noise[i]);
         for (o, k) in out.data_mut().iter_mut().zip(kept.data()) {
             *o += gain * k;
         }
@@ -58,15 +59,20 @@ pub fn eaw(image: &Image, settings: &Eaw<'_>) -> Image {
     out
 }
 
-/// The details between two levels, shrunk.
-fn shrunk(fine: &Image, coarse: &Image, noise: [f32; 3]) -> Image {
+/// The details between a level and the next, shrunk.
+fn shrunk(fine: &Image, coarse: &Image, level: usize, noise: [f32; 3]) -> Image {
     let (width, height, channels) = (fine.width(), fine.height(), fine.channels());
-    let r = RADIUS;
+    let window = |n: usize, x: usize| {
+        let (r, step) = (RADII[level] as i64, 1i64 << level);
+        let taps = (-r..=r).map(move |k| x as i64 + k * step);
+        taps.filter(move |q| (0..n as i64).contains(q))
+            .map(|q| q as usize)
+    };
     Image::from_fn(width, height, channels, |x, y, k| {
         let detail = |x: usize, y: usize| f64::from(fine.get(x, y, k) - coarse.get(x, y, k));
         let (mut sum, mut count) = (0.0, 0.0);
-        for j in y.saturating_sub(r)..(y + r + 1).min(height) {
-            for i in x.saturating_sub(r)..(x + r + 1).min(width) {
+        for j in window(height, y) {
+            for i in window(width, x) {
                 sum += detail(i, j).powi(2);
                 count += 1.0;
             }

@@ -30,6 +30,28 @@ pub fn fast_exp(x: f32) -> f32 {
     if inside { p * scale } else { 0.0 }
 }
 
+/// `ln x` for normal `x > 0`, to an absolute error of 3e-7 and a relative one of 3e-7 away from 1. Plain loops over it vectorise.
+///
+/// ```
+/// use limpid::kernel::fast_exp::fast_ln;
+/// assert_eq!(fast_ln(1.0), 0.0);
+/// assert!((fast_ln(0.05) - 0.05f32.ln()).abs() < 1e-6);
+/// ```
+#[inline(always)]
+pub fn fast_ln(x: f32) -> f32 {
+    // Mantissas from the square root of a half on belong to the next exponent.
+    let bits = x
+        .to_bits()
+        .wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
+    let exponent = (bits as i32) >> 23;
+    let mantissa = f32::from_bits((bits & 0x007f_ffff) + std::f32::consts::FRAC_1_SQRT_2.to_bits());
+    // ln m = 2 artanh ((m - 1) / (m + 1)), as a series.
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let s = t * t;
+    let series = 2.0 + s * (2.0 / 3.0 + s * (2.0 / 5.0 + s * (2.0 / 7.0 + s * (2.0 / 9.0))));
+    exponent as f32 * std::f32::consts::LN_2 + t * series
+}
+
 /// The arithmetic of [`fast_exp`] on a type of vectors.
 macro_rules! on_vectors {
     ($simd:ident, $x:ident, $floats:ty, $words:ty) => {{
@@ -117,6 +139,16 @@ pub(super) const COEFFICIENTS: [f32; 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithms_are_close() {
+        for i in 0..20_000 {
+            let x = 1e-6f32 * 1.0015f32.powi(i);
+            let (want, have) = (f64::from(x).ln(), f64::from(fast_ln(x)));
+            let allowed = 3e-7 + 3e-7 * want.abs();
+            assert!((want - have).abs() < allowed, "{x}: {have}, not {want}");
+        }
+    }
 
     #[test]
     fn vectors_have_the_bits_of_the_scalar() {

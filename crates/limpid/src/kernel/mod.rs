@@ -24,6 +24,7 @@ pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod half;
 pub(crate) mod lines;
+pub(crate) mod neural;
 pub(crate) mod nfor;
 pub(crate) mod nlm;
 pub(crate) mod pack;

@@ -1,16 +1,16 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
-//! The definition is `definition::eaw`. The noise level is estimated when it is not given. Schedule: `dilated`,
-//! levels down with the kernel of the à-trous filter, then one pass up for each level, from fine to coarse.
+//! The definition is `definition::eaw`. The noise level is estimated when it is not given. Schedules are those of the à-trous
+//! filter. Each level is followed by its part of the upward pass, from fine to coarse, so that only two levels are kept.
 
 use super::atrous::AtrousSchedule;
 use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition;
-use crate::kernel::atrous::{Atrous as Level, Mode, Stops, Walk};
+use crate::kernel::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
 use crate::kernel::pack::{Pack, Spot, Unpack};
-use crate::kernel::upward::Shrink;
-use crate::plan::{Element, Plan, Role, Slot, SlotId};
+use crate::kernel::upward::Upward;
+use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Layer, Result, Shape};
 
 /// The method in the list.
@@ -108,11 +108,24 @@ impl Method for Eaw {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        Schedule::list(on, [AtrousSchedule::Dilated])
+        let mut all = vec![AtrousSchedule::Dilated];
+        if on == Backend::Gpu {
+            let tile = Some(Source::Tile(None));
+            let orders = [Order::Ascending, Order::Local];
+            all.splice(0..0, orders.map(|o| AtrousSchedule::exact(o, tile)));
+        }
+        Schedule::list(on, all)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        schedule.choice::<AtrousSchedule>()?;
+        let (order, taps) = match schedule.choice::<AtrousSchedule>()? {
+            AtrousSchedule::Permuted {
+                order,
+                taps: Some(taps),
+                ..
+            } => (Some(order), taps),
+            _ => (None, Source::Global),
+        };
         self.check()?;
         let channels = shape.require(&Layer::COLOR)?;
         let settled = self.wanted().settled(channels)?;
@@ -122,8 +135,19 @@ impl Method for Eaw {
             Backend::Gpu => (1, Element::F32x4),
             Backend::Cpu => (channels, Element::F32),
         };
-        let slot = |plan: &mut Plan, name: String| -> SlotId {
-            plan.slot(Slot::new(name, Role::Transient, shape.size, planes).element(element))
+        let phases = |level: usize| {
+            order.map(|order| Phases {
+                level: level as u32,
+                order,
+                mirror: false,
+            })
+        };
+        let slot = |plan: &mut Plan, name: String, order: Option<Phases>| -> SlotId {
+            let layout = order
+                .filter(|o| o.level > 0)
+                .map_or(Layout::Rows, Layout::Phases);
+            let slot = Slot::new(name, Role::Transient, shape.size, planes);
+            plan.slot(slot.element(element).layout(layout))
         };
         let spot = Spot {
             channels,
@@ -134,7 +158,7 @@ impl Method for Eaw {
             variance: false,
         };
         let input = plan.input(Layer::COLOR, channels);
-        let mut fine = slot(&mut plan, "level 0".into());
+        let mut fine = slot(&mut plan, "level 0".into(), None);
         let pack = Pack {
             spot,
             first: true,
@@ -143,9 +167,11 @@ impl Method for Eaw {
         let noisy = plan.transient("noisy", channels);
         settled.enter(&mut plan, input, noisy);
         plan.pass(pack, [noisy], [fine]);
-        let sum = slot(&mut plan, "sum".into());
+        let mut sum = Vec::new();
         for level in 0..self.levels {
-            let coarse = slot(&mut plan, format!("level {}", level + 1));
+            let last = level + 1 == self.levels;
+            let next = phases(level + 1);
+            let coarse = slot(&mut plan, format!("level {}", level + 1), next);
             let down = Level {
                 level: level as u32,
                 taps: TAPS.to_vec(),
@@ -161,22 +187,34 @@ impl Method for Eaw {
                 grid: 1,
                 mode: Mode::Mean,
                 half: false,
-                walk: Walk::Dilated,
+                walk: match phases(level) {
+                    None => Walk::Dilated,
+                    Some(from) => Walk::Permuted {
+                        from,
+                        to: next,
+                        taps,
+                    },
+                },
             };
             plan.pass(down, [fine], [coarse]);
-            let up = Shrink {
+            let up = Upward {
                 colors: channels,
+                level: level as u32,
                 noise: noise[level],
                 gain: self.gains.get(level).copied().unwrap_or(1.0),
                 first: level == 0,
-                last: level + 1 == self.levels,
+                last,
+                from: phases(level),
             };
-            plan.pass(up, [fine, coarse], [sum]);
-            fine = coarse;
+            let name = format!("details to {}", level + 1);
+            let made = slot(&mut plan, name, next.filter(|_| !last));
+            let reads: Vec<SlotId> = [fine, coarse].into_iter().chain(sum).collect();
+            plan.pass(up, reads, [made]);
+            (fine, sum) = (coarse, vec![made]);
         }
         let made = plan.transient("made", channels);
         let output = plan.output(Layer::COLOR, channels);
-        plan.pass(Unpack { spot, exact: false }, [sum], [made]);
+        plan.pass(Unpack { spot, exact: false }, sum, [made]);
         settled.leave(&mut plan, made, output);
         Ok(plan)
     }

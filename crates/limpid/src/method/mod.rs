@@ -15,6 +15,7 @@ pub mod atrous;
 pub mod ddid;
 pub mod eaw;
 pub mod film;
+pub mod neural;
 pub mod nfor;
 pub mod nlm;
 pub mod patch;
@@ -31,6 +32,7 @@ pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
 pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;
 pub use patch::Patch;
@@ -213,6 +215,7 @@ pub const METHODS: &[Entry] = &[
     svgf::ENTRY,
     taa::ENTRY,
     nfor::ENTRY,
+    neural::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,

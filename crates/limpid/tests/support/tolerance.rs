@@ -29,6 +29,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     // Coefficients are squared, divided and squared again where little is kept of them, behind sums in another order; settled
     // values are a hundred times as large as those of the picture.
     ("film", 1e-4),
+    // Sixteen convolutions in a row make guides whose squared differences are exponents, times up to a thousand.
+    ("neural", 1e-3),
     // Normal equations in single precision, solved three times in a row, each time with weights of the result before.
     ("nfor", 1e-3),
 ];

@@ -5,7 +5,7 @@
 //! other. So what weighs costs by the plane, what is filtered too.
 
 use super::moves::Moves;
-use super::{Atrous, Mode};
+use super::{Atrous, Local, Mode};
 use crate::definition::atrous::LEAST;
 use crate::kernel::fast_exp::fast_exp2_x16;
 use crate::kernel::ring::{self, Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
@@ -48,7 +48,7 @@ impl Planes {
             })
         };
         let bright = add(kernel.stops.local.is_some());
-        let factor = add(kernel.mode == Mode::Shared || kernel.grid > 1);
+        let factor = add(kernel.mode.factors() || kernel.grid > 1);
         Self {
             weigh,
             bright,
@@ -109,12 +109,12 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
         for x in (0..ring.made()).step_by(WIDTH) {
             body.strip(simd, (from, x), memory, weights, out);
         }
-        if kernel.grid > 1 && kernel.mode != Mode::Shares {
+        if kernel.grid > 1 && !kernel.mode.balances() {
             body.fill(&job.reads[0], &tap_rows, from, out);
         }
         for plane in 0..job.writes[0].planes() {
             let made = &mut out[plane * ring.made()..][..ring.made()];
-            if kernel.half && kernel.mode != Mode::Shares {
+            if kernel.half && !kernel.mode.balances() {
                 crate::kernel::half::round(made);
             }
             let to = job.writes[0].row(plane, y);
@@ -168,7 +168,7 @@ impl Body<'_> {
             }
         }
         if let Some(to) = planes.factor {
-            if kernel.mode == Mode::Shared {
+            if kernel.mode.factors() {
                 ring.copy(memory, (y, to), reads[reads.len() - 1].row(0, y), 1.0);
             }
             if kernel.grid > 1 {
@@ -179,8 +179,8 @@ impl Body<'_> {
                             x.is_multiple_of(kernel.grid) && y.is_multiple_of(kernel.grid);
                         *to = match (sampled, kernel.mode) {
                             (false, _) => 0.0,
-                            (true, Mode::Shared) => *to,
-                            (true, _) => 1.0,
+                            (true, Mode::Mean) => 1.0,
+                            (true, _) => *to,
                         };
                     }
                 }
@@ -213,7 +213,14 @@ impl Body<'_> {
                 shares[k] = counts.select(shares[k], f32x16::splat(simd, f32::NAN));
             }
         }
-        if kernel.mode == Mode::Shares {
+        if kernel.mode.balances() {
+            let before = self.planes.factor.map(|plane| {
+                let own = self.ring.row(y) + plane * self.ring.stride() + x;
+                ring::load(simd, memory, own)
+            });
+            for k in 0..PIECES {
+                shares[k] = (before.map_or(one, |b| b[k]) * shares[k]).sqrt();
+            }
             return ring::put(shares, out, x);
         }
         for plane in 0..kernel.planes {
@@ -246,14 +253,14 @@ impl Body<'_> {
         let count = planes.weigh.len().max(1);
         // How strongly squared differences of brightness weigh, for base 2.
         let mut stop = [zero; PIECES];
-        let mut bright = stop;
-        if let (Some(plane), Some(local)) = (planes.bright, self.kernel.stops.local) {
-            let noise = (planes.payload + self.kernel.colors) * stride + own;
-            let noise = ring::load(simd, memory, noise);
+        let (mut bright, mut noise) = (stop, stop);
+        let noise_plane = planes.payload + self.kernel.colors;
+        let local = self.kernel.stops.local;
+        if let (Some(plane), Some(local)) = (planes.bright, &local) {
+            noise = ring::load(simd, memory, own + noise_plane * stride);
             bright = ring::load(simd, memory, own + plane * stride);
             for k in 0..PIECES {
-                let alike = noise[k] * local.square + local.least;
-                stop[k] = f32x16::splat(simd, -std::f32::consts::LOG2_E) / alike;
+                stop[k] = stopping(simd, local, noise[k]);
             }
         }
         let (least, never) = (self.least(), ring::NEVER);
@@ -275,6 +282,13 @@ impl Body<'_> {
             }
             if let Some(plane) = planes.bright {
                 let there = ring::load(simd, memory, tap.at + plane * stride + x);
+                let mut stop = stop;
+                if let Some(local) = local.filter(|l| l.symmetric) {
+                    let other = ring::load(simd, memory, tap.at + noise_plane * stride + x);
+                    for k in 0..PIECES {
+                        stop[k] = stopping(simd, &local, (noise[k] + other[k]) * 0.5);
+                    }
+                }
                 for k in 0..PIECES {
                     let off = there[k] - bright[k];
                     e[k] = (off * stop[k]).mul_add(off, e[k]);
@@ -340,4 +354,11 @@ impl Body<'_> {
             }
         }
     }
+}
+
+/// How strongly squared differences of brightness stop the filter at this noise, for base 2.
+#[inline(always)]
+fn stopping<S: Simd>(simd: S, local: &Local, noise: f32x16<S>) -> f32x16<S> {
+    let alike = noise * local.square + local.least;
+    f32x16::splat(simd, -std::f32::consts::LOG2_E) / alike
 }

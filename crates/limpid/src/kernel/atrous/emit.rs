@@ -1,6 +1,6 @@
 //! The WGSL text of the filter.
 
-use super::{Atrous, Mode, Shape, Source, Walk};
+use super::{Atrous, Shape, Source, Walk};
 use crate::kernel::pack::unpacked;
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::params;
@@ -242,10 +242,10 @@ impl Text<'_> {
         if self.vectors > 0 {
             bind("features", "read", feature);
         }
-        if self.kernel.mode == Mode::Shared {
-            bind("shares", "read", "f32");
+        if self.kernel.mode.factors() {
+            bind("factors", "read", "f32");
         }
-        let made = if self.kernel.mode == Mode::Shares {
+        let made = if self.kernel.mode.balances() {
             "f32"
         } else {
             element
@@ -348,9 +348,13 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
                 (None, 1) => "a.c.x - b.c.x".into(),
                 (None, _) => "dot(a.c.xyz - b.c.xyz, vec3(0.33333334))".into(),
             };
+            let noise = match local.symmetric {
+                true => "0.5 * (a.c.w + b.c.w)",
+                false => "a.c.w",
+            };
             let _ = writeln!(
                 s,
-                "    let off = {own};\n    e = fma(-off * off, 1.0 / fma(p.square, a.c.w, p.least), e);"
+                "    let off = {own};\n    e = fma(-off * off, 1.0 / fma(p.square, {noise}, p.least), e);"
             );
         } else if self.kernel.stops.color.is_some() {
             s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
@@ -423,18 +427,18 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
             "fn add_near(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32) {\n    (*s).w += w;\n    (*s).c0 += w * tap.c;\n",
         );
         others(s);
-        let share = match self.kernel.mode {
-            Mode::Shared => "shares[i]",
-            _ => "1.0",
+        let factor = match self.kernel.mode.factors() {
+            true => "factors[i]",
+            false => "1.0",
         };
-        let _ = writeln!(s, "fn share(i: u32) -> f32 {{\n    return {share};\n}}");
+        let _ = writeln!(s, "fn factor(i: u32) -> f32 {{\n    return {factor};\n}}");
         self.finish(s);
     }
 
     fn finish(&self, s: &mut String) {
         s.push_str("fn finish(to: u32, here: u32, sums: Sums, near: Sums) {\n");
-        if self.kernel.mode == Mode::Shares {
-            s.push_str("    dst[to] = 1.0 / sums.w;\n}\n");
+        if self.kernel.mode.balances() {
+            s.push_str("    dst[to] = sqrt(factor(here) / sums.w);\n}\n");
             return;
         }
         s.push_str("    let norm = 1.0 / sums.w;\n");

@@ -27,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let h = log_tap(i) + log_tap(j);
             let d = vec2(f32(i), f32(j));
             let e = select(exponent(centre, tap, h, d), h, i == 0 && j == 0);
-            let w = exp2(e) * share(there);
+            let w = exp2(e) * factor(there);
             add(&sums, tap, there, w);
             if GRID > 1 {
                 add_near(&near, tap, there, exp2(h));

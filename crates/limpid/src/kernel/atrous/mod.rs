@@ -46,6 +46,8 @@ pub(crate) struct Local {
     pub least: f32,
     /// The plane of the features that holds the brightness; none for the mean of the colours.
     pub plane: Option<usize>,
+    /// Whether the variance is the mean of the pixel's and the tap's, so that weights are symmetric.
+    pub symmetric: bool,
 }
 
 /// What is made.
@@ -54,10 +56,25 @@ pub(crate) enum Mode {
     /// The weighted mean.
     #[default]
     Mean,
-    /// One over the sum of weights: the share that a pixel can give to each neighbour.
-    Shares,
-    /// The weighted mean with each tap's weight times its share, which is read last.
-    Shared,
+    /// One step of balancing: factors with which the weights around every pixel add up to 1.
+    Balance {
+        /// Whether the factors before are 1; they are read last else.
+        first: bool,
+    },
+    /// The weighted mean with each tap's weight times its factor, which is read last.
+    Balanced,
+}
+
+impl Mode {
+    /// Whether factors are read.
+    fn factors(self) -> bool {
+        matches!(self, Self::Balanced | Self::Balance { first: false })
+    }
+
+    /// Whether factors are made.
+    fn balances(self) -> bool {
+        matches!(self, Self::Balance { .. })
+    }
 }
 
 /// Where taps are read on a GPU.
@@ -173,21 +190,21 @@ impl Atrous {
 impl Kernel for Atrous {
     fn name(&self) -> &'static str {
         match self.mode {
-            Mode::Shares => "atrous-shares",
+            Mode::Balance { .. } => "atrous-balance",
             _ => "atrous",
         }
     }
 
     fn contract(&self) -> Contract {
         let features = usize::from(self.guided.is_some() || !self.stops.features.is_empty());
-        let shares = usize::from(self.mode == Mode::Shared);
+        let factors = usize::from(self.mode.factors());
         let moved = match self.walk {
             Walk::Permuted { to: Some(_), .. } => features,
             _ => 0,
         };
         let reach = self.radius() << self.level;
         Contract {
-            reads: 1 + features + shares,
+            reads: 1 + features + factors,
             writes: 1 + moved,
             scope: match self.walk {
                 Walk::Dilated => Scope::Rows { halo: reach },

@@ -73,10 +73,7 @@ struct Places {
     y: vec2<u32>,
 }
 
-fn places_of(part: Part) -> Places {
-    if MIRROR || RESTORE || STAYS {
-        return Places(vec2(0u), vec2(0u));
-    }
+fn halves_of(part: Part) -> Places {
     let odd = part.first + (1u << p.level);
     return Places(
         vec2(phase_start(p.width, part.first.x, p.level + 1u), phase_start(p.width, odd.x, p.level + 1u)),
@@ -84,12 +81,23 @@ fn places_of(part: Part) -> Places {
     );
 }
 
+fn place_in_halves(halves: Places, at: vec2<u32>) -> u32 {
+    let x = select(halves.x.x, halves.x.y, (at.x & 1u) == 1u) + (at.x >> 1u);
+    let y = select(halves.y.x, halves.y.y, (at.y & 1u) == 1u) + (at.y >> 1u);
+    return y * p.width + x;
+}
+
+fn places_of(part: Part) -> Places {
+    if MIRROR || RESTORE || STAYS {
+        return Places(vec2(0u), vec2(0u));
+    }
+    return halves_of(part);
+}
+
 // `place_of` for one split.
 fn place_in(part: Part, places: Places, at: vec2<u32>) -> u32 {
     if MIRROR || RESTORE || STAYS {
         return place_of(part, at);
     }
-    let x = select(places.x.x, places.x.y, (at.x & 1u) == 1u) + (at.x >> 1u);
-    let y = select(places.y.x, places.y.y, (at.y & 1u) == 1u) + (at.y >> 1u);
-    return y * p.width + x;
+    return place_in_halves(places, at);
 }

@@ -1,152 +1,113 @@
-//! The CPU body: details of a row are made once, their squares summed along the row, then down a ring of rows.
+//! The CPU body: squares of details are summed along each row once, and rows of sums are kept in a ring.
 
-use super::{RADIUS, Shrink, shrunk};
-use crate::kernel::{Job, View, ViewMut};
-use fearless_simd::{Simd, dispatch};
+use super::{Upward, shrunk};
+use crate::kernel::ring::{self, PIECES, WIDTH};
+use crate::kernel::{Job, View};
+use fearless_simd::prelude::*;
+use fearless_simd::{dispatch, f32x16};
 
-const SIDE: usize = 2 * RADIUS + 1;
-const _: () = assert!(SIDE == 13, "windows are summed as 8 + 4 + 1 columns");
-
-/// For each channel a ring of rows of sums, and a row of details, of sums, of squares and of shares; three for sums of few.
-pub(super) fn scratch(colors: usize, width: usize) -> usize {
-    (SIDE * colors + colors + 6) * width
+/// Columns that are made, in strips.
+fn made(width: usize) -> usize {
+    width.next_multiple_of(WIDTH)
 }
 
-pub(super) fn run(kernel: &Shrink, job: &mut Job<'_>) {
+/// Words of a row of squares with its margins.
+fn padded(kernel: &Upward, width: usize) -> usize {
+    made(width) + 2 * (kernel.radius() << kernel.level)
+}
+
+/// A row of squares, the ring, and a row of sums and of one over the columns of each window.
+pub(super) fn scratch(kernel: &Upward, width: usize) -> usize {
+    let rows = (2 * kernel.radius() + 1) * kernel.colors + 2;
+    padded(kernel, width) + rows * made(width)
+}
+
+pub(super) fn run(kernel: &Upward, job: &mut Job<'_>) {
     let level = job.level;
     dispatch!(level, simd => rows(simd, kernel, job));
 }
 
 #[inline(always)]
-fn rows<S: Simd>(_simd: S, kernel: &Shrink, job: &mut Job<'_>) {
+fn rows<S: Simd>(simd: S, kernel: &Upward, job: &mut Job<'_>) {
     let size = job.reads[0].size();
-    let (width, colors) = (size.width, kernel.colors);
-    let (ring, rest) = job.scratch.split_at_mut(SIDE * colors * width);
-    let (details, rest) = rest.split_at_mut(colors * width);
-    let (squares, rest) = rest.split_at_mut(width);
-    let (sums, rest) = rest.split_at_mut(width);
-    // One over the columns of each pixel's window.
-    let (shares, rest) = rest.split_at_mut(width);
-    let steps = &mut rest[..3 * width];
-    for (x, share) in shares.iter_mut().enumerate() {
-        let columns = (x + RADIUS + 1).min(width) - x.saturating_sub(RADIUS);
+    let (width, made, colors) = (size.width, made(size.width), kernel.colors);
+    let (radius, step) = (kernel.radius(), 1 << kernel.level);
+    let side = 2 * radius + 1;
+    let (squares, rest) = job.scratch.split_at_mut(padded(kernel, width));
+    let (held, rest) = rest.split_at_mut(side * colors * made);
+    let (sums, shares) = rest.split_at_mut(made);
+    squares.fill(0.0);
+    for (x, share) in shares[..width].iter_mut().enumerate() {
+        let columns = 1 + (x / step).min(radius) + ((width - 1 - x) / step).min(radius);
         *share = 1.0 / columns as f32;
     }
-    let mut next = job.rows.start.saturating_sub(RADIUS);
-    for y in job.rows.clone() {
-        let window = y.saturating_sub(RADIUS)..(y + RADIUS + 1).min(size.height);
-        while next < window.end {
-            subtracted(kernel, &job.reads, next, details);
+    // Rows whose windows share rows follow each other.
+    let starts = job.rows.clone().take(step);
+    let end = job.rows.end;
+    let mut holds = vec![None; side];
+    for y in starts.flat_map(|first| (first..end).step_by(step)) {
+        let above = (y / step).min(radius);
+        let below = ((size.height - 1 - y) / step).min(radius);
+        let window = || (0..=above + below).map(|k| y - above * step + k * step);
+        for row in window() {
+            let slot = row / step % side;
+            if holds[slot].replace(row) == Some(row) {
+                continue;
+            }
             for k in 0..colors {
-                for (s, d) in squares.iter_mut().zip(&details[k * width..][..width]) {
-                    *s = d * d;
-                }
-                along(
-                    squares,
-                    steps,
-                    &mut ring[(next % SIDE * colors + k) * width..][..width],
-                );
+                let to = &mut squares[radius * step..][..width];
+                squared(&job.reads, k, row, to);
+                let to = &mut held[(slot * colors + k) * made..][..made];
+                let starts = (0..side).map(|tap| tap * step);
+                add_up(simd, squares, starts, to);
             }
-            next += 1;
         }
-        subtracted(kernel, &job.reads, y, details);
+        let share = 1.0 / (above + below + 1) as f32;
         for k in 0..colors {
-            sums.fill(0.0);
-            let row = |j: usize| &ring[(j % SIDE * colors + k) * width..][..width];
-            let mut from = window.start;
-            // Four rows at a time: the sums are read and written less often.
-            while from + 4 <= window.end {
-                let [a, b, c, d] = [row(from), row(from + 1), row(from + 2), row(from + 3)];
-                let sums = &mut sums[..width];
-                for x in 0..width {
-                    sums[x] += (a[x] + b[x]) + (c[x] + d[x]);
-                }
-                from += 4;
+            let starts = window().map(|row| (row / step % side * colors + k) * made);
+            add_up(simd, held, starts, sums);
+            let (fine, coarse) = (job.reads[0].row(k, y), job.reads[1].row(k, y));
+            let (noise, gain) = (kernel.noise[k.min(2)], kernel.gain);
+            let out = &mut job.writes[0].row(k, y)[..width];
+            match job.reads.get(2) {
+                Some(finer) => out.copy_from_slice(&finer.row(k, y)[..width]),
+                None => out.fill(0.0),
             }
-            for j in from..window.end {
-                for (s, v) in sums.iter_mut().zip(row(j)) {
-                    *s += v;
-                }
+            let windows = sums.iter().zip(&*shares);
+            let levels = fine.iter().zip(coarse);
+            for ((out, (f, c)), (sum, columns)) in out.iter_mut().zip(levels).zip(windows) {
+                let base = if kernel.last { *c } else { 0.0 };
+                *out += base + gain * shrunk(f - c, sum * (columns * share), noise);
             }
-            let noise = kernel.noise[k.min(2)];
-            let share = 1.0 / window.len() as f32;
-            let details = &mut details[k * width..][..width];
-            for ((d, sum), columns) in details.iter_mut().zip(&*sums).zip(&*shares) {
-                *d = shrunk(*d, sum * (columns * share), noise);
-            }
-        }
-        back(kernel, &job.reads, &mut job.writes[0], y, details);
-    }
-}
-
-/// Sums over the window along a row.
-#[inline(always)]
-fn along(squares: &[f32], steps: &mut [f32], out: &mut [f32]) {
-    let width = out.len();
-    let inside = RADIUS.min(width)..width.saturating_sub(RADIUS).max(RADIUS.min(width));
-    for x in (0..inside.start).chain(inside.end..width) {
-        let window = x.saturating_sub(RADIUS)..(x + RADIUS + 1).min(width);
-        out[x] = squares[window].iter().sum();
-    }
-    let count = inside.len();
-    // Sums over 2, 4 and 8 columns; one over all is made of the last two and the columns left. Slices of one length, or the
-    // loops would check each index.
-    let (twos, rest) = steps.split_at_mut(width);
-    let (fours, eights) = rest.split_at_mut(width);
-    pairs(squares, 1, twos);
-    pairs(twos, 2, fours);
-    pairs(fours, 4, eights);
-    if count > 0 {
-        let (eights, fours) = (&eights[..count], &fours[8..8 + count]);
-        let (last, out) = (&squares[12..12 + count], &mut out[inside]);
-        for x in 0..count {
-            out[x] = eights[x] + fours[x] + last[x];
         }
     }
 }
 
-/// The sum of each value and the one `step` after it; the last ones are left.
+/// The squares of a row's details.
 #[inline(always)]
-fn pairs(from: &[f32], step: usize, to: &mut [f32]) {
-    let count = from.len().saturating_sub(step);
-    let (a, b) = (&from[..count], &from[from.len() - count..]);
-    let to = &mut to[..count];
-    for x in 0..count {
-        to[x] = a[x] + b[x];
+fn squared(reads: &[View<'_>], k: usize, y: usize, out: &mut [f32]) {
+    let (fine, coarse) = (reads[0].row(k, y), reads[1].row(k, y));
+    for ((o, f), c) in out.iter_mut().zip(fine).zip(coarse) {
+        *o = (f - c) * (f - c);
     }
 }
 
-/// The details of a row.
+/// The sum of all lines that start at these places.
 #[inline(always)]
-fn subtracted(kernel: &Shrink, reads: &[View<'_>], y: usize, out: &mut [f32]) {
-    let width = reads[0].size().width;
-    for k in 0..kernel.colors {
-        let (fine, coarse) = (reads[0].row(k, y), reads[1].row(k, y));
-        let out = out[k * width..][..width].iter_mut();
-        for ((o, f), c) in out.zip(fine).zip(coarse) {
-            *o = f - c;
-        }
-    }
-}
-
-/// Adds the details of a row to the sum.
-#[inline(always)]
-fn back(kernel: &Shrink, reads: &[View<'_>], write: &mut ViewMut<'_>, y: usize, details: &[f32]) {
-    let width = reads[0].size().width;
-    for c in 0..kernel.colors {
-        let coarse = &reads[1].row(c, y)[..width];
-        let sum = &mut write.row(c, y)[..width];
-        if kernel.first {
-            sum.fill(0.0);
-        }
-        let kept = &details[c * width..][..width];
-        for x in 0..width {
-            sum[x] += kernel.gain * kept[x];
-        }
-        if kernel.last {
-            for x in 0..width {
-                sum[x] += coarse[x];
+fn add_up<S: Simd>(
+    simd: S,
+    memory: &[f32],
+    starts: impl Iterator<Item = usize> + Clone,
+    out: &mut [f32],
+) {
+    for x in (0..out.len()).step_by(WIDTH) {
+        let mut sums = [f32x16::splat(simd, 0.0); PIECES];
+        for start in starts.clone() {
+            let line = ring::load(simd, memory, start + x);
+            for k in 0..PIECES {
+                sums[k] += line[k];
             }
         }
+        ring::put(sums, out, x);
     }
 }

@@ -1,34 +1,47 @@
-//! Details between two levels, shrunk where they are mostly noise, and summed up.
+//! The upward pass of `eaw`: details between two levels, shrunk where they are mostly noise, are added to those of finer levels.
 //!
 //! Each channel is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is estimated
-//! from the mean square of details in a window around the pixel.
+//! from the mean square of details in a window. The window's pixels are as far apart as the level's taps, so in the permuted order
+//! they are neighbours. There the sum moves to the next order together with the levels, and no pass has to read them all again.
 
 mod cpu;
 
-use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use crate::definition::eaw::RADIUS;
-use crate::plan::Element;
+use super::{Contract, Dispatch, Job, Kernel, Scope, Site, WgslStruct};
+use crate::definition::eaw::RADII;
+use crate::plan::{Order, Phases};
 use crate::{Result, Size, params};
+use std::fmt::Write;
 
-/// One level's part of the upward pass.
+/// One level of the upward pass. It reads the level, the next one, and the sum of finer details if there are any.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shrink {
+pub(crate) struct Upward {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
+    /// The level.
+    pub level: u32,
     /// Variance of noise in the details of this level, for each channel.
     pub noise: [f32; 3],
-    /// What the shrunk details are multiplied with.
+    /// What the shrunk details are multiplied by.
     pub gain: f32,
     /// Whether the sum starts here.
     pub first: bool,
-    /// Whether the coarse level is added: it is the last.
+    /// Whether the coarse level is added: it is the last. The result is in rows.
     pub last: bool,
+    /// The order of the pixels of this level, on a GPU; the next level and the sum that is written have one split more. All are in
+    /// rows if none.
+    pub from: Option<Phases>,
 }
 
 params! {
     /// Parameters of the shader.
-    struct Params { width: u32, height: u32, gain: f32, keep: f32, coarse: f32, noise0: f32, noise1: f32, noise2: f32 }
+    struct Params {
+        width: u32, height: u32, tiles_x: u32, tiles_y: u32, level: u32, splits: u32,
+        gain: f32, noise0: f32, noise1: f32, noise2: f32,
+    }
 }
+
+/// Pixels of a workgroup's tile.
+const TILE: [u32; 2] = [32, 16];
 
 /// A detail without what is likely noise; `square` is the mean square of details around it.
 #[inline(always)]
@@ -43,18 +56,33 @@ pub(crate) fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
     }
 }
 
-impl Kernel for Shrink {
+impl Upward {
+    fn radius(&self) -> usize {
+        RADII[self.level as usize]
+    }
+}
+
+impl Kernel for Upward {
     fn name(&self) -> &'static str {
-        "shrink"
+        "upward"
     }
 
     fn contract(&self) -> Contract {
-        let contract = Contract::rows(2, 1, RADIUS);
-        if self.first {
-            contract
-        } else {
-            contract.updating()
+        let (reads, reach) = (2 + usize::from(!self.first), self.radius() << self.level);
+        Contract {
+            reads,
+            writes: 1,
+            scope: match self.from {
+                None => Scope::Rows { halo: reach },
+                Some(_) => Scope::Gather,
+            },
+            reach: Some(reach),
+            updates: false,
         }
+    }
+
+    fn gpu_only(&self) -> bool {
+        self.from.is_some()
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -62,38 +90,67 @@ impl Kernel for Shrink {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let slot = site.reads[0];
-        let load = match slot.element {
-            Element::F16x4 => "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
-            _ => "v",
-        };
-        let kind = slot.element.wgsl();
-        let source = format!(
-            "{}const R: i32 = {RADIUS};
-@group(0) @binding(1) var<storage, read> fine: array<{kind}>;
-@group(0) @binding(2) var<storage, read> coarse: array<{kind}>;
-@group(0) @binding(3) var<storage, read_write> sum: array<vec4<f32>>;
-fn load(v: {kind}) -> vec4<f32> {{
-    return {load};
-}}
-{}",
-            Params::WGSL,
-            include_str!("gpu.wgsl")
+        let size = site.reads[0].size;
+        let mut source = String::from(Params::WGSL);
+        let local = self.from.is_some_and(|from| from.order == Order::Local);
+        let rows = self.from.is_none();
+        let _ = write!(
+            source,
+            "const R: i32 = {};
+const TILE: vec2<u32> = vec2({}u, {}u);
+const LOCAL: bool = {local};
+const MIRROR: bool = false;
+const ROWS: bool = {rows};
+const RESTORE: bool = {};
+const STAYS: bool = false;
+@group(0) @binding(1) var<storage, read> fine: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> coarse: array<vec4<f32>>;
+",
+            self.radius(),
+            TILE[0],
+            TILE[1],
+            rows || self.last,
         );
+        let sum = |binding: u32, access: &str, name: &str| {
+            format!(
+                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<vec4<f32>>;\n"
+            )
+        };
+        let before = if self.first {
+            source.push_str(&sum(3, "read_write", "made"));
+            "vec4(0.0)"
+        } else {
+            source.push_str(&sum(3, "read", "finer"));
+            source.push_str(&sum(4, "read_write", "made"));
+            "finer[here]"
+        };
+        let base = if self.last { "c" } else { "vec4(0.0)" };
+        let _ = write!(
+            source,
+            "fn base(here: u32, c: vec4<f32>) -> vec4<f32> {{\n    return {before} + {base};\n}}\n"
+        );
+        source.push_str(include_str!("../atrous/phases.wgsl"));
+        source.push_str(include_str!("../atrous/site.wgsl"));
+        source.push_str(include_str!("gpu.wgsl"));
+        let parts = 1u32 << self.level;
+        let tiles = |n: usize, side: u32| (n as u32).div_ceil(parts).div_ceil(side);
+        let (x, y) = (tiles(size.width, TILE[0]), tiles(size.height, TILE[1]));
         let params = Params {
-            width: slot.size.width as u32,
-            height: slot.size.height as u32,
+            width: size.width as u32,
+            height: size.height as u32,
+            tiles_x: x,
+            tiles_y: y,
+            level: self.level,
+            splits: 1,
             gain: self.gain,
-            keep: f32::from(u8::from(!self.first)),
-            coarse: f32::from(u8::from(self.last)),
             noise0: self.noise[0],
             noise1: self.noise[1],
             noise2: self.noise[2],
         };
-        Ok(Dispatch::own(source, &params, tiles(slot.size, 32, 8)))
+        Ok(Dispatch::own(source, &params, [x * parts, y * parts, 1]))
     }
 
     fn scratch(&self, size: Size) -> usize {
-        cpu::scratch(self.colors, size.width)
+        cpu::scratch(self, size.width)
     }
 }

@@ -74,12 +74,13 @@ impl Local {
     }
 
     /// How brightness weighs at a level.
-    pub(super) fn weight(&self, level: usize) -> crate::kernel::atrous::Local {
+    pub(super) fn weight(&self, level: usize, symmetric: bool) -> crate::kernel::atrous::Local {
         let first = level == 0;
         crate::kernel::atrous::Local {
             square: 2.0 * DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
             least: LEAST,
             plane: first.then_some(front::GUIDE),
+            symmetric,
         }
     }
 }
@@ -107,6 +108,16 @@ impl Atrous {
     /// Whether the filter goes by local noise.
     pub(super) fn is_local(&self) -> bool {
         self.automatic() && self.grid() == 1
+    }
+
+    /// Whether colour is divided by albedo where there is one. Energy is kept in what is filtered, so that is the colour then.
+    pub(super) fn divides(&self) -> bool {
+        !self.no_demodulate && !self.energy
+    }
+
+    /// Whether outliers are limited, which takes light away.
+    pub(super) fn guards(&self) -> bool {
+        !self.no_firefly_guard && !self.energy
     }
 
     fn exposure(&self) -> f32 {
@@ -218,7 +229,7 @@ impl Build<'_> {
             normal: has(Kind::Normal),
             depth: has(Kind::Depth).then_some(ANY),
             position: has(Kind::Position).then_some(self.method.scale()),
-            divide: !self.method.no_demodulate,
+            divide: self.method.divides(),
             exposure: self.method.exposure(),
         };
         let mut reads: Vec<SlotId> = Vec::new();
@@ -293,7 +304,7 @@ impl Build<'_> {
         let [(a, bright_a), (b, bright_b)] =
             [Part::HalfA, Part::HalfB].map(|part| self.lit(Layer::new(Kind::Color, part), divide));
         let mut halves = [a, b];
-        if !self.method.no_firefly_guard {
+        if self.method.guards() {
             halves = [
                 self.limited(a, [bright_a, bright_b], class).0,
                 self.limited(b, [bright_b, bright_a], class).0,
@@ -309,7 +320,7 @@ impl Build<'_> {
         let bright = self.bright(squares);
         let noise = self.smooth(bright);
         let mut limit = None;
-        if !self.method.no_firefly_guard {
+        if self.method.guards() {
             // One factor for all channels, so that light layers still add up.
             let (mean, before) = self.lit(Layer::COLOR, divide);
             let after = self.bright(light);
@@ -329,7 +340,7 @@ impl Build<'_> {
         let n = self.channels;
         let (mut light, before) = self.lit(Layer::COLOR, divide);
         let mut limit = None;
-        if !self.method.no_firefly_guard {
+        if self.method.guards() {
             let (limited, after) = self.limited(light, [before, before], class);
             (light, limit) = (limited, Some([before, after]));
         }

@@ -112,7 +112,8 @@ crate::options! {
         /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in. Seen from
         /// the frame when not given.
         pub subsample: Option<usize> = None,
-        /// Even out what pixels give to others, so that the image keeps its energy.
+        /// Make every pixel give as much as it takes, so that the picture keeps its mean. Outliers are not limited
+        /// then, and colour is not divided by albedo.
         pub energy: bool = false,
         /// Keep details, times a gain for each level from the finest: 1 keeps, less softens, more sharpens.
         pub gains: Vec<f32> = Vec::new(),

@@ -189,6 +189,10 @@ impl Atrous {
             let expected = "zero, which alone goes with energy and gains";
             return Err(Error::option("border", self.border, expected));
         }
+        if self.energy && self.grid() > 1 {
+            let expected = "off, since it needs a sample in every pixel";
+            return Err(Error::option("energy", "on", expected));
+        }
         let all = self
             .sigmas()
             .into_iter()
@@ -200,7 +204,7 @@ impl Atrous {
             }
         }
         let colors = shape.require(&Layer::COLOR)?;
-        let demodulates = !self.no_demodulate && shape.has(Kind::Albedo);
+        let demodulates = self.divides() && shape.has(Kind::Albedo);
         Ok(Setup {
             taps: self.taps()?,
             levels: self.levels,
@@ -214,7 +218,7 @@ impl Atrous {
             items: self.items(shape, colors, demodulates)?,
             colors,
             demodulates,
-            guard: !self.no_firefly_guard,
+            guard: self.guards(),
             half: self.storage == Storage::F16,
             local: None,
         })
@@ -359,7 +363,7 @@ impl Atrous {
     /// One σ for the whole frame, of colour and of each feature.
     pub(super) fn estimate_sigmas(&mut self, frame: &Frame) -> Result<()> {
         let color = frame.color()?;
-        let albedo = frame.get(Kind::Albedo).filter(|_| !self.no_demodulate);
+        let albedo = frame.get(Kind::Albedo).filter(|_| self.divides());
         let light = match albedo {
             Some(albedo) => crate::definition::atrous::modulate(color, albedo, true),
             None => color.clone(),

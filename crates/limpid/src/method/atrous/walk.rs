@@ -2,6 +2,7 @@
 
 use super::setup::Setup;
 use super::{Atrous, AtrousSchedule, Border};
+use crate::definition::atrous::BALANCING;
 use crate::kernel::atrous::{Atrous as Level, Fused, Mode, Source, Stops, Walk};
 use crate::kernel::details::Details;
 use crate::kernel::guard::{Guard, Powers};
@@ -236,7 +237,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
         stops: Stops {
             color: setup.color_stop(level),
             features: setup.stops(level),
-            local: setup.local.as_ref().map(|l| l.weight(level)),
+            local: setup.local.as_ref().map(|l| l.weight(level, method.energy)),
         },
         guided: None,
         planes: setup.planes(),
@@ -318,11 +319,17 @@ pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> Sl
             slots.plan.pass(Fused { levels }, reads, writes);
         } else {
             if method.energy {
-                let shares = slots.plan.transient(format!("shares {level}"), 1);
-                now.mode = Mode::Shares;
-                slots.plan.pass(now.clone(), reads.clone(), [shares]);
-                now.mode = Mode::Shared;
-                reads.push(shares);
+                let mut factors = Vec::new();
+                for step in 0..BALANCING {
+                    let name = format!("factors {} of level {level}", step + 1);
+                    let next = slots.plan.transient(name, 1);
+                    now.mode = Mode::Balance { first: step == 0 };
+                    let all = [&reads[..], &factors].concat();
+                    slots.plan.pass(now.clone(), all, [next]);
+                    factors = vec![next];
+                }
+                now.mode = Mode::Balanced;
+                reads.extend(factors);
             }
             slots.plan.pass(now, reads, writes);
         }

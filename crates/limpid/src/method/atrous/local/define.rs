@@ -22,7 +22,7 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
         depth: get(Kind::Depth).map(|d| (d, ANY)),
         position: get(Kind::Position).map(|p| (p, method.scale())),
     };
-    let surface = front::surface(&layers, size, n, !method.no_demodulate, method.exposure());
+    let surface = front::surface(&layers, size, n, method.divides(), method.exposure());
     let over = |image: &Image| divided(image, &surface.divide);
     let (light, noise, share) = light(method, frame, &surface, &over)?;
     let guide = tent(&bright(&light), 1, 1.0, 0.0);
@@ -148,7 +148,7 @@ fn light(
             f(a.get(x, y, c), b.get(x, y, c))
         })
     };
-    let keeps = method.no_firefly_guard;
+    let keeps = !method.guards();
     if halves(&frame.shape()) {
         let half = |part| frame.require(Layer::new(Kind::Color, part)).map(over);
         let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);

@@ -1,0 +1,39 @@
+// Planes four by four, for the left and the right pixel of a row of a block. Guides stay so; all others become planar.
+
+fn softplus(v: f32) -> f32 {
+    return max(v, 0.0) + log(1.0 + exp(-abs(v)));
+}
+
+fn ranged(v: f32, k: u32) -> f32 {
+    if k < PRECISION + 7u {
+        return softplus(v);
+    }
+    if k < PRECISION + 14u {
+        return softplus(v - 2.0);
+    }
+    if k < PRECISION + 21u {
+        return 12.0 / (1.0 + exp(3.0 - v));
+    }
+    return softplus(v + 3.0);
+}
+
+fn put(group: u32, at: vec2<u32>, v: vec4<f32>) {
+    if at.x >= p.to_width || at.y >= p.to_height {
+        return;
+    }
+    let plane = p.to_width * p.to_height;
+    let i = at.y * p.to_width + at.x;
+    if group < GUIDES_SIZE {
+        dst[group * plane + i] = v;
+        return;
+    }
+    for (var k = 4u * group; k < 4u * group + 4u; k++) {
+        others[(k - PRECISION) * plane + i] = ranged(v[k % 4u], k);
+    }
+}
+
+fn finish(block: u32, at: vec2<u32>, a: vec4<f32>, b: vec4<f32>) {
+    let pixel = 2u * at + vec2(0u, block % 2u);
+    put(block / 2u, pixel, a);
+    put(block / 2u, pixel + vec2(1u, 0u), b);
+}

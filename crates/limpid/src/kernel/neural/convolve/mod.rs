@@ -1,0 +1,219 @@
+//! One convolution of the network, together with what comes before it (blocks of pixels, pooling, or the sum of two maps) and after
+//! it (the leaky rectifier, or the way to full size).
+//!
+//! On the CPU maps are planar; on a GPU four planes are one. Weights are a table whose order is that of the loops.
+
+mod cpu;
+
+use crate::definition::neural::{BLOCK, Convolution, OUTPUTS, PRECISION};
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use crate::{Result, Size, params};
+
+/// What is convolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A map.
+    Plain,
+    /// The largest of each 2×2 pixels of a map of twice the size.
+    Pooled,
+    /// A map and one of half the size, repeated, which is read second.
+    Joined,
+    /// Blocks of 2×2 pixels of the picture, as planes.
+    Blocks,
+}
+
+/// What becomes of the sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Into {
+    /// They are a map.
+    Plain,
+    /// They are a map once those below zero are made small.
+    Rectified,
+    /// They are planes of full size in the ranges that the filter expects: guides, and in a second slot, planar on a GPU too, all
+    /// others.
+    Guides,
+}
+
+/// One convolution. The table of weights is read last.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Convolve {
+    /// Planes that it reads.
+    pub inputs: usize,
+    /// Planes that it makes.
+    pub outputs: usize,
+    /// 1 or 3.
+    pub side: usize,
+    /// What is convolved.
+    pub source: Source,
+    /// What becomes of the sums.
+    pub into: Into,
+    /// Pixels of the picture for one of the map.
+    pub scale: usize,
+}
+
+params! {
+    /// Parameters of the shader.
+    struct Params { width: u32, height: u32, from_width: u32, from_height: u32, to_width: u32, to_height: u32 }
+}
+
+/// Outputs that the CPU makes together.
+const OUTS: usize = 8;
+/// Pixels in a row that a thread of a GPU makes, and outputs, in vectors of four.
+const RUN: u32 = 4;
+
+impl Convolve {
+    /// The table of weights for the CPU: for each block of outputs the biases, then by input and tap the weights of the block.
+    pub(crate) fn table_cpu(&self, from: &Convolution) -> Vec<u32> {
+        let taps = from.side * from.side;
+        let mut all = Vec::new();
+        for block in self.order(from).chunks(OUTS) {
+            all.extend(block.iter().map(|o| from.bias[*o]));
+            for input in 0..from.inputs {
+                for tap in 0..taps {
+                    all.extend(block.iter().map(|o| from.weight(*o, input, tap)));
+                }
+            }
+        }
+        all.into_iter().map(f32::to_bits).collect()
+    }
+
+    /// The order in which the CPU makes outputs: those of even rows of the picture before those of odd ones.
+    fn order(&self, from: &Convolution) -> Vec<usize> {
+        let all = 0..from.outputs;
+        match self.into {
+            Into::Guides => {
+                let (even, odd): (Vec<usize>, Vec<usize>) = all.partition(|o| o % 4 < 2);
+                even.into_iter().chain(odd).collect()
+            }
+            _ => all.collect(),
+        }
+    }
+
+    /// The table of weights for a GPU, in vectors of four outputs: biases of all, then for each eight outputs by input and tap two
+    /// vectors.
+    pub(crate) fn table_gpu(&self, from: &Convolution) -> Vec<u32> {
+        let order: Vec<usize> = match self.into {
+            // For each four planes and each row of a block: the left pixel, then the right one.
+            Into::Guides => (0..OUTPUTS / 4)
+                .flat_map(|group| (0..4).map(move |pixel| (group, pixel)))
+                .flat_map(|(group, pixel)| (0..4).map(move |k| 4 * (4 * group + k) + pixel))
+                .collect(),
+            _ => (0..from.outputs).collect(),
+        };
+        let mut all: Vec<f32> = order.iter().map(|o| from.bias[*o]).collect();
+        for block in order.chunks(2 * RUN as usize) {
+            for input in 0..from.inputs {
+                for tap in 0..from.side * from.side {
+                    all.extend(block.iter().map(|o| from.weight(*o, input, tap)));
+                }
+            }
+        }
+        all.into_iter().map(f32::to_bits).collect()
+    }
+
+    /// Blocks of eight outputs and rows of pixels that a workgroup makes.
+    fn shape(&self) -> (u32, u32) {
+        match self.outputs.is_multiple_of(32) {
+            true => (4, 8),
+            false => (2, 16),
+        }
+    }
+}
+
+impl Kernel for Convolve {
+    fn name(&self) -> &'static str {
+        match self.into {
+            Into::Guides => "neural-guides",
+            _ => "neural-convolve",
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        let reads = 2 + usize::from(self.source == Source::Joined);
+        // Blocks of the coarsest map may start anywhere inside one of the picture.
+        let reach = self.side / 2 * self.scale
+            + match self.source {
+                Source::Blocks => BLOCK - 1,
+                _ => 0,
+            };
+        let writes = 1 + usize::from(self.into == Into::Guides);
+        Contract::gather(reads, writes, Some(reach))
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::run(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let (from, to) = (site.reads[0].size, site.writes[0].size);
+        let size = match (self.source, self.into) {
+            (_, Into::Guides) | (Source::Plain | Source::Joined, _) => from,
+            _ => to,
+        };
+        let (blocks, rows) = self.shape();
+        let mut source = String::from(Params::WGSL);
+        let vectors = self.inputs.div_ceil(4);
+        source.push_str(&format!(
+            "const SIDE: u32 = {};
+const CHUNKS: u32 = {vectors};
+const OUTPUTS: u32 = {};
+const BLOCKS: u32 = {blocks};
+const ROWS: u32 = {rows};
+const PRECISION: u32 = {PRECISION};
+const GUIDES_SIZE: u32 = {};
+@group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;
+",
+            self.side,
+            self.outputs,
+            PRECISION / 4,
+        ));
+        let mut binding = 2;
+        if self.source == Source::Joined {
+            source.push_str(
+                "@group(0) @binding(2) var<storage, read> coarse_map: array<vec4<f32>>;\n",
+            );
+            binding += 1;
+        }
+        source.push_str(&format!(
+            "@group(0) @binding({binding}) var<storage, read> weights: array<vec4<f32>>;
+@group(0) @binding({}) var<storage, read_write> dst: array<vec4<f32>>;\n",
+            binding + 1
+        ));
+        if self.into == Into::Guides {
+            source.push_str(&format!(
+                "@group(0) @binding({}) var<storage, read_write> others: array<f32>;\n",
+                binding + 2
+            ));
+        }
+        source.push_str(match self.source {
+            Source::Plain => include_str!("plain.wgsl"),
+            Source::Pooled => include_str!("pooled.wgsl"),
+            Source::Joined => include_str!("joined.wgsl"),
+            Source::Blocks => include_str!("blocks.wgsl"),
+        });
+        source.push_str(match self.into {
+            Into::Plain => include_str!("into_plain.wgsl"),
+            Into::Rectified => include_str!("into_rectified.wgsl"),
+            Into::Guides => include_str!("into_guides.wgsl"),
+        });
+        source.push_str(include_str!("gpu.wgsl"));
+        let params = Params {
+            width: size.width as u32,
+            height: size.height as u32,
+            from_width: from.width as u32,
+            from_height: from.height as u32,
+            to_width: to.width as u32,
+            to_height: to.height as u32,
+        };
+        let groups = [
+            (size.width as u32).div_ceil(8 * RUN),
+            (size.height as u32).div_ceil(rows),
+            (self.outputs as u32).div_ceil(8 * blocks),
+        ];
+        Ok(Dispatch::own(source, &params, groups))
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(self, size.width)
+    }
+}

@@ -1,0 +1,251 @@
+//! What the network reads and the filter starts from; and the way back to colour.
+
+use crate::definition::neural::{self, INPUTS, Whole};
+use crate::kernel::fast_exp::fast_ln;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::{Result, params};
+use fearless_simd::{Simd, dispatch};
+
+/// Reads colour, then albedo, normal and depth as far as they are there. Writes what the network reads, the divisor, and colour
+/// over the divisor with its brightness.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prepare {
+    /// Channels of colour: 1 or 3.
+    pub colors: usize,
+    /// Which of albedo, normal and depth there are.
+    pub features: [bool; 3],
+    /// What is known of the whole picture.
+    pub whole: Whole,
+}
+
+params! {
+    /// Parameters of the shaders.
+    struct Params { width: u32, height: u32, exposure: f32, depth: f32 }
+}
+
+impl Kernel for Prepare {
+    fn name(&self) -> &'static str {
+        "neural-prepare"
+    }
+
+    fn contract(&self) -> Contract {
+        let features = self.features.iter().filter(|f| **f).count();
+        Contract::rows(1 + features, 3, 0)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => prepare(simd, self, job));
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let size = site.reads[0].size;
+        let mut source = String::from(Params::WGSL);
+        let mut binding = 1;
+        let mut bind = |name: &str, access: &str, kind: &str| {
+            source.push_str(&format!(
+                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{kind}>;\n"
+            ));
+            binding += 1;
+        };
+        bind("color", "read", "f32");
+        for (name, there) in ["albedo", "normal", "depth"].into_iter().zip(self.features) {
+            if there {
+                bind(name, "read", "f32");
+            }
+        }
+        bind("inputs", "read_write", "vec4<f32>");
+        bind("divisors", "read_write", "vec4<f32>");
+        bind("values", "read_write", "vec4<f32>");
+        let last = self.colors - 1;
+        source.push_str(&format!(
+            "fn color_at(i: u32, n: u32) -> vec3<f32> {{\n    return vec3(color[i], color[min(1u, {last}u) * n + i], color[min(2u, {last}u) * n + i]);\n}}\n"
+        ));
+        for (name, there) in ["albedo", "normal"].into_iter().zip(self.features) {
+            let value = match there {
+                true => format!("vec3({name}[i], {name}[n + i], {name}[2u * n + i])"),
+                false => "vec3(0.0)".into(),
+            };
+            source.push_str(&format!(
+                "fn {name}_at(i: u32, n: u32) -> vec3<f32> {{\n    return {value};\n}}\n"
+            ));
+        }
+        let value = if self.features[2] { "depth[i]" } else { "0.0" };
+        source.push_str(&format!(
+            "fn depth_at(i: u32) -> f32 {{\n    return {value};\n}}\n"
+        ));
+        source.push_str(include_str!("prepare.wgsl"));
+        let params = Params {
+            width: size.width as u32,
+            height: size.height as u32,
+            exposure: self.whole.exposure,
+            depth: self.whole.depth,
+        };
+        Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
+    }
+}
+
+#[inline(always)]
+fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
+    let width = job.reads[0].size().width;
+    let zeros = vec![0.0; width];
+    for y in job.rows.clone() {
+        let mut next = 1;
+        let mut rows = |there: bool, planes: usize| -> [&[f32]; 3] {
+            let read = there.then(|| {
+                next += 1;
+                &job.reads[next - 1]
+            });
+            std::array::from_fn(|c| match read {
+                Some(read) => read.row(c.min(planes - 1), y),
+                None => &zeros[..],
+            })
+        };
+        let albedo = rows(kernel.features[0], 3);
+        let normal = rows(kernel.features[1], 3);
+        let [depth, ..] = rows(kernel.features[2], 1);
+        let color: [&[f32]; 3] =
+            std::array::from_fn(|c| job.reads[0].row(c.min(kernel.colors - 1), y));
+        let at = |rows: &[&[f32]; 3], x: usize| rows.map(|r| r[x]);
+        let [inputs, divisors, values] = &mut job.writes[..] else {
+            return;
+        };
+        let inputs = inputs.rows_n::<INPUTS>(y);
+        let divisors = divisors.rows_n::<3>(y);
+        let [r, g, b, bright] = values.rows_n::<4>(y);
+        for x in 0..width {
+            let color = at(&color, x);
+            let (albedo, normal) = (at(&albedo, x), at(&normal, x));
+            let made = neural::pixel(color, albedo, normal, depth[x], kernel.whole);
+            for k in 0..INPUTS {
+                inputs[k][x] = match k < 3 {
+                    true => fast_ln(1.0 + made.inputs[k]),
+                    false => made.inputs[k],
+                };
+            }
+            let mut value = [0.0; 3];
+            for c in 0..3 {
+                divisors[c][x] = made.divisor[c];
+                value[c] = color[c] * kernel.whole.exposure / made.divisor[c];
+            }
+            (r[x], g[x], b[x]) = (value[0], value[1], value[2]);
+            bright[x] = fast_ln(neural::luminance(value).max(0.0) + neural::DARK);
+        }
+    }
+}
+
+/// Brings a layer to the payload of the filter: light over the divisor, which is read last, times the exposure; or alpha as it is.
+/// Or brings it back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finish {
+    /// Channels of the layer.
+    pub channels: usize,
+    /// The first plane of the payload, on the CPU; on a GPU four planes are one.
+    pub plane: usize,
+    /// What light is divided by; none for alpha.
+    pub exposure: Option<f32>,
+    /// Whether the layer becomes payload.
+    pub enters: bool,
+}
+
+params! {
+    /// Parameters of the shader of [`Finish`].
+    struct FinishParams { width: u32, height: u32, plane: u32, factor: f32 }
+}
+
+impl Kernel for Finish {
+    fn name(&self) -> &'static str {
+        if self.enters {
+            "neural-enter"
+        } else {
+            "neural-finish"
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        let contract = Contract::rows(1 + usize::from(self.exposure.is_some()), 1, 0);
+        // The payload has more than this layer.
+        if self.enters {
+            contract.updating()
+        } else {
+            contract
+        }
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        let level = job.level;
+        dispatch!(level, simd => finish(simd, self, job));
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let size = site.writes[0].size;
+        let channels = self.channels;
+        let (from, to) = match self.enters {
+            true => ("f32", "vec4<f32>"),
+            false => ("vec4<f32>", "f32"),
+        };
+        let mut source = String::from(FinishParams::WGSL);
+        source.push_str(&format!(
+            "const CHANNELS: u32 = {channels};\n@group(0) @binding(1) var<storage, read> src: array<{from}>;\n"
+        ));
+        let mut binding = 2;
+        let divisor = if self.exposure.is_some() {
+            source
+                .push_str("@group(0) @binding(2) var<storage, read> divisors: array<vec4<f32>>;\n");
+            binding = 3;
+            "divisors[i]"
+        } else {
+            "vec4(1.0)"
+        };
+        source.push_str(&format!(
+            "@group(0) @binding({binding}) var<storage, read_write> dst: array<{to}>;
+fn divisor_at(i: u32) -> vec4<f32> {{\n    return {divisor};\n}}\n"
+        ));
+        source.push_str(match self.enters {
+            true => include_str!("enter.wgsl"),
+            false => include_str!("finish.wgsl"),
+        });
+        let exposure = self.exposure.unwrap_or(1.0);
+        let params = FinishParams {
+            width: size.width as u32,
+            height: size.height as u32,
+            plane: self.plane as u32 / 4,
+            factor: if self.enters {
+                exposure
+            } else {
+                1.0 / exposure
+            },
+        };
+        Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
+    }
+}
+
+#[inline(always)]
+fn finish<S: Simd>(_simd: S, kernel: &Finish, job: &mut Job<'_>) {
+    let Job { reads, writes, .. } = job;
+    for y in job.rows.clone() {
+        for c in 0..kernel.channels {
+            let (from, to) = match kernel.enters {
+                true => (c, kernel.plane + c),
+                false => (kernel.plane + c, c),
+            };
+            let from = reads[0].row(from, y);
+            let to = writes[0].row(to, y);
+            let Some(exposure) = kernel.exposure else {
+                to.copy_from_slice(from);
+                continue;
+            };
+            let divisor = reads[1].row(c, y);
+            if kernel.enters {
+                for ((to, v), d) in to.iter_mut().zip(from).zip(divisor) {
+                    *to = v * exposure / d;
+                }
+            } else {
+                let factor = 1.0 / exposure;
+                for ((to, v), d) in to.iter_mut().zip(from).zip(divisor) {
+                    *to = v * d * factor;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let x = group.x * 32u + lane % 32u;
+    let y = group.y * 8u + lane / 32u;
+    if x >= p.width || y >= p.height {
+        return;
+    }
+    let n = p.width * p.height;
+    let i = y * p.width + x;
+    let albedo = clamp(albedo_at(i, n), vec3(0.0), vec3(1.0));
+    let most = max(albedo.x, max(albedo.y, albedo.z));
+    let some = clamp((most - 0.02) / 0.08, 0.0, 1.0);
+    let divisor = 1.0 + some * (max(albedo, vec3(0.05)) - 1.0);
+    let value = color_at(i, n) * p.exposure / divisor;
+    let seen = clamp(value, vec3(0.0), vec3(6e4));
+    let normal = clamp(normal_at(i, n), vec3(-1.0), vec3(1.0));
+    let depth = depth_at(i);
+    var near = 0.0;
+    if depth > 0.0 && depth < 1e6 {
+        near = depth / (p.depth + 1e-6);
+    }
+    inputs[i] = vec4(log(1.0 + seen), albedo.x);
+    inputs[n + i] = vec4(albedo.yz, normal.xy);
+    inputs[2u * n + i] = vec4(normal.z, near / (1.0 + near), 0.0, 0.0);
+    divisors[i] = vec4(divisor, 1.0);
+    let light = max(dot(value, vec3(0.2126, 0.7152, 0.0722)), 0.0);
+    values[i] = vec4(value, log(light + 0.05));
+}

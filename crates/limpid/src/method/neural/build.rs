@@ -1,0 +1,199 @@
+//! The passes.
+
+use super::{Neural, features, others};
+use crate::definition::neural::{
+    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, Network, OUTPUTS,
+    PRECISION, SHARPNESS, STEPS,
+};
+use crate::kernel::neural::{Convolve, Finish, Guided, Into, Level, Prepare, Source};
+use crate::method::{Backend, Schedule};
+use crate::plan::{Element, Plan, Role, Slot, SlotId};
+use crate::{Kind, Layer, Result, Shape, Size};
+use std::sync::Arc;
+
+/// A plan that is being made.
+struct Build {
+    plan: Plan,
+    on: Backend,
+    network: Arc<Network>,
+}
+
+impl Build {
+    /// A map: planar, or on a GPU four planes as one.
+    fn map(&mut self, name: impl std::convert::Into<String>, size: Size, planes: usize) -> SlotId {
+        let slot = match self.on {
+            Backend::Cpu => Slot::new(name, Role::Transient, size, planes),
+            Backend::Gpu => {
+                Slot::new(name, Role::Transient, size, planes.div_ceil(4)).element(Element::F32x4)
+            }
+        };
+        self.plan.slot(slot)
+    }
+
+    /// A convolution of the network by its name. `scale` is that of the map it makes.
+    fn convolve(
+        &mut self,
+        name: &str,
+        source: Source,
+        into: Into,
+        scale: usize,
+        reads: &[SlotId],
+    ) -> Vec<SlotId> {
+        let index = FORMS.iter().position(|f| f.0 == name).unwrap_or(0);
+        let (_, inputs, outputs, side) = FORMS[index];
+        let kernel = Convolve {
+            inputs,
+            outputs,
+            side,
+            source,
+            into,
+            scale,
+        };
+        let weights = &self.network[index];
+        let table = match self.on {
+            Backend::Cpu => kernel.table_cpu(weights),
+            Backend::Gpu => kernel.table_gpu(weights),
+        };
+        let mut slots = reads.to_vec();
+        slots.push(
+            self.plan
+                .data(format!("weights of {name}"), table.len(), table),
+        );
+        if into == Into::Guides {
+            let size = self.plan.size();
+            let guides = self.map("guides", size, PRECISION);
+            let rest = self.plan.transient("precisions", OUTPUTS - PRECISION);
+            self.plan.pass(kernel, slots, [guides, rest]);
+            return vec![guides, rest];
+        }
+        let size = self.plan.size();
+        let side = |n: usize| n.next_multiple_of(BLOCK) / scale;
+        let size = Size::new(side(size.width), side(size.height));
+        let made = self.map(name, size, outputs);
+        self.plan.pass(kernel, slots, [made]);
+        vec![made]
+    }
+
+    /// The network; gives the guides and all others.
+    fn network(&mut self, inputs: SlotId) -> Vec<SlotId> {
+        use Into::{Plain as Raw, Rectified};
+        use Source::{Blocks, Joined, Plain, Pooled};
+        let mut on = |name: &str, source: Source, into: Into, scale: usize, reads: &[&[SlotId]]| {
+            self.convolve(name, source, into, scale, &reads.concat())
+        };
+        let e1 = on("enc1a", Blocks, Rectified, 2, &[&[inputs]]);
+        let e1 = on("enc1b", Plain, Rectified, 2, &[&e1]);
+        let e2 = on("enc2", Pooled, Rectified, 4, &[&e1]);
+        let e3 = on("enc3", Pooled, Rectified, 8, &[&e2]);
+        let d = on("enc4", Pooled, Rectified, 16, &[&e3]);
+        let d = on("mid", Plain, Rectified, 16, &[&d]);
+        let d = on("up3", Plain, Raw, 16, &[&d]);
+        let d = on("dec3a", Joined, Rectified, 8, &[&e3, &d]);
+        let d = on("dec3b", Plain, Rectified, 8, &[&d]);
+        let d = on("up2", Plain, Raw, 8, &[&d]);
+        let d = on("dec2a", Joined, Rectified, 4, &[&e2, &d]);
+        let d = on("dec2b", Plain, Rectified, 4, &[&d]);
+        let d = on("up1", Plain, Raw, 4, &[&d]);
+        let d = on("dec1a", Joined, Rectified, 2, &[&e1, &d]);
+        let d = on("dec1b", Plain, Rectified, 2, &[&d]);
+        on("out", Plain, Into::Guides, 1, &[&d])
+    }
+}
+
+pub(super) fn plan(method: &Neural, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+    let (on, whole) = (schedule.backend(), method.whole());
+    let colors = shape.require(&Layer::COLOR)?;
+    let mut build = Build {
+        plan: Plan::new(format!("neural {schedule}"), shape.size),
+        on,
+        network: method.options.weights.network()?,
+    };
+    build.plan.set_align(BLOCK);
+    let features = features(shape);
+    let mut reads = vec![build.plan.input(Layer::COLOR, colors)];
+    for (kind, there) in [Kind::Albedo, Kind::Normal, Kind::Depth]
+        .into_iter()
+        .zip(features)
+    {
+        if there {
+            let planes = kind.channels()[0];
+            reads.push(build.plan.input(kind, planes));
+        }
+    }
+    // Behind colour and its brightness, each layer that goes with it; on a GPU in vectors of its own.
+    let others = others(shape);
+    let mut places = Vec::new();
+    let mut planes = 4;
+    for (_, channels) in &others {
+        places.push(planes);
+        planes += match on {
+            Backend::Cpu => *channels,
+            Backend::Gpu => 4,
+        };
+    }
+    let size = shape.size;
+    let inputs = build.map("inputs", size, INPUTS);
+    let mut divisor = build.map("divisor", size, 3);
+    let mut payload = build.map("payload", size, planes);
+    let prepare = Prepare {
+        colors,
+        features,
+        whole,
+    };
+    build.plan.pass(prepare, reads, [inputs, divisor, payload]);
+    let finish = |layer: &Layer, channels: usize, plane: usize, enters: bool| Finish {
+        channels,
+        plane,
+        exposure: (layer.kind != Kind::Alpha).then_some(whole.exposure),
+        enters,
+    };
+    for ((layer, channels), plane) in others.iter().zip(&places) {
+        let enter = finish(layer, *channels, *plane, true);
+        let mut reads = vec![build.plan.input(layer.clone(), *channels)];
+        reads.extend(enter.exposure.map(|_| divisor));
+        build.plan.pass(enter, reads, [payload]);
+    }
+    let network = build.network(inputs);
+    let with = |slot: SlotId| [&[slot][..], &network].concat();
+    for (i, step) in DIVISOR_STEPS.into_iter().enumerate() {
+        let level = Level {
+            step,
+            first: 0,
+            precision: DIVISOR + i,
+            guided: None,
+            planes: 3,
+        };
+        let next = build.map(format!("divisor {}", i + 1), size, 3);
+        build.plan.pass(level, with(divisor), [next]);
+        divisor = next;
+    }
+    for (i, step) in STEPS.into_iter().enumerate() {
+        let level = Level {
+            step,
+            first: if NEAR[i] { 0 } else { GUIDES },
+            precision: PRECISION + i,
+            guided: Some(Guided {
+                sharpness: SHARPNESS + i,
+                distrust: DISTRUST + i,
+            }),
+            planes,
+        };
+        let next = build.map(format!("level {}", i + 1), size, planes);
+        build.plan.pass(level, with(payload), [next]);
+        payload = next;
+    }
+    let all = std::iter::once((Layer::COLOR, colors, 0)).chain(
+        others
+            .into_iter()
+            .zip(places)
+            .map(|((layer, channels), plane)| (layer, channels, plane)),
+    );
+    for (layer, channels, plane) in all {
+        let leave = finish(&layer, channels, plane, false);
+        let mut reads = vec![payload];
+        reads.extend(leave.exposure.map(|_| divisor));
+        let output = build.plan.output(layer, channels);
+        build.plan.pass(leave, reads, [output]);
+    }
+    Ok(build.plan)
+}

@@ -1,0 +1,108 @@
+//! The weights of the network: a safetensors file of half floats.
+
+use crate::definition::neural::{Convolution, FORMS, Network};
+use crate::method::Value;
+use crate::{Error, Result};
+use safetensors::{Dtype, SafeTensors};
+use std::sync::{Arc, LazyLock};
+
+/// The weights that come with the library, made by `train/`.
+const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
+
+static NETWORK: LazyLock<Option<Arc<Network>>> = LazyLock::new(|| network(OWN).ok().map(Arc::new));
+
+/// Which weights the network has.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Weights {
+    /// Those of the library.
+    #[default]
+    Own,
+    /// Those of a file.
+    File {
+        /// Its path.
+        path: String,
+        /// What it holds.
+        network: Arc<Network>,
+    },
+}
+
+impl Weights {
+    /// The convolutions.
+    pub(super) fn network(&self) -> Result<Arc<Network>> {
+        match self {
+            Self::Own => NETWORK
+                .clone()
+                .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
+            Self::File { network, .. } => Ok(network.clone()),
+        }
+    }
+
+    /// Reads a file.
+    pub fn read(path: &str) -> Result<Self> {
+        let wrong = |what: String| Error::input(format!("{path}: {what}"));
+        let bytes = std::fs::read(path).map_err(|e| wrong(e.to_string()))?;
+        let network = network(&bytes).map_err(wrong)?;
+        Ok(Self::File {
+            path: path.into(),
+            network: Arc::new(network),
+        })
+    }
+}
+
+impl Value for Weights {
+    const FORM: &'static str = "own|FILE.safetensors, with the names and sizes of docs/neural.md";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "own" => Some(Self::Own),
+            path => Self::read(path).ok(),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Own => "own".into(),
+            Self::File { path, .. } => path.clone(),
+        }
+    }
+}
+
+/// The network in a file; what is wrong with it else.
+fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
+    let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+    let tensor = |name: &str, part: &str, shape: &[usize]| {
+        let name = format!("{name}.{part}");
+        let tensor = file.tensor(&name).map_err(|e| e.to_string())?;
+        if tensor.shape() != shape {
+            return Err(format!("{name} is {:?}, not {shape:?}", tensor.shape()));
+        }
+        let values: Vec<f32> = match tensor.dtype() {
+            Dtype::F16 => {
+                let halves = tensor.data().as_chunks::<2>().0.iter();
+                halves
+                    .map(|b| half::f16::from_le_bytes(*b).to_f32())
+                    .collect()
+            }
+            Dtype::F32 => {
+                let words = tensor.data().as_chunks::<4>().0.iter();
+                words.map(|b| f32::from_le_bytes(*b)).collect()
+            }
+            other => return Err(format!("{name} holds {other:?}, not F16 or F32")),
+        };
+        match values.iter().all(|v| v.is_finite()) {
+            true => Ok(values),
+            false => Err(format!("{name} has values that are no numbers")),
+        }
+    };
+    let mut all = Vec::new();
+    for (name, inputs, outputs, side) in FORMS {
+        all.push(Convolution {
+            inputs,
+            outputs,
+            side,
+            weights: tensor(name, "weight", &[outputs, inputs, side, side])?,
+            bias: tensor(name, "bias", &[outputs])?,
+        });
+    }
+    Network::try_from(all).map_err(|all| format!("{} convolutions", all.len()))
+}

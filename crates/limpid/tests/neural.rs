@@ -1,0 +1,116 @@
+//! What users of the filter with learned guides count on.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod support;
+
+use limpid::method::{Method, Neural};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Size};
+use safetensors::{Dtype, SafeTensors};
+use support::frame;
+
+/// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
+const SAMPLE: &[u8] = include_bytes!("data/neural.safetensors");
+
+fn sample(name: &str) -> Image {
+    let file = SafeTensors::deserialize(SAMPLE).unwrap();
+    let tensor = file.tensor(name).unwrap();
+    let values: Vec<f32> = match tensor.dtype() {
+        Dtype::F16 => {
+            let halves = tensor.data().as_chunks::<2>().0.iter();
+            halves
+                .map(|b| half::f16::from_le_bytes(*b).to_f32())
+                .collect()
+        }
+        _ => {
+            let words = tensor.data().as_chunks::<4>().0.iter();
+            words.map(|b| f32::from_le_bytes(*b)).collect()
+        }
+    };
+    let [planes, height, width] = tensor.shape()[..] else {
+        panic!("{name} has another shape");
+    };
+    Image::from_planes(width, height, planes, values).unwrap()
+}
+
+fn run(frame: &Frame, device: &Device) -> Frame {
+    let mut method = Neural::default();
+    method.prepare(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
+    denoiser.run(frame).unwrap()
+}
+
+/// The definition and all devices give what PyTorch gives, to a thousandth.
+#[test]
+fn results_are_those_of_the_training() {
+    let mut frame = Frame::new(sample("color")).unwrap();
+    for kind in [Kind::Albedo, Kind::Normal, Kind::Depth] {
+        let name = Layer::from(kind.clone()).to_string();
+        frame.insert(kind, sample(&name)).unwrap();
+    }
+    let want = sample("result");
+    let check = |who: &str, have: &Image| {
+        for (i, (a, b)) in want.data().iter().zip(have.data()).enumerate() {
+            let allowed = 1e-3 * (a.abs() + 0.1);
+            assert!((a - b).abs() < allowed, "{who}, value {i}: {b}, not {a}");
+        }
+    };
+    let mut method = Neural::default();
+    method.prepare(&frame).unwrap();
+    check(
+        "definition",
+        method.define(&frame).unwrap().color().unwrap(),
+    );
+    for device in Device::all_for_tests().unwrap() {
+        check(&device.name(), run(&frame, &device).color().unwrap());
+    }
+}
+
+/// Light layers add up to the colour, and alpha stays between its values.
+#[test]
+fn lights_add_up() {
+    let size = Size::new(61, 43);
+    let mut frame = frame(size);
+    let color = frame.color().unwrap().clone();
+    let part = |k: usize| {
+        Image::from_fn(size.width, size.height, 3, |x, y, c| {
+            let share = 0.2 + 0.6 * ((x * 7 + y * 3) % 11) as f32 / 11.0;
+            color.get(x, y, c) * [share, 1.0 - share][k]
+        })
+    };
+    for (k, name) in ["sun", "lamp"].into_iter().enumerate() {
+        frame.insert(Kind::Light(name.into()), part(k)).unwrap();
+    }
+    for device in Device::all_for_tests().unwrap() {
+        let made = run(&frame, &device);
+        let layer = |name: &str| made.require(Layer::from(Kind::Light(name.into()))).unwrap();
+        let (sun, lamp) = (layer("sun"), layer("lamp"));
+        for (i, v) in made.color().unwrap().data().iter().enumerate() {
+            let sum = sun.data()[i] + lamp.data()[i];
+            assert!(
+                (sum - v).abs() < 1e-4 * v.abs().max(0.01),
+                "{}: {sum}, not {v}",
+                device.name()
+            );
+        }
+        let alpha = made.get(Kind::Alpha).unwrap().data();
+        assert!(alpha.iter().all(|a| (0.4999..=1.0001).contains(a)));
+    }
+}
+
+/// Tiles give the same picture as the whole.
+#[test]
+fn tiles_leave_no_seam() {
+    let frame = frame(Size::new(700, 90));
+    for device in Device::all_for_tests().unwrap() {
+        let mut method = Neural::default();
+        method.prepare(&frame).unwrap();
+        let whole = run(&frame, &device);
+        let mut options = Options::new(method);
+        options.tile = Some(560);
+        let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
+        assert!(denoiser.tile_count() > 1, "{}", device.name());
+        let tiled = denoiser.run(&frame).unwrap();
+        support::compare("neural in tiles", "neural", &whole, &tiled);
+    }
+}

@@ -1,0 +1,84 @@
+"""Training images in memory: the pool that the scene generator fills, and random batches of it."""
+
+import ctypes
+import os
+
+import torch
+
+BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build")
+CHANNELS, INPUT, SIZE = 24, 10, 256
+BLUR = 2  # radius of the widest pixel filter
+
+
+class Pool:
+    """Images of seeds, on the device that trains."""
+
+    def __init__(self, capacity, device, size=SIZE, threads=12):
+        name = "libscenes.so" if device == "cuda" else "libscenes_host.so"
+        self.lib = ctypes.CDLL(os.path.join(BUILD, name))
+        self.lib.scenes_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 5
+        self.images = torch.zeros(capacity, size, size, CHANNELS, dtype=torch.float16, device=device)
+        self.count = torch.zeros((), device=device)  # on the device: recorded steps read it
+        self.filled, self.size, self.threads = 0, size, threads
+
+    def fill(self, seed, count, reference, boost=1):
+        """Adds images of seeds from `seed` on; when full, the oldest are replaced."""
+        count = min(count, len(self.images))
+        if self.images.is_cuda:
+            torch.cuda.synchronize()
+        at = self.filled % len(self.images)
+        at = min(at, len(self.images) - count)
+        made = self.lib.scenes_fill(self.images[at].data_ptr(), seed, count, self.size, reference, boost, self.threads)
+        if made != count:
+            raise RuntimeError(f"{count - made} scenes of {count} were rejected")
+        self.filled += count
+        self.count.fill_(min(self.filled, len(self.images)))
+
+
+def rotations(n, device):
+    """Random rotations, from quaternions."""
+    q = torch.nn.functional.normalize(torch.randn(n, 4, device=device), dim=1)
+    w, x, y, z = q.unbind(1)
+    rows = [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)]
+    rows += [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)]
+    rows += [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
+    return torch.stack(rows, 1).view(n, 3, 3)
+
+
+def pixel_filter(x, sigma):
+    """A Gaussian over pixels, as renderers splat it; sigma (n,1,1,1), zero for none. Takes BLUR pixels off each side."""
+    weights = [torch.exp(-k * k / (2 * sigma.square() + 1e-4)) for k in range(-BLUR, BLUR + 1)]
+    total = sum(weights)
+    h, w = x.shape[-2] - 2 * BLUR, x.shape[-1] - 2 * BLUR
+    x = sum(g * x[:, :, i : i + h] for i, g in enumerate(weights)) / total
+    return sum(g * x[..., i : i + w] for i, g in enumerate(weights)) / total
+
+
+def batch(pool, n, patch):
+    """Colour, albedo, normal, depth and reference of n random patches. No value leaves the device, so it can be recorded."""
+    device, q = pool.images.device, patch + 2 * BLUR
+    r = torch.rand(16, n, device=device)
+    index = (r[0] * pool.count).long()
+    line = torch.arange(q, device=device)
+    span = pool.size - q + 1
+    along = lambda start, flip: (start * span).long()[:, None] + torch.where((flip < 0.5)[:, None], line, q - 1 - line)
+    y, x, turn = along(r[1], r[2])[:, :, None], along(r[3], r[4])[:, None, :], (r[5] < 0.5)[:, None, None]
+    yt, xt = along(r[1], r[2])[:, None, :], along(r[3], r[4])[:, :, None]
+    rows, columns = torch.where(turn, yt.expand(n, q, q), y.expand(n, q, q)), torch.where(turn, xt, x)
+    b = pool.images[index[:, None, None], rows, columns].permute(0, 3, 1, 2).float()
+    one = lambda k: r[k].view(n, 1, 1, 1)
+    noisy = torch.where(one(6) < 0.55, b[:, :INPUT], b[:, INPUT : 2 * INPUT])
+    sigma = torch.where(one(7) < 0.2, 0.3 + 0.9 * one(8), torch.zeros_like(one(8)))
+    b = pixel_filter(torch.cat([noisy, b[:, 2 * INPUT : 2 * INPUT + 3]], 1), sigma)
+    order = torch.rand(n, 3, device=device).argsort(1)[:, :, None, None].expand(n, 3, patch, patch)
+    color, albedo, reference = (b[:, i : i + 3].gather(1, order) for i in (0, 3, 10))
+    normal = (rotations(n, device) @ b[:, 6:9].flatten(2)).view(n, 3, patch, patch)
+    keep = lambda k, missing: (one(k) >= missing).float()
+    exposure = torch.exp2(1.0 * torch.randn(n, 1, 1, 1, device=device))
+    return (
+        color * exposure,
+        albedo * keep(9, 0.06),
+        normal * keep(10, 0.06),
+        b[:, 9:10] * keep(11, 0.15),
+        reference * exposure,
+    )

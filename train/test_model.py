@@ -1,0 +1,61 @@
+"""Properties of the exported weights.   python3 test_model.py"""
+
+import hashlib
+import os
+
+import torch
+
+import export
+import model
+
+torch.set_num_threads(2)
+here = os.path.dirname(os.path.abspath(__file__))
+path = os.path.join(here, "weights", "guides.safetensors")
+with open(path, "rb") as file:
+    digest = hashlib.sha256(file.read()).hexdigest()
+with open(path + ".sha256") as file:
+    assert file.read().split()[0] == digest
+assert os.path.getsize(path) <= 2 << 20
+net, stored = export.load(path), export.read(os.path.join(here, "weights", "sample.safetensors"))
+
+
+def run(color, albedo, normal, depth):
+    with torch.no_grad():
+        return model.denoise(net, color, albedo, normal, depth)
+
+
+def close(a, b, limit):
+    error = ((a - b).abs() / (b.abs() + 0.01)).max().item()
+    assert error < limit, error
+
+
+layers = [stored[k].float()[None] for k in ("color", "albedo", "normal", "depth")]
+color, albedo, normal, depth = layers
+result = run(*layers)
+close(result[0], stored["result"], 1e-3)
+
+for stops in (-10, -5, 5, 10):  # exposure
+    close(run(color * 2.0**stops, albedo, normal, depth) / 2.0**stops, result, 0.03)
+
+close(run(color, albedo, normal, depth * 1000), result, 1e-3)  # unit of the depth
+
+for h, w in ((1, 1), (1, 7), (17, 5), (40, 33)):  # any size
+    part = run(*(t[..., :h, :w] for t in layers))
+    assert part.shape[-2:] == (h, w) and part.isfinite().all()
+
+nothing = [torch.zeros_like(t) for t in layers]
+for keep in ((0,), (0, 1), (0, 2), (0, 3), (0, 1, 2)):  # layers may be missing
+    y = run(*(t if i in keep else nothing[i] for i, t in enumerate(layers)))
+    assert y.isfinite().all() and y.min() >= 0
+
+flat = run(torch.full_like(color, 0.7), torch.ones_like(albedo), normal, depth)  # weights sum to one
+close(flat, torch.full_like(color, 0.7), 1e-4)
+assert run(*nothing).abs().max() == 0
+
+with torch.no_grad():  # nothing is invented: filtered values stay in the range of the inputs
+    x, value, divisor, scale = model.prepare(*layers)
+    guides = model.split(stored["guides"][None])
+    filtered, smooth = model.apply_filter(value, divisor, guides)
+    assert filtered.amax() <= value.amax() * 1.0001 and filtered.amin() >= value.amin() * 0.9999
+    assert smooth.amax() <= divisor.amax() * 1.0001 and smooth.amin() >= divisor.amin() * 0.9999
+print("all hold")

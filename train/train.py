@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Trains the guides. Makes its images itself, and goes on from a checkpoint if one is given.
+
+    python3 train.py --seconds 500 --start 0 --end 0.5 --output run1 [--resume run0/checkpoint.pt]
+
+Writes weights.pt (moving average), checkpoint.pt (to go on from) and log.txt into the output folder. The learning rate follows one
+cosine over all runs: --start and --end say which part of it this run covers.
+"""
+
+import argparse
+import json
+import math
+import os
+import time
+
+import torch
+import torch.nn.functional as F
+
+import data
+import model
+
+p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+p.add_argument("--output", required=True)
+p.add_argument("--resume")
+p.add_argument("--seconds", type=float, default=500)
+p.add_argument("--start", type=float, default=0)
+p.add_argument("--end", type=float, default=1)
+p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+p.add_argument("--seed", type=int, default=1, help="of the weights and of the batches")
+p.add_argument(
+    "--first-scene", type=int, default=100_000, help="seed of the first training scene; below are validation scenes"
+)
+p.add_argument("--capacity", type=int, default=24_000, help="images in memory")
+p.add_argument("--burst", type=int, default=512, help="images made at a time")
+p.add_argument("--making", type=float, default=0.35, help="share of the time for making images")
+p.add_argument("--reference", type=int, default=128, help="samples of a reference")
+p.add_argument(
+    "--boost", type=int, default=1, help="times as many samples of references for inputs of 16 samples and more"
+)
+p.add_argument("--validation", type=int, default=48)
+p.add_argument("--validation-reference", type=int, default=1024)
+p.add_argument("--batch", type=int, default=32)
+p.add_argument("--patch", type=int, default=128)
+p.add_argument("--rate", type=float, default=1.5e-3)
+p.add_argument("--steps", type=int, default=0, help="stop after so many steps")
+p.add_argument("--size", type=int, default=data.SIZE)
+p.add_argument("--profile", action="store_true", help="print where the time of a step goes")
+p.add_argument("--threads", type=int, default=14, help="of the generator")
+a = p.parse_args()
+
+os.makedirs(a.output, exist_ok=True)
+log_file = open(f"{a.output}/log.txt", "a")
+began = time.time()
+cuda = a.device == "cuda"
+
+
+def log(*text):
+    line = f"{time.time() - began:6.1f}s " + " ".join(str(t) for t in text)
+    print(line, flush=True)
+    log_file.write(line + "\n")
+    log_file.flush()
+
+
+def loss_of(y, r):
+    """Mean over the patches of log(error). The error is that of the judging measure, (y - r)^2 / (r^2 + 0.01), with a root for large
+    differences, and the noise of the reference kept out of the divisor. The logarithm gives every patch the same weight,
+    as the geometric mean of ratios does."""
+    smooth = F.avg_pool2d(F.pad(r, (1, 1, 1, 1), mode="replicate"), 3, 1)
+    x = (y - r).square() / (smooth.square() + 0.01)
+    each = 0.5 * (torch.sqrt(1 + x / 0.25) - 1)
+    return torch.log(each.mean((1, 2, 3)) + 1e-3).mean()
+
+
+def error(y, r):
+    e = ((y - r).square() / (r.square() + 0.01)).mean(1).flatten().sort()[0]
+    return e[: int(e.numel() * 0.999)].mean().item()
+
+
+@torch.no_grad()
+def validate(net, pool):
+    """Geometric means of the trimmed relMSE at few (1 to 8) and more (1 to 64) samples, and of the noisy image."""
+    logs = []
+    for i in range(pool.filled):
+        b = pool.images[i : i + 1].permute(0, 3, 1, 2).float()
+        r = b[:, 20:23]
+        one = [error(b[:, 0:3], r)]
+        for k in (0, 10):
+            x = b[:, k : k + 10]
+            one.append(error(model.denoise(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda), r))
+        logs.append([math.log(max(e, 1e-7)) for e in one])
+    noisy, few, more = (math.exp(sum(x) / len(x)) for x in zip(*logs))
+    return few, more, noisy
+
+
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
+torch.manual_seed(a.seed)
+log(json.dumps(vars(a)), torch.__version__, torch.cuda.get_device_name() if cuda else "cpu")
+validation = data.Pool(a.validation, a.device, a.size, a.threads)
+validation.fill(1, a.validation, a.validation_reference, a.boost)
+pool = data.Pool(a.capacity, a.device, a.size, a.threads)
+log("validation scenes made")
+
+net = model.Guides().to(a.device).to(memory_format=torch.channels_last)
+average = model.Guides().to(a.device).to(memory_format=torch.channels_last)
+rate = torch.tensor(a.rate, device=a.device)
+optimizer = torch.optim.AdamW(net.parameters(), rate, betas=(0.9, 0.98), weight_decay=1e-4, fused=cuda, capturable=cuda)
+scene, steps, images = a.first_scene, 0, 0
+if a.resume:
+    saved = torch.load(a.resume, map_location=a.device, weights_only=True)
+    net.load_state_dict(saved["net"])
+    average.load_state_dict(saved["average"])
+    optimizer.load_state_dict(saved["optimizer"])
+    scene, steps, images = saved["scene"], saved["steps"], saved["images"]
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+else:
+    average.load_state_dict(net.state_dict())
+average.requires_grad_(False)
+log(
+    f"{sum(x.numel() for x in net.parameters())} parameters, {net.multiplications():.0f} multiplications per pixel, from step {steps}"
+)
+weights, averages = list(net.parameters()), list(average.parameters())
+recent = torch.zeros((), device=a.device)
+decay = torch.tensor(0.99, device=a.device)
+
+
+def step():
+    color, albedo, normal, depth, reference = data.batch(pool, a.batch, a.patch)
+    loss = loss_of(model.denoise(net, color, albedo, normal, depth, cuda), reference)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    with torch.no_grad():
+        grads = [w.grad.nan_to_num_(0, 0, 0) for w in weights]
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads)))
+        torch._foreach_mul_(grads, (1 / (norm + 1e-6)).clamp(max=1))
+        optimizer.step()
+        torch._foreach_mul_(averages, decay)
+        torch._foreach_add_(averages, torch._foreach_mul(weights, 1 - decay))
+        recent.lerp_(loss.detach().nan_to_num(), 0.01)
+
+
+def make(count):
+    global scene, images
+    at = time.time()
+    pool.fill(scene, count, a.reference, a.boost)
+    scene, images = scene + count, images + count
+    return time.time() - at
+
+
+spent = make(a.burst)
+log(f"{a.burst} images in {spent:.1f} s")
+if cuda:
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(5):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    if a.profile:
+        from torch.profiler import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CUDA]) as report:
+            step()
+            torch.cuda.synchronize()
+        log(report.key_averages().table(sort_by="cuda_time_total", row_limit=24, max_name_column_width=60))
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad(set_to_none=True)
+    with torch.cuda.graph(graph):
+        step()
+    run = graph.replay
+    log("step recorded")
+else:
+    run = step
+
+trained, next_log, first_step = 0.0, 0.0, steps
+while True:
+    now = time.time() - began
+    part = min(1.0, now / a.seconds)
+    if part >= 1 or (a.steps and steps - first_step >= a.steps):
+        break
+    along = a.start + (a.end - a.start) * part
+    rate.fill_(a.rate * min(1.0, (steps + 1) / 1000) * (0.5 * (1 + math.cos(math.pi * along)) + 0.005))
+    decay.fill_(min(0.9995, 1 - 1 / (steps / 10 + 2)))
+    if spent < a.making * (spent + trained) and part < 0.9:
+        took = make(a.burst)
+        spent += took
+    at = time.time()
+    for _ in range(50 if cuda else 1):
+        run()
+        steps += 1
+    if cuda:
+        torch.cuda.synchronize()
+    trained += time.time() - at
+    if now >= next_log:
+        next_log = now + a.seconds / 16
+        few, more, noisy = validate(average, validation)
+        log(
+            f"step {steps} images {images} loss {recent.item():.4f} validation {few:.5f} {more:.5f} noisy {noisy:.4f}",
+            f"rate {rate.item():.2e} {(steps - first_step) / max(trained, 1e-3):.0f} steps/s making {spent:.0f} s",
+        )
+few, more, noisy = validate(average, validation)
+log(f"end: step {steps} images {images} loss {recent.item():.4f} validation {few:.5f} {more:.5f} noisy {noisy:.4f}")
+torch.save({k: v.cpu().contiguous() for k, v in average.state_dict().items()}, f"{a.output}/weights.pt")
+state = {"net": net.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict()}
+torch.save(state | {"scene": scene, "steps": steps, "images": images}, f"{a.output}/checkpoint.pt")
