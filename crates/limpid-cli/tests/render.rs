@@ -173,3 +173,29 @@ fn adaptive_samples_beat_even_ones() {
     println!("{ratios:?}");
     assert!(mean < 0.92, "{ratios:?}");
 }
+
+/// Renders with little light in their gradients are where patches help; elsewhere they must not hurt much.
+#[test]
+fn patches_leave_less_error_than_a_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut ratios = Vec::new();
+    for scene in ["glass", "columns"] {
+        let render = format!("render {scene} --size 48x48");
+        works(
+            at,
+            &format!("{render} -o ref.exr --spp 400 --seed 99 --layers color"),
+        );
+        works(at, &format!("{render} -o in.exr --spp 8 --gradients"));
+        let reference = read(&at.join("ref.exr"));
+        let error = |how: &str| {
+            let line = format!("reconstruct in.exr -o out.exr {how} --device cpu --overwrite");
+            works(at, &line);
+            let (out, right) = (read(&at.join("out.exr")), reference.frame.color().unwrap());
+            limpid::metric::relmse(out.frame.color().unwrap(), right).unwrap()
+        };
+        ratios.push(error("--method patch") / error("--norm l1"));
+    }
+    assert!(ratios.iter().all(|r| *r < 0.9), "{ratios:?}");
+    assert!(ratios.iter().product::<f64>().sqrt() < 0.8, "{ratios:?}");
+}
