@@ -2,7 +2,7 @@
 """Judges weights on renders of other renderers, beside Open Image Denoise and Limpid's own methods.
 
     python3 bench/peers/renders.py --limpid target/release/limpid --methods nfor --output target/renders --cache target/cache
-    python3 train/evaluate.py train/weights/guides.safetensors --renders target/cache --limpid target/release/limpid --output target/evaluation
+    python3 train/evaluate.py crates/limpid/weights/guides.safetensors --renders target/cache --limpid target/release/limpid --output target/evaluation
 
 Reads what renders.py keeps: <scene>/N.exr (two buffers, `b.*` the second), ref.exr and anchors.json with the errors of OIDN.
 One buffer of N samples is judged, and the mean of both as 2N samples. Error: trimmed relMSE less that of the reference's own

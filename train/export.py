@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Weights as a small file: safetensors, 16 bits, and a stored result to test readers against.
 
-    python3 export.py run/weights.pt weights/guides.safetensors      writes the file, its SHA-256 beside it, and sample.safetensors
+    python3 export.py run/weights.pt ../crates/limpid/weights/guides.safetensors
+
+writes the file, its SHA-256 beside it, and ../crates/limpid/tests/data/neural.safetensors.
 
 The format is that of https://github.com/huggingface/safetensors: eight bytes with the length of the header (little endian), the
 header (JSON: name, type, shape, offsets) and the values. Kernels are ordered output, input, row, column.
@@ -16,6 +18,7 @@ import torch
 
 import model
 
+SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/limpid/tests/data/neural.safetensors")
 KINDS = {"F16": torch.float16, "F32": torch.float32}
 
 
@@ -70,11 +73,8 @@ def sample(net):
     color[0, :, 11, 17] = 400
     inputs = {"color": color, "albedo": albedo, "normal": normal, "depth": depth}
     inputs = {k: v.half().float() for k, v in inputs.items()}
-    x = model.prepare(*inputs.values())[0]
-    padded = torch.nn.functional.pad(x, (0, -w % 16, 0, -h % 16), mode="replicate")
-    guides = net(padded)[..., :h, :w]
     out = {k: v[0].half() for k, v in inputs.items()}
-    return out | {"guides": guides[0].contiguous(), "result": model.denoise(net, *inputs.values())[0]}
+    return out | {"result": model.denoise(net, *inputs.values())[0]}
 
 
 def main():
@@ -88,7 +88,7 @@ def main():
         digest = hashlib.sha256(file.read()).hexdigest()
     with open(path + ".sha256", "w") as file:
         file.write(f"{digest}  {os.path.basename(path)}\n")
-    save(os.path.join(folder, "sample.safetensors"), sample(load(path)), {"of": digest})
+    save(SAMPLE, sample(load(path)), {"of": digest})
     print(digest, os.path.getsize(path), "bytes")
 
 

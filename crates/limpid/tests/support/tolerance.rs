@@ -47,7 +47,7 @@ pub(crate) fn of(method: &str, case: &str) -> f32 {
     if case.contains(" linear ") && !case.contains("llvmpipe") {
         return SAMPLER;
     }
-    if case.contains("storage: F16") {
+    if case.contains("storage: F16") || case.contains(" half ") {
         return HALF;
     }
     NAMED

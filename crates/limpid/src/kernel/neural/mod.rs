@@ -4,6 +4,16 @@ mod convolve;
 mod level;
 mod prepare;
 
+use crate::plan::Element;
+
 pub(crate) use convolve::{Convolve, Into, Source};
 pub(crate) use level::{Guided, Level};
 pub(crate) use prepare::{Finish, Prepare};
+
+/// How four values are stored on a GPU: the type `Stored` with its functions.
+fn stored(element: Element) -> &'static str {
+    match element {
+        Element::F16x4 => include_str!("half.wgsl"),
+        _ => include_str!("full.wgsl"),
+    }
+}

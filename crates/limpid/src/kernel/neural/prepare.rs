@@ -41,6 +41,7 @@ impl Kernel for Prepare {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
         let mut source = String::from(Params::WGSL);
+        source.push_str(super::stored(site.writes[0].element));
         let mut binding = 1;
         let mut bind = |name: &str, access: &str, kind: &str| {
             source.push_str(&format!(
@@ -54,7 +55,7 @@ impl Kernel for Prepare {
                 bind(name, "read", "f32");
             }
         }
-        bind("inputs", "read_write", "vec4<f32>");
+        bind("inputs", "read_write", "Stored");
         bind("divisors", "read_write", "vec4<f32>");
         bind("values", "read_write", "vec4<f32>");
         let last = self.colors - 1;
@@ -106,29 +107,27 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
         let [depth, ..] = rows(kernel.features[2], 1);
         let color: [&[f32]; 3] =
             std::array::from_fn(|c| job.reads[0].row(c.min(kernel.colors - 1), y));
-        let at = |rows: &[&[f32]; 3], x: usize| rows.map(|r| r[x]);
         let [inputs, divisors, values] = &mut job.writes[..] else {
             return;
         };
-        let inputs = inputs.rows_n::<INPUTS>(y);
-        let divisors = divisors.rows_n::<3>(y);
-        let [r, g, b, bright] = values.rows_n::<4>(y);
+        let whole = kernel.whole;
+        // All rows of one length, or the loop would check each of them.
+        let [color, albedo, normal] = [color, albedo, normal].map(|rows| rows.map(|r| &r[..width]));
+        let depth = &depth[..width];
+        let [v0, v1, v2, a0, a1, a2, n0, n1, n2, d] =
+            inputs.rows_n::<INPUTS>(y).map(|r| &mut r[..width]);
+        let [d0, d1, d2] = divisors.rows_n::<3>(y).map(|r| &mut r[..width]);
+        let [r, g, b, bright] = values.rows_n::<4>(y).map(|r| &mut r[..width]);
         for x in 0..width {
-            let color = at(&color, x);
-            let (albedo, normal) = (at(&albedo, x), at(&normal, x));
-            let made = neural::pixel(color, albedo, normal, depth[x], kernel.whole);
-            for k in 0..INPUTS {
-                inputs[k][x] = match k < 3 {
-                    true => fast_ln(1.0 + made.inputs[k]),
-                    false => made.inputs[k],
-                };
-            }
-            let mut value = [0.0; 3];
-            for c in 0..3 {
-                divisors[c][x] = made.divisor[c];
-                value[c] = color[c] * kernel.whole.exposure / made.divisor[c];
-            }
-            (r[x], g[x], b[x]) = (value[0], value[1], value[2]);
+            let own = color.map(|c| c[x]);
+            let (albedo, normal) = (albedo.map(|c| c[x]), normal.map(|c| c[x]));
+            let made = neural::pixel(own, albedo, normal, depth[x], whole);
+            [v0[x], v1[x], v2[x]] = [0, 1, 2].map(|k| fast_ln(1.0 + made.inputs[k]));
+            [a0[x], a1[x], a2[x]] = [3, 4, 5].map(|k| made.inputs[k]);
+            [n0[x], n1[x], n2[x], d[x]] = [6, 7, 8, 9].map(|k| made.inputs[k]);
+            [d0[x], d1[x], d2[x]] = made.divisor;
+            let value = [0, 1, 2].map(|c| own[c] * whole.exposure / made.divisor[c]);
+            [r[x], g[x], b[x]] = value;
             bright[x] = fast_ln(neural::luminance(value).max(0.0) + neural::DARK);
         }
     }

@@ -19,9 +19,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if depth > 0.0 && depth < 1e6 {
         near = depth / (p.depth + 1e-6);
     }
-    inputs[i] = vec4(log(1.0 + seen), albedo.x);
-    inputs[n + i] = vec4(albedo.yz, normal.xy);
-    inputs[2u * n + i] = vec4(normal.z, near / (1.0 + near), 0.0, 0.0);
+    inputs[i] = stored(vec4(log(1.0 + seen), albedo.x));
+    inputs[n + i] = stored(vec4(albedo.yz, normal.xy));
+    inputs[2u * n + i] = stored(vec4(normal.z, near / (1.0 + near), 0.0, 0.0));
     divisors[i] = vec4(divisor, 1.0);
     let light = max(dot(value, vec3(0.2126, 0.7152, 0.0722)), 0.0);
     values[i] = vec4(value, log(light + 0.05));

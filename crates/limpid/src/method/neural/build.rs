@@ -15,19 +15,48 @@ use std::sync::Arc;
 struct Build {
     plan: Plan,
     on: Backend,
+    /// Whether maps and guides are in half precision.
+    half: bool,
     network: Arc<Network>,
 }
 
 impl Build {
-    /// A map: planar, or on a GPU four planes as one.
-    fn map(&mut self, name: impl std::convert::Into<String>, size: Size, planes: usize) -> SlotId {
+    /// Planes of this size; on a GPU four as one.
+    fn planes(&mut self, name: String, size: Size, planes: usize, element: Element) -> SlotId {
         let slot = match self.on {
             Backend::Cpu => Slot::new(name, Role::Transient, size, planes),
             Backend::Gpu => {
-                Slot::new(name, Role::Transient, size, planes.div_ceil(4)).element(Element::F32x4)
+                Slot::new(name, Role::Transient, size, planes.div_ceil(4)).element(element)
             }
         };
         self.plan.slot(slot)
+    }
+
+    /// What the filter reads and writes.
+    fn payload(&mut self, name: String, planes: usize) -> SlotId {
+        let size = self.plan.size();
+        self.planes(name, size, planes, Element::F32x4)
+    }
+
+    /// What the network reads and writes.
+    fn map(&mut self, name: &str, size: Size, planes: usize) -> SlotId {
+        let element = match self.half {
+            true => Element::F16x4,
+            false => Element::F32x4,
+        };
+        self.planes(name.into(), size, planes, element)
+    }
+
+    /// Both sets of guides; in half precision one set is one element.
+    fn guides(&mut self) -> SlotId {
+        let size = self.plan.size();
+        match self.half {
+            true => {
+                let slot = Slot::new("guides", Role::Transient, size, 2);
+                self.plan.slot(slot.element(Element::U32x4))
+            }
+            false => self.map("guides", size, PRECISION),
+        }
     }
 
     /// A convolution of the network by its name. `scale` is that of the map it makes.
@@ -60,8 +89,7 @@ impl Build {
                 .data(format!("weights of {name}"), table.len(), table),
         );
         if into == Into::Guides {
-            let size = self.plan.size();
-            let guides = self.map("guides", size, PRECISION);
+            let guides = self.guides();
             let rest = self.plan.transient("precisions", OUTPUTS - PRECISION);
             self.plan.pass(kernel, slots, [guides, rest]);
             return vec![guides, rest];
@@ -100,12 +128,18 @@ impl Build {
     }
 }
 
-pub(super) fn plan(method: &Neural, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+pub(super) fn plan(
+    method: &Neural,
+    shape: &Shape,
+    schedule: &Schedule,
+    half: bool,
+) -> Result<Plan> {
     let (on, whole) = (schedule.backend(), method.whole());
     let colors = shape.require(&Layer::COLOR)?;
     let mut build = Build {
         plan: Plan::new(format!("neural {schedule}"), shape.size),
         on,
+        half,
         network: method.options.weights.network()?,
     };
     build.plan.set_align(BLOCK);
@@ -133,8 +167,8 @@ pub(super) fn plan(method: &Neural, shape: &Shape, schedule: &Schedule) -> Resul
     }
     let size = shape.size;
     let inputs = build.map("inputs", size, INPUTS);
-    let mut divisor = build.map("divisor", size, 3);
-    let mut payload = build.map("payload", size, planes);
+    let mut divisor = build.payload("divisor".into(), 3);
+    let mut payload = build.payload("payload".into(), planes);
     let prepare = Prepare {
         colors,
         features,
@@ -163,7 +197,7 @@ pub(super) fn plan(method: &Neural, shape: &Shape, schedule: &Schedule) -> Resul
             guided: None,
             planes: 3,
         };
-        let next = build.map(format!("divisor {}", i + 1), size, 3);
+        let next = build.payload(format!("divisor {}", i + 1), 3);
         build.plan.pass(level, with(divisor), [next]);
         divisor = next;
     }
@@ -178,7 +212,7 @@ pub(super) fn plan(method: &Neural, shape: &Shape, schedule: &Schedule) -> Resul
             }),
             planes,
         };
-        let next = build.map(format!("level {}", i + 1), size, planes);
+        let next = build.payload(format!("level {}", i + 1), planes);
         build.plan.pass(level, with(payload), [next]);
         payload = next;
     }

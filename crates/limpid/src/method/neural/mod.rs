@@ -24,8 +24,10 @@ pub(super) const ENTRY: Entry = Entry {
 crate::choice! {
     /// How the network runs.
     enum NeuralSchedule {
-        /// Convolutions as sums over taps, blocks of pixels and outputs in registers.
-        Direct = "direct",
+        /// Maps and guides in single precision.
+        Full = "full",
+        /// Maps and guides in half precision, on a GPU; sums in single precision.
+        Half = "half",
     }
 }
 
@@ -112,12 +114,15 @@ impl Method for Neural {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        Schedule::list(on, [NeuralSchedule::Direct])
+        match on {
+            Backend::Cpu => Schedule::list(on, [NeuralSchedule::Full]),
+            Backend::Gpu => Schedule::list(on, [NeuralSchedule::Half, NeuralSchedule::Full]),
+        }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        schedule.choice::<NeuralSchedule>()?;
-        build::plan(self, shape, schedule)
+        let half = schedule.choice::<NeuralSchedule>()? == NeuralSchedule::Half;
+        build::plan(self, shape, schedule, half)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {

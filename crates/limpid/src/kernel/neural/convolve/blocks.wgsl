@@ -7,5 +7,10 @@ fn source(chunk: u32, at: vec2<i32>) -> vec4<f32> {
     let above = plane + low.y * p.from_width;
     let below = plane + high.y * p.from_width;
     let k = chunk % 4u;
-    return vec4(src[above + low.x][k], src[above + high.x][k], src[below + low.x][k], src[below + high.x][k]);
+    return vec4(
+        unstored(src[above + low.x])[k],
+        unstored(src[above + high.x])[k],
+        unstored(src[below + low.x])[k],
+        unstored(src[below + high.x])[k],
+    );
 }

@@ -28,11 +28,11 @@ fn stride(columns: usize) -> usize {
     columns.next_multiple_of(MANY * LANES) + 2 * LANES
 }
 
-/// The ring, and for guides what makes a row of the picture.
+/// The ring, and rows of outputs: for guides all that make a row of the picture.
 pub(super) fn scratch(kernel: &Convolve, width: usize) -> usize {
     let rows = match kernel.into {
         Into::Guides => kernel.outputs / 2,
-        _ => 0,
+        _ => OUTS,
     };
     (kernel.side * kernel.inputs + rows) * stride(columns(kernel, width))
 }
@@ -93,21 +93,18 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
                 table: &table[index * block..][..block],
             };
             if guides {
-                layer.outputs(simd, width, |k, x, values| {
-                    out[(first + k) * stride + x..][..values.len()].copy_from_slice(values);
-                });
-            } else {
-                let leak = if kernel.into == Into::Rectified {
-                    LEAK
-                } else {
-                    1.0
-                };
-                layer.outputs(simd, width, |k, x, values| {
-                    let to = &mut writes[0].row(first + k, y)[x..];
-                    for (to, v) in to.iter_mut().zip(values) {
-                        *to = v.max(leak * v);
-                    }
-                });
+                layer.outputs(simd, width, &mut out[first * stride..][..OUTS * stride]);
+                continue;
+            }
+            layer.outputs(simd, width, &mut out[..OUTS * stride]);
+            let leak = match kernel.into {
+                Into::Rectified => LEAK,
+                _ => 1.0,
+            };
+            for (k, made) in out.chunks_exact(stride).take(OUTS).enumerate() {
+                for (to, v) in writes[0].row(first + k, y).iter_mut().zip(made) {
+                    *to = v.max(leak * v);
+                }
             }
         }
         if guides {
@@ -138,37 +135,35 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
-    /// Makes all columns; gives away the values of an output from a column on.
+    /// Makes all columns, each output in a row of its own.
     #[inline(always)]
-    fn outputs<S: Simd>(&self, simd: S, width: usize, put: impl FnMut(usize, usize, &[f32])) {
+    fn outputs<S: Simd>(&self, simd: S, width: usize, out: &mut [f32]) {
         if S::f32s::LEN == LANES {
-            self.blocks::<S, MANY>(simd, width, put);
+            self.blocks::<S, MANY>(simd, width, out);
         } else {
-            self.blocks::<S, 1>(simd, width, put);
+            self.blocks::<S, 1>(simd, width, out);
         }
     }
 
     #[inline(always)]
-    fn blocks<S: Simd, const V: usize>(
-        &self,
-        simd: S,
-        width: usize,
-        mut put: impl FnMut(usize, usize, &[f32]),
-    ) {
+    fn blocks<S: Simd, const V: usize>(&self, simd: S, width: usize, out: &mut [f32]) {
         let lanes = S::f32s::LEN;
         let (bias, weights) = self.table.split_at(OUTS);
         for x in (0..width).step_by(V * lanes) {
-            let mut sums: [[S::f32s; V]; OUTS] =
-                std::array::from_fn(|k| [S::f32s::splat(simd, bias[k]); V]);
+            let mut sums = [[S::f32s::splat(simd, 0.0); V]; OUTS];
+            for (sums, bias) in sums.iter_mut().zip(bias) {
+                *sums = [S::f32s::splat(simd, *bias); V];
+            }
             let mut weights = weights.as_chunks::<OUTS>().0.iter();
             for input in 0..self.inputs {
                 for start in &self.starts[..self.side] {
                     let from = start + input * self.stride + LANES + x - self.side / 2;
                     let line = &self.ring[from..][..V * lanes + self.side - 1];
                     for dx in 0..self.side {
-                        let values: [S::f32s; V] = std::array::from_fn(|i| {
-                            S::f32s::from_slice(simd, &line[dx + i * lanes..][..lanes])
-                        });
+                        let mut values = [S::f32s::splat(simd, 0.0); V];
+                        for (i, value) in values.iter_mut().enumerate() {
+                            *value = S::f32s::from_slice(simd, &line[dx + i * lanes..][..lanes]);
+                        }
                         let Some(weights) = weights.next() else {
                             return;
                         };
@@ -181,11 +176,9 @@ impl Layer<'_> {
                     }
                 }
             }
-            for (k, sums) in sums.iter().enumerate() {
-                for (i, sum) in sums.iter().enumerate() {
-                    let x = x + i * lanes;
-                    let count = lanes.min(width.saturating_sub(x));
-                    put(k, x.min(width), &sum.as_slice()[..count]);
+            for (to, sums) in out.chunks_exact_mut(self.stride).zip(&sums) {
+                for (to, sum) in to[x..].chunks_exact_mut(lanes).zip(sums) {
+                    to.copy_from_slice(sum.as_slice());
                 }
             }
         }

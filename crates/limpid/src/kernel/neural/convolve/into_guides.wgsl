@@ -17,6 +17,14 @@ fn ranged(v: f32, k: u32) -> f32 {
     return softplus(v + 3.0);
 }
 
+// In halves the eight guides of a set lie side by side.
+fn guide_place(group: u32, plane: u32, i: u32) -> u32 {
+    if HALF {
+        return 2u * (group / 2u * plane + i) + group % 2u;
+    }
+    return group * plane + i;
+}
+
 fn put(group: u32, at: vec2<u32>, v: vec4<f32>) {
     if at.x >= p.to_width || at.y >= p.to_height {
         return;
@@ -24,7 +32,7 @@ fn put(group: u32, at: vec2<u32>, v: vec4<f32>) {
     let plane = p.to_width * p.to_height;
     let i = at.y * p.to_width + at.x;
     if group < GUIDES_SIZE {
-        dst[group * plane + i] = v;
+        dst[guide_place(group, plane, i)] = stored(v);
         return;
     }
     for (var k = 4u * group; k < 4u * group + 4u; k++) {

@@ -1,6 +1,6 @@
 fn finish(block: u32, at: vec2<u32>, a: vec4<f32>, b: vec4<f32>) {
     let plane = p.width * p.height;
     let i = 2u * block * plane + at.y * p.width + at.x;
-    dst[i] = max(a, 0.1 * a);
-    dst[i + plane] = max(b, 0.1 * b);
+    dst[i] = stored(max(a, 0.1 * a));
+    dst[i + plane] = stored(max(b, 0.1 * b));
 }

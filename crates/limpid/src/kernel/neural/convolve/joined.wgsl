@@ -2,5 +2,6 @@ fn source(chunk: u32, at: vec2<i32>) -> vec4<f32> {
     let place = vec2<u32>(at);
     let small = vec2(p.width, p.height) / 2u;
     let coarse = chunk * small.x * small.y + place.y / 2u * small.x + place.x / 2u;
-    return src[chunk * p.width * p.height + place.y * p.width + place.x] + coarse_map[coarse];
+    let fine = chunk * p.width * p.height + place.y * p.width + place.x;
+    return unstored(src[fine]) + unstored(coarse_map[coarse]);
 }

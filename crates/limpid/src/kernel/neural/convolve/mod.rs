@@ -7,7 +7,9 @@ mod cpu;
 
 use crate::definition::neural::{BLOCK, Convolution, OUTPUTS, PRECISION};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use crate::plan::Element;
 use crate::{Result, Size, params};
+use std::fmt::Write;
 
 /// What is convolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +60,10 @@ params! {
 
 /// Outputs that the CPU makes together.
 const OUTS: usize = 8;
-/// Pixels in a row that a thread of a GPU makes, and outputs, in vectors of four.
-const RUN: u32 = 4;
+/// Pixels below each other that a thread of a GPU makes, and outputs.
+const RUN: u32 = 8;
+/// Runs below each other that a workgroup makes.
+const GROUPS: u32 = 2;
 
 impl Convolve {
     /// The table of weights for the CPU: for each block of outputs the biases, then by input and tap the weights of the block.
@@ -101,7 +105,7 @@ impl Convolve {
             _ => (0..from.outputs).collect(),
         };
         let mut all: Vec<f32> = order.iter().map(|o| from.bias[*o]).collect();
-        for block in order.chunks(2 * RUN as usize) {
+        for block in order.chunks(8) {
             for input in 0..from.inputs {
                 for tap in 0..from.side * from.side {
                     all.extend(block.iter().map(|o| from.weight(*o, input, tap)));
@@ -111,12 +115,75 @@ impl Convolve {
         all.into_iter().map(f32::to_bits).collect()
     }
 
-    /// Blocks of eight outputs and rows of pixels that a workgroup makes.
-    fn shape(&self) -> (u32, u32) {
-        match self.outputs.is_multiple_of(32) {
-            true => (4, 8),
-            false => (2, 16),
+    /// Blocks of eight outputs that a workgroup makes.
+    fn blocks(&self) -> u32 {
+        let blocks = self.outputs as u32 / 8;
+        let fits = |n: &u32| blocks.is_multiple_of(*n);
+        [4, 3, 2].into_iter().find(fits).unwrap_or(1)
+    }
+}
+
+impl Convolve {
+    /// The entry point, whose sums have names of their own: as arrays they would not stay in registers everywhere.
+    fn entry(&self, s: &mut String) {
+        s.push_str(
+            "@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let x = lane % 32u;
+    let y = lane / 32u % GROUPS * 8u;
+    let part = lane / (32u * GROUPS);
+    let block = group.z * BLOCKS + part;\n",
+        );
+        for k in 0..RUN {
+            let _ = writeln!(
+                s,
+                "    var a{k} = weights[2u * block];\n    var b{k} = weights[2u * block + 1u];"
+            );
         }
+        s.push_str(
+            "    for (var chunk = 0u; chunk < CHUNKS; chunk++) {
+        bring(chunk, group, lane);
+        workgroupBarrier();
+        for (var column = 0u; column < SIDE; column++) {
+            let start = y * SPAN_X + x + column;\n",
+        );
+        let side = self.side as u32;
+        for k in 0..RUN + side - 1 {
+            let _ = writeln!(s, "            let v{k} = tile[start + {k}u * SPAN_X];");
+        }
+        for (k, lane) in ["x", "y", "z", "w"].into_iter().enumerate() {
+            for row in 0..side {
+                let tap = k as u32 * side * side + row * side;
+                let _ = writeln!(
+                    s,
+                    "            {{
+                let at = part * 8u * TAPS + 2u * ({tap}u + column);
+                let wa = kernels[at];
+                let wb = kernels[at + 1u];"
+                );
+                for k in 0..RUN {
+                    let v = format!("v{}.{lane}", k + row);
+                    let _ = writeln!(
+                        s,
+                        "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});"
+                    );
+                }
+                s.push_str("            }\n");
+            }
+        }
+        s.push_str(
+            "        }
+        workgroupBarrier();
+    }
+    let at = vec2(group.x * 32u + x, group.y * 8u * GROUPS + y);\n",
+        );
+        for k in 0..RUN {
+            let _ = writeln!(
+                s,
+                "    if at.x < p.width && at.y + {k}u < p.height {{\n        finish(block, at + vec2(0u, {k}u), a{k}, b{k});\n    }}"
+            );
+        }
+        s.push_str("}\n");
     }
 }
 
@@ -150,33 +217,36 @@ impl Kernel for Convolve {
             (_, Into::Guides) | (Source::Plain | Source::Joined, _) => from,
             _ => to,
         };
-        let (blocks, rows) = self.shape();
+        let blocks = self.blocks();
+        let element = site.reads[0].element;
         let mut source = String::from(Params::WGSL);
+        source.push_str(crate::kernel::neural::stored(element));
         let vectors = self.inputs.div_ceil(4);
         source.push_str(&format!(
             "const SIDE: u32 = {};
 const CHUNKS: u32 = {vectors};
 const OUTPUTS: u32 = {};
 const BLOCKS: u32 = {blocks};
-const ROWS: u32 = {rows};
+const GROUPS: u32 = {GROUPS};
 const PRECISION: u32 = {PRECISION};
 const GUIDES_SIZE: u32 = {};
-@group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;
+const HALF: bool = {};
+@group(0) @binding(1) var<storage, read> src: array<Stored>;
 ",
             self.side,
             self.outputs,
             PRECISION / 4,
+            element == Element::F16x4,
         ));
         let mut binding = 2;
         if self.source == Source::Joined {
-            source.push_str(
-                "@group(0) @binding(2) var<storage, read> coarse_map: array<vec4<f32>>;\n",
-            );
+            source
+                .push_str("@group(0) @binding(2) var<storage, read> coarse_map: array<Stored>;\n");
             binding += 1;
         }
         source.push_str(&format!(
             "@group(0) @binding({binding}) var<storage, read> weights: array<vec4<f32>>;
-@group(0) @binding({}) var<storage, read_write> dst: array<vec4<f32>>;\n",
+@group(0) @binding({}) var<storage, read_write> dst: array<Stored>;\n",
             binding + 1
         ));
         if self.into == Into::Guides {
@@ -197,6 +267,7 @@ const GUIDES_SIZE: u32 = {};
             Into::Guides => include_str!("into_guides.wgsl"),
         });
         source.push_str(include_str!("gpu.wgsl"));
+        self.entry(&mut source);
         let params = Params {
             width: size.width as u32,
             height: size.height as u32,
@@ -206,9 +277,9 @@ const GUIDES_SIZE: u32 = {};
             to_height: to.height as u32,
         };
         let groups = [
-            (size.width as u32).div_ceil(8 * RUN),
-            (size.height as u32).div_ceil(rows),
-            (self.outputs as u32).div_ceil(8 * blocks),
+            (size.width as u32).div_ceil(32),
+            (size.height as u32).div_ceil(RUN * GROUPS),
+            self.outputs as u32 / (8 * blocks),
         ];
         Ok(Dispatch::own(source, &params, groups))
     }

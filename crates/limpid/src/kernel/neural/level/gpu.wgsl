@@ -16,9 +16,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let n = p.width * p.height;
     let here = u32(y) * p.width + u32(x);
-    let low = guides[p.guides * n + here];
-    let high = guides[(p.guides + 1u) * n + here];
-    let precision = others[p.precision * n + here] * LOG2_E;
+    let own = guides_at(here);
+    let stop = others[p.stop * n + here] * LOG2_E;
     var sharpness = 0.0;
     if GUIDED {
         sharpness = others[p.sharpness * n + here] * LOG2_E;
@@ -37,10 +36,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 continue;
             }
             let there = u32(row) * p.width + u32(column);
-            let d = low - guides[p.guides * n + there];
-            let e = high - guides[(p.guides + 1u) * n + there];
+            let other = guides_at(there);
+            let d = own.low - other.low;
+            let e = own.high - other.high;
             let tap = src[there];
-            var exponent = -precision * (dot(d, d) + dot(e, e));
+            var exponent = -stop * (dot(d, d) + dot(e, e));
             if GUIDED {
                 let off = bright - tap.w;
                 exponent -= sharpness * off * off + others[p.distrust * n + there] * LOG2_E;

@@ -4,6 +4,7 @@ mod cpu;
 
 use crate::definition::neural::{GUIDES, PRECISION, TAPS};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::plan::Element;
 use crate::{Result, Size, params};
 
 /// What weighs besides the guides: brightness and distrust, by the planes of the network that say how much.
@@ -35,7 +36,7 @@ pub(crate) struct Level {
 
 params! {
     /// Parameters of the shader.
-    struct Params { width: u32, height: u32, step: u32, guides: u32, precision: u32, sharpness: u32, distrust: u32 }
+    struct Params { width: u32, height: u32, step: u32, guides: u32, stop: u32, sharpness: u32, distrust: u32 }
 }
 
 impl Kernel for Level {
@@ -58,20 +59,23 @@ impl Kernel for Level {
             "const VECTORS: u32 = {vectors};
 const GUIDED: bool = {};
 @group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> guides: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> others: array<f32>;
 @group(0) @binding(4) var<storage, read_write> dst: array<vec4<f32>>;
 ",
             self.guided.is_some()
         ));
+        source.push_str(match site.reads[1].element {
+            Element::U32x4 => include_str!("guides_half.wgsl"),
+            _ => include_str!("guides_full.wgsl"),
+        });
         source.push_str(include_str!("gpu.wgsl"));
         let of = |plane: usize| (plane - PRECISION) as u32;
         let params = Params {
             width: size.width as u32,
             height: size.height as u32,
             step: self.step as u32,
-            guides: (self.first / 4) as u32,
-            precision: of(self.precision),
+            guides: (self.first / GUIDES) as u32,
+            stop: of(self.precision),
             sharpness: self.guided.map_or(0, |g| of(g.sharpness)),
             distrust: self.guided.map_or(0, |g| of(g.distrust)),
         };
@@ -83,4 +87,4 @@ const GUIDED: bool = {};
     }
 }
 
-const _: () = assert!(GUIDES == 8, "the shader reads two vectors of guides");
+const _: () = assert!(GUIDES == 8, "shaders read two vectors of guides");
