@@ -99,6 +99,7 @@ fn the_demonstration_shows_what_methods_are_for() {
     let noisy = psnr("noisy");
     assert_eq!(noisy.len(), 3, "{text}");
     for (name, chapter) in [
+        ("neural", 0),
         ("nfor", 0),
         ("atrous", 0),
         ("svgf", 1),
@@ -113,7 +114,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         "render.html",
         "sequence.html",
         "photo.html",
-        "render-nfor.png",
+        "render-neural.png",
         "photo-ddid.png",
         "sequence-svgf.png",
     ] {

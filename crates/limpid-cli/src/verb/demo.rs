@@ -181,8 +181,8 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "render",
         title: "A render",
-        about: "Four samples per pixel leave noise everywhere. nfor fits colour to albedo, normals and depth and keeps shadows and \
-                reflections; atrous does much the same in a fraction of the time, for previews.",
+        about: "Four samples per pixel leave noise everywhere. neural averages with guides that a small network makes and keeps \
+                shadows and reflections; nfor learns nothing and fits colour to albedo, normals and depth; atrous is for previews.",
         command: "limpid denoise render.exr -o clean.exr",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -190,7 +190,8 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     };
     chapter.add("noisy", frame.color()?, None, "")?;
     for (name, why) in [
-        ("nfor", ": the default"),
+        ("neural", ": the default"),
+        ("nfor", ": nothing learned"),
         ("atrous", ": --quality fast, for previews"),
     ] {
         let (result, seconds) = timed(device, find(Use::Denoise, name)?, &frame)?;

@@ -26,8 +26,12 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         "A path-traced image (limpid denoise render.exr -o clean.exr)",
         &[
             Advice {
+                path: "neural",
+                when: "default: best quality, most of all with few samples; learned guides",
+            },
+            Advice {
                 path: "nfor",
-                when: "default: best quality; one buffer or two, with or without features",
+                when: "many samples in two buffers; nothing learned; estimates its error",
             },
             Advice {
                 path: "atrous",

@@ -14,21 +14,21 @@ crate::choice! {
     pub enum Quality {
         /// Little: `atrous` for renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
-        /// Some: `nfor` for renders, `nlm` for photographs, five frames for films.
+        /// Some: `neural` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
-        /// What it takes: `nfor` for renders, `ddid` for photographs, nine frames for films.
+        /// What it takes: `neural` for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
     }
 }
 
-/// The method to take for frames of this shape: `nfor` for renders, which have features or halves, and `atrous` where it must be
-/// fast; `svgf` for sequences of them with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` where it must be fast and `ddid` where it may take
-/// long.
+/// The method to take for frames of this shape: `neural` for renders, which have features or halves, and `atrous` where it must be
+/// fast; `svgf` for sequences of them with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` where
+/// it must be fast and `ddid` where it may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, _) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
-        (true, _) => "nfor",
+        (true, _) => "neural",
         (false, _) if sequence => "film",
         (false, Quality::Fast) => "eaw",
         (false, Quality::Good) => "nlm",
@@ -112,12 +112,13 @@ impl Auto {
         }
         let entry = suggest(shape, self.sequence, quality)
             .ok_or_else(|| Error::unsupported("no method fits this frame; name one"))?;
-        if entry.name == nfor::ENTRY.name {
+        if self.options.layers == nfor::Layers::All {
+            // Only nfor estimates its error.
             let mut method = Nfor::default();
-            if quality == Quality::Good {
+            if quality != Quality::Best {
                 method.options.quality = nfor::Quality::Good;
             }
-            method.options.layers = self.options.layers;
+            method.options.layers = nfor::Layers::All;
             return Ok(Box::new(method));
         }
         Ok((entry.make)())

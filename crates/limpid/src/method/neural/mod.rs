@@ -44,8 +44,8 @@ crate::options! {
 pub struct Neural {
     /// The options.
     pub options: Options,
-    /// What is known of the whole picture.
-    whole: Option<Whole>,
+    /// What is known of the whole picture, and which of albedo, normal and depth it has.
+    seen: Option<(Whole, [bool; 3])>,
 }
 
 impl Knobs for Neural {
@@ -60,10 +60,11 @@ impl Knobs for Neural {
 
 impl Neural {
     fn whole(&self) -> Whole {
-        self.whole.unwrap_or(Whole {
+        let unknown = Whole {
             exposure: 1.0,
             depth: 1.0,
-        })
+        };
+        self.seen.map_or(unknown, |(whole, _)| whole)
     }
 }
 
@@ -109,8 +110,18 @@ impl Method for Neural {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.whole = Some(whole(frame)?);
+        self.seen = Some((whole(frame)?, features(&frame.shape())));
         Ok(())
+    }
+
+    fn seen(&self) -> Option<String> {
+        let (_, there) = self.seen?;
+        let names = ["albedo", "normal", "depth"].into_iter().zip(there);
+        let names: Vec<&str> = names.filter(|(_, there)| *there).map(|(n, _)| n).collect();
+        Some(match names.is_empty() {
+            true => "no features".into(),
+            false => format!("with {}", names.join(", ")),
+        })
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

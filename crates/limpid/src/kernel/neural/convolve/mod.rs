@@ -62,8 +62,6 @@ params! {
 const OUTS: usize = 8;
 /// Pixels below each other that a thread of a GPU makes, and outputs.
 const RUN: u32 = 8;
-/// Runs below each other that a workgroup makes.
-const GROUPS: u32 = 2;
 
 impl Convolve {
     /// The table of weights for the CPU: for each block of outputs the biases, then by input and tap the weights of the block.
@@ -115,11 +113,12 @@ impl Convolve {
         all.into_iter().map(f32::to_bits).collect()
     }
 
-    /// Blocks of eight outputs that a workgroup makes.
-    fn blocks(&self) -> u32 {
+    /// Blocks of eight outputs that a workgroup makes, and runs below each other. Small workgroups wait less for memory; of three blocks
+    /// they would be too small.
+    fn shape(&self) -> [u32; 2] {
         let blocks = self.outputs as u32 / 8;
-        let fits = |n: &u32| blocks.is_multiple_of(*n);
-        [4, 3, 2].into_iter().find(fits).unwrap_or(1)
+        let fits = |[n, _]: &[u32; 2]| blocks.is_multiple_of(*n);
+        [[4, 1], [3, 2], [2, 1]].into_iter().find(fits).unwrap_or([1, 2])
     }
 }
 
@@ -217,7 +216,7 @@ impl Kernel for Convolve {
             (_, Into::Guides) | (Source::Plain | Source::Joined, _) => from,
             _ => to,
         };
-        let blocks = self.blocks();
+        let [blocks, groups] = self.shape();
         let element = site.reads[0].element;
         let mut source = String::from(Params::WGSL);
         source.push_str(crate::kernel::neural::stored(element));
@@ -227,7 +226,7 @@ impl Kernel for Convolve {
 const CHUNKS: u32 = {vectors};
 const OUTPUTS: u32 = {};
 const BLOCKS: u32 = {blocks};
-const GROUPS: u32 = {GROUPS};
+const GROUPS: u32 = {groups};
 const PRECISION: u32 = {PRECISION};
 const GUIDES_SIZE: u32 = {};
 const HALF: bool = {};
@@ -278,7 +277,7 @@ const HALF: bool = {};
         };
         let groups = [
             (size.width as u32).div_ceil(32),
-            (size.height as u32).div_ceil(RUN * GROUPS),
+            (size.height as u32).div_ceil(RUN * groups),
             self.outputs as u32 / (8 * blocks),
         ];
         Ok(Dispatch::own(source, &params, groups))
