@@ -112,11 +112,7 @@ fn features_may_be_files_of_their_own() {
         place,
         "denoise beauty.exr -o two.exr --layer-file color.b=beauty.exr --device cpu",
     );
-    assert!(
-        said(&got).contains("neural"),
-        "{}",
-        said(&got)
-    );
+    assert!(said(&got).contains("neural"), "{}", said(&got));
 }
 
 #[test]

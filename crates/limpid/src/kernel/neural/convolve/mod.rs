@@ -118,7 +118,10 @@ impl Convolve {
     fn shape(&self) -> [u32; 2] {
         let blocks = self.outputs as u32 / 8;
         let fits = |[n, _]: &[u32; 2]| blocks.is_multiple_of(*n);
-        [[4, 1], [3, 2], [2, 1]].into_iter().find(fits).unwrap_or([1, 2])
+        [[4, 1], [3, 2], [2, 1]]
+            .into_iter()
+            .find(fits)
+            .unwrap_or([1, 2])
     }
 }
 
