@@ -46,18 +46,8 @@ pub(crate) struct Form {
     pub(crate) exact: bool,
 }
 
-/// Reads a film, changes each frame, writes the result.
-pub(crate) fn run(
-    from: &Path,
-    to: &Path,
-    form: Form,
-    mut change: impl FnMut(Image) -> Result<Image>,
-) -> Result<()> {
-    let one = |image: Option<Image>| image.map(&mut change).into_iter().collect();
-    run_late(from, to, form, one)
-}
-
-/// The same where results may be late: frames come one after the other, then none, and results in the same order.
+/// Reads a film, changes its frames, writes the result. Frames come one after the other, then none, and results in the same order,
+/// maybe late.
 pub(crate) fn run_late(
     from: &Path,
     to: &Path,

@@ -143,6 +143,8 @@ pub(crate) struct Gather {
     pub(crate) channels: usize,
     /// Samples in each row.
     pub(crate) rows: Vec<u32>,
+    /// Samples of each pixel, once they differ; empty before.
+    pub(crate) counts: Vec<u32>,
     pub(crate) pixels: Vec<Cell>,
 }
 
@@ -152,6 +154,7 @@ impl Gather {
             size,
             channels,
             rows: vec![0; size.height],
+            counts: Vec::new(),
             pixels: vec![Cell::default(); size.pixels() * channels],
         }
     }
@@ -159,6 +162,12 @@ impl Gather {
     /// Samples that every pixel has.
     pub(crate) fn samples(&self) -> u32 {
         self.rows.iter().copied().min().unwrap_or(0)
+    }
+
+    /// Samples of a pixel.
+    pub(crate) fn count(&self, x: usize, y: usize) -> u32 {
+        let own = self.counts.get(y * self.size.width + x);
+        own.copied().unwrap_or(self.rows[y])
     }
 
     fn cell(&self, x: usize, y: usize, c: usize) -> &Cell {
@@ -200,7 +209,7 @@ impl Gather {
                     if kind == Kind::Color && !options.is_sampled(x, y) {
                         return f32::NAN;
                     }
-                    Self::value(samples, self.cell(x, y, first + c), *part)
+                    Self::value(self.count(x, y), self.cell(x, y, first + c), *part)
                 });
                 frame.insert(Layer::new(kind.clone(), *part), image)?;
             }
@@ -219,14 +228,14 @@ impl Gather {
     /// One difference from its two halves: seen from the pixel itself, and seen from its neighbour with the other sign.
     fn differences(&self, there: Direction, back: Direction, part: Part) -> Image {
         let Size { width, height } = self.size;
-        let samples = self.samples();
         let channel = |d: Direction| CHANNELS + 3 * d as usize;
         Image::from_fn(width, height, 3, |x, y, c| {
             let Some((nx, ny)) = there.neighbour((x, y), self.size) else {
                 return 0.0;
             };
-            let own = Self::value(samples, self.cell(x, y, channel(there) + c), part);
-            let other = Self::value(samples, self.cell(nx, ny, channel(back) + c), part);
+            let value =
+                |x, y, d| Self::value(self.count(x, y), self.cell(x, y, channel(d) + c), part);
+            let (own, other) = (value(x, y, there), value(nx, ny, back));
             // The two come from different pixels' samples, so their variances add.
             if part == Part::Variance {
                 own + other

@@ -13,6 +13,7 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 
+mod adaptive;
 mod basis;
 mod bsdf;
 mod builtin;
@@ -32,6 +33,7 @@ mod sky;
 mod vertex;
 mod world;
 
+pub use adaptive::{Adaptive, allot};
 pub use builtin::{BUILTIN, builtin, builtin_world};
 pub use camera::Camera;
 pub use glam;

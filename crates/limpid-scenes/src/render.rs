@@ -129,6 +129,10 @@ impl<'a> Render<'a> {
         &self.options
     }
 
+    pub(crate) fn parts(&mut self) -> (&Tracer<'a>, &mut Gather) {
+        (&self.tracer, &mut self.gather)
+    }
+
     /// Adds samples until none are left to do.
     pub fn finish(&mut self, watch: &Watch) -> Result<()> {
         while self.step(watch)? {}
@@ -305,7 +309,7 @@ fn trace<R: crate::path::Recorder>(
 }
 
 /// All channels of one sample of one pixel.
-fn values(
+pub(crate) fn values(
     tracer: &Tracer<'_>,
     options: &RenderOptions,
     pixel: (usize, usize),

@@ -1,10 +1,13 @@
 //! Data flow: frame, method and schedule, plan, device, frame.
 
+mod blend;
+
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
-use crate::method::{self, Method, Pick, Schedule};
+use crate::method::{self, Method, Ordered, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
 use crate::{Device, DeviceLimits, Error, FittedPlan, Frame, Image, Result, Shape, Size, tune};
+use blend::blend;
 use std::collections::VecDeque;
 
 /// What to do, and how.
@@ -303,6 +306,8 @@ pub struct Denoiser {
     amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
+    /// The method, where tiles have another order than its frames.
+    orders: Option<Box<dyn Method>>,
 }
 
 impl Denoiser {
@@ -315,6 +320,7 @@ impl Denoiser {
             plan,
             schedule,
             tiles,
+            in_place,
             ..
         } = FittedPlan::new(device.limits(), shape, options)?;
         let runner = device.runner(plan)?;
@@ -326,6 +332,7 @@ impl Denoiser {
             amounts: options.method.amounts(),
             limits: device.limits(),
             shape: shape.clone(),
+            orders: in_place.then(|| options.method.boxed()),
         })
     }
 
@@ -385,6 +392,11 @@ impl Denoiser {
             Some(_) => frame.size(),
         };
         let mut out = exec::outputs(self.plan(), size)?;
+        let ordered = match &self.orders {
+            Some(method) => method.ordered(frame, Ordered::Input)?,
+            None => None,
+        };
+        let frame = ordered.as_ref().unwrap_or(frame);
         match self.tiles.clone() {
             None => self.runner.run(frame, &mut out, watch)?,
             Some(tiles) => {
@@ -403,7 +415,11 @@ impl Denoiser {
                 }
             }
         }
-        Ok(out)
+        let ordered = match &self.orders {
+            Some(method) => method.ordered(&out, Ordered::Result)?,
+            None => None,
+        };
+        Ok(ordered.unwrap_or(out))
     }
 
     /// Lets [`Denoiser::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
@@ -447,38 +463,5 @@ impl Denoiser {
     /// the right-hand side after every step (on a GPU after every few).
     pub fn residuals(&self) -> &[Vec<f32>] {
         self.runner.residuals()
-    }
-}
-
-/// `in + amount * (out - in)`, for the layers that both have. Of three channels, the change of luminance and the rest of the
-/// change have an amount each.
-fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
-    for (layer, before) in input.layers() {
-        if let Some(after) = out
-            .get_mut(layer.clone())
-            .filter(|a| (a.size(), a.channels()) == (before.size(), before.channels()))
-        {
-            let pixels = before.size().pixels();
-            let grey = |k: usize, after: &[f32]| {
-                let change = |c: usize| after[c * pixels + k] - before.data()[c * pixels + k];
-                crate::luminance([change(0), change(1), change(2)])
-            };
-            let data = after.data_mut();
-            for k in 0..pixels {
-                let common = match before.channels() {
-                    3 => (luminance - chroma) * grey(k, data),
-                    _ => 0.0,
-                };
-                let amount = if before.channels() == 3 {
-                    chroma
-                } else {
-                    luminance
-                };
-                for c in 0..before.channels() {
-                    let (a, b) = (&mut data[c * pixels + k], before.data()[c * pixels + k]);
-                    *a = b + amount * (*a - b) + common;
-                }
-            }
-        }
     }
 }

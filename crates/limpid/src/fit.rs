@@ -58,6 +58,8 @@ pub struct FittedPlan {
     /// Bytes of the whole frame's inputs and outputs.
     pub frame_bytes: usize,
     pub(crate) tiles: Option<Tiles>,
+    /// Whether tiles are those of [`crate::method::Method::in_place`].
+    pub(crate) in_place: bool,
 }
 
 impl FittedPlan {
@@ -66,8 +68,7 @@ impl FittedPlan {
         let schedule = options
             .schedule
             .resolve(options.method.as_ref(), limits.backend())?;
-        let plan = |size: Size| options.method.plan(&shape.resized(size), &schedule);
-        let whole = plan(shape.size)?;
+        let whole = options.method.plan(shape, &schedule)?;
         let frame_bytes = whole.memory().fixed_bytes;
         let small = |size: Size| {
             options
@@ -82,15 +83,30 @@ impl FittedPlan {
         };
         let most = options.memory.unwrap_or(u64::MAX);
         let fits = |plan: &Plan, tiled| limits.holds(plan) && takes(plan, tiled) as u64 <= most;
+        // Numbers that are not where tiles could be cut may have an order in which they are.
+        let other = match whole.reach() {
+            None => options.method.in_place(),
+            Some(_) => None,
+        };
+        let method = other.as_deref().unwrap_or(options.method.as_ref());
+        let plan = |size: Size| method.plan(&shape.resized(size), &schedule);
+        let mut in_place = false;
         let (plan, tiles) = if fits(&whole, false) && small(shape.size) {
             (whole, None)
         } else {
+            let whole = match &other {
+                Some(_) => plan(shape.size)?,
+                None => whole,
+            };
             let tiles = whole.reach().and_then(|reach| {
                 let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p, true));
                 Tiles::new(shape.size, reach, whole.align, ok)
             });
             match tiles {
-                Some(tiles) => (plan(tiles.read)?, Some(tiles)),
+                Some(tiles) => {
+                    in_place = other.is_some();
+                    (plan(tiles.read)?, Some(tiles))
+                }
                 None if takes(&whole, false) as u64 > most => {
                     return Err(Error::unsupported(format!(
                         "{} on {} takes {} of memory, and no tile of it fits into the limit of {}; allow more or make the \
@@ -102,12 +118,11 @@ impl FittedPlan {
                     )));
                 }
                 // Much memory is better than no result.
-                None if limits == DeviceLimits::Cpu && options.tile.is_none() => (whole, None),
+                None if limits == DeviceLimits::Cpu && options.tile.is_none() => {
+                    (options.method.plan(shape, &schedule)?, None)
+                }
                 None => {
-                    return Err(Error::unsupported(format!(
-                        "{} on {} cannot run in tiles that small; use another schedule or the CPU",
-                        whole.title, shape.size
-                    )));
+                    return Err(Error::unsupported(no_room(limits, &whole)));
                 }
             }
         };
@@ -116,6 +131,7 @@ impl FittedPlan {
             schedule,
             frame_bytes,
             tiles,
+            in_place,
         })
     }
 
@@ -163,6 +179,29 @@ pub(crate) fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
     let first = pass.writes.first();
     let size = first.map_or(plan.size, |id| plan.at(*id).size);
     pass.kernel.scratch(size)
+}
+
+/// Why a plan does not fit, and what would.
+fn no_room(limits: DeviceLimits, whole: &Plan) -> String {
+    let (title, size) = (&whole.title, whole.size);
+    if whole.reach().is_some() {
+        return format!(
+            "{title} on {size} cannot run in tiles that small; larger ones, another schedule or the CPU can"
+        );
+    }
+    let reason = format!("{title} on {size} works on the whole image at once");
+    match limits {
+        DeviceLimits::Cpu => format!("{reason} and has no tiles"),
+        DeviceLimits::Gpu(target) => {
+            let largest = whole.slots.iter().max_by_key(|s| s.bytes());
+            let (name, bytes) = largest.map_or(("", 0), |s| (s.name.as_str(), s.bytes()));
+            format!(
+                "{reason}, and its slot '{name}' takes {} MiB where this device binds {} at most; the CPU can run it",
+                bytes >> 20,
+                target.binding_bytes >> 20
+            )
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,13 @@
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
-use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold};
+use limpid::kernel::Target;
+use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold, schedule};
 use limpid::wavelet::Border;
-use limpid::{Device, Frame, Image, Options, Result, Size, Watch, denoise_on};
+use limpid::{
+    Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Options, Result, Shape, Size, Watch,
+    denoise_on,
+};
 
 fn noise(width: usize, height: usize, channels: usize) -> Image {
     let mut state = 7u32;
@@ -228,4 +232,198 @@ fn shrinkage_takes_noise_out() {
         let after = psnr(&run(shrink, &noisy).unwrap(), &clean);
         assert!(after - before > gain, "{threshold:?}: {before} {after}");
     }
+}
+
+/// Volumes on every device and schedule: their coefficients are those of the definition, and they come back.
+#[test]
+fn volumes_are_the_same_on_every_device() {
+    let by = |wavelet: &str, boundary, levels, frames| Dwt {
+        wavelet: wavelet.to_owned(),
+        boundary,
+        levels,
+        frames: Some(frames),
+        ..Dwt::default()
+    };
+    for (method, width, height, channels) in [
+        (by("cdf97", Border::Mirror, 3, 5), 13, 9, 3),
+        (by("cdf53", Border::Mirror, 1, 2), 40, 33, 1),
+        (by("db2", Border::Mirror, 2, 6), 7, 11, 1),
+        (by("bior2.2", Border::Periodization, 2, 8), 12, 8, 3),
+        (by("dmey", Border::Periodization, 1, 4), 8, 6, 1),
+    ] {
+        let frames = method.frames.unwrap();
+        let frame = Frame::new(noise(width, height * frames, channels)).unwrap();
+        let back = Idwt {
+            wavelet: method.wavelet.clone(),
+            boundary: method.boundary,
+            levels: method.levels,
+            frames: method.frames,
+            ..Idwt::default()
+        };
+        let adjoint = Idwt {
+            adjoint: true,
+            ..back.clone()
+        };
+        let there = method.define(&frame).unwrap();
+        let again = back.define(&there).unwrap();
+        let error = difference(again.color().unwrap(), frame.color().unwrap());
+        assert!(error < 2e-5, "{method:?}: {error}");
+        let all: [(&dyn Method, &Frame); 3] =
+            [(&method, &frame), (&back, &there), (&adjoint, &there)];
+        for (method, input) in all {
+            let wanted = method.define(input).unwrap();
+            for device in Device::all_for_tests().unwrap() {
+                for schedule in method.schedules(device.backend()) {
+                    let mut options = Options::of(method.boxed());
+                    options.schedule = schedule.clone().into();
+                    let out = denoise_on(&device, input, &options, &Watch::default()).unwrap();
+                    let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                    let name = device.name();
+                    assert!(error < 1e-4, "{method:?} {schedule} on {name}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// `dmey` truncates an infinite filter: its filters alone leave 4e-3.
+#[test]
+fn approximate_filters_are_solved_for() {
+    let image = noise(96, 80, 1);
+    let size = Some(Size::new(96, 80));
+    for (boundary, undecimated) in [
+        (Border::Periodization, false),
+        (Border::Symmetric, false),
+        (Border::Periodization, true),
+    ] {
+        let wavelet = "dmey".to_owned();
+        let there = Dwt {
+            wavelet: wavelet.clone(),
+            boundary,
+            undecimated,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet,
+            boundary,
+            undecimated,
+            size: size.filter(|_| !undecimated),
+            ..Idwt::default()
+        };
+        let coefficients = run(there, &image).unwrap();
+        let defined = back
+            .define(&Frame::new(coefficients.clone()).unwrap())
+            .unwrap();
+        let made = run(back.clone(), &coefficients).unwrap();
+        for back in [defined.color().unwrap(), &made] {
+            let error = difference(back, &image);
+            assert!(error < 2e-5, "{boundary} {undecimated}: {error}");
+        }
+    }
+}
+
+/// Quads per thread, threads, double buffers and textures are the user's choice, for every scheme.
+#[test]
+fn schemes_take_the_parameters_of_the_generator() {
+    let gpu = Device::all_for_tests().unwrap().pop().unwrap();
+    assert_eq!(gpu.backend(), Backend::Gpu);
+    let frame = Frame::new(noise(150, 83, 1)).unwrap();
+    let (there, back) = (Dwt::default(), Idwt::default());
+    let coefficients = there.define(&frame).unwrap();
+    for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
+        let wanted = method.define(input).unwrap();
+        for name in [
+            "lifting*:4q-32x8",
+            "explosion:1q-16x16-double",
+            "kula2016:2q-16x8-texture",
+            "separable-convolution*:3q-32x4-double-texture",
+            "convolution:1q-16x16",
+        ] {
+            let found = schedule(method, Backend::Gpu, name).unwrap();
+            let mut options = Options::of(method.boxed());
+            options.schedule = found.into();
+            let out = denoise_on(&gpu, input, &options, &Watch::default()).unwrap();
+            let error = difference(out.color().unwrap(), wanted.color().unwrap());
+            assert!(error < 1e-4, "{method:?} {name}: {error}");
+        }
+    }
+    for (name, part) in [
+        ("lifting*:0q-32x8", "1 to 16"),
+        ("lifting*:4q-32x8-dubble", "like 4q-32x8"),
+        ("liftin:4q-32x8", "lifting"),
+    ] {
+        let error = schedule(&there, Backend::Gpu, name)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+    // What a device has no room for says so.
+    let name = "lifting*:16q-32x32-double";
+    let mut options = Options::new(there.clone());
+    options.schedule = schedule(&there, Backend::Gpu, name).unwrap().into();
+    let error = denoise_on(&gpu, &frame, &options, &Watch::default()).unwrap_err();
+    assert!(error.to_string().contains("workgroup memory"), "{error}");
+    // Only single steps mirror what asymmetric wavelets read.
+    let daubechies = Dwt {
+        wavelet: "db2".to_owned(),
+        ..there
+    };
+    assert!(schedule(&daubechies, Backend::Gpu, "lifting*:4q-32x8").is_err());
+    assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
+}
+
+/// On a device that binds little, and where tiles are asked for, levels run in tiles in the order of the image.
+#[test]
+fn tiles_leave_no_seam_in_coefficients() {
+    let image = noise(201, 150, 1);
+    let frame = Frame::new(image).unwrap();
+    for (wavelet, levels) in [("cdf97", 2), ("cdf53", 3), ("db2", 2)] {
+        let there = Dwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Dwt::default()
+        };
+        let back = Idwt {
+            wavelet: wavelet.to_owned(),
+            levels,
+            ..Idwt::default()
+        };
+        let coefficients = there.define(&frame).unwrap();
+        for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
+            let wanted = method.define(input).unwrap();
+            for device in Device::all_for_tests().unwrap() {
+                let mut options = Options::of(method.boxed());
+                options.tile = Some(128);
+                let mut denoiser = Denoiser::new(&device, &input.shape(), &options).unwrap();
+                assert!(denoiser.tile_count() > 1, "{method:?}");
+                let out = denoiser.run(input).unwrap();
+                let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                assert!(error < 1e-4, "{method:?} on {}: {error}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megapixels_run_on_a_gpu_that_binds_little() {
+    let small = Target {
+        binding_bytes: 128 << 20,
+        ..Target::BASE
+    };
+    let shape = Shape::color(Size::new(11_585, 8640), 3);
+    let limits = DeviceLimits::Gpu(small);
+    for method in [&Dwt::default() as &dyn Method, &Idwt::default()] {
+        let fit = FittedPlan::new(limits, &shape, &Options::of(method.boxed())).unwrap();
+        assert!(fit.tile_count() > 1);
+        let largest = fit.plan.slots().iter().map(|s| s.bytes()).max();
+        assert!(largest.is_some_and(|b| b <= 128 << 20), "{largest:?}");
+    }
+    // What cannot says why, and what can.
+    let shrink = Options::new(Shrink {
+        sigma: Some(0.1),
+        ..Shrink::default()
+    });
+    let error = FittedPlan::new(limits, &shape, &shrink).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("MiB") && error.contains("CPU"), "{error}");
 }

@@ -141,10 +141,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         copy_gbps: copy_gbps(&device, size, args.runs)?,
         rows: Vec::new(),
     };
-    for schedule in options.method.schedules(device.backend()) {
-        if matches!(&options.schedule, Pick::Given(s) if *s != schedule) {
-            continue;
-        }
+    let schedules = match &options.schedule {
+        Pick::Given(schedule) => vec![schedule.clone()],
+        _ => options.method.schedules(device.backend()),
+    };
+    for schedule in schedules {
         let options = Options {
             schedule: schedule.clone().into(),
             ..options.clone()

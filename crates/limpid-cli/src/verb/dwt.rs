@@ -12,7 +12,7 @@ use limpid::io::y4m::Colour;
 use limpid::io::{Bits, Format};
 use limpid::method::{Dwt, DwtSchedule, Idwt, Method, Scale};
 use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
-use limpid::{DeviceLimits, FittedPlan, Image, Sequence, Shape, Size};
+use limpid::{Device, DeviceLimits, FittedPlan, Image, Options, Sequence, Shape, Size};
 use limpid_lab::cost;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -65,10 +65,27 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
+    if let Some(name) = how.schedule.filter(|name| name.ends_with("memoryless")) {
+        let expected = "one that has a result: this one is for `limpid bench dwt`";
+        return Err(limpid::Error::option("schedule", name, expected)).or_usage();
+    }
     let mut sequence = Sequence::new(&device, &options);
     if video::is_film(input) {
         let levels = levels_of_film(options.method.as_ref())?;
-        return film(levels, way, (input, output), &mut sequence);
+        let form = Form {
+            colour: Colour::Stored,
+            exact: way == Way::Forward,
+        };
+        let mut groups = Groups {
+            levels,
+            way,
+            frames: value(options.method.as_ref(), "frames").parse().ok(),
+            waiting: Vec::new(),
+            device,
+            options,
+            sequence,
+        };
+        return video::run_late(input, output, form, |image| groups.push(image));
     }
     let format = Format::from_path(output).or_usage()?;
     if way == Way::Forward
@@ -140,38 +157,70 @@ fn levels_of_film(method: &dyn Method) -> Result<usize> {
     Ok(value(method, "levels").parse()?)
 }
 
-/// Coefficients of films are stored as samples, 0 … 1: those of `LL` as they are, others around the middle.
-fn film(
+/// Frames of a film that are transformed together: one, or as many as are transformed along time. The last group may be smaller.
+///
+/// Coefficients of films are stored as samples, 0 … 1: those that are low along all axes as they are, others around the middle.
+struct Groups {
     levels: usize,
     way: Way,
-    (from, to): (&Path, &Path),
-    sequence: &mut Sequence,
-) -> Result<()> {
-    let form = Form {
-        colour: Colour::Stored,
-        exact: way == Way::Forward,
-    };
-    video::run(from, to, form, |mut image| match way {
-        Way::Forward => {
-            let mut out = files::change(image, sequence)?;
-            shift(&mut out, levels, |v| 0.5 + 0.5 * v);
-            Ok(out)
-        }
-        Way::Inverse => {
-            shift(&mut image, levels, |v| 2.0 * v - 1.0);
-            files::change(image, sequence)
-        }
-    })
+    frames: Option<usize>,
+    waiting: Vec<Image>,
+    device: Device,
+    options: Options,
+    sequence: Sequence,
 }
 
-/// Changes all coefficients but those of `LL`.
-fn shift(image: &mut Image, levels: usize, change: impl Fn(f32) -> f32) {
+impl Groups {
+    /// Takes a frame, or the end; gives the results that are there.
+    fn push(&mut self, image: Option<Image>) -> Result<Vec<Image>> {
+        let end = image.is_none();
+        self.waiting.extend(image);
+        let count = self.waiting.len();
+        if count == 0 || (count < self.frames.unwrap_or(1) && !end) {
+            return Ok(Vec::new());
+        }
+        if self.frames.is_some_and(|n| n != count) {
+            let mut options = self.options.clone();
+            options.method.set("frames", &count.to_string())?;
+            self.sequence = Sequence::new(&self.device, &options);
+        }
+        let mut image = stacked(&std::mem::take(&mut self.waiting))?;
+        let levels = self.levels;
+        if self.way == Way::Inverse {
+            shift(&mut image, (count, levels), |v| 2.0 * v - 1.0);
+            return unstacked(&files::change(image, &mut self.sequence)?, count);
+        }
+        let mut out = files::change(image, &mut self.sequence)?;
+        shift(&mut out, (count, levels), |v| 0.5 + 0.5 * v);
+        unstacked(&out, count)
+    }
+}
+
+/// Frames below each other.
+fn stacked(frames: &[Image]) -> Result<Image> {
+    let (size, channels) = (frames[0].size(), frames[0].channels());
+    let planes = (0..channels).flat_map(|c| frames.iter().flat_map(move |f| f.plane(c)));
+    let data = planes.copied().collect();
+    let image = Image::from_planes(size.width, size.height * frames.len(), channels, data);
+    Ok(image?)
+}
+
+fn unstacked(image: &Image, count: usize) -> Result<Vec<Image>> {
+    let size = Size::new(image.width(), image.height() / count);
+    let frame = |t: usize| image.crop(0, t * size.height, size);
+    Ok((0..count).map(frame).collect())
+}
+
+/// Changes all coefficients but those that are low along all axes.
+fn shift(image: &mut Image, (count, levels): (usize, usize), change: impl Fn(f32) -> f32) {
     let low = |n: usize| (0..levels).fold(n, |n, _| n.div_ceil(2));
-    let (width, height) = (image.width(), image.height());
-    let (lw, lh) = (low(width), low(height));
+    let (width, height) = (image.width(), image.height() / count);
+    // A film that is not transformed along time has groups of one frame, which is low.
+    let (lw, lh, lt) = (low(width), low(height), low(count));
     for c in 0..image.channels() {
         for (y, row) in image.plane_mut(c).chunks_exact_mut(width).enumerate() {
-            let first = if y < lh { lw } else { 0 };
+            let inside = y % height < lh && y / height < lt;
+            let first = if inside { lw } else { 0 };
             row[first..].iter_mut().for_each(|v| *v = change(*v));
         }
     }

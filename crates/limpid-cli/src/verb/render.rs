@@ -1,5 +1,7 @@
 //! `limpid render`: test inputs from built-in scenes and OBJ files.
 
+mod adaptive;
+
 use crate::say::{self, OrUsage, tell};
 use crate::shot;
 use crate::taken::{Taken, point};
@@ -62,6 +64,8 @@ pub(crate) struct Args {
     /// Keep the state beside the output, so that a later run with a larger --spp continues from it
     #[arg(long)]
     keep_state: bool,
+    #[command(flatten)]
+    adaptive: adaptive::Spending,
     /// List the built-in scenes
     #[arg(long)]
     list: bool,
@@ -97,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let done = (frame - first) as f32;
         let part = watch.part(done / count, (done + 1.0) / count);
         let (rendered, taken) = match one(name, frame, args, &path, &part) {
+            Err(Error::Stopped) if args.adaptive.is_on() => bail!("stopped"),
             Err(Error::Stopped) => {
                 bail!("stopped; the same command goes on with {}", path.display())
             }
@@ -149,6 +154,11 @@ fn one(
     );
     let state = state_path(path);
     let mut render = Render::new(&scene, &options)?;
+    let taken = Taken::new(name, frame, options.bounces, &camera);
+    if args.adaptive.is_on() {
+        args.adaptive.run(&mut render, path, watch)?;
+        return Ok((render.frame()?, taken));
+    }
     render.resume(&state, &label)?;
     let mut saved = Instant::now();
     loop {
@@ -168,7 +178,6 @@ fn one(
     if args.keep_state {
         render.save(&state, &label)?;
     }
-    let taken = Taken::new(name, frame, options.bounces, &camera);
     Ok((render.frame()?, taken))
 }
 

@@ -74,6 +74,11 @@ fn photographs_come_back() -> Outcome {
             "--wavelet cdf53 --reversible 8",
             "--wavelet cdf53 --reversible 8",
         ),
+        ("--frames 7 --levels 2", "--frames 7 --levels 2"),
+        (
+            "--wavelet dmey --boundary zero --levels 2",
+            "--wavelet dmey --boundary zero --levels 2 --size 21x14",
+        ),
     ] {
         let join = |verb: &str, options: &str| format!("{verb} {options}").trim_end().to_owned();
         done(
@@ -111,6 +116,15 @@ fn wrong_options_are_told() -> Outcome {
         ("dwt photo.png -o a.exr --reversible 8", "cdf53"),
         ("idwt photo.png -o a.exr --boundary zero", "--size"),
         ("dwt photo.png -o a.exr --levels 0", "1 to 30"),
+        ("dwt photo.png -o a.exr --frames 3", "3 frames"),
+        (
+            "dwt photo.png -o a.exr --frames 2 --undecimated",
+            "undecimated",
+        ),
+        (
+            "dwt photo.png -o a.exr --frames 2 --boundary zero",
+            "mirror",
+        ),
     ] {
         let out = limpid(folder.path(), &format!("{args} --device cpu"))?;
         let said = String::from_utf8_lossy(&out.stderr);

@@ -134,3 +134,66 @@ fn files_say_at_which_pixels_colour_was_sampled() {
         assert_eq!(seen.origin.text("limpid.scene").as_deref(), Some("glossy"));
     }
 }
+
+#[test]
+fn adaptive_samples_beat_even_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut ratios = Vec::new();
+    for scene in ["corridor", "outdoor", "columns"] {
+        let render = format!("render {scene} --size 64x48");
+        works(
+            at,
+            &format!("{render} -o ref.exr --spp 400 --seed 99 --layers color"),
+        );
+        works(at, &format!("{render} -o even.exr --spp 16"));
+        works(
+            at,
+            &format!("{render} -o own.exr --spp 16 --adaptive --device cpu --sample-map map.exr"),
+        );
+        let map = read(&at.join("map.exr")).frame.color().unwrap().clone();
+        let mean = map.data().iter().sum::<f32>() / map.data().len() as f32;
+        assert!(
+            (mean - 16.0).abs() < 0.01,
+            "{scene}: {mean} samples per pixel"
+        );
+        let reference = read(&at.join("ref.exr"));
+        let error = |name: &str| {
+            let denoise = "--method nfor --quality good --device cpu --overwrite";
+            works(at, &format!("denoise {name} -o out.exr {denoise}"));
+            let (out, right) = (read(&at.join("out.exr")), reference.frame.color().unwrap());
+            limpid::metric::relmse(out.frame.color().unwrap(), right).unwrap()
+        };
+        ratios.push(error("own.exr") / error("even.exr"));
+    }
+    let product: f64 = ratios.iter().product();
+    let mean = product.powf(1.0 / ratios.len() as f64);
+    println!("{ratios:?}");
+    assert!(mean < 0.92, "{ratios:?}");
+}
+
+/// Renders with little light in their gradients are where patches help; elsewhere they must not hurt much.
+#[test]
+fn patches_leave_less_error_than_a_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut ratios = Vec::new();
+    for scene in ["glass", "columns"] {
+        let render = format!("render {scene} --size 48x48");
+        works(
+            at,
+            &format!("{render} -o ref.exr --spp 400 --seed 99 --layers color"),
+        );
+        works(at, &format!("{render} -o in.exr --spp 8 --gradients"));
+        let reference = read(&at.join("ref.exr"));
+        let error = |how: &str| {
+            let line = format!("reconstruct in.exr -o out.exr {how} --device cpu --overwrite");
+            works(at, &line);
+            let (out, right) = (read(&at.join("out.exr")), reference.frame.color().unwrap());
+            limpid::metric::relmse(out.frame.color().unwrap(), right).unwrap()
+        };
+        ratios.push(error("--method patch") / error("--norm l1"));
+    }
+    assert!(ratios.iter().all(|r| *r < 0.9), "{ratios:?}");
+    assert!(ratios.iter().product::<f64>().sqrt() < 0.8, "{ratios:?}");
+}

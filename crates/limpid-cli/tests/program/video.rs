@@ -97,6 +97,59 @@ fn films_of_coefficients_come_back() -> Outcome {
     Ok(())
 }
 
+/// Seven frames in groups of three: the last group has one.
+#[test]
+fn films_are_transformed_along_time() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (from, there, back) = (at("a.y4m"), at("b.y4m"), at("c.y4m"));
+    let mut film = b"YUV4MPEG2 W16 H8 F25:1 C444\n".to_vec();
+    let sample = |t: usize, i: usize| (60 + t * 5 + i * 7 % 90) as u8;
+    for t in 0..7 {
+        film.extend(b"FRAME\n");
+        film.extend((0..384).map(|i| sample(t, i)));
+    }
+    std::fs::write(&from, &film)?;
+    let options = ["--levels", "2", "--device", "cpu", "--frames", "3"];
+    for (verb, from, to) in [("dwt", &from, &there), ("idwt", &there, &back)] {
+        let out = limpid(&[&[verb, from, "-o", to], &options[..]].concat(), b"")?;
+        assert!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+    }
+    let frames = |path: &str| -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
+        let bytes = std::fs::read(path)?;
+        let start = bytes.iter().position(|b| *b == b'\n').ok_or("no header")? + 1;
+        let frame = |f: &[u8]| {
+            let pairs = f[6..].chunks_exact(2);
+            pairs
+                .map(|p| f64::from(u16::from_le_bytes([p[0], p[1]])) / 257.0)
+                .collect()
+        };
+        Ok(bytes[start..].chunks_exact(6 + 768).map(frame).collect())
+    };
+    let read = frames(&back)?;
+    assert_eq!(read.len(), 7);
+    for (t, frame) in read.iter().enumerate() {
+        for (i, value) in frame.iter().enumerate() {
+            let wanted = f64::from(sample(t, i));
+            assert!((value - wanted).abs() < 0.05, "{t} {i}: {value} {wanted}");
+        }
+    }
+    // All frames of a group differ by even brightness: what is high along time has one coefficient, at the lowest frequency.
+    let coefficients = frames(&there)?;
+    assert!(
+        coefficients[2]
+            .iter()
+            .skip(4)
+            .take(12)
+            .all(|v| (v - 127.5).abs() < 0.1)
+    );
+    Ok(())
+}
+
 #[test]
 fn without_ffmpeg_it_is_told_what_to_do() -> Outcome {
     let folder = tempfile::tempdir()?;

@@ -119,7 +119,7 @@ pub struct Input<'a> {
 pub struct Output {
     /// The candidates after the second pass.
     pub candidates: Vec<Image>,
-    /// Estimates of their squared errors, which hold the noise of a half; none without halves.
+    /// Estimates of their squared errors, which hold the noise of the fits they are compared with; none without halves.
     pub errors: Option<Vec<Image>>,
     /// The best candidate at each pixel.
     pub color: Image,
@@ -217,14 +217,16 @@ fn second_pass(base: &Image, x: &Image) -> Image {
 }
 
 /// Each half of a candidate against the unbiased fit of the other half, which has other noise. What is filtered with given
-/// weights is linear: the second half is twice the candidate less the first.
+/// weights is linear: the second half is twice the candidate less the first. A half has twice the noise of the whole, which their
+/// difference tells: without that, careful candidates would be blamed for noise that they do not have.
 fn error(made: &Image, half: &Image, unbiased: &[Image; 2]) -> Image {
     let squares = Image::from_fn(made.width(), made.height(), 1, |x, y, _| {
         let one = |c: usize| {
             let (a, y) = (half.get(x, y, c), (x, y));
             let b = 2.0 * made.get(y.0, y.1, c) - a;
             let other = |k: usize| unbiased[k].get(y.0, y.1, c);
-            0.5 * ((a - other(1)).powi(2) + (b - other(0)).powi(2))
+            let noise = (made.get(y.0, y.1, c) - a).powi(2);
+            0.5 * ((a - other(1)).powi(2) + (b - other(0)).powi(2)) - noise
         };
         (0..made.channels()).map(one).sum()
     });

@@ -73,15 +73,20 @@ pub struct Output {
     pub risk: Image,
     /// The filtered maps: how much of r, g and b is in the first pass.
     pub selection: Image,
+    /// The maps: 1 in the plane of the candidate that was chosen.
+    pub choice: Image,
+    /// 1 where another candidate would be chosen if risks and slopes were off by [`OFF`].
+    pub unsure: Image,
     /// The other layers, filtered with the same weights.
     pub extras: Vec<Image>,
 }
 
-/// The whole of the pseudocode. Pixels of different `class` never mix. Features come with the square of their range, by which `τ` is scaled.
+/// The whole of the pseudocode. Pixels of different `class` never mix. Features come with the square of their range, by which `τ` is
+/// scaled. Candidates are chosen as `decided` says, where it is given.
 pub fn rdfc(
     color: &Signal,
     features: &[(Signal, f64)],
-    class: Option<&Image>,
+    (class, decided): (Option<&Image>, Option<&Image>),
     extras: &[Image],
     settings: &Settings,
 ) -> Output {
@@ -172,20 +177,30 @@ pub fn rdfc(
             .sum::<f32>()
             / channels as f32
     };
-    let maps = Image::from_fn(w, h, 3, |x, y, k| {
-        let e = |k| risk.get(x, y, k);
+    let scale = risk.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
+    let choose = |x: usize, y: usize, off: [f32; 4]| {
+        let e = |k: usize| risk.get(x, y, k) + off[k] * OFF * scale;
         let least = e(0) < e(1).min(e(2)) - NEARLY * (e(0).abs() + e(1).abs());
-        let first = least && slope(0, x, y) <= slope(1, x, y) + NEARLY;
-        let chosen = if first {
+        let rise = slope(0, x, y) - slope(1, x, y) + off[3] * OFF;
+        if least && rise <= NEARLY {
             0
         } else if e(1) < e(2) {
             1
         } else {
             2
-        };
-        f32::from(u8::from(chosen == k))
+        }
+    };
+    let choice = Image::from_fn(w, h, 3, |x, y, k| match decided {
+        Some(decided) => decided.get(x, y, k),
+        None => f32::from(u8::from(choose(x, y, [0.0; 4]) == k)),
     });
-    let selection = nlm(c, &var_c, 1.0, 5).run(&maps, None).image;
+    let unsure = Image::from_fn(w, h, 1, |x, y, _| {
+        let sign = |bits: usize, k: usize| if bits >> k & 1 == 1 { 1.0 } else { -1.0 };
+        let moved = |bits| choose(x, y, [0, 1, 2, 3].map(|k| sign(bits, k)));
+        let here = choose(x, y, [0.0; 4]);
+        f32::from(u8::from((0..16).any(|bits| moved(bits) != here)))
+    });
+    let selection = nlm(c, &var_c, 1.0, 5).run(&choice, None).image;
     // Lines 31 to 32: averaging.
     let blend = |images: [&Image; 3]| {
         Image::from_fn(w, h, images[0].channels(), |x, y, i| {
@@ -213,6 +228,8 @@ pub fn rdfc(
             variance: var1,
             risk,
             selection,
+            choice,
+            unsure,
             extras,
         };
     }
@@ -229,6 +246,8 @@ pub fn rdfc(
         variance,
         risk,
         selection,
+        choice,
+        unsure,
         extras: extras.iter().map(|e| second.run(e, None).image).collect(),
     }
 }
@@ -297,6 +316,9 @@ pub fn two_buffer_variance(difference: &Image) -> Image {
 
 /// By how much the risk of r must be less than that of g, as a share of both, and by how much its slope may be above.
 pub const NEARLY: f32 = 1e-3;
+
+/// By how much risks, as a share of the largest, and slopes may differ from device to device.
+pub const OFF: f32 = 2e-3;
 
 /// The mean of the least of four squared second differences with one centre, of white noise of variance 1, over 6 (by
 /// sampling, 4 million draws).

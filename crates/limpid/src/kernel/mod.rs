@@ -43,6 +43,7 @@ pub(crate) mod sweep;
 pub(crate) mod taa;
 pub(crate) mod texture;
 pub(crate) mod upward;
+pub(crate) mod volume;
 pub(crate) mod wgsl;
 pub(crate) mod window;
 

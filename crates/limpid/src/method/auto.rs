@@ -77,7 +77,10 @@ fn disagreement(frame: &Frame) -> Option<f32> {
         f64::from((0..3).map(|c| LUMINANCE[c] * at(c)).sum::<f32>())
     };
     let pixels = 0..a.plane(0).len();
-    let both = pixels.clone().map(|i| light(a, i) + light(b, i)).sum::<f64>();
+    let both = pixels
+        .clone()
+        .map(|i| light(a, i) + light(b, i))
+        .sum::<f64>();
     let most = 4.0 * both / (2.0 * pixels.len() as f64);
     let (mut apart, mut sum) = (0.0, 0.0);
     for i in pixels {

@@ -28,7 +28,7 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Arrangement, Dwt, DwtSchedule, Idwt, Mapping, Scale};
+pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
 pub use knob::{Knob, Knobs, Value, wrong_value};
@@ -64,6 +64,15 @@ impl fmt::Display for Backend {
             Self::Gpu => "gpu",
         })
     }
+}
+
+/// What is moved to another order, see [`Method::ordered`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordered {
+    /// What a method gets.
+    Input,
+    /// What it makes.
+    Result,
 }
 
 /// An algorithm of a paper with its options.
@@ -103,11 +112,28 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The schedules for a back end; the first is the one to take when nothing was measured.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
 
+    /// A schedule that is too special to be listed, if the name is that of one: with parameters in it, say.
+    fn schedule(&self, _on: Backend, _name: &str) -> Option<Result<Schedule>> {
+        None
+    }
+
     /// The passes for frames of this shape.
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan>;
 
     /// The definition, applied.
     fn define(&self, frame: &Frame) -> Result<Frame>;
+
+    /// The same numbers in an order that tiles can be cut from, where the method's own is not one: coefficients where their samples
+    /// stood, say. [`Method::ordered`] moves frames between the two.
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        None
+    }
+
+    /// A frame that comes in, in the order of [`Method::in_place`], or a result in the method's own order; none where it is in that order
+    /// already.
+    fn ordered(&self, _frame: &Frame, _what: Ordered) -> Result<Option<Frame>> {
+        Ok(None)
+    }
 
     /// Settings that together reach every branch of the method: what the conformance test runs.
     fn examples(&self) -> Vec<Box<dyn Method>> {

@@ -95,6 +95,11 @@ fn selection_layer() -> Layer {
     Kind::Light("selection".into()).into()
 }
 
+/// Which candidate has the least risk: 1 in its plane.
+fn choice_layer() -> Layer {
+    Kind::Light("choice".into()).into()
+}
+
 impl Rdfc {
     fn check(&self) -> Result<()> {
         if self.radius > 64 {
@@ -150,6 +155,65 @@ impl Rdfc {
             second_pass: self.second_pass,
             variance_floor: self.floored(),
         }
+    }
+
+    /// The definition, with candidates chosen as `choice` says (planes of 0 and 1), and where its own choice hangs on the last digits:
+    /// what a test needs that holds a device to it.
+    #[doc(hidden)]
+    pub fn define_deciding(&self, frame: &Frame, choice: Option<&Image>) -> Result<(Frame, Image)> {
+        self.check()?;
+        let mut features = Vec::new();
+        for kind in FEATURES {
+            if frame.get(kind.clone()).is_some() {
+                let mut one = signal(frame, &kind)?;
+                if kind == Kind::Albedo && !self.thesis {
+                    one.mean = one.mean.map(|v| v.clamp(0.0, 1.0));
+                }
+                features.push((one, f64::from(self.range2(&kind))));
+            }
+        }
+        let layers = extras(&frame.shape());
+        let mut others = Vec::new();
+        for (layer, _) in &layers {
+            others.push((layer.clone(), frame.require(layer.clone())?.clone()));
+        }
+        let mut color = signal(frame, &Kind::Color)?;
+        let mut class = None;
+        if !self.thesis {
+            let found = classes(frame);
+            let share = limit(frame, &mut color, &found, self.dark());
+            for (layer, image) in &mut others {
+                if layer.kind != Kind::Alpha {
+                    *image = times(image, &share, 1);
+                }
+            }
+            class = Some(found);
+        }
+        let others: Vec<Image> = others.into_iter().map(|(_, image)| image).collect();
+        let made = rdfc(
+            &color,
+            &features,
+            (class.as_ref(), choice),
+            &others,
+            &self.settings(),
+        );
+        let mut out = Frame::new(made.color)?;
+        for ((layer, _), image) in layers.into_iter().zip(made.extras) {
+            out.insert(layer, image)?;
+        }
+        if self.layers == Layers::All {
+            out.insert(part(Kind::Color, Part::Variance), made.variance)?;
+            let plane = |k: usize| {
+                let i = &made.risk;
+                Image::from_planes(i.width(), i.height(), 1, i.plane(k).to_vec())
+            };
+            for (k, layer) in risk_layers().into_iter().enumerate() {
+                out.insert(layer, plane(k)?)?;
+            }
+            out.insert(selection_layer(), made.selection)?;
+            out.insert(choice_layer(), made.choice)?;
+        }
+        Ok((out, made.unsure))
     }
 }
 
@@ -296,52 +360,7 @@ impl Method for Rdfc {
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        self.check()?;
-        let mut features = Vec::new();
-        for kind in FEATURES {
-            if frame.get(kind.clone()).is_some() {
-                let mut one = signal(frame, &kind)?;
-                if kind == Kind::Albedo && !self.thesis {
-                    one.mean = one.mean.map(|v| v.clamp(0.0, 1.0));
-                }
-                features.push((one, f64::from(self.range2(&kind))));
-            }
-        }
-        let layers = extras(&frame.shape());
-        let mut others = Vec::new();
-        for (layer, _) in &layers {
-            others.push((layer.clone(), frame.require(layer.clone())?.clone()));
-        }
-        let mut color = signal(frame, &Kind::Color)?;
-        let mut class = None;
-        if !self.thesis {
-            let found = classes(frame);
-            let share = limit(frame, &mut color, &found, self.dark());
-            for (layer, image) in &mut others {
-                if layer.kind != Kind::Alpha {
-                    *image = times(image, &share, 1);
-                }
-            }
-            class = Some(found);
-        }
-        let others: Vec<Image> = others.into_iter().map(|(_, image)| image).collect();
-        let made = rdfc(&color, &features, class.as_ref(), &others, &self.settings());
-        let mut out = Frame::new(made.color)?;
-        for ((layer, _), image) in layers.into_iter().zip(made.extras) {
-            out.insert(layer, image)?;
-        }
-        if self.layers == Layers::All {
-            out.insert(part(Kind::Color, Part::Variance), made.variance)?;
-            let plane = |k: usize| {
-                let i = &made.risk;
-                Image::from_planes(i.width(), i.height(), 1, i.plane(k).to_vec())
-            };
-            for (k, layer) in risk_layers().into_iter().enumerate() {
-                out.insert(layer, plane(k)?)?;
-            }
-            out.insert(selection_layer(), made.selection)?;
-        }
-        Ok(out)
+        Ok(self.define_deciding(frame, None)?.0)
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {

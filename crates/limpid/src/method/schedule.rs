@@ -152,6 +152,11 @@ impl From<Schedule> for Pick {
 pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
     let known = method.schedules(on);
     let found = known.iter().find(|s| s.as_str() == name).cloned();
+    if found.is_none()
+        && let Some(special) = method.schedule(on, name)
+    {
+        return special;
+    }
     found.ok_or_else(|| {
         let what = format!("{on} schedule of {}", method.name());
         Error::unknown(&what, name, known.iter().map(Schedule::as_str))

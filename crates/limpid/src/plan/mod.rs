@@ -118,6 +118,8 @@ pub struct Plan {
     pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
     pub(crate) align: usize,
+    /// How far outputs depend on inputs, where the method knows better than its kernels say.
+    pub(crate) local: Option<usize>,
 }
 
 impl Plan {
@@ -130,6 +132,7 @@ impl Plan {
             steps: Vec::new(),
             swaps: Vec::new(),
             align: 1,
+            local: None,
         }
     }
 
@@ -265,6 +268,9 @@ impl Plan {
     /// which a tile needs around it. `None` when some pass reads the whole image, or history is kept, so that tiles would
     /// change the result.
     pub fn reach(&self) -> Option<usize> {
+        if self.local.is_some() {
+            return self.local;
+        }
         let repeats = self.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
         let history = self.slots.iter().any(|s| s.role == Role::History);
         if repeats || history {

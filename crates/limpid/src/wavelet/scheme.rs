@@ -30,6 +30,9 @@ pub enum Kind {
     Polyconvolution,
     /// One step for everything.
     Convolution,
+    /// As `Lifting`, with what stays inside a quad along y done apart ("Kula2016", chapter 7): 20 operations per pair, between the 24 of
+    /// `lifting` and the 18 of `lifting*`. Not in the tables.
+    LiftingY,
 }
 
 /// Which operations that stay inside a quad are done apart (Kula 2021, section 8.4).
@@ -61,7 +64,7 @@ pub struct SchemeName {
 }
 
 /// Names, and the names of Kula 2021, chapter 8, in the order of table 11.1.
-const NAMES: [(Kind, &str, &str); 11] = [
+const NAMES: [(Kind, &str, &str); 12] = [
     (Kind::SeparableConvolution, "separable-convolution", ""),
     (
         Kind::SeparablePolyconvolution,
@@ -85,17 +88,21 @@ const NAMES: [(Kind, &str, &str); 11] = [
     (Kind::Lifting, "lifting", "monolithic"),
     (Kind::Polyconvolution, "polyconvolution", "polyphase"),
     (Kind::Convolution, "convolution", ""),
+    (Kind::LiftingY, "lifting-y", "kula2016"),
 ];
 
 impl Kind {
     /// All kinds, in the order of table 11.1.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|n| n.0)
+        NAMES.iter().map(|n| n.0).take(11)
     }
 
     /// Whether the kind has an optimised form: separable lifting gains nothing.
     pub fn has_forms(self) -> bool {
-        !matches!(self, Self::SeparableLifting | Self::SeparableLiftingPlus)
+        !matches!(
+            self,
+            Self::SeparableLifting | Self::SeparableLiftingPlus | Self::LiftingY
+        )
     }
 }
 
@@ -418,6 +425,12 @@ impl Builder {
                     self.step([&far.predict_v() * &far.predict_h()]);
                 }
                 self.step([&far.update_v() * &far.update_h(), own_h, own_v]);
+            }
+            Kind::LiftingY => {
+                let ((p0, p1), (u0, u1)) = (p.split(), u.split());
+                let (own, far) = (Steps::new(&p0, &u0), Steps::new(&p1, &u1));
+                self.step([&far.predict_v() * &whole.predict_h(), own.predict_v()]);
+                self.step([&far.update_v() * &whole.update_h(), own.update_v()]);
             }
             Kind::Polyconvolution => {
                 self.local(own_predicts);

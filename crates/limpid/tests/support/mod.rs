@@ -107,25 +107,49 @@ impl Random {
 
 /// All layers of the expected frame must be there and agree within the method's tolerance.
 pub(crate) fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
-    let allowed = tolerance::of(method, name);
+    let jumps = tolerance::jumps(method);
     for (layer, want) in expected.layers() {
         let have = got
             .get(layer.clone())
             .unwrap_or_else(|| panic!("{name}: no layer {layer}"));
-        let scale = want.data().iter().fold(1e-3f32, |m, v| m.max(v.abs()));
-        let pairs = want.data().iter().zip(have.data());
-        let off: Vec<f32> = pairs.map(|(a, b)| (a - b).abs()).collect();
-        let worst = off.iter().copied().fold(0.0, f32::max);
-        let beyond = off.iter().filter(|d| **d > allowed * scale).count() as f32;
-        let few = beyond <= tolerance::jumps(method) * off.len() as f32;
-        let close = few && off.iter().all(|d| d.is_finite());
-        if !close {
-            let folder = write(name, want, have);
-            panic!(
-                "{name}, layer {layer}: off by {worst} of {scale}, allowed {allowed}; see {folder}"
-            );
-        }
+        agree((name, method), (layer, want, have), jumps);
     }
+}
+
+/// Two images agree within the method's tolerance, but for a share of the values.
+pub(crate) fn agree(
+    (name, method): (&str, &str),
+    (layer, want, have): (&Layer, &Image, &Image),
+    jumps: f32,
+) {
+    let allowed = tolerance::of(method, name);
+    let shape = |i: &Image| (i.size(), i.channels());
+    assert_eq!(shape(want), shape(have), "{name}, layer {layer}");
+    let scale = want.data().iter().fold(1e-3f32, |m, v| m.max(v.abs()));
+    let far = |i: usize| {
+        let d = (want.data()[i] - have.data()[i]).abs();
+        if d.is_finite() { d } else { f32::INFINITY }
+    };
+    let count = want.data().len();
+    let beyond = (0..count).filter(|i| far(*i) > allowed * scale).count();
+    let worst = (0..count).max_by(|i, j| far(*i).total_cmp(&far(*j)));
+    let Some(worst) = worst else { return };
+    if beyond as f32 <= jumps * count as f32 && far(worst).is_finite() {
+        return;
+    }
+    let Size { width, height } = want.size();
+    let (x, y, plane) = (
+        worst % width,
+        worst / width % height,
+        worst / width / height,
+    );
+    let folder = write(name, want, have);
+    panic!(
+        "{name}, layer {layer}: {beyond} of {count} values are off by more than {allowed} of {scale}; the worst is pixel {x},{y} \
+         plane {plane}: expected {}, got {}; see {folder}",
+        want.data()[worst],
+        have.data()[worst],
+    );
 }
 
 /// Writes both images and their difference as portable float maps.

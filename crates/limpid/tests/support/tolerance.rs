@@ -59,13 +59,8 @@ pub(crate) fn of(method: &str, case: &str) -> f32 {
 /// Which share of the values may be anything, because the method chooses where two numbers are nearly equal.
 pub(crate) fn jumps(method: &str) -> f32 {
     match method {
-        // Opposite weights are combined up to a limit, and the candidate with the least risk is taken: at a few pixels the
-        // last digit decides, and the maps are smoothed over their neighbours.
-        "rdfc" => 0.05,
         // The candidate with the least error is taken, and the choice is smoothed over its neighbours.
         "nfor" => 0.02,
-        // The candidate with the least error is taken, and singular vectors of nearly equal length change places.
-        "reconstruct:patch" => 0.02,
         _ => 0.0,
     }
 }

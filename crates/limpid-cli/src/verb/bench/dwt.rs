@@ -3,10 +3,10 @@
 use super::Args;
 use super::plot::{Bar, Chart};
 use crate::run;
-use crate::say::tell;
+use crate::say::{OrUsage, tell};
 use anyhow::Result;
 use limpid::exec::PassTime;
-use limpid::method::{Backend, Dwt, Idwt, Method, Schedule};
+use limpid::method::{Backend, Dwt, Idwt, Method, Schedule, schedule};
 use limpid::{Denoiser, Device, Frame, Image, Options, Size};
 use serde::Serialize;
 use std::io::Write;
@@ -147,16 +147,16 @@ impl Report {
         };
         let frame = Frame::new(noise(size))?;
         let ns = |time: Duration| 1e9 * time.as_secs_f64() / size.pixels() as f64;
-        for schedule in forward.schedules(device.backend()) {
+        let schedules = match &args.how.schedule {
+            Some(name) => vec![schedule(&forward, device.backend(), name).or_usage()?],
+            None => forward.schedules(device.backend()),
+        };
+        for schedule in schedules {
             let name = schedule.to_string();
-            if args.how.schedule.as_ref().is_some_and(|s| *s != name) {
-                continue;
-            }
             let copy = ns(device.copy_time(4 * size.pixels(), self.runs)?);
             let time = |method: &dyn Method| -> limpid::Result<f64> {
                 // The inverse has no texture to read from.
-                let known = method.schedules(device.backend());
-                if !known.contains(&schedule) {
+                if self::schedule(method, device.backend(), &name).is_err() {
                     return Ok(f64::NAN);
                 }
                 median(device, &frame, method, &schedule, self.runs).map(ns)

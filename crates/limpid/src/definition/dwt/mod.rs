@@ -13,12 +13,15 @@ mod table;
 mod undecimated;
 #[cfg(test)]
 mod vectors;
+mod volume;
 
 pub use line::counts;
 pub use packed::Arrangement;
 pub use reversible::{reversible_forward, reversible_inverse};
-pub(crate) use table::{line_tables, spread_tables};
+pub(crate) use table::{Table, line_tables, spread_tables};
 pub use undecimated::Undecimated;
+pub use volume::Extent;
+pub(crate) use volume::{extent, low_frames};
 
 use crate::wavelet::{Border, Normalisation, Wavelet};
 use crate::{Error, Image, Result, Size};

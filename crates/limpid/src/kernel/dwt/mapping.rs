@@ -18,18 +18,117 @@ pub enum Mapping {
     Texture,
     /// From textures, with a fragment pass per step.
     Fragment,
+    /// On the CPU: from tiles that stay in the cache, one matrix of the scheme after the other.
+    Strips,
+    /// From workgroup memory, with the parameters of the generator as they are given.
+    Shaped(GroupShape),
 }
 
-const NAMES: [(Mapping, &str); 5] = [
+/// The parameters of the generator (Kula 2021, chapter 5), written `4q-32x8`, `2q-16x16-double-texture`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupShape {
+    /// Quads per thread, one below the other.
+    pub quads: u16,
+    /// Threads of a workgroup along x.
+    pub columns: u16,
+    /// Threads of a workgroup along y.
+    pub rows: u16,
+    /// Whether workgroup memory is there twice: one barrier less per step.
+    pub double: bool,
+    /// Whether the image is read from a texture.
+    pub texture: bool,
+    /// Whether nothing is read from memory and, in effect, nothing written: what is left is arithmetic and exchange. The result is
+    /// none.
+    pub memoryless: bool,
+}
+
+impl Mapping {
+    /// Whether the image is read from a texture.
+    pub(crate) fn texture(self) -> bool {
+        match self {
+            Self::Texture => true,
+            Self::Shaped(shape) => shape.texture,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is read and written.
+    pub(crate) fn memoryless(self) -> bool {
+        matches!(self, Self::Shaped(shape) if shape.memoryless)
+    }
+}
+
+impl fmt::Display for GroupShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}q-{}x{}", self.quads, self.columns, self.rows)?;
+        for (there, word) in self.words() {
+            if there {
+                write!(f, "-{word}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl GroupShape {
+    fn words(&self) -> [(bool, &'static str); 3] {
+        [
+            (self.double, "double"),
+            (self.texture, "texture"),
+            (self.memoryless, "memoryless"),
+        ]
+    }
+}
+
+impl FromStr for GroupShape {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let expected = "quads per thread (1 to 16), threads (up to 1024) and double, texture or memoryless, like 4q-32x8 or 2q-16x16-double";
+            Error::option("mapping", text, expected)
+        };
+        let mut words = text.split('-');
+        let quads = words.next().and_then(|w| w.strip_suffix('q'));
+        let quads: Option<u16> = quads.and_then(|w| w.parse().ok());
+        let group = words.next().and_then(|w| w.split_once('x'));
+        let group = group.and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
+        let (Some(quads), Some((columns, rows))) = (quads, group) else {
+            return Err(wrong());
+        };
+        let rest: Vec<&str> = words.collect();
+        let has = |word: &str| rest.contains(&word);
+        let shape = Self {
+            quads,
+            columns,
+            rows,
+            double: has("double"),
+            texture: has("texture"),
+            memoryless: has("memoryless"),
+        };
+        let threads = u32::from(columns) * u32::from(rows);
+        let good = (1..=16).contains(&quads) && (1..=1024).contains(&threads);
+        if !good || shape.to_string() != text {
+            return Err(wrong());
+        }
+        Ok(shape)
+    }
+}
+
+const NAMES: [(Mapping, &str); 6] = [
     (Mapping::Single, "single"),
     (Mapping::Double, "double"),
     (Mapping::Shuffle, "shuffle"),
     (Mapping::Texture, "texture"),
     (Mapping::Fragment, "fragment"),
+    (Mapping::Strips, "strips"),
 ];
 
 impl fmt::Display for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Shaped(shape) = self {
+            return write!(f, "{shape}");
+        }
         f.write_str(NAMES.iter().find(|n| n.0 == *self).map_or("", |n| n.1))
     }
 }
@@ -38,6 +137,9 @@ impl FromStr for Mapping {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(Self::Shaped(text.parse()?));
+        }
         let found = NAMES.iter().find(|n| n.1 == text);
         found
             .map(|n| n.0)

@@ -12,9 +12,11 @@ mod lift;
 mod mapping;
 mod pieces;
 mod plane;
+mod refine;
 mod rows;
 mod share;
 mod streamed;
+mod strips;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -22,7 +24,8 @@ mod whole;
 
 pub(crate) use fragment::{QuadPass, Quads};
 pub(crate) use interleave::Interleave;
-pub use mapping::Mapping;
+pub use mapping::{GroupShape, Mapping};
+pub(crate) use refine::{mended, remainder};
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
@@ -30,6 +33,7 @@ use crate::{Result, Size, params};
 use general::General;
 use pieces::Threading;
 use plane::{Bands, Plane, halves};
+use std::sync::Arc;
 use streamed::Streamed;
 
 /// What coefficients of the detail bands are moved towards zero by, on their way.
@@ -67,6 +71,8 @@ pub(crate) struct Level {
     pub size: Size,
     /// Whether `LL` stays in the packed image.
     pub deepest: bool,
+    /// The scheme's matrices, where the CPU goes by them.
+    strips: Option<Arc<strips::Steps>>,
 }
 
 params! {
@@ -110,6 +116,7 @@ impl Level {
             limits: Limits::None,
             size: Size::new(1, 1),
             deepest: true,
+            strips: None,
         }
     }
 
@@ -124,6 +131,7 @@ impl Level {
     #[must_use]
     pub(crate) fn mapped(mut self, mapping: Mapping) -> Self {
         self.mapping = mapping;
+        self.strips = (mapping == Mapping::Strips).then(|| Arc::new(strips::Steps::new(&self)));
         self
     }
 
@@ -190,8 +198,7 @@ impl Kernel for Level {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let threads = rayon::current_num_threads().min(cores());
-        let layout = Threading::new(job.level, threads);
+        let layout = Threading::new(job.level, threads());
         for plane in 0..job.writes[0].planes() {
             if self.direction == Direction::Inverse {
                 self.back(job, plane, &layout);
@@ -227,6 +234,9 @@ impl Kernel for Level {
     }
 
     fn scratch(&self, _size: Size) -> usize {
+        if let Some(steps) = &self.strips {
+            return steps.scratch(cores());
+        }
         match self.fast() {
             Some(_) => pieces::state_words(
                 self.size.width,
@@ -260,6 +270,10 @@ impl Level {
         };
         let low = rest.first_mut().map(|low| low.band(plane));
         let packed = (packed.band(plane), stride);
+        if let Some(steps) = &self.strips {
+            let how = (job.level, threads());
+            return steps.forward(self, how, &src, (packed, low), job.scratch);
+        }
         match self.fast() {
             Some(fast) => {
                 let low = low.map(|data| (data, halves(self.size.width).0));
@@ -300,6 +314,10 @@ impl Level {
             limits,
         };
         let out = (job.writes[0].band(plane), self.size.width);
+        if let Some(steps) = &self.strips {
+            let how = (job.level, threads());
+            return steps.inverse(self, how, &bands, out, job.scratch);
+        }
         match self.fast() {
             Some(fast) => {
                 let state = state(job.scratch, self.size, layout);
@@ -308,6 +326,11 @@ impl Level {
             None => self.general.inverse(layout, &bands, out, job.scratch),
         }
     }
+}
+
+/// Threads that share a level.
+fn threads() -> usize {
+    rayon::current_num_threads().min(cores())
 }
 
 /// The most threads that scratch memory is taken for.

@@ -29,15 +29,15 @@ pub(crate) fn differences() -> Stencil {
     })
 }
 
-/// How far the halves of a candidate are from unbiased fits of the other halves, squared, over all channels. Reads the
-/// candidate, its first half and both fits.
+/// How far the halves of a candidate are from unbiased fits of the other halves, squared, over all channels, less the noise that a
+/// half has beyond the whole. Reads the candidate, its first half and both fits.
 pub(crate) fn cross_error(channels: usize) -> Stencil {
     stencil("cross-error", |k| {
         let reads = k.reads::<4>();
         let errors = (0..channels).map(|c| {
             let [made, half, a, b] = reads.map(|read| read.plane(c).here());
             let (first, second) = (half - b, 2.0 * made - half - a);
-            0.5 * (first.squared() + second.squared())
+            0.5 * (first.squared() + second.squared()) - (made - half).squared()
         });
         k.write_planes(errors.reduce(|sum, e| sum + e));
     })

@@ -95,10 +95,12 @@ pub(super) fn slots<'a>(
         return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
-    if way.phases.is_some_and(|p| p.mirror) {
-        // Mirrored orders depend on where the splits fall.
-        plan.align = 1 << setup.levels;
-    }
+    // Samples of a sub-sampled picture lie at multiples of the grid; mirrored orders depend on where the splits fall. Both are
+    // powers of two.
+    plan.align = match way.phases {
+        Some(phases) if phases.mirror => method.grid().max(1 << setup.levels),
+        _ => method.grid(),
+    };
     Ok(Slots { setup, way, plan })
 }
 

@@ -8,13 +8,14 @@ mod ready;
 mod reversible;
 mod schedule;
 mod tables;
+mod volume;
 
 pub use crate::definition::dwt::Arrangement;
-pub use crate::kernel::dwt::Mapping;
+pub use crate::kernel::dwt::{GroupShape, Mapping};
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Method, Ordered, Schedule, Use};
 use crate::plan::Plan;
 use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
@@ -74,6 +75,8 @@ macro_rules! transform {
                 pub undecimated: bool = false,
                 /// Bits of samples that become whole numbers and come back without loss, with cdf53.
                 pub reversible: Option<usize> = None,
+                /// The image is a volume or a film: so many frames below each other, which are transformed along time too.
+                pub frames: Option<usize> = None,
                 $($own)*
             }
         }
@@ -86,6 +89,7 @@ macro_rules! transform {
                     layout: self.layout,
                     undecimated: self.undecimated,
                     reversible: self.reversible,
+                    frames: self.frames,
                     ..Ready::new(&self.wavelet, self.levels, self.scale)?
                 })
             }
@@ -112,6 +116,11 @@ macro_rules! transform {
                     Self {
                         layout: Arrangement::Interleaved,
                         ..Self::by("db2", 3, Scale::Unit)
+                    },
+                    // One frame, as of any image: the sizes of the tests have no common divisor.
+                    Self {
+                        frames: Some(1),
+                        ..Self::by("cdf97", 2, Scale::Orthonormal)
                     },
                 ]
             }
@@ -188,6 +197,29 @@ impl Method for Dwt {
         listed(self.ready(), on, Direction::Forward)
     }
 
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        self.ready().ok().filter(Ready::has_place)?;
+        Some(Box::new(Self {
+            layout: Arrangement::Interleaved,
+            ..self.clone()
+        }))
+    }
+
+    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
+        match what {
+            Ordered::Result => {
+                let ready = self.ready()?;
+                let orders = (Arrangement::Interleaved, Arrangement::Subbands);
+                Ok(Some(ready.moved(frame, orders)?))
+            }
+            Ordered::Input => Ok(None),
+        }
+    }
+
+    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+        self.ready().ok()?.shaped(on, name)
+    }
+
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
         ready.plan(shape, shape.size, schedule, Direction::Forward)
@@ -225,13 +257,31 @@ impl Method for Idwt {
         "idwt"
     }
 
-    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
-        self.ready()?.tell();
-        Ok(())
-    }
-
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         listed(self.ready(), on, Direction::Inverse)
+    }
+
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        self.ready().ok().filter(Ready::has_place)?;
+        Some(Box::new(Self {
+            layout: Arrangement::Interleaved,
+            ..self.clone()
+        }))
+    }
+
+    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
+        match what {
+            Ordered::Input => {
+                let ready = self.ready()?;
+                let orders = (Arrangement::Subbands, Arrangement::Interleaved);
+                Ok(Some(ready.moved(frame, orders)?))
+            }
+            Ordered::Result => Ok(None),
+        }
+    }
+
+    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+        self.ready().ok()?.shaped(on, name)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

@@ -2,12 +2,12 @@
 
 use super::{DwtSchedule, Scale, wavelet};
 use crate::definition::dwt::{Arrangement, Coefficients, Detail, Dwt as Definition, Undecimated};
-use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads};
+use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads, mended, remainder};
 use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
-use crate::{Error, Image, Layer, Result, Shape, Size};
+use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 
 /// Options, looked up.
 pub(in crate::method) struct Ready {
@@ -18,11 +18,14 @@ pub(in crate::method) struct Ready {
     pub(super) layout: Arrangement,
     pub(super) undecimated: bool,
     pub(super) reversible: Option<usize>,
+    pub(super) frames: Option<usize>,
     pub(super) adjoint: bool,
 }
 
 /// Banks that are further than this from giving a signal back do not give it back in `f32` either.
 const EXACT: f64 = 1e-6;
+/// How often the inverse of such banks is refined.
+const REFINED: usize = 2;
 
 impl Ready {
     pub(in crate::method) fn new(name: &str, levels: usize, scale: Scale) -> Result<Self> {
@@ -37,6 +40,7 @@ impl Ready {
             layout: Arrangement::Subbands,
             undecimated: false,
             reversible: None,
+            frames: None,
             adjoint: false,
         })
     }
@@ -54,6 +58,14 @@ impl Ready {
                 return Err(Error::option("reversible", bits, expected));
             }
         }
+        if let Some(frames) = self.frames {
+            let plain = self.layout == Arrangement::Subbands && !self.undecimated;
+            if frames == 0 || !plain || self.reversible.is_some() {
+                let expected =
+                    "at least 1, with layout subbands, neither undecimated nor reversible";
+                return Err(Error::option("frames", frames, expected));
+            }
+        }
         if self.undecimated && self.adjoint {
             let expected = "false: the undecimated transform has an inverse only";
             return Err(Error::option("adjoint", true, expected));
@@ -61,15 +73,20 @@ impl Ready {
         Ok(self)
     }
 
-    /// Says so if the wavelet's filters do not give an image back.
+    /// Says so if the wavelet's filters do not give an image back: the inverse here solves for it, that of others does not.
     pub(super) fn tell(&self) {
-        let error = self.wavelet.bank().reconstruction_error();
-        if error > EXACT {
+        if !self.exact() {
+            let error = self.wavelet.bank().reconstruction_error();
             log::warn!(
-                "wavelet '{}': its filters are an approximation; an image comes back with errors of about {error:.0e} of its range",
+                "wavelet '{}': its filters are an approximation; programs that only apply them get an image back with errors of about {error:.0e} of its range",
                 self.wavelet.name()
             );
         }
+    }
+
+    /// Whether the filters of the inverse give back what those of the transform have taken apart.
+    fn exact(&self) -> bool {
+        self.wavelet.bank().reconstruction_error() <= EXACT
     }
 
     pub(in crate::method) fn definition(&self) -> Definition {
@@ -90,6 +107,9 @@ impl Ready {
 
     /// The transform by the definition.
     pub(super) fn define(&self, image: &Image) -> Result<Image> {
+        if let Some(frames) = self.frames {
+            return self.definition().forward_volume(image, frames);
+        }
         if self.undecimated {
             return stacked(&self.undecimated_definition().forward(image)?);
         }
@@ -100,8 +120,35 @@ impl Ready {
         dwt.pack(&dwt.forward(image)?, self.layout)
     }
 
-    /// The inverse or the adjoint by the definition.
+    /// The inverse or the adjoint by the definition. Where filters are not exact, what the coefficients of the result lack is
+    /// transformed back too, [`REFINED`] times: each time the error is multiplied with what it was, at most 1e-2.
     pub(super) fn define_back(&self, packed: &Image, size: Size) -> Result<Image> {
+        let mut image = self.define_filters(packed, size)?;
+        if !self.exact() && !self.adjoint {
+            for _ in 0..REFINED {
+                let there = self.define(&image)?;
+                let mut rest = packed.clone();
+                for (r, t) in rest.data_mut().iter_mut().zip(there.data()) {
+                    *r -= t;
+                }
+                let missing = self.define_filters(&rest, size)?;
+                for (v, m) in image.data_mut().iter_mut().zip(missing.data()) {
+                    *v += m;
+                }
+            }
+        }
+        Ok(image)
+    }
+
+    /// What the filters of the inverse or of the adjoint give.
+    fn define_filters(&self, packed: &Image, size: Size) -> Result<Image> {
+        if let Some(frames) = self.frames {
+            let dwt = self.definition();
+            return match self.adjoint {
+                true => dwt.adjoint_volume(packed, frames),
+                false => dwt.inverse_volume(packed, frames),
+            };
+        }
         if self.undecimated {
             let bands = unstacked(packed, size, self.levels)?;
             return self.undecimated_definition().inverse(&bands);
@@ -180,7 +227,7 @@ impl Ready {
             }
             match mapping {
                 Mapping::Fragment => fragment_level(plan, &kernel, &reads, &writes),
-                Mapping::Texture if !back && planes <= 3 => {
+                _ if mapping.texture() && !back && planes <= 3 => {
                     let texels = Slot::new(format!("texels {i}"), Role::Transient, sizes[i], 1);
                     let texels = plan.slot(texels.element(Element::F32x4).home(Home::Texture));
                     plan.pass(ToTexture { margin: 0 }, reads, [texels]);
@@ -234,6 +281,10 @@ impl Ready {
         }
         if self.reversible.is_some() {
             self.reversible_levels(&mut plan, (image, packed), back);
+        } else if back && !self.adjoint && !self.exact() {
+            self.solved(&mut plan, (image, packed), schedule)?;
+        } else if self.frames.is_some() {
+            self.volume(&mut plan, (image, packed), schedule, direction)?;
         } else if self.lifted() {
             let none = (&[][..], None);
             self.levels(&mut plan, (image, packed), schedule, direction, none)?;
@@ -243,11 +294,77 @@ impl Ready {
         if interleaved && !back {
             plan.pass(order, [packed], [result]);
         }
+        if interleaved && self.lifted() {
+            // Every coefficient stands where its sample stood: tiles of whole squares of the last level are as good as the whole.
+            let blocks = u32::try_from(self.levels).ok().filter(|l| *l < 16);
+            plan.local = blocks.map(|l| self.reach() * ((1usize << l) - 1));
+            plan.align = blocks.map_or(1, |l| 1 << l);
+        }
         Ok(plan)
+    }
+
+    /// Adds the inverse of filters that are not exact: their result, and what its coefficients lack.
+    fn solved(
+        &self,
+        plan: &mut Plan,
+        (image, packed): (SlotId, SlotId),
+        schedule: &Schedule,
+    ) -> Result<()> {
+        let way = |plan: &mut Plan, slots, direction| match self.frames {
+            Some(_) => self.volume(plan, slots, schedule, direction),
+            None => self.tables(plan, slots, direction == Direction::Inverse),
+        };
+        let like = |plan: &mut Plan, name: &str, id: SlotId| {
+            let (size, planes) = (plan.at(id).size, plan.at(id).planes);
+            plan.slot(Slot::new(name, Role::Transient, size, planes))
+        };
+        let mut now = like(plan, "estimate", image);
+        way(plan, (now, packed), Direction::Inverse)?;
+        for turn in 1..=REFINED {
+            let there = like(plan, "coefficients of it", packed);
+            way(plan, (now, there), Direction::Forward)?;
+            let rest = like(plan, "remainder", packed);
+            plan.pass(remainder(), [packed, there], [rest]);
+            let missing = like(plan, "missing", image);
+            way(plan, (missing, rest), Direction::Inverse)?;
+            let next = match turn {
+                REFINED => image,
+                _ => like(plan, "estimate", image),
+            };
+            plan.pass(mended(), [now, missing], [next]);
+            now = next;
+        }
+        Ok(())
+    }
+
+    /// How many pixels the steps of one level look to each side.
+    fn reach(&self) -> usize {
+        let pairs = self.wavelet.lifting().into_iter().flat_map(|l| &l.pairs);
+        let steps = pairs.flat_map(|p| [&p.predict, &p.update]);
+        steps.map(|taps| 2 * taps.reach() as usize + 1).sum()
+    }
+
+    /// Whether levels have an order in which tiles can be cut.
+    pub(super) fn has_place(&self) -> bool {
+        self.layout == Arrangement::Subbands && self.frames.is_none() && self.lifted()
+    }
+
+    /// Coefficients that stand in one order in another.
+    pub(super) fn moved(
+        &self,
+        frame: &Frame,
+        (from, to): (Arrangement, Arrangement),
+    ) -> Result<Frame> {
+        let (dwt, packed) = (self.definition(), frame.require(Layer::COLOR)?);
+        let coefficients = dwt.unpack(packed, packed.size(), from)?;
+        Frame::new(dwt.pack(&coefficients, to)?)
     }
 
     /// Size of the image that coefficients fill.
     fn filled(&self, size: Size) -> Result<Size> {
+        if self.frames.is_some() {
+            return Ok(size);
+        }
         if self.undecimated {
             return Ok(Size::new(size.width, size.height * (3 * self.levels + 1)));
         }

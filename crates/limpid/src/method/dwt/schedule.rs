@@ -57,6 +57,9 @@ impl FromStr for DwtSchedule {
     }
 }
 
+/// The scheme that is not in the tables.
+const KULA2016: SchemeName = SchemeName::new(Kind::LiftingY, Form::Basic);
+
 /// Schemes that differ most, for mappings beside the first.
 const FEW: [Kind; 4] = [
     Kind::SeparableLiftingPlus,
@@ -66,6 +69,28 @@ const FEW: [Kind; 4] = [
 ];
 
 impl Ready {
+    /// A schedule that is not listed: any scheme with parameters of the generator.
+    pub(in crate::method) fn shaped(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+        let lifting = self.wavelet.lifting().filter(|_| self.lifted())?;
+        let (scheme, mapping) = name.split_once(':')?;
+        if on != Backend::Gpu || !mapping.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let parsed = || -> Result<Schedule> {
+            let (scheme, mapping) = (scheme.parse::<SchemeName>()?, mapping.parse()?);
+            let single = matches!(
+                scheme.kind,
+                Kind::SeparableLifting | Kind::SeparableLiftingPlus
+            );
+            if !single && !keeps_mirrored(lifting) {
+                let expected = "separable-lifting or separable-lifting+: only single steps can mirror what this wavelet reads";
+                return Err(Error::option("schedule", name, expected));
+            }
+            Ok(Schedule::new(on, DwtSchedule::Scheme(scheme, mapping)))
+        };
+        Some(parsed())
+    }
+
     /// The schedules for a back end, the best first.
     pub(in crate::method) fn schedules(&self, on: Backend, direction: Direction) -> Vec<Schedule> {
         let Some(lifting) = self.wavelet.lifting().filter(|_| self.lifted()) else {
@@ -77,7 +102,12 @@ impl Ready {
             return Schedule::list(on, [by]);
         };
         if on == Backend::Cpu {
-            return Schedule::list(on, [DwtSchedule::Fused]);
+            let mut all = vec![DwtSchedule::Fused];
+            if keeps_mirrored(lifting) {
+                let schemes = SchemeName::all(Form::Star).into_iter().chain([KULA2016]);
+                all.extend(schemes.map(|name| DwtSchedule::Scheme(name, Mapping::Strips)));
+            }
+            return Schedule::list(on, all);
         }
         let mut all = if keeps_mirrored(lifting) {
             symmetric(direction)
@@ -119,7 +149,10 @@ fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
     if direction == Direction::Forward {
         all.push((best, Mapping::Texture));
     }
-    all.extend(few(Form::Sharp, Mapping::Fragment));
+    all.extend([KULA2016].map(|n| (n, Mapping::Single)));
+    all.extend([KULA2016].map(|n| (n, Mapping::Shuffle)));
+    let drawn = SchemeName::all(Form::Sharp).into_iter().chain([KULA2016]);
+    all.extend(drawn.map(|n| (n, Mapping::Fragment)));
     let mut known = std::collections::HashSet::new();
     all.retain(|one| known.insert(*one));
     all

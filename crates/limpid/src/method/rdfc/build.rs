@@ -2,7 +2,7 @@
 
 mod front;
 
-use super::{FEATURES, Layers, Rdfc, extras, part, risk_layers, selection_layer};
+use super::{FEATURES, Layers, Rdfc, choice_layer, extras, part, risk_layers, selection_layer};
 use crate::definition::rdfc::{CLASSES, LEAST_SHARE};
 use crate::kernel::front::{at_least, clamp, squared};
 use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
@@ -114,9 +114,10 @@ impl Build<'_> {
             &[(risks[0], 0, 1), (risks[1], 0, 1), (risks[2], 0, 1)],
         );
         let risk = self.smooth("smooth risks", (mean, variance, n), raw, 1);
-        let maps = self.plan.transient("maps", 3);
-        self.plan.pass(select(), [risk, risks[0], risks[1]], [maps]);
-        let maps = self.smooth("smooth maps", (mean, variance, n), maps, 5);
+        let choice = self.plan.transient("maps", 3);
+        self.plan
+            .pass(select(), [risk, risks[0], risks[1]], [choice]);
+        let maps = self.smooth("smooth maps", (mean, variance, n), choice, 5);
         // Lines 31 to 37.
         let pass1 = self.blend("first pass", maps, &made, planes);
         let var1 = if residual {
@@ -155,6 +156,7 @@ impl Build<'_> {
                 self.write(layer, (risk, k, 1));
             }
             self.write(selection_layer(), (maps, 0, 3));
+            self.write(choice_layer(), (choice, 0, 3));
         }
         Ok(())
     }

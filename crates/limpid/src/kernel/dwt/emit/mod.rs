@@ -19,7 +19,7 @@ use crate::kernel::{Kernel, Target};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Scheme};
 use crate::{Error, Result};
-use region::{Exchange, Quads, Region, THREADS};
+use region::{Exchange, Quads, Region};
 use stage::Stages;
 use std::fmt::Write;
 
@@ -46,6 +46,13 @@ pub(super) fn kernel(
             scheme.name
         )));
     }
+    let (bytes, threads) = (4 * region.cells(), region.threads());
+    if bytes > target.workgroup_bytes as i32 || threads > target.invocations as i32 {
+        return Err(Error::unsupported(format!(
+            "scheme '{}' by '{}' takes {threads} threads and {bytes} bytes of workgroup memory; this device has {} and {}",
+            scheme.name, level.mapping, target.invocations, target.workgroup_bytes
+        )));
+    }
     let small = region.is_large_for(image);
     let mut text = mirror(small).to_owned();
     let access = match level.size.width.is_multiple_of(2) {
@@ -67,7 +74,11 @@ pub(super) fn kernel(
     match region.exchange {
         Exchange::Memory { .. } => {
             let places = Places { small };
-            memory(&mut text, (&region, places), &scheme, mirrored);
+            let work = Work {
+                mirrored,
+                memoryless: level.mapping.memoryless(),
+            };
+            memory(&mut text, (&region, places), &scheme, work);
         }
         Exchange::Lanes { .. } => march::main(&mut text, (&region, Places { small }), &scheme),
     }
@@ -97,8 +108,18 @@ impl Places {
     }
 }
 
+/// What a region does beside the scheme.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    /// Whether steps mirror what they read.
+    mirrored: bool,
+    /// Whether quads are made up, and kept only if they have a value that none has.
+    memoryless: bool,
+}
+
 /// The entry point of a region that shares memory.
-fn memory(text: &mut String, (region, places): (&Region, Places), scheme: &Scheme, mirrored: bool) {
+fn memory(text: &mut String, (region, places): (&Region, Places), scheme: &Scheme, work: Work) {
+    let mirrored = work.mirrored;
     let (rw, rh) = region.size();
     let (tw, th) = region.tile().unwrap_or_default();
     let [left, _, above, _] = region.margin;
@@ -116,7 +137,7 @@ fn memory(text: &mut String, (region, places): (&Region, Places), scheme: &Schem
         let _ = writeln!(
             text,
             "    let r{k} = here + vec2<i32>(0, {});\n    var q{k}: vec4<f32>;",
-            k * THREADS.1,
+            k * region.group.1,
         );
         if region.cells() > 0 {
             let _ = writeln!(text, "    let at{k} = r{k}.y * {rw} + r{k}.x;");
@@ -130,15 +151,23 @@ fn memory(text: &mut String, (region, places): (&Region, Places), scheme: &Schem
         });
     };
     each(text, &|k, suffix| {
+        if work.memoryless {
+            return format!("q{k} = vec4<f32>(vec2<f32>(origin), vec2<f32>(r{k})) * 0.125;");
+        }
         format!("q{k} = load{suffix}(origin + r{k}, plane);")
     });
     let mut stages = Stages::new(region, mirrored);
     for stage in &scheme.stages {
         stages.write(text, stage);
     }
+    let kept = |k: i32| match work.memoryless {
+        true => format!(" && q{k}.x == -1.25e30"),
+        false => String::new(),
+    };
     each(text, &|k, suffix| {
+        let kept = kept(k);
         format!(
-            "if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE) {{ store{suffix}(origin + r{k}, plane, q{k}); }}"
+            "if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE){kept} {{ store{suffix}(origin + r{k}, plane, q{k}); }}"
         )
     });
     text.push_str("}\n");

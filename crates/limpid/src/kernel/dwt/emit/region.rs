@@ -5,7 +5,7 @@ use crate::kernel::dwt::Mapping;
 use crate::wavelet::{Direction, Matrix, Scheme};
 
 /// Threads of a workgroup that shares memory, along x and y.
-pub(super) const THREADS: (i32, i32) = (32, 8);
+const THREADS: (i32, i32) = (32, 8);
 
 /// Threads of a workgroup whose sub-groups work alone.
 const LANES: i32 = 128;
@@ -41,6 +41,8 @@ pub(in crate::kernel::dwt) struct Region {
     pub exchange: Exchange,
     /// Quads per thread, or per lane and turn, one below the other.
     pub quads: i32,
+    /// Threads of a workgroup that shares memory, along x and y.
+    pub group: (i32, i32),
     /// Quads per lane, side by side.
     pub across: i32,
     /// Quads of the region beyond the tile: left, right, above, below.
@@ -84,6 +86,7 @@ impl Region {
                     ahead: true,
                 },
                 quads: 1,
+                group: THREADS,
                 across,
                 // Rows come out of the stages as late as those look ahead together.
                 margin: [margin[0], margin[1], margin[2], summed(scheme)[3]],
@@ -95,11 +98,24 @@ impl Region {
                 return region;
             }
         }
+        if let Mapping::Shaped(shape) = mapping {
+            return Self {
+                exchange: Exchange::Memory {
+                    banks: 1 + i32::from(shape.double),
+                },
+                quads: i32::from(shape.quads),
+                group: (i32::from(shape.columns), i32::from(shape.rows)),
+                across: 1,
+                margin,
+                shared,
+            };
+        }
         let banks = if mapping == Mapping::Double { 2 } else { 1 };
         let most = if many { 2 } else { 4 };
         let region = |quads| Self {
             exchange: Exchange::Memory { banks },
             quads,
+            group: THREADS,
             across: 1,
             margin,
             shared,
@@ -204,7 +220,7 @@ impl Region {
     /// Quads loaded, along x and y.
     pub(in crate::kernel::dwt) fn size(&self) -> (i32, i32) {
         match self.exchange {
-            Exchange::Memory { .. } => (THREADS.0, THREADS.1 * self.quads),
+            Exchange::Memory { .. } => (self.group.0, self.group.1 * self.quads),
             Exchange::Lanes { size, turns, .. } => (size * self.across, self.quads * turns),
         }
     }
@@ -219,7 +235,7 @@ impl Region {
     /// Threads of a workgroup.
     pub(in crate::kernel::dwt) fn threads(&self) -> i32 {
         match self.exchange {
-            Exchange::Memory { .. } => THREADS.0 * THREADS.1,
+            Exchange::Memory { .. } => self.group.0 * self.group.1,
             Exchange::Lanes { .. } => LANES,
         }
     }

@@ -1,0 +1,27 @@
+@group(0) @binding(1) var<storage, read> src: array<f32>;
+@group(0) @binding(2) var<storage, read> table: array<u32>;
+@group(0) @binding(3) var<storage, read_write> dst: array<f32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    let x = group.x * 32u + thread % 32u;
+    let y = group.y * 8u + thread / 32u;
+    if x >= p.width || y >= p.height {
+        return;
+    }
+    let channel = group.z / p.frames;
+    let frame = group.z % p.frames;
+    let line = frame * 2u * p.terms;
+    var sum = 0.0;
+    for (var i = 0u; i < p.terms; i++) {
+        let at = channel * p.src_frames + table[line + 2u * i];
+        let weight = bitcast<f32>(table[line + 2u * i + 1u]);
+        sum += weight * src[(at * p.src_height + y) * p.src_width + x];
+    }
+    let to = ((channel * p.dst_frames + p.first + frame) * p.dst_height + y) * p.dst_width + x;
+    if ADD {
+        dst[to] += sum;
+    } else {
+        dst[to] = sum;
+    }
+}

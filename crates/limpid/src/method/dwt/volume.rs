@@ -1,0 +1,204 @@
+//! Plans of volumes: along time by tables, then each frame as an image, level by level.
+
+use super::{DwtSchedule, Ready};
+use crate::definition::dwt::{Extent, Pass, Table, extent, line_tables, low_frames};
+use crate::kernel::lines::term;
+use crate::kernel::volume::{AlongTime, Frames};
+use crate::method::Schedule;
+use crate::plan::{Plan, Role, Slot, SlotId};
+use crate::wavelet::Direction;
+use crate::{Result, Size};
+
+/// A volume in a slot.
+#[derive(Clone, Copy)]
+struct Held {
+    slot: SlotId,
+    frames: Frames,
+}
+
+/// Low and high frames of a level.
+struct Level {
+    size: Size,
+    frames: usize,
+    low: usize,
+}
+
+impl Level {
+    fn new([width, height, frames]: Extent, ready: &Ready) -> Self {
+        Self {
+            size: Size::new(width, height),
+            frames,
+            low: low_frames(frames, &ready.definition()),
+        }
+    }
+
+    /// First frame and number of frames of both bands; a volume of one frame has no high one.
+    fn bands(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let bands = [(0, 0, self.low), (1, self.low, self.frames - self.low)];
+        bands.into_iter().filter(|(_, _, count)| *count > 0)
+    }
+}
+
+/// Each frame from this one on as it is.
+fn same(first: usize, count: usize) -> Table {
+    (first..first + count).map(|i| vec![(i, 1.0)]).collect()
+}
+
+impl Ready {
+    /// Adds the levels between a volume and its packed coefficients, either way.
+    pub(super) fn volume(
+        &self,
+        plan: &mut Plan,
+        (image, packed): (SlotId, SlotId),
+        schedule: &Schedule,
+        direction: Direction,
+    ) -> Result<()> {
+        let count = self.frames.unwrap_or(1);
+        let whole = extent(plan.at(image).size, count)?;
+        let levels = self.definition().extents(whole)?;
+        let held = |slot| Held {
+            slot,
+            frames: Frames {
+                size: Size::new(whole[0], whole[1]),
+                count,
+            },
+        };
+        let mut build = Build {
+            channels: plan.at(image).planes,
+            one: Self {
+                levels: 1,
+                frames: None,
+                wavelet: self.wavelet.clone(),
+                ..*self
+            },
+            plan,
+            schedule,
+            direction,
+        };
+        let (image, packed) = (held(image), held(packed));
+        let levels: Vec<Level> = levels.into_iter().map(|e| Level::new(e, self)).collect();
+        match direction {
+            Direction::Forward => build.forward(&levels, image, packed),
+            Direction::Inverse | Direction::Adjoint => build.back(&levels, image, packed),
+        }
+    }
+}
+
+struct Build<'a> {
+    plan: &'a mut Plan,
+    /// One level of an image.
+    one: Ready,
+    schedule: &'a Schedule,
+    direction: Direction,
+    channels: usize,
+}
+
+impl Build<'_> {
+    fn slot(&mut self, name: &str, size: Size, count: usize) -> Held {
+        let slot = Slot::new(name, Role::Transient, size, self.channels * count);
+        Held {
+            slot: self.plan.slot(slot),
+            frames: Frames { size, count },
+        }
+    }
+
+    fn table(&mut self, rows: &[Vec<(usize, f64)>]) -> SlotId {
+        let terms = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut words = Vec::with_capacity(2 * terms * rows.len());
+        for row in rows {
+            words.extend(row.iter().flat_map(|(i, w)| term(*i, *w)));
+            words.extend((row.len()..terms).flat_map(|_| term(0, 0.0)));
+        }
+        self.plan.data("frames", 2 * terms, words)
+    }
+
+    /// Sums of frames of a part of one volume into another, from frame `first` on.
+    fn sums(
+        &mut self,
+        from: Held,
+        (to, first): (Held, usize),
+        part: Size,
+        (rows, add): (&[Vec<(usize, f64)>], bool),
+    ) {
+        let kernel = AlongTime {
+            from: from.frames,
+            to: to.frames,
+            first,
+            part,
+            add,
+        };
+        let table = self.table(rows);
+        self.plan.pass(kernel, [from.slot, table], [to.slot]);
+    }
+
+    /// Tables of both bands along time.
+    fn tables(&self, frames: usize) -> Result<[Table; 2]> {
+        let pass = match (self.direction, self.one.adjoint) {
+            (Direction::Forward, _) => Pass::Forward,
+            (_, false) => Pass::Inverse,
+            (_, true) => Pass::Adjoint,
+        };
+        line_tables(&self.one.definition(), frames, pass)
+    }
+
+    /// One level of all frames as images, between samples and sub-bands.
+    fn frames(&mut self, image: SlotId, packed: SlotId) -> Result<()> {
+        if self.one.lifted() {
+            let none = (&[][..], None);
+            let slots = (image, packed);
+            return self
+                .one
+                .levels(self.plan, slots, self.schedule, self.direction, none);
+        }
+        self.schedule.choice::<DwtSchedule>()?;
+        let back = self.direction != Direction::Forward;
+        self.one.tables(self.plan, (image, packed), back)
+    }
+
+    fn forward(&mut self, levels: &[Level], image: Held, packed: Held) -> Result<()> {
+        let mut from = image;
+        for level in levels {
+            let tables = self.tables(level.frames)?;
+            let mut next = from;
+            for (band, first, count) in level.bands() {
+                let samples = self.slot("frames", level.size, count);
+                self.sums(from, (samples, 0), level.size, (&tables[band], false));
+                let bands = self.slot("sub-bands", level.size, count);
+                self.frames(samples.slot, bands.slot)?;
+                let copy = (&same(0, count)[..], false);
+                self.sums(bands, (packed, first), level.size, copy);
+                if band == 0 {
+                    next = bands;
+                }
+            }
+            from = next;
+        }
+        Ok(())
+    }
+
+    fn back(&mut self, levels: &[Level], image: Held, packed: Held) -> Result<()> {
+        let mut corner: Option<Held> = None;
+        for (i, level) in levels.iter().enumerate().rev() {
+            let tables = self.tables(level.frames)?;
+            let out = match i {
+                0 => image,
+                _ => self.slot("low frames", level.size, level.frames),
+            };
+            for (band, first, count) in level.bands() {
+                let bands = self.slot("sub-bands", level.size, count);
+                let copy = (&same(first, count)[..], false);
+                self.sums(packed, (bands, 0), level.size, copy);
+                if let Some(low) = corner.filter(|_| band == 0) {
+                    let copy = (&same(0, count)[..], false);
+                    self.sums(low, (bands, 0), low.frames.size, copy);
+                }
+                let samples = self.slot("frames", level.size, count);
+                self.frames(samples.slot, bands.slot)?;
+                let sums = (&tables[band][..], band > 0);
+                self.sums(samples, (out, 0), level.size, sums);
+            }
+            corner = Some(out);
+        }
+        Ok(())
+    }
+}

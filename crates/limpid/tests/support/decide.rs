@@ -1,0 +1,178 @@
+//! Methods that take one of several candidates where its estimated error is least: where two are nearly equal the last digit
+//! decides, and no tolerance holds for what follows. So three things are compared: the estimates; the decisions, which may
+//! differ only where the estimates are nearly equal; and what follows from the device's own decisions.
+//!
+//! The estimates of `rdfc` have jumps of their own, few: opposite weights are combined up to a limit of their distance, and the last
+//! digit says whether that is reached.
+
+use crate::support::{agree, compare, tolerance};
+use limpid::definition::patch::CLEARLY;
+use limpid::definition::rdfc::NEARLY;
+use limpid::method::{Knobs, Method, Rdfc};
+use limpid::{Frame, Image, Kind, Layer};
+
+/// Compares the results of a method with its definition.
+pub(crate) fn hold(
+    (case, name): (&str, &str),
+    method: &dyn Method,
+    frame: &Frame,
+    (expected, got): (&Frame, &Frame),
+) {
+    match name {
+        "rdfc" => rdfc((case, name), method, frame, (expected, got)),
+        "reconstruct:patch" => patch((case, name), (expected, got)),
+        _ => compare(case, name, expected, got),
+    }
+}
+
+/// Which share of rdfc's estimates may jump.
+const COMBINED: f32 = 0.02;
+
+fn light(name: &str) -> Layer {
+    Kind::Light(name.into()).into()
+}
+
+/// The image of a layer that must be there.
+fn of<'a>(frame: &'a Frame, layer: &Layer) -> &'a Image {
+    frame
+        .get(layer.clone())
+        .unwrap_or_else(|| panic!("no layer {layer}"))
+}
+
+/// Decisions are single ones, and differ only where that is allowed.
+fn decisions(case: &str, want: &Image, have: &Image, unsure: impl Fn(usize, usize) -> bool) {
+    for y in 0..have.height() {
+        for x in 0..have.width() {
+            let [a, b] = [want, have].map(|i| [0, 1, 2].map(|k| i.get(x, y, k)));
+            let single = b.iter().all(|v| *v == 0.0 || *v == 1.0) && b.iter().sum::<f32>() == 1.0;
+            assert!(single, "{case}: pixel {x},{y} has the choice {b:?}");
+            assert!(
+                a == b || unsure(x, y),
+                "{case}: pixel {x},{y} has the choice {b:?}, expected {a:?}, and the estimates are not nearly equal"
+            );
+        }
+    }
+}
+
+fn rdfc(
+    (case, name): (&str, &str),
+    method: &dyn Method,
+    frame: &Frame,
+    (expected, got): (&Frame, &Frame),
+) {
+    let risks = ["sure-r", "sure-g", "sure-b"].map(light);
+    for layer in &risks {
+        let (want, have) = (of(expected, layer), of(got, layer));
+        agree((case, name), (layer, want, have), COMBINED);
+    }
+    let jumped = |x: usize, y: usize| {
+        risks.iter().any(|layer| {
+            let (want, have) = (of(expected, layer), of(got, layer));
+            let largest = want.data().iter().fold(1e-3f32, |m, v| m.max(v.abs()));
+            let off = (want.get(x, y, 0) - have.get(x, y, 0)).abs();
+            off > tolerance::of(name, case) * largest
+        })
+    };
+    let layer = light("choice");
+    let choice = of(got, &layer);
+    let mut follows = expected.clone();
+    if choice != of(expected, &layer) {
+        let mut typed = Rdfc::default();
+        for knob in method.knobs() {
+            if !knob.value.is_empty() {
+                typed.set(&knob.name, &knob.value).unwrap();
+            }
+        }
+        let (made, unsure) = typed.define_deciding(frame, Some(choice)).unwrap();
+        decisions(case, of(expected, &layer), choice, |x, y| {
+            unsure.get(x, y, 0) > 0.0 || jumped(x, y)
+        });
+        let open = unsure.data().iter().filter(|v| **v > 0.0).count();
+        assert!(
+            3 * open <= 2 * unsure.data().len().max(100),
+            "{case}: {open} pixels are undecided"
+        );
+        follows = made;
+    }
+    let own = risks.each_ref().map(|layer| of(got, layer));
+    let largest = own
+        .iter()
+        .flat_map(|i| i.data())
+        .fold(0.0f32, |m, v| m.max(v.abs()));
+    for y in 0..choice.height() {
+        for x in 0..choice.width() {
+            // What the device chose follows from its own estimates; whether the slope let the first one win is not seen here.
+            let e = own.map(|i| i.get(x, y, 0));
+            let last_digit = 1e-5 * largest;
+            let margin = NEARLY * (e[0].abs() + e[1].abs());
+            let right = match [0, 1, 2].map(|k| choice.get(x, y, k)) {
+                [1.0, ..] => e[0] < e[1].min(e[2]) - margin + last_digit,
+                [_, 1.0, _] => e[1] < e[2] + last_digit,
+                _ => e[2] <= e[1] + last_digit,
+            };
+            assert!(
+                right,
+                "{case}: pixel {x},{y} has a choice against its risks {e:?}"
+            );
+        }
+    }
+    // The estimates were compared above.
+    for layer in risks {
+        follows.remove(layer);
+    }
+    compare(case, name, &follows, got);
+}
+
+fn patch((case, name): (&str, &str), (expected, got): (&Frame, &Frame)) {
+    let named = |what: &str| [1, 2, 3].map(|k| light(&format!("{what}-{k}")));
+    for layer in named("candidate").iter().chain(&named("error")) {
+        let (want, have) = (of(expected, layer), of(got, layer));
+        agree((case, name), (layer, want, have), 0.0);
+    }
+    let errors = |frame: &Frame| named("error").map(|l| of(frame, &l).clone());
+    let (wanted, own) = (errors(expected), errors(got));
+    let least = |e: [f32; 3]| {
+        let second = usize::from(e[1] < CLEARLY * e[0]);
+        if e[2] < CLEARLY * e[second] {
+            2
+        } else {
+            second
+        }
+    };
+    // All that is taken where errors are off by so much.
+    let reached = |e: [f32; 3], off: f32| -> Vec<usize> {
+        let sign = |bits: usize, k: usize| if bits >> k & 1 == 1 { off } else { -off };
+        let moved = |bits| least([0, 1, 2].map(|k| e[k] + sign(bits, k)));
+        (0..8).map(moved).chain([least(e)]).collect()
+    };
+    let at = |images: &[Image; 3], x, y| [0, 1, 2].map(|k| images[k].get(x, y, 0));
+    let selection = light("selection");
+    let have = of(got, &selection);
+    let largest = |i: &Image| i.data().iter().fold(1e-3f32, |m, v| m.max(v.abs()));
+    let off = tolerance::of(name, case) * wanted.iter().map(largest).fold(0.0, f32::max);
+    decisions(case, of(expected, &selection), have, |x, y| {
+        let all = reached(at(&wanted, x, y), off);
+        all.iter().any(|k| *k != all[8])
+    });
+    let candidates = named("candidate").map(|l| of(got, &l).clone());
+    let color = of(got, &Layer::COLOR);
+    for y in 0..have.height() {
+        for x in 0..have.width() {
+            let taken = [0, 1, 2].map(|k| have.get(x, y, k));
+            let taken = taken.iter().position(|v| *v == 1.0).unwrap();
+            let e = at(&own, x, y);
+            let last_digit = 1e-5 * e.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+            assert!(
+                reached(e, last_digit).contains(&taken),
+                "{case}: pixel {x},{y} takes candidate {taken} of errors {e:?}"
+            );
+            for c in 0..color.channels() {
+                let (want, have) = (candidates[taken].get(x, y, c), color.get(x, y, c));
+                assert!(
+                    want == have,
+                    "{case}: pixel {x},{y} plane {c} is {have}, its candidate {taken} {want}"
+                );
+            }
+        }
+    }
+}
