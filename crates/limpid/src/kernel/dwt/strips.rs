@@ -6,8 +6,9 @@
 
 use super::Level;
 use super::plane::{Bands, Plane, halves};
+use crate::simd::dispatch;
 use crate::wavelet::{Matrix, Scheme, mirrored};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 use rayon::prelude::*;
 
 /// Quads of a tile along x and y: with eight planes a quarter of a megabyte.

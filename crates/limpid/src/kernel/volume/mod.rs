@@ -4,8 +4,9 @@
 //! channel: slots of either form are read and written. With a table of ones this copies part of a volume into another.
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::simd::dispatch;
 use crate::{Result, Size, params};
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
 use rayon::prelude::*;
 
 /// The frames of a slot.
