@@ -133,7 +133,7 @@ class Frame(Mapping[str, NDArray[Any]]):
             if other != name and first.shape[:2] != array.shape[:2]:
                 (h, w), (height, width) = array.shape[:2], first.shape[:2]
                 raise InputError(
-                    f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have one size"
+                    f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have the same size"
                 )
         self._layers[name] = array
 

@@ -123,7 +123,7 @@ def runs_of(
         else:
             files = [os.fspath(name) for name in source]
         if not os.path.isdir(to):
-            raise InputError(f"{to}: several inputs need a folder to write to")
+            raise InputError(f"{to}: several inputs need an output folder")
         pairs = [(name, os.path.join(to, os.path.basename(name))) for name in files]
         length, warm_up = 1, 0
     runs = []

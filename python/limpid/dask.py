@@ -46,7 +46,7 @@ def _stack(layers: Mapping[str, Any]) -> tuple[da.Array, tuple[tuple[str, int], 
             raise InputError(f"{name}: the sizes of its chunks are not known; call compute_chunk_sizes() first")
         if shape is not None and array.shape[:2] != shape:
             (h, w), (height, width) = array.shape[:2], shape
-            raise InputError(f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have one size")
+            raise InputError(f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have the same size")
         shape = array.shape[:2]
         if array.dtype.kind == "u":
             array = array.astype(np.float32) / np.float32(np.iinfo(array.dtype).max)

@@ -5,7 +5,7 @@ use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Starts ffmpeg, or says how to get it.
+/// Starts ffmpeg, or returns an error that says how to install it.
 fn start(command: &mut Command) -> Result<Child> {
     command.stderr(Stdio::piped()).spawn().map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
@@ -25,7 +25,7 @@ fn quiet() -> Command {
     command
 }
 
-/// Waits for the end, and tells what ffmpeg said when it failed.
+/// Waits for ffmpeg to exit, and reports its messages if it failed.
 fn finish(child: Child, path: &Path) -> Result<()> {
     let output = child.wait_with_output().context("ffmpeg")?;
     if output.status.success() {
@@ -80,7 +80,7 @@ impl Decoder {
     }
 }
 
-/// Frames to a film, which appears when it is whole.
+/// Frames to a film, which appears when it is complete.
 pub(super) struct Encoder {
     child: Child,
     /// A folder beside the film, removed when this is dropped.
@@ -90,7 +90,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// `from` gives the sound. `exact` keeps every sample.
+    /// `from` provides the sound. `exact` keeps every sample.
     pub(super) fn start(to: &Path, from: &Path, exact: bool) -> Result<Self> {
         let parent = match to.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,4 +1,4 @@
-//! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are kept as they are.
+//! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size, quantise};
@@ -26,7 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a PNG file besides its pixels.
+/// What is preserved of a PNG file besides its pixels.
 #[derive(Debug)]
 struct Kept {
     /// Whole chunks (length, name, data, check sum) that do not depend on the pixels.

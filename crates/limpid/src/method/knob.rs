@@ -1,40 +1,40 @@
-//! Options, written once: as a typed struct for Rust, and as named knobs for the program and other languages.
+//! Options, declared once: as a typed struct for Rust, and as named knobs for the program and other languages.
 //!
 //! `options!` declares the struct with its documentation and defaults and implements [`Knobs`].
 
 use crate::{Error, Result};
 
-/// An option as the program sees it.
+/// An option in text form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Knob {
     /// Its name, with hyphens: `sigma-color`.
     pub name: String,
     /// What it does: the documentation of the field.
     pub about: &'static str,
-    /// Its present value, as text; empty when it is automatic.
+    /// Its current value, as text; empty if it is automatic.
     pub value: String,
-    /// What a value looks like: `NUMBER`, `true|false`, …
+    /// The form of a value: `NUMBER`, `true|false`, …
     pub form: &'static str,
 }
 
 /// Something with named options.
 pub trait Knobs {
-    /// The options with their present values.
+    /// The options with their current values.
     fn knobs(&self) -> Vec<Knob>;
 
     /// Sets an option from text. Unknown names and wrong values are errors.
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
 }
 
-/// A value that can be an option.
+/// A type of option values.
 pub trait Value: Sized {
-    /// What it looks like.
+    /// The form of a value.
     const FORM: &'static str;
 
     /// Reads it.
     fn parse(text: &str) -> Option<Self>;
 
-    /// Writes it.
+    /// Formats it.
     fn show(&self) -> String;
 }
 
@@ -85,7 +85,7 @@ plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
 impl<T: Value> Value for Option<T> {
     const FORM: &'static str = T::FORM;
 
-    /// `auto` is none.
+    /// `auto` is `None`.
     fn parse(text: &str) -> Option<Self> {
         if text == "auto" {
             Some(None)
@@ -102,7 +102,7 @@ impl<T: Value> Value for Option<T> {
 impl<T: Value> Value for Vec<T> {
     const FORM: &'static str = "LIST";
 
-    /// Values with commas between them.
+    /// Values separated by commas.
     fn parse(text: &str) -> Option<Self> {
         text.split(',')
             .filter(|t| !t.is_empty())
@@ -185,7 +185,7 @@ macro_rules! options {
     };
 }
 
-/// Declares an enum whose variants have names, as an option's value.
+/// Declares an enum with named variants, as an option's value.
 ///
 /// ```
 /// use limpid::method::Value;

@@ -46,7 +46,7 @@ impl Kept for Origin {
     }
 }
 
-/// The colour was the first of two buffers of as many samples: it becomes their mean, of half the variance.
+/// If the colour is the first of two buffers with equal numbers of samples, it becomes their mean, with half the variance.
 fn two_buffers(frame: &mut Frame) {
     let part = |part| Layer::new(Kind::Color, part);
     let Some(b) = frame.get(part(Part::HalfB)).cloned() else {
@@ -161,7 +161,7 @@ fn write_frame(page: &Page<'_>) -> Result<Written> {
     write::bytes(&frame, None, options, path)
 }
 
-/// A frame from a photograph as linear light.
+/// Converts the frame of a photograph to linear light.
 fn linear_frame(page: &Page<'_>) -> Result<Frame> {
     let mut out = page.frame.clone();
     if page.frame.get(Layer::COLOR).is_some() {

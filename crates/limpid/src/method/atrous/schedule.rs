@@ -8,7 +8,7 @@ use crate::plan::Order;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the taps of a level lie, and how many levels go at once.
+/// Where the taps of a level are, and how many levels a dispatch computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::method) enum AtrousSchedule {
     /// In rows, further apart from level to level.
@@ -17,12 +17,12 @@ pub(in crate::method) enum AtrousSchedule {
     Permuted {
         /// The order of sub-images.
         order: Order,
-        /// Whether taps outside are mirrored; they weigh zero else.
+        /// Whether taps outside are mirrored; otherwise they have no weight.
         mirror: bool,
         /// Where a GPU reads taps.
         taps: Option<Source>,
     },
-    /// As permuted in ascending order, that many levels per dispatch.
+    /// Permuted in ascending order, with this many levels per dispatch.
     Fused(usize),
 }
 

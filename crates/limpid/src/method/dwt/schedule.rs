@@ -8,16 +8,16 @@ use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the levels of a transform are calculated.
+/// How the levels of a transform are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DwtSchedule {
     /// CPU: rows and columns of a level in one pass over memory.
     Fused,
-    /// Whole numbers, along rows, then along columns.
+    /// Integers, along rows, then along columns.
     Whole,
     /// By tables of weights, along rows, then along columns.
     Tables,
-    /// GPU: a scheme of Kula 2021 and where samples of other quads come from.
+    /// GPU: a scheme of Kula 2021, and where samples of other quads come from.
     Scheme(SchemeName, Mapping),
 }
 
@@ -60,7 +60,7 @@ impl FromStr for DwtSchedule {
 /// The scheme that is not in the tables.
 const KULA2016: SchemeName = SchemeName::new(Kind::LiftingY, Form::Basic);
 
-/// Schemes that differ most, for mappings beside the first.
+/// The most different schemes, for further mappings.
 const FEW: [Kind; 4] = [
     Kind::SeparableLiftingPlus,
     Kind::Explosion,

@@ -14,7 +14,7 @@ struct Axis {
     counts: (usize, usize),
 }
 
-/// Where a level's bands stand in the packed image.
+/// Where a level's bands are in the packed image.
 struct Bands {
     hl: (usize, usize),
     lh: (usize, usize),
@@ -22,7 +22,7 @@ struct Bands {
 }
 
 impl Ready {
-    /// Adds the levels between an image and its packed coefficients, either way.
+    /// Adds the levels between an image and its packed coefficients, in either direction.
     pub(super) fn tables(
         &self,
         plan: &mut Plan,
@@ -52,7 +52,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Sizes of the images that levels transform, and of what is left.
+    /// Sizes of the images that levels transform, and of the remainder.
     fn sizes(&self, size: Size) -> Vec<Size> {
         if self.undecimated {
             return vec![size; self.levels + 1];
@@ -184,7 +184,7 @@ fn split(
     );
 }
 
-/// One level back.
+/// One level of the inverse.
 fn join(
     plan: &mut Plan,
     (image, low, packed): (SlotId, SlotId, SlotId),

@@ -39,13 +39,13 @@ impl Level {
     }
 }
 
-/// Each frame from this one on as it is.
+/// Copies each frame from this one on.
 fn same(first: usize, count: usize) -> Table {
     (first..first + count).map(|i| vec![(i, 1.0)]).collect()
 }
 
 impl Ready {
-    /// Adds the levels between a volume and its packed coefficients, either way.
+    /// Adds the levels between a volume and its packed coefficients, in either direction.
     pub(super) fn volume(
         &self,
         plan: &mut Plan,

@@ -28,10 +28,10 @@ pub struct Exposures {
 }
 
 impl Exposures {
-    /// The exposures that the reference asks for.
+    /// The exposures that the reference determines.
     ///
-    /// Where more than half of the reference is black, the median is taken over the other pixels: the published rule has
-    /// no answer there.
+    /// If more than half of the reference is black, the median is taken over the other pixels, because the published rule is
+    /// undefined there.
     pub fn of(reference: &Image) -> Self {
         let at = |i: usize| {
             let grey = reference.plane(0)[i];
