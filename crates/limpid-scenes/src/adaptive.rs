@@ -46,7 +46,7 @@ impl Adaptive {
         let (size, samples) = (options.size, options.samples);
         if options.gradients || options.every > 1 {
             return Err(Error::unsupported(
-                "adaptive renders have neither gradients nor pixels without samples",
+                "adaptive renders support neither gradients nor pixels without samples",
             ));
         }
         let rounds = self.rounds.max(1);
@@ -91,7 +91,7 @@ pub fn allot(error: &Image, counts: &[u32], more: u64) -> Vec<u32> {
         .zip(counts)
         .map(|(e, n)| f64::from(e.max(FLOOR * whole) * *n as f32).sqrt())
         .collect();
-    // Wishes grow together until what is handed out is what there is.
+    // All shares grow together until the total is reached.
     let given = |scale: f64, i: usize| -> f64 {
         let has = f64::from(counts[i]);
         (scale * wish[i]).clamp(has, has * f64::from(MOST)) - has
@@ -110,7 +110,7 @@ pub fn allot(error: &Image, counts: &[u32], more: u64) -> Vec<u32> {
             high = middle;
         }
     }
-    // Pairs, so that both halves get as many; what is lost by rounding goes on to the next pixel.
+    // Pairs, so that both halves get equally many; rounding errors are carried to the next pixel.
     let mut rest = 0.0;
     let mut handed = 0;
     let mut out = counts.to_vec();

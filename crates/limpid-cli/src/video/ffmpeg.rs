@@ -10,7 +10,7 @@ fn start(command: &mut Command) -> Result<Child> {
     command.stderr(Stdio::piped()).spawn().map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
             anyhow::anyhow!(
-                "films other than .y4m need the program ffmpeg on the path, which is not there; install it \
+                "films other than .y4m need the program ffmpeg on the path, which was not found; install it \
                  (on Debian and Ubuntu: apt-get install ffmpeg), or pipe frames as y4m: … | limpid denoise - -o - | …"
             )
         } else {
@@ -48,7 +48,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn start(path: &Path) -> Result<Self> {
-        // ffmpeg's own message would not say that the file is simply not there.
+        // ffmpeg's own message would not say that the file does not exist.
         std::fs::File::open(path).with_context(|| path.display().to_string())?;
         let mut command = quiet();
         command.arg("-i").arg(path);

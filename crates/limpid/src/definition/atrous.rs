@@ -55,7 +55,7 @@ pub struct Filter<'a> {
     pub color: Option<f32>,
     /// First level at which colour weighs: sub-sampled input must be filled before.
     pub color_from: usize,
-    /// Samples are at multiples of this in x and y; other pixels of the input are not looked at.
+    /// Samples are at multiples of this in x and y; other pixels of the input are ignored.
     pub grid: usize,
     /// The features.
     pub guides: Vec<Guide<'a>>,

@@ -47,7 +47,7 @@ pub(crate) const WEIGHTS: [f32; 4] = [0.438_676_3, 0.681_324_24, 0.876_839_9, 0.
 /// The numbers of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Frames before and after that are looked at.
+    /// Number of frames before and after that are used.
     pub radius: usize,
     /// How much stronger noise counts than it is, for each component.
     pub stronger: Vec<f32>,
@@ -297,7 +297,7 @@ fn block(
                 let value = sum / weights;
                 let variance = power * squares / (weights * weights);
                 let share = LAMBDA * LAMBDA * variance / (value * value + 1e-12);
-                // The mean of the block stays as it is.
+                // The mean of the block is not changed.
                 let factor = if k == 0 {
                     1.0
                 } else {

@@ -29,7 +29,7 @@ pub const EMITTER: f32 = 1.0;
 /// Pixels that show nothing.
 pub const MISS: f32 = 2.0;
 
-/// Feature layers, as far as they are there.
+/// Feature layers, as far as they exist.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layers<'a> {
     /// Albedo.
@@ -53,7 +53,7 @@ pub struct Depth {
     pub high: f32,
 }
 
-/// What the features say of each pixel.
+/// The information of the features about each pixel.
 #[derive(Debug, Clone)]
 pub struct Surface {
     /// Albedo, normal, depth and position on a common scale, one plane after the other; none when there are no features.

@@ -230,7 +230,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     }
 }
 
-/// A layer on its way: what is fitted, and what the fits made of it.
+/// A layer being processed: the data of the fits, and their results.
 struct Chain {
     data: Pair,
     candidates: Vec<Pair>,

@@ -277,7 +277,7 @@ fn prefilter(feature: &Signal, patch: usize, floored: bool) -> (Image, Image) {
     (made.image, left)
 }
 
-/// The variance of an estimate, by what is there; none when nothing is.
+/// The variance of an estimate, from what exists; `None` if nothing does.
 pub fn variance(signal: &Signal, floored: bool) -> Option<Image> {
     let two = signal.difference.as_ref().map(|d| d.map(|d| d * d));
     let samples = signal.variance.as_ref();

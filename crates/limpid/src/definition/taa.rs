@@ -33,7 +33,7 @@ pub fn from_ycocg([y, co, cg]: [f64; 3]) -> [f64; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
 
-/// A colour as it is blended; of one channel, its own luma.
+/// A colour in the blending space; with one channel, its own luma.
 fn compressed(c: [f64; 3], highlights: f32) -> [f64; 3] {
     let scale = 1.0 + f64::from(highlights) * c[0].max(0.0);
     c.map(|v| v / scale)

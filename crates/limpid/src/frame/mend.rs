@@ -100,7 +100,7 @@ fn grid(known: &[bool], width: usize, told: usize) -> usize {
         return told;
     }
     let height = known.len() / width;
-    // The first row tells; a picture of one block could be anything.
+    // The first row decides; an image of one block is ambiguous.
     let Some(every) = (1..width).find(|x| known[*x]) else {
         return 1;
     };
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(every(&one_less, (17, 13)), 1);
         }
         assert_eq!(every(&|_, _| true, (17, 13)), 1);
-        // What a file says holds if a sample is missing, but not if other pixels are there.
+        // The file's attribute holds if a sample is missing, but not if other pixels exist.
         let told = |f: &dyn Fn(usize, usize) -> bool| {
             let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
             let mut frame = Frame::new(Image::from_fn(17, 13, 3, value)).unwrap();

@@ -29,7 +29,7 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     let Some(image) = frame.get(layer.clone()).or_else(|| frame.get(Layer::COLOR)) else {
         let found: Vec<String> = frame.layers().map(|(l, _)| l.to_string()).collect();
         let found = match found.is_empty() {
-            true => "no layer that is known".to_owned(),
+            true => "no known layer".to_owned(),
             false => found.join(", "),
         };
         return Err(Error::input(format!(

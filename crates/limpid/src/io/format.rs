@@ -78,10 +78,10 @@ impl Format {
             let path = path.display();
             Error::unsupported(match extension {
                 "" => {
-                    format!("{path}: no extension, so the format is not known; use one of: {known}")
+                    format!("{path}: no extension, so the format is unknown; use one of: {known}")
                 }
                 e => {
-                    format!("{path}: '{e}' is not a format that is known here; use one of: {known}")
+                    format!("{path}: '{e}' is not a supported format; use one of: {known}")
                 }
             })
         })

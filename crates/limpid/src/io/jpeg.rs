@@ -116,7 +116,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(fault)?;
     if decoder.dimensions() != Some((size.width, size.height)) {
-        return Err(damaged("its size is given twice".to_owned()));
+        return Err(damaged("it declares its size twice".to_owned()));
     }
     // Everything but grey becomes red, green and blue.
     let (channels, space) = match decoder.input_colorspace() {
@@ -130,7 +130,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut notes = Vec::new();
     let mut segments = structure.segments;
     if structure.components == 4 {
-        notes.push("CMYK is converted to RGB; its colour profile is not kept".to_owned());
+        notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());
         segments.retain(|s| !s[4..].starts_with(b"ICC_PROFILE"));
     }
     let kept = Kept {

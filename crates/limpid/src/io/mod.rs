@@ -111,14 +111,14 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     match (Format::from_content(bytes), named) {
         (Some(format), Some(named)) if format != named => {
             let note = format!(
-                "{}: the content is {format}, though the extension says {named}; read as {format}",
+                "{}: the extension says {named}, but the content is {format}; read as {format}",
                 path.display()
             );
             Ok((format, Some(note)))
         }
         (Some(format), _) => Ok((format, None)),
         (None, Some(named)) => Err(Error::input(format!(
-            "{}: the content is not {named}, as the extension says, nor another known format",
+            "{}: the content is neither {named}, as the extension says, nor another known format",
             path.display()
         ))),
         (None, None) => {
@@ -154,7 +154,7 @@ pub fn read_bytes<'a>(
 ) -> Result<Picture> {
     if format.codec().holds != Holds::Layers && !options.layers.is_empty() {
         return Err(Error::input(format!(
-            "{}: layers are named for EXR files; {format} has only colour and alpha",
+            "{}: layers can only be selected in EXR files; {format} has only colour and alpha",
             path.display()
         )));
     }

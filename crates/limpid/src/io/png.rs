@@ -102,7 +102,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut reader = decoder.read_info().map_err(damaged)?;
     let mut notes = Vec::new();
     if reader.info().animation_control.is_some() {
-        notes.push("only the first picture of the animation is read".to_owned());
+        notes.push("only the first frame of the animation is read".to_owned());
     }
     let length = reader
         .output_buffer_size()

@@ -133,7 +133,7 @@ pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{format} holds colour only; not written: {}",
+            "{format} stores only colour; not written: {}",
             lost.join(", ")
         )
     })
@@ -155,7 +155,7 @@ pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Pat
     if size.width.max(size.height) > longest {
         let path = path.display();
         return Err(Error::unsupported(format!(
-            "{path}: {size} is too large for {format}, which ends at {longest}"
+            "{path}: {size} is too large for {format}, whose longest side is {longest}"
         )));
     }
     Ok(())

@@ -157,11 +157,11 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         let previews = previews(bytes).map_err(fault)?;
         if !previews {
             return Err(Error::unsupported(format!(
-                "{}: has several pages, of which only one would be kept; split it first, with tiffsplit say",
+                "{}: the file has several pages, of which only one would be preserved; split it first, for example with tiffsplit",
                 path.display()
             )));
         }
-        notes.push("smaller copies of the picture in the file are not kept".to_owned());
+        notes.push("smaller copies of the image in the file are not preserved".to_owned());
     }
     let kept = keep(&mut decoder, color);
     let planar = decoder
@@ -222,7 +222,7 @@ fn fault(path: &Path, error: &TiffError) -> Error {
             Error::input(format!("{path_text}: the TIFF file is truncated"))
         }
         TiffError::LimitsExceeded => Error::input(format!(
-            "{path_text}: the TIFF file declares more than the limit, or than it can hold"
+            "{path_text}: the TIFF file declares more pixels than the limit allows, or than it can hold"
         )),
         e => Error::input(format!("{path_text}: corrupt TIFF file: {e}")),
     }

@@ -183,7 +183,7 @@ impl Held {
         Self(vec![None; 2 * ring.radius + 1])
     }
 
-    /// Whether a row has to be copied; it is held from now on.
+    /// Whether a row has to be copied; it is held afterwards.
     pub(crate) fn lacks(&mut self, ring: &Ring, y: usize) -> bool {
         let slot = &mut self.0[y / ring.step % (2 * ring.radius + 1)];
         slot.replace(y) != Some(y)

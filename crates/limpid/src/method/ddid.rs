@@ -94,7 +94,7 @@ impl Ddid {
                 Variant::Of2013 => step.radius.min(most),
                 Variant::Of2015 => radii.get(i).copied().unwrap_or(step.radius),
             };
-            // Where few pixels are looked at, more of them may count.
+            // With fewer pixels, more of them may count.
             if (self.variant, self.quality) == (Variant::Of2015, Quality::Fast) {
                 step.range *= 1.5;
             }

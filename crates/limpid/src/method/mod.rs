@@ -31,7 +31,7 @@ pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
-pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use knob::{Knob, Knobs, Refused, Value};
 pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;

@@ -116,7 +116,7 @@ impl Nlm {
             Variance::Pixel if shape.has(VARIANCE) => Ok(true),
             Variance::Pixel => Err(Error::missing(
                 VARIANCE,
-                "option variance: uniform does without",
+                "option variance=pixel needs it; uniform does not",
             )),
         }
     }

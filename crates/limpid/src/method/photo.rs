@@ -3,7 +3,7 @@
 //! They work on normalised values (`crate::definition::settle`): luminance and colour differences whose noise has standard
 //! deviation 1 everywhere. What remains of its character is its spectrum, which each method uses in its own way.
 
-use super::Value;
+use super::{Refused, Value};
 pub use crate::kernel::ddid::anscombe::Poisson;
 use crate::kernel::settle::Settle;
 use crate::noise::{Component, Profile, Settling, Spectrum};
@@ -44,18 +44,25 @@ impl Value for Noise {
     const FORM: &'static str = "auto|gaussian|poisson:GAIN,READ|FILE";
 
     /// A profile is passed as JSON.
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
         match text {
-            "auto" => return Some(Self::Auto),
-            "gaussian" => return Some(Self::Gaussian),
+            "auto" => return Ok(Self::Auto),
+            "gaussian" => return Ok(Self::Gaussian),
             _ => {}
         }
         if text.starts_with('{') {
-            return Some(Self::Profile(Arc::new(Profile::from_json(text).ok()?)));
+            let profile = Profile::from_json(text).map_err(Refused::because)?;
+            return Ok(Self::Profile(Arc::new(profile)));
         }
-        let (gain, read) = text.strip_prefix("poisson:")?.split_once(',')?;
+        let numbers = text
+            .strip_prefix("poisson:")
+            .and_then(|rest| rest.split_once(','));
+        let (gain, read) = numbers.ok_or_else(Refused::default)?;
         let (gain, read) = (f32::parse(gain)?, f32::parse(read)?);
-        (gain > 0.0 && read >= 0.0).then_some(Self::Poisson(Poisson { gain, read }))
+        match gain > 0.0 && read >= 0.0 {
+            true => Ok(Self::Poisson(Poisson { gain, read })),
+            false => Err(Refused::because("GAIN must be above 0 and READ at least 0")),
+        }
     }
 
     fn show(&self) -> String {
@@ -96,7 +103,7 @@ impl Wanted<'_> {
         }
         for (name, value) in [("luminance", self.options[0]), ("chroma", self.options[1])] {
             if value < 0.0 {
-                let expected = "0 or more; 1 takes out as much noise as there is";
+                let expected = "0 or more; 1 removes all noise that was found";
                 return Err(Error::option(name, value, expected));
             }
         }
@@ -133,7 +140,7 @@ impl Wanted<'_> {
 /// The error for an implausible deviation.
 fn check_sigma(sigma: f32) -> Result<()> {
     if sigma.is_nan() || sigma < 0.0 {
-        return Err(Error::option("sigma", sigma, "a number not below 0"));
+        return Err(Error::option("sigma", sigma, "a number of at least 0"));
     }
     Ok(())
 }
@@ -144,7 +151,7 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
         let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
         if sigma > most {
             let expected = format!(
-                "a deviation in the picture's own values, which end at {most}; {sigma}/255 is {sigma} of the 255 steps of 8 bits"
+                "a standard deviation in the image's own values, at most {most}; write {sigma}/255 for a deviation of {sigma} in 8-bit steps"
             );
             return Err(Error::option("sigma", sigma, expected));
         }

@@ -332,10 +332,10 @@ impl Method for Rdfc {
         match (halves, has(Part::Variance)) {
             (true, _) => {}
             (false, true) => {
-                log::info!("rdfc: no half buffers; the variance layer is taken unscaled");
+                log::info!("rdfc: no half buffers; the variance layer is used unscaled");
             }
             (false, false) => log::warn!(
-                "rdfc: neither half buffers nor variance of color; the noise is estimated from the image, with which the result is less sharp"
+                "rdfc: neither half buffers nor variance of color; the noise is estimated from the image, which gives a less sharp result"
             ),
         }
         if !FEATURES.into_iter().any(|k| frame.get(k).is_some()) {

@@ -132,7 +132,7 @@ fn filled(reference: &Image) -> Result<(Cow<'_, Image>, usize)> {
     let frame = Frame::new(reference.clone())?;
     let mended = frame
         .mend()
-        .map_err(|e| Error::input(format!("the reference cannot be compared with: {e}")))?;
+        .map_err(|e| Error::input(format!("the reference cannot be used: {e}")))?;
     let missing = mended.missing.iter().map(|(_, count)| count).sum();
     Ok((Cow::Owned(mended.frame.color()?.clone()), missing))
 }

@@ -55,7 +55,7 @@ fn check(image: &Image, reference: &Image) -> Result<()> {
     }
     if image.channels() != reference.channels() {
         return Err(Error::input(format!(
-            "the image has {} channels, the reference has {}; a comparison needs the same",
+            "the image has {} channels, the reference has {}; both must have the same number",
             image.channels(),
             reference.channels()
         )));

@@ -76,7 +76,7 @@ impl Profile {
             .map_or(1.0, |c| c.spectrum.fineness());
         let kind = match fine {
             f if f > 0.7 => "fine",
-            f if f > 0.35 => "a little coarse",
+            f if f > 0.35 => "slightly coarse",
             _ => "coarse",
         };
         format!(

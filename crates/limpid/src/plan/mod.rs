@@ -315,7 +315,7 @@ impl Plan {
             }
             for id in pass.reads.iter().chain(&pass.writes) {
                 if id.0 >= self.slots.len() {
-                    return wrong(format!("{name} names slot {}, which is not there", id.0));
+                    return wrong(format!("{name} uses slot {}, which does not exist", id.0));
                 }
             }
             for (i, id) in pass.writes.iter().enumerate() {
@@ -359,17 +359,17 @@ impl Plan {
         let kept = |s: &&Slot| s.role == Role::History && s.home != Home::Buffer;
         if let Some(slot) = self.slots.iter().find(kept) {
             return Some(format!(
-                "'{}' is history, which buffers hold: textures cannot be cleared on every device",
+                "'{}' is history and must be a buffer: textures cannot be cleared on every device",
                 slot.name
             ));
         }
         let mut seen = Vec::new();
         for id in self.swaps.iter().flatten() {
             let Some(slot) = self.slots.get(id.0) else {
-                return Some(format!("slot {}, which is not there, is swapped", id.0));
+                return Some(format!("slot {} is swapped but does not exist", id.0));
             };
             if slot.role != Role::History {
-                return Some(format!("'{}' is swapped, but no history", slot.name));
+                return Some(format!("'{}' is swapped but not history", slot.name));
             }
             if seen.contains(id) {
                 return Some(format!("'{}' is swapped twice", slot.name));

@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
         sum
     }
 
-    /// A line of one sample is constant: its only coefficient is what the low-pass filter makes of a constant.
+    /// A line of one sample is constant: its only coefficient is the low-pass response to a constant.
     fn constant_gain(&self) -> f64 {
         self.wavelet.bank().dec_lo.iter().sum()
     }

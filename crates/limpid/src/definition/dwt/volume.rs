@@ -117,7 +117,7 @@ impl Dwt {
 pub(crate) fn extent(size: Size, frames: usize) -> Result<Extent> {
     if frames == 0 || !size.height.is_multiple_of(frames) {
         return Err(Error::input(format!(
-            "an image of {size} is not {frames} frames below each other"
+            "an image of {size} cannot be split into {frames} frames of equal height"
         )));
     }
     Ok([size.width, size.height / frames, frames])

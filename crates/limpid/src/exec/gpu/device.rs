@@ -57,7 +57,7 @@ impl Adapter {
     pub fn memory(&self) -> Option<u64> {
         /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
         const LOCAL: u32 = 1;
-        // SAFETY: the adapter is only looked at, and the physical device belongs to the instance that is asked.
+        // SAFETY: the adapter is only read, and the physical device belongs to the queried instance.
         let heaps = unsafe {
             let vulkan = self.inner.as_hal::<wgpu::hal::api::Vulkan>()?;
             let instance = vulkan.shared_instance().raw_instance();
@@ -245,7 +245,7 @@ impl Gpu {
 fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
         wgpu::Error::OutOfMemory { .. } => {
-            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less".into())
+            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
         }
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             DeviceFault::Refused(description)

@@ -47,7 +47,7 @@ impl Ports {
         found.map(|(_, memory)| memory.clone()).ok_or_else(|| {
             Error::missing(
                 layer.clone(),
-                format!("the plan needs it: give it to Ports::{call}"),
+                format!("the plan needs it: add it with Ports::{call}"),
             )
         })
     }

@@ -238,7 +238,7 @@ impl GpuRunner {
             (Some(Resource::Buffer(buffer)), _) | (None, Some(buffer)) => buffer,
             _ => {
                 return Err(Error::unsupported(
-                    "a repetition looks at a buffer, not at a texture",
+                    "a repetition checks a buffer, not a texture",
                 ));
             }
         };

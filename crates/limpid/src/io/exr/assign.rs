@@ -167,7 +167,7 @@ fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> 
             match divisor(per_sample, group.part, groups, &headers[group.part]) {
                 Some(divide) => add(meaning.layer, channels, divide),
                 None => notes.push(format!(
-                    "layer {} is the variance of a sample and the number of samples is not in the file; not used",
+                    "layer {} is the variance of a sample, and the file does not store the number of samples; not used",
                     group.name
                 )),
             }
@@ -273,7 +273,7 @@ fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) ->
         return None;
     }
     notes.push(format!(
-        "layer {} is taken as colour: it is the only one that can be",
+        "layer {} is used as colour: it is the only candidate",
         group.name
     ));
     Some(Candidate {
@@ -449,7 +449,7 @@ fn match_sizes(
             if options.layers.iter().any(|(layer, _)| *layer == m.layer) {
                 wrong.get_or_insert(message);
             } else {
-                notes.push(format!("{message}; it is kept but not used"));
+                notes.push(format!("{message}; it is preserved but not used"));
             }
         }
         fits
@@ -487,7 +487,7 @@ fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>
     });
     if !uses_noisy {
         notes.push(
-            "the colour may be denoised already; to use the noisy picture, name it: 'color=Noisy Image'"
+            "the colour may already be denoised; to use the noisy image, select it with 'color=Noisy Image'"
                 .to_owned(),
         );
     }

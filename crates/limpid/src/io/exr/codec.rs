@@ -91,7 +91,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
             layers.push(other);
         } else {
             notes.push(format!(
-                "layer {name} could be the colour too; to use it, name it: color={name}"
+                "layer {name} could also be the colour; to use it, select it with color={name}"
             ));
         }
     }
@@ -140,7 +140,7 @@ fn no_color(found: &Assignment, path: &Path) -> Error {
         })
         .collect();
     Error::input(format!(
-        "{}: no colour was found; name it, as in color=NAME. The file has: {}",
+        "{}: no colour was found; select it with color=NAME. The file has: {}",
         path.display(),
         names.join(", ")
     ))

@@ -144,7 +144,7 @@ pub(in crate::io) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Sou
         if let BlockDescription::Tiles(tiles) = header.blocks
             && tiles.level_mode != LevelMode::Singular
         {
-            notes.push("the smaller resolution levels of a mip map are not kept".to_owned());
+            notes.push("the smaller levels of a mip map are not preserved".to_owned());
         }
         let count = size_of(header).pixels();
         parts.push(PartSource {

@@ -44,7 +44,7 @@ pub(in crate::io) fn bytes(
         }
         Some((source, layers)) => {
             notes.push(format!(
-                "the frame is {} now; layers that it does not have and the windows are not kept",
+                "the size changed to {}; other layers and the windows of the source are not preserved",
                 frame.size()
             ));
             let mut part = fresh(frame, options);

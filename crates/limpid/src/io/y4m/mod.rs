@@ -83,7 +83,7 @@ impl<R: Read> Reader<R> {
             Ok(found) if found == wanted => {}
             Ok(found) => {
                 return Err(Error::input(format!(
-                    "y4m: the last frame is not whole: {found} of {wanted} bytes"
+                    "y4m: the last frame is incomplete: {found} of {wanted} bytes"
                 )));
             }
             Err(e) => return Err(Error::input(format!("y4m: {e}"))),

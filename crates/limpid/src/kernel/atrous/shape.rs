@@ -109,7 +109,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Banks of workgroup memory, each 4 bytes wide: what GPUs have today.
+/// Banks of workgroup memory, each 4 bytes wide, as in current GPUs.
 const BANKS: u32 = 32;
 
 /// Columns and rows of a block of threads that never meet in a bank, wherever the block lies in a tile of this width

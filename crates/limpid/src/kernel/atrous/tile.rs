@@ -199,7 +199,7 @@ fn fetch(text: &Text<'_>, name: &str, at: &str) -> String {
     )
 }
 
-/// What a pixel with this name is made of.
+/// The parts of a pixel with this name.
 fn given(text: &Text<'_>, name: &str) -> String {
     match text.vectors {
         0 => format!("unstored(c{name})"),

@@ -18,7 +18,7 @@ const MOST: usize = 16;
 
 type Block = [f32; BLOCK];
 
-/// Columns of the rows that blocks are added to: those left and right of the picture are there too.
+/// Columns of the rows that blocks are added to, including those left and right of the image.
 fn pitch(width: usize) -> usize {
     STEP + width.next_multiple_of(STEP) + SIDE
 }

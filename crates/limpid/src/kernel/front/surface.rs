@@ -197,7 +197,7 @@ impl Kernel for Surface {
                 "    let nothing = all(abs({}) < vec3(1e-2));",
                 three(n)
             ),
-            // Nothing tells, but the slot has to be read.
+            // There is nothing to decide, but the slot has to be read.
             _ => writeln!(body, "    let nothing = read0[i] > 3.4e38;"),
         };
         let _ = match albedo {

@@ -19,7 +19,7 @@ pub(crate) struct Lines {
     pub to: (usize, usize),
     /// Size of what is written.
     pub size: Size,
-    /// Whether sums are added to what is there.
+    /// Whether sums are added to the existing values.
     pub add: bool,
 }
 

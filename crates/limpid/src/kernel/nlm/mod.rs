@@ -58,7 +58,7 @@ pub(crate) struct Nlm {
     pub radius: usize,
     /// Radius of patches.
     pub patch: usize,
-    /// `k_c` of the colour weights; none when colour is not looked at.
+    /// `k_c` of the colour weights; `None` if colour is not used.
     pub color: Option<f32>,
     /// The guide's variance.
     pub noise: Noise,

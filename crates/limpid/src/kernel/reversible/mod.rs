@@ -104,7 +104,7 @@ impl Line<'_> {
         self.whole.map_or(v, |whole| (v * whole + 0.5).floor())
     }
 
-    /// The difference of odd sample `i` to what its neighbours foretell.
+    /// The difference of odd sample `i` from the prediction by its neighbours.
     fn difference(&self, i: i64) -> f32 {
         let i = mirrored(i, self.n) as i64;
         self.at(i) - ((self.at(i - 1) + self.at(i + 1)) * 0.5).floor()

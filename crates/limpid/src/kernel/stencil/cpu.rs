@@ -168,7 +168,7 @@ impl Program {
                 continue;
             }
             let Some(at) = self.place[i] else { continue };
-            // What is computed is never one of its own operands.
+            // The result is never one of its own operands.
             let (low, rest) = buffers.split_at_mut(at * self.pixels);
             let (to, high) = rest.split_at_mut(self.pixels);
             let to = &mut to[..strip.count];

@@ -29,7 +29,7 @@ pub(crate) struct AlongTime {
     pub first: usize,
     /// Which part of the frames is read and written, from the top left.
     pub part: Size,
-    /// Whether sums are added to what is there.
+    /// Whether sums are added to the existing values.
     pub add: bool,
 }
 

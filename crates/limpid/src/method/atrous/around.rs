@@ -158,7 +158,7 @@ impl Around {
         });
         let albedo = begun.albedo.map(|a| plan.slots().get(a.0));
         if !fits || albedo.is_some_and(|a| a.is_none_or(|a| (a.size, a.planes) != (plan.size, 3))) {
-            return Err(Error::input("the plan was begun by another method"));
+            return Err(Error::input("the plan belongs to another method"));
         }
         let output = plan.output(Layer::COLOR, self.setup.colors);
         let spot = self.setup.items[0].spot;

@@ -67,7 +67,7 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if !stays {
                 for order in orders {
                     all.push(permuted(*order, Some(Source::Tile(None))));
-                    // A shape of its own: smaller workgroups, and many steps however small the image.
+                    // An explicit shape: smaller workgroups, and many steps however small the image.
                     if plain && *order == Order::Ascending {
                         let shape = Tile::new(32, 8, 2).steps(8);
                         all.push(permuted(*order, Some(Source::Tile(Some(shape)))));
@@ -119,7 +119,7 @@ impl FromStr for AtrousSchedule {
     type Err = Error;
 
     fn from_str(text: &str) -> crate::Result<Self> {
-        let wrong = || Error::input(format!("'{text}' is no schedule of the à-trous filter"));
+        let wrong = || Error::input(format!("'{text}' is not a schedule of the à-trous filter"));
         let words: Vec<&str> = text.split(':').collect();
         let (order, border, taps) = match words[..] {
             ["dilated"] => return Ok(Self::Dilated),

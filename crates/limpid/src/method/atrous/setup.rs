@@ -186,11 +186,11 @@ impl Atrous {
             return Err(Error::option("gains", self.gains.show(), expected));
         }
         if self.border != Border::Zero && (self.energy || !self.gains.is_empty()) {
-            let expected = "zero, which alone goes with energy and gains";
+            let expected = "zero, the only value that energy and gains support";
             return Err(Error::option("border", self.border, expected));
         }
         if self.energy && self.grid() > 1 {
-            let expected = "off, since it needs a sample in every pixel";
+            let expected = "off, because it needs a sample in every pixel";
             return Err(Error::option("energy", "on", expected));
         }
         let all = self

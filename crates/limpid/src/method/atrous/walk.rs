@@ -91,7 +91,7 @@ pub(super) fn slots<'a>(
 ) -> Result<Slots<'a>> {
     let way = Way::of(schedule)?;
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
-        let expected = "one that goes with the border: exact with zero, mirror with mirror";
+        let expected = "one that matches the option border: exact for zero, mirror for mirror";
         return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);

@@ -173,7 +173,7 @@ impl Idwt {
             }
             None if ready.border.expands() => {
                 let expected = format!(
-                    "the image's, since boundary '{}' has more coefficients than pixels",
+                    "the size of the image, because boundary '{}' has more coefficients than pixels",
                     ready.border
                 );
                 Err(Error::option("size", "auto", expected))

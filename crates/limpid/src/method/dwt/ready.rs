@@ -67,7 +67,7 @@ impl Ready {
             }
         }
         if self.undecimated && self.adjoint {
-            let expected = "false: the undecimated transform has an inverse only";
+            let expected = "false, because the undecimated transform has no adjoint here";
             return Err(Error::option("adjoint", true, expected));
         }
         Ok(self)
@@ -78,7 +78,7 @@ impl Ready {
         if !self.exact() {
             let error = self.wavelet.bank().reconstruction_error();
             log::warn!(
-                "wavelet '{}': its filters are an approximation; programs that only apply them get an image back with errors of about {error:.0e} of its range",
+                "wavelet '{}': its filters are approximate; programs that only apply them reconstruct with an error of about {error:.0e} of the range",
                 self.wavelet.name()
             );
         }
@@ -198,7 +198,7 @@ impl Ready {
             )));
         };
         if mapping == Mapping::Fragment && !limits.0.is_empty() {
-            return Err(Error::unsupported("fragment passes have no limits"));
+            return Err(Error::unsupported("fragment passes do not support thresholds"));
         }
         let level = Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping);
         let (size, planes) = (plan.at(image).size, plan.at(image).planes);

@@ -42,7 +42,7 @@ impl Ready {
             }
             return;
         }
-        // Inputs stay as they are; levels are put together in a copy.
+        // Inputs are not changed; levels are assembled in a copy.
         let work = slot("work");
         let copy = Roll {
             by: (0, 0),

@@ -83,7 +83,7 @@ impl Ready {
                 Kind::SeparableLifting | Kind::SeparableLiftingPlus
             );
             if !single && !keeps_mirrored(lifting) {
-                let expected = "separable-lifting or separable-lifting+: only single steps can mirror what this wavelet reads";
+                let expected = "separable-lifting or separable-lifting+, the only schemes that support mirrored borders for this wavelet";
                 return Err(Error::option("schedule", name, expected));
             }
             Ok(Schedule::new(on, DwtSchedule::Scheme(scheme, mapping)))

@@ -134,12 +134,12 @@ impl Method for Patch {
         self.depth_range = self.depth_range.or(measured(Kind::Depth));
         if !has_halves(|l| frame.get(l).is_some()) {
             log::warn!(
-                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the most careful candidate is taken everywhere"
+                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the candidate with the weakest smoothing is used everywhere"
             );
         }
         if features(|k| frame.get(k).is_some()).is_empty() {
             log::warn!(
-                "patch: no feature layers (albedo, normal, position, depth, visibility); patches are kept even"
+                "patch: no feature layers (albedo, normal, position, depth, visibility); patches are kept flat"
             );
         }
         Ok(())

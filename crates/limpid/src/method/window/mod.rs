@@ -195,7 +195,7 @@ impl Ready {
             }
             WindowSchedule::TwoPass | WindowSchedule::Linear => {
                 return Err(Error::unsupported(format!(
-                    "{name} has no rows and columns apart; '{schedule}' is for filters that do"
+                    "{name} is not separable; '{schedule}' needs a separable filter"
                 )));
             }
             WindowSchedule::Separable | WindowSchedule::Sliding => (Walk::Separable, Home::Buffer),
@@ -297,7 +297,7 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: $crate::method::Backend) -> Vec<$crate::method::Schedule> {
-                // Wrong options have no schedules of their own; their error comes with the plan.
+                // Wrong options have no schedules; the plan reports their error.
                 self.ready().map_or_else(
                     |_| {
                         let direct = $crate::method::window::WindowSchedule::Direct;

@@ -51,7 +51,7 @@ impl Exposures {
         }
         let brightest = all.iter().copied().fold(0.0, f32::max);
         if median <= 0.0 {
-            // A black reference asks for nothing: look at the image as it is.
+            // A black reference determines no exposure: use the image unchanged.
             return Self {
                 start: 0.0,
                 stop: 0.0,
