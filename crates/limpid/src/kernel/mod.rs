@@ -43,7 +43,6 @@ pub(crate) mod sweep;
 pub(crate) mod taa;
 pub(crate) mod texture;
 pub(crate) mod upward;
-pub(crate) mod volume;
 pub(crate) mod wgsl;
 pub(crate) mod window;
 
