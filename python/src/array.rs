@@ -13,7 +13,7 @@ use rayon::prelude::*;
 pub(crate) trait Number: Element + Copy + Send + Sync {
     /// Whole numbers fill 0 … 1.
     fn into_image(self) -> f32;
-    /// Back; whole numbers are rounded and limited.
+    /// Back; integers are rounded and limited.
     fn from_image(value: f32) -> Self;
 }
 

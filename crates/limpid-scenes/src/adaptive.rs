@@ -23,7 +23,7 @@ impl Default for Adaptive {
     }
 }
 
-/// Least samples of a pixel: two halves with a variance each.
+/// Minimum samples of a pixel: two halves with a variance each.
 const LEAST: u32 = 4;
 /// A round brings no pixel to more than this many times the samples it had: what is seen in few samples may be chance.
 const MOST: u32 = 8;
@@ -34,7 +34,7 @@ const FLOOR: f32 = 0.1;
 const AROUND: usize = 6;
 
 impl Adaptive {
-    /// Spends the samples of a render's options, as many per pixel in the mean. `error` denoises a frame and gives the estimated
+    /// Spends the samples of a render's options, as many per pixel on average. `error` denoises a frame and gives the estimated
     /// error of each pixel: squared, relative to brightness if that is what counts.
     pub fn run(
         self,

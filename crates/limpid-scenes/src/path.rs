@@ -92,7 +92,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) now: View,
     pub(crate) before: View,
-    /// Most vertices of a path.
+    /// Maximum number of vertices of a path.
     pub(crate) bounces: usize,
 }
 

@@ -27,7 +27,7 @@ pub struct RenderOptions {
     pub seed: u64,
     /// Number of the frame: frames of one seed have independent noise.
     pub frame: u64,
-    /// Most surfaces a path visits.
+    /// Maximum number of surfaces a path visits.
     pub bounces: usize,
     /// Colour is sampled at one pixel of every block of this many pixels squared; the others are marked missing.
     pub every: usize,

@@ -216,7 +216,7 @@ impl Sequence {
         kept.denoiser.reset();
         self.fresh = true;
         self.kept = Some(kept);
-        // What comes out of a short film at first is before its beginning.
+        // The result of a short film at first is before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
         Ok(made.filter_map(|made| self.came(made)).collect())
     }

@@ -402,7 +402,7 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         limit(&mut all[0], most);
     }
     let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
-    // Curves to scale, so that what they settle has deviation 1 in the mean.
+    // Curves to scale, so that what they settle has deviation 1 on average.
     let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
     let scale = scale.sqrt().max(1e-6);
     for d in profile.deviations.iter_mut().flatten() {

@@ -213,7 +213,7 @@ fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
             Step::Update(taps) => odd = odd.less(&even, taps),
         }
     }
-    // The determinant of a bank is one term, so what is left on the odd samples is too, but for rounding.
+    // The determinant of a bank is one term, so what is left on the odd samples is too, except for rounding.
     let peak = odd.values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let odd = odd.trimmed(peak * 0.5);
     let (&[high_scale], &[low_scale]) = (odd.values.as_slice(), state.even.values.as_slice())

@@ -15,7 +15,7 @@ pub fn counts(n: usize, wavelet: &Wavelet, border: Border) -> (usize, usize) {
     }
 }
 
-/// A transform of lines of one length.
+/// A transform of lines of equal length.
 pub(super) struct Line<'a> {
     wavelet: &'a Wavelet,
     border: Border,

@@ -12,7 +12,7 @@ pub enum Mapping {
     Single,
     /// From double-buffered workgroup memory: no second barrier, smaller regions.
     Double,
-    /// From other lanes of the sub-group: no memory, no barriers. As `Single` on devices without sub-groups of one size.
+    /// From other lanes of the subgroup: no memory, no barriers. As `Single` on devices without subgroups of one size.
     Shuffle,
     /// As `Single`, but the image is read from a texture.
     Texture,

@@ -1,4 +1,4 @@
-//! The reversible 5/3 transform of JPEG 2000 along one axis: whole numbers to whole numbers.
+//! The reversible 5/3 transform of JPEG 2000 along one axis: integers to integers.
 //!
 //! Numbers are kept as `f32`, which holds them exactly below 2^24: samples of up to 16 bits, any number of levels.
 
@@ -16,7 +16,7 @@ pub(crate) struct Reversible {
     pub back: bool,
     /// Size of the part.
     pub size: Size,
-    /// The largest sample: values of 0 … 1 become whole numbers on the way in, or come from them on the way out.
+    /// The largest sample: values of 0 … 1 become integers on the way in, or come from them on the way out.
     pub whole: Option<f32>,
 }
 

@@ -138,7 +138,7 @@ fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
             (SchemeName::new(kind, form), mapping)
         })
     };
-    // Measured: the fastest where sub-groups have one size; elsewhere it is the scheme without a mapping.
+    // Measured: the fastest where subgroups have one size; elsewhere it is the scheme without a mapping.
     let mut all = vec![(best, Mapping::Shuffle), (best, Mapping::Single)];
     let schemes = SchemeName::all(Form::Star);
     all.extend(schemes.iter().map(|n| (*n, Mapping::Single)));

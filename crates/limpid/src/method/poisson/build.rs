@@ -53,7 +53,7 @@ pub(in crate::method) struct Fit {
     pub(in crate::method) norm: Norm,
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
-    /// Least absolute errors cannot be solved by cosines; multigrid replaces them there.
+    /// Minimum absolute errors cannot be solved by cosines; multigrid replaces them there.
     pub(in crate::method) way: PoissonSchedule,
 }
 
