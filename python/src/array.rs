@@ -249,7 +249,11 @@ pub(crate) fn frame(layers: &Bound<'_, PyDict>, every: usize) -> PyResult<Frame>
         into.insert(layer, image).or_raise(py)?;
     }
     let Some(mut frame) = frame else {
-        return Err(raise(py, "InputError", "the frame has no layers".to_owned()));
+        return Err(raise(
+            py,
+            "InputError",
+            "the frame has no layers".to_owned(),
+        ));
     };
     frame.set_every(every);
     Ok(frame)

@@ -103,7 +103,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let (rendered, taken) = match one(name, frame, args, &path, &part) {
             Err(Error::Stopped) if args.adaptive.is_on() => bail!("stopped"),
             Err(Error::Stopped) => {
-                bail!("stopped; run the same command again to continue from {}", path.display())
+                bail!(
+                    "stopped; run the same command again to continue from {}",
+                    path.display()
+                )
             }
             other => other?,
         };

@@ -89,7 +89,10 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
             )));
         }
     };
-    let number = |text: &str| text.parse().map_err(|_| damaged("its size is not a number"));
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| damaged("its size is not a number"))
+    };
     let size = check_size((number(width)?, number(height)?, 3), limit, path)?;
     // The shortest code is two bytes for a run of 127 of one of four components; the older one repeats without end.
     if size.pixels() / (1 << 16) > rest.len() {

@@ -198,7 +198,9 @@ impl Ready {
             )));
         };
         if mapping == Mapping::Fragment && !limits.0.is_empty() {
-            return Err(Error::unsupported("fragment passes do not support thresholds"));
+            return Err(Error::unsupported(
+                "fragment passes do not support thresholds",
+            ));
         }
         let level = Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping);
         let (size, planes) = (plan.at(image).size, plan.at(image).planes);

@@ -139,7 +139,8 @@ mod tests {
                 panic!("{error:?}");
             };
             assert!(
-                expected.starts_with("own|FILE") && expected.to_lowercase().contains(&why.to_lowercase()),
+                expected.starts_with("own|FILE")
+                    && expected.to_lowercase().contains(&why.to_lowercase()),
                 "{error}"
             );
         }
