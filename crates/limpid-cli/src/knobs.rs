@@ -3,7 +3,7 @@
 use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use limpid::method::{Auto, Entry, Method, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ impl Given {
 /// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may have the name of a method, so there can be several.
 pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
-    let [_, verb, rest @ ..] = &words[..] else {
+    let [verb, rest @ ..] = after_globals(&words) else {
         return Ok(Vec::new());
     };
     let named = |argument, name: &str, entry: &Entry| Named {
@@ -98,6 +98,26 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         }
     });
     Ok(found.collect())
+}
+
+/// The words from the verb on: options of the program itself may precede it.
+fn after_globals<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
+    let program = crate::Cli::command();
+    let mut rest = words.get(1..).unwrap_or_default();
+    while let [word, after @ ..] = rest
+        && word.starts_with('-')
+    {
+        let mut own = program.get_arguments();
+        let takes_value = own.any(|option| {
+            let named = option.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
+            named && option.get_action().takes_values()
+        });
+        rest = match takes_value {
+            true => after.get(1..).unwrap_or_default(),
+            false => after,
+        };
+    }
+    rest
 }
 
 /// The default method of `reconstruct`.

@@ -100,7 +100,7 @@ impl Chapter<'_> {
             seconds: None,
         });
         let page = self.folder.join(format!("{}.html", self.name));
-        tell!("   look at {}", page.display());
+        tell!("   page: {}", page.display());
         let captions: Vec<(String, String)> = self.items.iter().map(caption).collect();
         let shown = Page {
             title: self.title.to_owned(),
@@ -170,7 +170,7 @@ img { width: 100%; image-rendering: pixelated; } figcaption { font-size: 14px; c
 <h1>What limpid does</h1>
 ";
 
-/// A path-traced image: `nfor` for quality, `atrous` for speed.
+/// A path-traced image: `neural` and `nfor` for quality, `atrous` for speed.
 fn still(folder: &Path, device: &Device) -> Result<String> {
     tell!("\n1. A render with {SAMPLES} samples per pixel");
     let frame = render("cornell", 0, (SIZE, SAMPLES), 0)?;
@@ -181,8 +181,8 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "render",
         title: "A render",
-        about: "Four samples per pixel leave noise everywhere. neural averages with guides that a small network makes and keeps \
-                shadows and reflections; nfor learns nothing and fits colour to albedo, normals and depth; atrous is for previews.",
+        about: "Four samples per pixel are noisy everywhere. neural, the default, is guided by a small network and preserves \
+                shadows and reflections; nfor fits colour to albedo, normals and depth without a network; atrous is for previews.",
         command: "limpid denoise render.exr -o clean.exr",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -191,7 +191,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     chapter.add("noisy", frame.color()?, None, "")?;
     for (name, why) in [
         ("neural", ": the default"),
-        ("nfor", ": nothing learned"),
+        ("nfor", ": without a network"),
         ("atrous", ": --quality fast, for previews"),
     ] {
         let (result, seconds) = timed(device, find(Use::Denoise, name)?, &frame)?;
@@ -211,8 +211,8 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "sequence",
         title: "A sequence",
-        about: "A camera walks down a corridor, two samples per pixel and frame. svgf gathers light from earlier frames along the \
-                motion vectors, so that the picture is calm although each frame is mostly noise. This is the sixth frame.",
+        about: "A camera moves down a corridor, with two samples per pixel and frame. svgf accumulates light from earlier frames \
+                along the motion vectors, so the result is stable although each frame is mostly noise. This is the sixth frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -250,8 +250,8 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "photo",
         title: "A photograph",
-        about: "The noise of a small sensor grows with the light. Its strength is measured in the picture; nlm removes it quickly, \
-                and ddid keeps more detail.",
+        about: "The noise of a small sensor grows with brightness. Its strength is measured in the image; nlm removes it quickly, \
+                and ddid preserves more detail.",
         command: "limpid denoise photo-noisy.png -o clean.png",
         space: Space::Display,
         reference: clean,
