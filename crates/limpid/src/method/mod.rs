@@ -89,6 +89,12 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether [`Method::prepare`] looks at each frame of a sequence, though there is history: what it finds counts for that frame
+    /// alone. Else the first frame of a sequence speaks for all.
+    fn measures_each(&self) -> bool {
+        false
+    }
+
     /// Frames after the one that comes out that the method would look at, if it can wait for them: see
     /// [`crate::Sequence::push`].
     fn ahead(&self) -> usize {
@@ -124,7 +130,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     fn define(&self, frame: &Frame) -> Result<Frame>;
 
     /// The same numbers in an order that tiles can be cut from, where the method's own is not one: coefficients where their samples
-    /// stood, say. [`Method::ordered`] moves frames between the two.
+    /// stood, say; [`Method::ordered`] moves frames between the two. Or the same method without history, which tiles cannot have.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         None
     }
