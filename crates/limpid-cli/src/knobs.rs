@@ -109,7 +109,9 @@ fn after_globals<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     {
         let mut own = program.get_arguments();
         let takes_value = own.any(|option| {
-            let named = option.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
+            let named = option
+                .get_long()
+                .is_some_and(|long| word.strip_prefix("--") == Some(long));
             named && option.get_action().takes_values()
         });
         rest = match takes_value {

@@ -89,7 +89,7 @@ pub fn denoise_on(
 ///
 /// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
 /// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
-/// to frame. Numbers that a method without history measures in each frame, such as a noise level, are updated.
+/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -242,7 +242,13 @@ impl Sequence {
         let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
         let mut kept = match kept {
-            Some(kept) if kept.denoiser.has_history() && !fresh => kept,
+            Some(kept)
+                if kept.denoiser.has_history()
+                    && !fresh
+                    && !kept.options.method.measures_each() =>
+            {
+                kept
+            }
             kept => self.adjusted(kept, frame, shape)?,
         };
         let out = kept.denoiser.run_plain(frame, watch)?;

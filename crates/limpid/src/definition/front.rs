@@ -13,6 +13,12 @@ pub const BLACK: f32 = 1e-3;
 pub const EMITTING: f32 = 1.2;
 /// Depth from here on is the sky's.
 pub const FAR: f32 = 1e9;
+/// Colour is not divided by albedo whose largest channel is below this, and wholly divided by it from [`DIM`] on.
+pub const FAINT: f32 = 0.02;
+/// See [`FAINT`].
+pub const DIM: f32 = 0.1;
+/// The least that [`divisor`] makes of a channel of albedo.
+pub const LEAST_DIVISOR: f32 = 0.05;
 /// What is added to albedo before colour is divided by it.
 pub const DARK: f32 = 0.05;
 /// Radius of the window that outliers are compared with.
@@ -184,6 +190,16 @@ pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
         }
     }
     out
+}
+
+/// What the colour of a pixel is divided by while it is filtered: its albedo, clamped and not below a twentieth. Where there is hardly
+/// any (mirrors, glass, emitters, sky) it is 1, and between the two it goes over from one to the other.
+#[inline(always)]
+pub fn divisor(albedo: [f32; 3]) -> [f32; 3] {
+    let albedo = albedo.map(|a| a.clamp(0.0, 1.0));
+    let most = albedo[0].max(albedo[1]).max(albedo[2]);
+    let some = ((most - FAINT) / (DIM - FAINT)).clamp(0.0, 1.0);
+    albedo.map(|a| 1.0 + some * (a.max(LEAST_DIVISOR) - 1.0))
 }
 
 /// Whether the albedo of a pixel is an emitter's.

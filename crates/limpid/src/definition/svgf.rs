@@ -232,7 +232,7 @@ pub fn svgf(
 }
 
 /// Colour and moments, blended with history.
-fn integrate(
+pub fn integrate(
     color: &Image,
     features: &Features,
     past: Option<(&Image, &History)>,

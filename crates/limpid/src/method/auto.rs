@@ -12,7 +12,7 @@ use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Short: `atrous` for renders, `eaw` for photographs, three frames for films.
+        /// Short: `atrous` for renders and `svgf` for sequences of them, `eaw` for photographs, three frames for films.
         Fast = "fast",
         /// Medium: `neural` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
@@ -21,12 +21,12 @@ crate::choice! {
     }
 }
 
-/// The method for frames of this shape: `neural` for renders, which have features or halves, and `atrous` if it must be
-/// fast; `svgf` for sequences of them with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if
-/// it must be fast and `ddid` if it may take long.
+/// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
+/// `svgf` for sequences with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be fast
+/// and `ddid` if it may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
-        (true, _) if sequence && shape.has(Kind::Motion) => "svgf",
+        (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "neural",
         (false, _) if sequence => "film",
@@ -237,13 +237,19 @@ impl Method for Auto {
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
-        if method.name() == neural::ENTRY.name && disagreement(frame).is_some_and(|d| d < CALM) {
+        let alone = !(self.sequence && shape.has(Kind::Motion));
+        let calm = || disagreement(frame).is_some_and(|d| d < CALM);
+        if method.name() == neural::ENTRY.name && alone && calm() {
             method = self.regression();
         }
         self.render = is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
+    }
+
+    fn measures_each(&self) -> bool {
+        self.chosen.as_ref().is_some_and(|m| m.measures_each())
     }
 
     fn ahead(&self) -> usize {

@@ -89,6 +89,12 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether [`Method::prepare`] analyses each frame of a sequence although there is history: the result is for that frame
+    /// only. Otherwise the first frame of a sequence decides for all.
+    fn measures_each(&self) -> bool {
+        false
+    }
+
     /// The number of later frames that the method uses, if it can wait for them: see
     /// [`crate::Sequence::push`].
     fn ahead(&self) -> usize {
@@ -124,7 +130,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     fn define(&self, frame: &Frame) -> Result<Frame>;
 
     /// The same method in an order that can be cut into tiles, if its own cannot: coefficients at the positions of their samples,
-    /// for example. [`Method::ordered`] converts frames between the two.
+    /// for example. [`Method::ordered`] converts frames between the two. Or the same method without history, which tiles cannot have.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         None
     }

@@ -1,9 +1,10 @@
 //! The passes.
 
-use super::{Neural, NeuralSchedule, features, others};
+use super::weights::Loaded;
+use super::{Neural, NeuralSchedule, features, others, time};
 use crate::definition::neural::{
-    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, Network, OUTPUTS,
-    PRECISION, SHARPNESS, STEPS,
+    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, OUTPUTS, PRECISION,
+    SHARPNESS, STEPS,
 };
 use crate::kernel::neural::{Convolve, Finish, Guided, Into, Level, Prepare, Source};
 use crate::method::{Backend, Schedule};
@@ -19,7 +20,7 @@ struct Build {
     half: bool,
     /// Whether matrix units are used.
     matrices: bool,
-    network: Arc<Network>,
+    loaded: Arc<Loaded>,
 }
 
 impl Build {
@@ -81,11 +82,13 @@ impl Build {
             scale,
             matrices: self.matrices,
         };
-        let weights = &self.network[index];
-        let table = match self.on {
-            Backend::Cpu => kernel.table_cpu(weights),
-            Backend::Gpu => kernel.table_gpu(weights),
+        let make = match self.on {
+            Backend::Cpu => Convolve::table_cpu,
+            Backend::Gpu => Convolve::table_gpu,
         };
+        let table = self
+            .loaded
+            .table(self.on, index, |from| make(&kernel, from));
         let mut slots = reads.to_vec();
         slots.push(
             self.plan
@@ -150,11 +153,28 @@ pub(super) fn plan(
         on,
         half: choice != NeuralSchedule::Full,
         matrices: choice == NeuralSchedule::Matrix,
-        network: method.options.weights.network()?,
+        loaded: method.options.weights.loaded()?,
     };
-    build.plan.set_align(BLOCK);
+    let others = others(shape);
+    // What is filtered: the layers of the frame, or their blend with history.
+    let past = method.past(shape)?;
+    let (motion, sources) = match &past {
+        Some(setup) => {
+            let mut slots = time::slots(build.plan, setup, on);
+            let (motion, made) = slots.accumulate(setup, method.options.alpha);
+            build.plan = slots.plan;
+            (Some(motion), made)
+        }
+        None => {
+            // Tiles need all blocks of the coarsest map.
+            build.plan.set_align(BLOCK);
+            let color = build.plan.input(Layer::COLOR, colors);
+            let more = others.iter().map(|(l, n)| build.plan.input(l.clone(), *n));
+            (None, std::iter::once(color).chain(more).collect())
+        }
+    };
     let features = features(shape);
-    let mut reads = vec![build.plan.input(Layer::COLOR, colors)];
+    let mut reads = vec![sources[0]];
     for (kind, there) in [Kind::Albedo, Kind::Normal, Kind::Depth]
         .into_iter()
         .zip(features)
@@ -165,7 +185,6 @@ pub(super) fn plan(
         }
     }
     // Behind colour and its brightness, each layer that goes with it; on a GPU in vectors of its own.
-    let others = others(shape);
     let mut places = Vec::new();
     let mut planes = 4;
     for (_, channels) in &others {
@@ -191,9 +210,9 @@ pub(super) fn plan(
         exposure: (layer.kind != Kind::Alpha).then_some(whole.exposure),
         enters,
     };
-    for ((layer, channels), plane) in others.iter().zip(&places) {
+    for (((layer, channels), plane), source) in others.iter().zip(&places).zip(&sources[1..]) {
         let enter = finish(layer, *channels, *plane, true);
-        let mut reads = vec![build.plan.input(layer.clone(), *channels)];
+        let mut reads = vec![*source];
         reads.extend(enter.exposure.map(|_| divisor));
         build.plan.pass(enter, reads, [payload]);
     }
@@ -234,12 +253,26 @@ pub(super) fn plan(
             .zip(places)
             .map(|((layer, channels), plane)| (layer, channels, plane)),
     );
+    let mut made = Vec::new();
+    let resolves = motion.is_some() && !method.options.no_taa;
     for (layer, channels, plane) in all {
         let leave = finish(&layer, channels, plane, false);
         let mut reads = vec![payload];
         reads.extend(leave.exposure.map(|_| divisor));
-        let output = build.plan.output(layer, channels);
+        let output = match resolves && layer.kind != Kind::Alpha {
+            true => build.plan.transient("clean", channels),
+            false => build.plan.output(layer.clone(), channels),
+        };
         build.plan.pass(leave, reads, [output]);
+        if layer.kind != Kind::Alpha {
+            made.push((layer, channels, output));
+        }
     }
-    Ok(build.plan)
+    match &past {
+        Some(setup) if resolves => {
+            let slots = time::slots(build.plan, setup, on);
+            Ok(time::resolved(slots, motion, &made))
+        }
+        _ => Ok(build.plan),
+    }
 }

@@ -1,15 +1,57 @@
 //! The weights of the network: a safetensors file of half floats.
 
 use crate::definition::neural::{Convolution, FORMS, Network};
-use crate::method::{Refused, Value};
+use crate::method::{Backend, Refused, Value};
 use crate::{Error, Result};
 use safetensors::{Dtype, SafeTensors};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The weights that come with the library, made by `train/`.
 const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
 
-static NETWORK: LazyLock<Option<Arc<Network>>> = LazyLock::new(|| network(OWN).ok().map(Arc::new));
+static LOADED: LazyLock<Option<Arc<Loaded>>> =
+    LazyLock::new(|| network(OWN).ok().map(|n| Arc::new(n.into())));
+
+/// A network with the tables that kernels read, which are made once.
+#[derive(Debug)]
+pub struct Loaded {
+    network: Network,
+    tables: [[OnceLock<Arc<[u32]>>; FORMS.len()]; 2],
+}
+
+impl From<Network> for Loaded {
+    fn from(network: Network) -> Self {
+        Self {
+            network,
+            tables: Default::default(),
+        }
+    }
+}
+
+impl PartialEq for Loaded {
+    fn eq(&self, other: &Self) -> bool {
+        self.network == other.network
+    }
+}
+
+impl Loaded {
+    /// The convolutions.
+    pub(super) fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The table of a convolution, which `make` makes where it is not there yet.
+    pub(super) fn table(
+        &self,
+        on: Backend,
+        index: usize,
+        make: impl FnOnce(&Convolution) -> Vec<u32>,
+    ) -> Arc<[u32]> {
+        let tables = &self.tables[usize::from(on == Backend::Gpu)];
+        let made = tables[index].get_or_init(|| make(&self.network[index]).into());
+        made.clone()
+    }
+}
 
 /// Which weights the network has.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,15 +64,15 @@ pub enum Weights {
         /// Its path.
         path: String,
         /// What it holds.
-        network: Arc<Network>,
+        network: Arc<Loaded>,
     },
 }
 
 impl Weights {
-    /// The convolutions.
-    pub(super) fn network(&self) -> Result<Arc<Network>> {
+    /// The network.
+    pub(super) fn loaded(&self) -> Result<Arc<Loaded>> {
         match self {
-            Self::Own => NETWORK
+            Self::Own => LOADED
                 .clone()
                 .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
@@ -47,7 +89,7 @@ impl Weights {
         let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
         Ok(Self::File {
             path: path.into(),
-            network: Arc::new(network(&bytes)?),
+            network: Arc::new(network(&bytes)?.into()),
         })
     }
 }
@@ -88,7 +130,9 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
             }
             Dtype::F32 => {
                 let words = tensor.data().as_chunks::<4>().0.iter();
-                words.map(|b| f32::from_le_bytes(*b)).collect()
+                // GPUs get halves: all devices compute with the same weights.
+                let rounded = |v: f32| half::f16::from_f32(v).to_f32();
+                words.map(|b| rounded(f32::from_le_bytes(*b))).collect()
             }
             other => return Err(format!("{name} holds {other:?}, not F16 or F32")),
         };
