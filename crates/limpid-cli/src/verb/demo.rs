@@ -201,7 +201,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     chapter.finish()
 }
 
-/// A sequence with motion: `svgf`.
+/// A sequence with motion: `neural`, and `svgf` for speed.
 fn sequence(folder: &Path, device: &Device) -> Result<String> {
     tell!(
         "\n2. A sequence of {FRAMES} frames with {SHOT_SAMPLES} samples per pixel, with motion vectors"
@@ -211,30 +211,35 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "sequence",
         title: "A sequence",
-        about: "A camera moves down a corridor, with two samples per pixel and frame. svgf accumulates light from earlier frames \
-                along the motion vectors, so the result is stable although each frame is mostly noise. This is the sixth frame.",
+        about: "A camera moves down a corridor, with two samples per pixel and frame. Light is accumulated from earlier frames \
+                along the motion vectors, so the result is stable although each frame is mostly noise: by neural, the default, \
+                and by svgf, which is made for real time. This is the sixth frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),
         items: Vec::new(),
     };
-    let options = Options::of(find(Use::Denoise, "svgf")?);
-    let mut sequence = Sequence::new(device, &options);
-    let mut made = None;
-    let mut seconds = 0.0;
+    let mut frames = Vec::new();
     for n in 0..FRAMES {
         let frame = render("corridor", n, (SHOT, SHOT_SAMPLES), 0)?;
         let path = folder.join(format!("sequence.{n:04}.exr"));
         io::write(path, &frame, None, &WriteOptions::default())?;
-        let begin = Instant::now();
-        let result = sequence.run(&frame, &say::quiet())?;
-        seconds = begin.elapsed().as_secs_f64();
-        made = Some((frame, result));
+        frames.push(frame);
     }
-    if let Some((frame, result)) = made {
-        chapter.add("noisy", frame.color()?, None, "")?;
-        let why = " per frame: light is accumulated over earlier frames";
-        chapter.add("svgf", result.color()?, Some(seconds), why)?;
+    let last = frames.last().context("no frames")?;
+    chapter.add("noisy", last.color()?, None, "")?;
+    for (name, why) in [
+        ("neural", " per frame: the default"),
+        ("svgf", " per frame: --quality fast, real-time on a GPU"),
+    ] {
+        let mut sequence = Sequence::new(device, &Options::of(find(Use::Denoise, name)?));
+        let (mut result, mut seconds) = (last.clone(), 0.0);
+        for frame in &frames {
+            let begin = Instant::now();
+            result = sequence.run(frame, &say::quiet())?;
+            seconds = begin.elapsed().as_secs_f64();
+        }
+        chapter.add(name, result.color()?, Some(seconds), why)?;
     }
     chapter.finish()
 }

@@ -47,8 +47,12 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         "A rendered sequence (limpid denoise 'shot.####.exr' -o 'clean.####.exr')",
         &[
             Advice {
+                path: "neural",
+                when: "default: uses earlier frames along the motion vectors",
+            },
+            Advice {
                 path: "svgf",
-                when: "default with motion vectors: least flicker; real-time on a GPU",
+                when: "--quality fast: with motion vectors, real-time on a GPU",
             },
             Advice {
                 path: "taa",
