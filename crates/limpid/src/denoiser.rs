@@ -17,11 +17,11 @@ pub struct Options {
     pub method: Box<dyn Method>,
     /// The schedule.
     pub schedule: Pick,
-    /// How much of the change is applied: 0 gives the input back, 1 the result.
+    /// How much of the change to apply: 0 returns the input, 1 the full result.
     pub strength: f32,
-    /// Longest side of a tile, when memory is short; by the device's limits when none.
+    /// Longest side of a tile, when memory is limited; `None` for the device's limits.
     pub tile: Option<usize>,
-    /// The most bytes that a run may take, of the machine's memory and of the GPU's: what takes more runs in tiles or is refused.
+    /// Memory limit in bytes, for RAM and for GPU memory: larger images are processed in tiles, or refused.
     pub memory: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ impl Clone for Options {
     }
 }
 
-/// Runs a method on one frame, on the device that `auto` gives.
+/// Runs a method on one frame, on the device that `auto` picks.
 ///
 /// ```
 /// use limpid::{method::Gaussian, Frame, Image, Options};
@@ -85,11 +85,11 @@ pub fn denoise_on(
     Sequence::new(device, options).run(frame, watch)
 }
 
-/// Frames one after the other, of any shapes.
+/// Processes frames in order. Their shapes may change.
 ///
-/// For each frame: fills missing samples, lets the method analyse the frame, and runs a denoiser. The denoiser is kept as
-/// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
-/// frame; numbers that a method measures in each frame, such as a noise level, are passed on to it.
+/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
+/// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
+/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -108,19 +108,19 @@ pub struct Sequence {
     /// The fastest schedule, and the shape it was measured for.
     fastest: Option<(Shape, Schedule)>,
     residuals: Vec<Vec<f32>>,
-    /// Frames whose results are still to come, where they are blended with them.
+    /// Frames that wait for their result, if results are blended with them.
     waiting: VecDeque<Option<Frame>>,
-    /// Whether results may be late.
+    /// Whether results may be delayed.
     waits: bool,
     /// Whether the next frame is the first of a film.
     fresh: bool,
 }
 
-/// What is kept from frame to frame.
+/// The state that is kept from frame to frame.
 #[derive(Debug)]
 struct Kept {
     shape: Shape,
-    /// What it was made for, with the numbers found in the last frame.
+    /// The options it was made for, with the numbers found in the last frame.
     options: Options,
     denoiser: Denoiser,
 }
@@ -140,7 +140,7 @@ impl Kept {
 }
 
 impl Sequence {
-    /// A sequence that has not begun.
+    /// A new sequence.
     pub fn new(device: &Device, options: &Options) -> Self {
         Self {
             device: device.clone(),
@@ -154,15 +154,15 @@ impl Sequence {
         }
     }
 
-    /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
+    /// Runs on the next frame and returns its result. Methods with look-ahead do without it.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let mended = frame.mended()?;
         let out = self.run_mended(&mended, watch)?;
         Ok(self.blended(out, &mended))
     }
 
-    /// Takes the next frame of a film. Gives the results that are there: those of earlier frames where the method looks ahead, so
-    /// that none may come now and some by [`Sequence::finish`].
+    /// Takes the next frame of a film and returns the results that are complete. With a method that looks ahead these belong to
+    /// earlier frames; [`Sequence::finish`] returns the last ones.
     ///
     /// ```
     /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
@@ -195,7 +195,7 @@ impl Sequence {
         Ok(out)
     }
 
-    /// Ends a film: the results of frames that were waiting for others. The next frame is the first of another film.
+    /// Ends a film and returns the remaining results. The next frame starts another film.
     pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
         let Some(mut kept) = self.kept.take() else {
             return Ok(Vec::new());
@@ -216,12 +216,12 @@ impl Sequence {
         kept.denoiser.reset();
         self.fresh = true;
         self.kept = Some(kept);
-        // What comes out of a short film at first is before its beginning.
+        // The result of a short film at first is before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
         Ok(made.filter_map(|made| self.came(made)).collect())
     }
 
-    /// A result, which is that of the frame that waited longest.
+    /// A result, which belongs to the frame that has waited longest.
     fn came(&mut self, made: Frame) -> Option<Frame> {
         Some(match self.waiting.pop_front()? {
             Some(frame) => self.blended(made, &frame),
@@ -257,7 +257,7 @@ impl Sequence {
         Ok(out)
     }
 
-    /// A denoiser with the numbers of this frame: the one that was kept, or a new one.
+    /// A denoiser with the numbers of this frame: the existing one, or a new one.
     fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
         let mut options = self.options.clone();
         options.method.prepare(frame)?;
@@ -289,13 +289,13 @@ impl Sequence {
         })
     }
 
-    /// The method with what it has seen of the last frame.
+    /// The method with the numbers found in the last frame.
     pub fn method(&self) -> &dyn Method {
         let kept = self.kept.as_ref().map(|kept| &kept.options);
         kept.unwrap_or(&self.options).method.as_ref()
     }
 
-    /// See [`Denoiser::residuals`], of the last frame.
+    /// See [`Denoiser::residuals`]; of the last frame.
     pub fn residuals(&self) -> &[Vec<f32>] {
         &self.residuals
     }
@@ -312,12 +312,12 @@ pub struct Denoiser {
     amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
-    /// The method, where tiles have another order than its frames.
+    /// The method, if tiles are ordered differently than its frames.
     orders: Option<Box<dyn Method>>,
 }
 
 impl Denoiser {
-    /// Plans, compiles and takes memory for frames of this shape.
+    /// Plans, compiles and allocates for frames of this shape.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
             return Err(Error::option("strength", options.strength, "0 … 1"));
@@ -342,8 +342,8 @@ impl Denoiser {
         })
     }
 
-    /// Takes the numbers of other options, a noise level say: memory, shaders and history stay. False where the options ask for
-    /// other passes; then nothing has changed, and a new denoiser is needed.
+    /// Takes the numbers of other options, such as a noise level, and keeps memory, shaders and history. Returns false if the options
+    /// need other passes; then nothing has changed, and a new denoiser is needed.
     pub fn update(&mut self, options: &Options) -> Result<bool> {
         let fit = FittedPlan::new(self.limits, &self.shape, options)?;
         let same = fit.tiles == self.tiles && self.runner.update(&fit.plan)?;
@@ -365,18 +365,18 @@ impl Denoiser {
         self.run_watched(frame, &Watch::default())
     }
 
-    /// Runs on a frame, with progress and cancel.
+    /// Runs on a frame, with progress and cancellation.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let out = self.run_plain(frame, watch)?;
         Ok(self.blended(out, frame))
     }
 
-    /// Whether results are blended with what came in.
+    /// Whether results are blended with the input.
     fn blends(&self) -> bool {
         self.strength < 1.0 || self.amounts != [1.0, 1.0]
     }
 
-    /// A result as it is asked for.
+    /// A result with the requested strength.
     fn blended(&self, mut out: Frame, input: &Frame) -> Frame {
         if self.blends() {
             blend(input, &mut out, self.amounts.map(|a| a * self.strength));
@@ -428,7 +428,7 @@ impl Denoiser {
         Ok(ordered.unwrap_or(out))
     }
 
-    /// Lets [`Denoiser::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
+    /// Lets [`Denoiser::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
     pub fn time_together(&mut self) {
         self.runner.time_together();
@@ -440,12 +440,12 @@ impl Denoiser {
         self.runner.measure(&part, runs)
     }
 
-    /// Forgets history: the next frame is a first one.
+    /// Clears the history: the next frame is treated as the first.
     pub fn reset(&mut self) {
         self.runner.reset();
     }
 
-    /// The plan that runs, of a tile when there are tiles.
+    /// The plan that runs: of the frame, or of one tile.
     pub fn plan(&self) -> &Plan {
         self.runner.plan()
     }
@@ -465,7 +465,7 @@ impl Denoiser {
         self.runner.times()
     }
 
-    /// What each repetition of the plan looked at in the last run: of iterative solvers, the squared residual as a share of
+    /// What each repetition of the plan measured in the last run: for iterative solvers, the squared residual as a share of
     /// the right-hand side after every step (on a GPU after every few).
     pub fn residuals(&self) -> &[Vec<f32>] {
         self.runner.residuals()

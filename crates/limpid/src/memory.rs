@@ -1,7 +1,7 @@
-//! Memory for pixels that starts at a cache line: vectors of 64 bytes then lie in one line each, as long as rows are multiples of
+//! Memory for pixels that starts at a cache line: vectors of 64 bytes then occupy one line each, if rows are multiples of
 //! that.
 
-/// A number of bytes for messages.
+/// A number of bytes, formatted for messages.
 pub(crate) fn in_words(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -13,7 +13,7 @@ pub(crate) fn in_words(bytes: u64) -> String {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Numbers from the start of a cache line on.
+/// Numbers that start at a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedVec {
     words: Vec<f32>,
@@ -29,7 +29,7 @@ impl AlignedVec {
         Self { words, start, len }
     }
 
-    /// The same numbers without a gap before them.
+    /// The same numbers without the gap before them.
     pub(crate) fn into_vec(mut self) -> Vec<f32> {
         self.words.copy_within(self.start..self.start + self.len, 0);
         self.words.truncate(self.len);
@@ -38,7 +38,7 @@ impl AlignedVec {
 }
 
 impl From<Vec<f32>> for AlignedVec {
-    /// Takes memory as it is.
+    /// Takes ownership of memory, whatever its alignment.
     fn from(words: Vec<f32>) -> Self {
         let len = words.len();
         Self {

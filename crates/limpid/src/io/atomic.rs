@@ -1,14 +1,14 @@
-//! Output files appear whole or not at all.
+//! Output files are written completely or not at all.
 //!
-//! Bytes go to a temporary file in the folder of the target, are flushed to the disk, and the temporary file is renamed
-//! onto the target. A reader sees the old file or the new one, never a part; when anything fails (no space, no
-//! permission, the program is killed) the old file is untouched.
+//! Bytes are written to a temporary file in the folder of the target and flushed to the disk; then the temporary file is renamed
+//! to the target. A reader sees the old file or the new one, never a part; if anything fails (no space, no
+//! permission, the program is killed), the old file is untouched.
 
 use crate::{Error, Result};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     // Devices and pipes (/dev/stdout, a named pipe) cannot be renamed onto.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {

@@ -26,11 +26,11 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a PFM file besides its pixels.
+/// What is preserved of a PFM file besides its pixels.
 #[derive(Debug, Clone)]
 struct Kept {
     big_endian: bool,
-    /// The scale that the header gives. Pixels are not multiplied by it.
+    /// The scale in the header. Pixels are not multiplied by it.
     scale: String,
 }
 
@@ -106,7 +106,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     Ok((raster, Kept { big_endian, scale }))
 }
 
-/// The alpha is left out: the format has none.
+/// Alpha is dropped, because the format has none.
 fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
     let size = raster.size();
     let channels = raster.color.channels();

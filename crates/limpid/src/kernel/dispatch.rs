@@ -6,11 +6,11 @@ use crate::plan::{Home, Slot};
 /// What kernels may know of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// Most invocations in a workgroup.
+    /// Maximum number of invocations in a workgroup.
     pub invocations: u32,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
-    /// Most workgroups along one axis of the grid.
+    /// Maximum number of workgroups along one axis of the grid.
     pub groups: u32,
     /// Largest storage buffer, in bytes.
     pub binding_bytes: u64,
@@ -18,7 +18,7 @@ pub struct Target {
     pub storage_buffers: u32,
     /// Longest side of a texture.
     pub texture_side: u32,
-    /// Smallest and largest sub-group, if sub-group operations are available.
+    /// Smallest and largest subgroup, if subgroup operations are available.
     pub subgroup: Option<(u32, u32)>,
     /// Whether shaders may compute with half floats.
     pub f16: bool,

@@ -12,18 +12,18 @@ use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Little: `atrous` for renders and `svgf` for sequences of them, `eaw` for photographs, three frames for films.
+        /// Short: `atrous` for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
-        /// Some: `neural` for renders, `nlm` for photographs, five frames for films.
+        /// Medium: `neural` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
-        /// What it takes: `neural` for renders, `ddid` for photographs, nine frames for films.
+        /// Long: `neural` for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
     }
 }
 
-/// The method to take for frames of this shape: `neural` for renders, which have features or halves, and where it must be
-/// fast `atrous`, or `svgf` for sequences with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` where
-/// it must be fast and `ddid` where it may take long.
+/// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
+/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be
+/// fast and `ddid` if it may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
@@ -40,19 +40,19 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 }
 
 crate::options! {
-    /// What is asked of the method that is chosen.
+    /// Options for the chosen method.
     pub struct AutoOptions {
-        /// How much time to spend; by default best for renders, good for photographs.
+        /// How much time to spend [default: best for renders, good for photographs].
         pub quality: Option<Quality> = None,
-        /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
+        /// Output of nfor: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
         /// For photographs: standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// For photographs without a sigma: the noise as measured in the picture (auto), in a profile or in another picture.
+        /// For photographs without a sigma: noise measured in the image (auto), from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found; more only for photographs.
+        /// How much luminance noise to remove: 1 removes all that was found; larger values only for photographs.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found; more only for photographs.
+        /// How much colour noise to remove: 1 removes all that was found; larger values only for photographs.
         pub chroma: f32 = 1.0,
     }
 }
@@ -63,11 +63,11 @@ fn is_render(shape: &Shape) -> bool {
     features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
-/// With two halves that disagree less than this, regression knows more than the network. Chosen with the scenes `tune` of
+/// If two halves differ by less than this, regression is better than the network. Chosen with the scenes `tune` of
 /// `bench/peers/renders.py`.
 const CALM: f32 = 0.09;
 
-/// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without what is far above
+/// How much the halves of a render differ: the mean difference of their luminances over the mean sum, without values far above
 /// the mean.
 fn disagreement(frame: &Frame) -> Option<f32> {
     let half = |part| frame.get(Layer::new(Kind::Color, part));
@@ -91,20 +91,20 @@ fn disagreement(frame: &Frame) -> Option<f32> {
     (sum > 0.0).then(|| (apart / sum) as f32)
 }
 
-/// Takes the method that [`suggest`] names, with its default options; for renders whose two halves agree well, `nfor`.
+/// Uses the method that [`suggest`] returns, with its default options; for renders whose two halves agree well, `nfor`.
 #[derive(Debug, Default)]
 pub struct Auto {
-    /// What is asked of it.
+    /// Its options.
     pub options: AutoOptions,
-    /// Whether frames of a sequence come one after the other.
+    /// Whether the frames form a sequence.
     sequence: bool,
-    /// Whether the frame that was prepared is a render.
+    /// Whether the prepared frame is a render.
     render: bool,
     chosen: Option<Box<dyn Method>>,
 }
 
 impl Auto {
-    /// For frames of a sequence, one after the other.
+    /// For the frames of a sequence.
     pub fn sequence() -> Self {
         Self {
             sequence: true,
@@ -147,7 +147,7 @@ impl Auto {
         Ok((entry.make)())
     }
 
-    /// `nfor` with what is asked of it.
+    /// `nfor` with the options.
     fn regression(&self) -> Box<dyn Method> {
         let mut method = Nfor::default();
         if self.options.quality.is_some_and(|q| q != Quality::Best) {

@@ -5,10 +5,10 @@ use crate::kernel::Target;
 use crate::{DeviceFault, Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A GPU that could be opened.
+/// A GPU that can be opened.
 #[derive(Debug, Clone)]
 pub struct Adapter {
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
     /// Name, driver, kind.
     pub info: wgpu::AdapterInfo,
@@ -22,7 +22,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// All adapters of this machine, real ones first.
+    /// All adapters of this machine, hardware first.
     pub fn all() -> Vec<Self> {
         let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
         desc.backends = wgpu::Backends::PRIMARY;
@@ -52,12 +52,12 @@ impl Adapter {
             .collect()
     }
 
-    /// Bytes of its own memory, where the driver tells: Vulkan does.
+    /// Bytes of its own memory, if the driver reports it: Vulkan does.
     #[cfg(not(target_vendor = "apple"))]
     pub fn memory(&self) -> Option<u64> {
         /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
         const LOCAL: u32 = 1;
-        // SAFETY: the adapter is only looked at, and the physical device belongs to the instance that is asked.
+        // SAFETY: the adapter is only read, and the physical device belongs to the queried instance.
         let heaps = unsafe {
             let vulkan = self.inner.as_hal::<wgpu::hal::api::Vulkan>()?;
             let instance = vulkan.shared_instance().raw_instance();
@@ -73,7 +73,7 @@ impl Adapter {
         )
     }
 
-    /// Bytes of its own memory, where the driver tells: Metal shares the machine's.
+    /// Bytes of its own memory, if the driver reports it: Metal shares that of the machine.
     #[cfg(target_vendor = "apple")]
     pub fn memory(&self) -> Option<u64> {
         None
@@ -125,7 +125,7 @@ impl Adapter {
     }
 }
 
-/// Features that kernels use where a device has them.
+/// Features that kernels use if a device has them.
 fn wanted() -> wgpu::Features {
     wgpu::Features::SUBGROUP
         | wgpu::Features::SHADER_F16
@@ -186,7 +186,7 @@ pub(super) struct Inner {
 }
 
 impl Gpu {
-    /// A device that was opened elsewhere, by an engine for instance. Its features and limits are used as they are.
+    /// A device that was opened elsewhere, by an engine for instance. Its features and limits are used unchanged.
     pub fn from_wgpu(adapter: &wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let (limits, features) = (device.limits(), device.features());
         Self(Arc::new(Inner {
@@ -231,7 +231,7 @@ impl Gpu {
         locked(&self.0.pipelines).built()
     }
 
-    /// Runs `work`, turning whatever the driver says about it into a typed error.
+    /// Runs `work` and turns driver errors into typed errors.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let memory = self
             .0
@@ -270,7 +270,7 @@ impl Gpu {
 fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
         wgpu::Error::OutOfMemory { .. } => {
-            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less".into())
+            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
         }
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             DeviceFault::Refused(description)
@@ -278,7 +278,7 @@ fn fault(error: wgpu::Error) -> DeviceFault {
     }
 }
 
-/// The lock's content, also when another thread panicked while holding it: all that is kept there stays valid.
+/// The contents of a lock, even if another thread panicked while holding it: the data stays valid.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -27,7 +27,7 @@ fn emits(albedo: Read<'_>) -> Mask<'_> {
     most.lt(BLACK) | most.gt(EMITTING)
 }
 
-/// The class of a pixel. Reads: albedo, normal, depth, as far as they are there; the colour when none is.
+/// The class of a pixel. Reads: albedo, normal, depth, as far as they exist; the colour if none does.
 pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     stencil("class", |k| {
         let read = |there: bool| there.then(|| k.read());
@@ -168,7 +168,7 @@ pub(crate) fn larger() -> Stencil {
     })
 }
 
-/// `a · b / c` where `c` is above 0, else `a`: what limiting `c` to `b` makes of `a`. `b` and `c` have one plane.
+/// `a · b / c` where `c` is above 0, else `a`: applies to `a` the clamping of `c` to `b`. `b` and `c` have one plane.
 pub(crate) fn follow() -> Stencil {
     stencil("follow", |k| {
         let [a, b, c] = k.reads();

@@ -1,7 +1,7 @@
 //! The weights of the network: a safetensors file of half floats.
 
 use crate::definition::neural::{Convolution, FORMS, Network};
-use crate::method::{Backend, Value};
+use crate::method::{Backend, Refused, Value};
 use crate::{Error, Result};
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -81,23 +81,26 @@ impl Weights {
 
     /// Reads a file.
     pub fn read(path: &str) -> Result<Self> {
-        let wrong = |what: String| Error::input(format!("{path}: {what}"));
-        let bytes = std::fs::read(path).map_err(|e| wrong(e.to_string()))?;
-        let network = network(&bytes).map_err(wrong)?;
+        Self::load(path).map_err(|why| Error::input(format!("{path}: {why}")))
+    }
+
+    /// Reads a file, or says what is wrong with it.
+    fn load(path: &str) -> std::result::Result<Self, String> {
+        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
         Ok(Self::File {
             path: path.into(),
-            network: Arc::new(network.into()),
+            network: Arc::new(network(&bytes)?.into()),
         })
     }
 }
 
 impl Value for Weights {
-    const FORM: &'static str = "own|FILE.safetensors, with the names and sizes of docs/neural.md";
+    const FORM: &'static str = "own|FILE.safetensors";
 
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
         match text {
-            "own" => Some(Self::Own),
-            path => Self::read(path).ok(),
+            "own" => Ok(Self::Own),
+            path => Self::load(path).map_err(Refused::because),
         }
     }
 
@@ -109,7 +112,7 @@ impl Value for Weights {
     }
 }
 
-/// The network in a file; what is wrong with it else.
+/// The network in a file, or what is wrong with it.
 fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
     let tensor = |name: &str, part: &str, shape: &[usize]| {
@@ -135,7 +138,7 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
         };
         match values.iter().all(|v| v.is_finite()) {
             true => Ok(values),
-            false => Err(format!("{name} has values that are no numbers")),
+            false => Err(format!("{name} has values that are not finite")),
         }
     };
     let mut all = Vec::new();
@@ -149,4 +152,42 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
         });
     }
     Network::try_from(all).map_err(|all| format!("{} convolutions", all.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Knobs;
+
+    #[test]
+    fn refused_weights_say_why() -> Result<()> {
+        let folder = tempfile::tempdir().map_err(|e| Error::input(e.to_string()))?;
+        let mut short = OWN.to_vec();
+        short.truncate(1000);
+        let mut infinite = OWN.to_vec();
+        let end = infinite.len();
+        infinite[end - 2..].copy_from_slice(&half::f16::INFINITY.to_le_bytes());
+        for (name, bytes, why) in [
+            ("absent", None, "No such file"),
+            ("short", Some(short), "header"),
+            ("infinite", Some(infinite), "not finite"),
+        ] {
+            let path = folder.path().join(name);
+            if let Some(bytes) = bytes {
+                std::fs::write(&path, bytes).map_err(|e| Error::input(e.to_string()))?;
+            }
+            let error = super::super::Options::default()
+                .set("weights", &path.to_string_lossy())
+                .unwrap_err();
+            let Error::Option { expected, .. } = &error else {
+                panic!("{error:?}");
+            };
+            assert!(
+                expected.starts_with("own|FILE")
+                    && expected.to_lowercase().contains(&why.to_lowercase()),
+                "{error}"
+            );
+        }
+        Ok(())
+    }
 }
