@@ -18,6 +18,7 @@ it 256 samples or more.
 import argparse
 import json
 import os
+import re
 import subprocess
 
 import numpy as np
@@ -267,7 +268,8 @@ def main():
         files = [f"{folder}/noisy-{k:03}.exr" for k in range(args.frames)]
         results = {"noisy": [renders.read_exr(f) for f in files], "OIDN": [renders.oidn(f, False)[0] for f in files]}
         for method in methods:
-            results[method] = limpid(args.limpid, method, folder, f"{args.output}/{name}/{method.replace(' ', '')}", args.frames)
+            made = f"{args.output}/{name}/{re.sub('[^a-z0-9.]+', '-', method)}"
+            results[method] = limpid(args.limpid, method, folder, made, args.frames)
         scores = {m: judge.score(p) for m, p in results.items()}
         for method, (error, temporal, flicker) in scores.items():
             ratio = error / max(scores["OIDN"][0], 1e-6)
