@@ -22,6 +22,8 @@ pub struct Target {
     pub subgroup: Option<(u32, u32)>,
     /// Whether shaders may compute with half floats.
     pub f16: bool,
+    /// Size of its subgroups, if they multiply matrices of 16×16 half floats (`wgpu_cooperative_matrix`).
+    pub matrices: Option<u32>,
     /// Whether textures of 32-bit floats can be sampled linearly.
     pub filter_f32: bool,
 }
@@ -37,6 +39,7 @@ impl Target {
         texture_side: 8192,
         subgroup: None,
         f16: false,
+        matrices: None,
         filter_f32: false,
     };
 }

@@ -81,12 +81,20 @@ impl Adapter {
 
     /// Opens it with all its limits. `checked` keeps the runtime checks in shaders, for tests.
     pub fn open(&self, checked: bool) -> Result<Gpu> {
-        let features = self.inner.features() & wanted();
+        let mut features = self.inner.features() & wanted();
+        let mut experimental = wgpu::ExperimentalFeatures::disabled();
+        if multiplies(&self.inner) {
+            features |= wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
+            // SAFETY: an experimental feature may have bugs. Only kernels of this crate use this one; wgpu validates them, and
+            // the conformance test runs them where a device has it.
+            experimental = unsafe { wgpu::ExperimentalFeatures::enabled() };
+        }
         let limits = self.inner.limits();
         let desc = wgpu::DeviceDescriptor {
             label: Some("limpid"),
             required_features: features,
             required_limits: limits.clone(),
+            experimental_features: experimental,
             ..Default::default()
         };
         let name = &self.info.name;
@@ -125,6 +133,20 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::FLOAT32_FILTERABLE
 }
 
+/// Whether its subgroups, all of one size, multiply matrices of 16×16 half floats and sum in single precision.
+fn multiplies(adapter: &wgpu::Adapter) -> bool {
+    let info = adapter.get_info();
+    let fits = |p: &wgpu::CooperativeMatrixProperties| {
+        [p.m_size, p.n_size, p.k_size] == [16; 3]
+            && p.ab_type == wgpu::CooperativeScalarType::F16
+            && p.cr_type == wgpu::CooperativeScalarType::F32
+    };
+    let features = adapter.features();
+    features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX | wgpu::Features::SHADER_F16)
+        && info.subgroup_min_size == info.subgroup_max_size
+        && adapter.cooperative_matrix_properties().iter().any(fits)
+}
+
 fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Features) -> Target {
     let info = adapter.get_info();
     Target {
@@ -140,6 +162,9 @@ fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Featur
             .contains(wgpu::Features::SUBGROUP)
             .then_some((info.subgroup_min_size, info.subgroup_max_size)),
         f16: features.contains(wgpu::Features::SHADER_F16),
+        matrices: (features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX)
+            && multiplies(adapter))
+        .then_some(info.subgroup_max_size),
         filter_f32: features.contains(wgpu::Features::FLOAT32_FILTERABLE),
     }
 }

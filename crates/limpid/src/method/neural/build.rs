@@ -1,6 +1,6 @@
 //! The passes.
 
-use super::{Neural, features, others};
+use super::{Neural, NeuralSchedule, features, others};
 use crate::definition::neural::{
     BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, Network, OUTPUTS,
     PRECISION, SHARPNESS, STEPS,
@@ -17,6 +17,8 @@ struct Build {
     on: Backend,
     /// Whether maps and guides are in half precision.
     half: bool,
+    /// Whether matrix units are used.
+    matrices: bool,
     network: Arc<Network>,
 }
 
@@ -77,6 +79,7 @@ impl Build {
             source,
             into,
             scale,
+            matrices: self.matrices,
         };
         let weights = &self.network[index];
         let table = match self.on {
@@ -90,7 +93,13 @@ impl Build {
         );
         if into == Into::Guides {
             let guides = self.guides();
-            let rest = self.plan.transient("precisions", OUTPUTS - PRECISION);
+            let size = self.plan.size();
+            // On a GPU those of a level are a vector.
+            let rest = match self.on {
+                Backend::Cpu => OUTPUTS - PRECISION,
+                Backend::Gpu => 4 * STEPS.len(),
+            };
+            let rest = self.map("precisions", size, rest);
             self.plan.pass(kernel, slots, [guides, rest]);
             return vec![guides, rest];
         }
@@ -132,14 +141,15 @@ pub(super) fn plan(
     method: &Neural,
     shape: &Shape,
     schedule: &Schedule,
-    half: bool,
+    choice: NeuralSchedule,
 ) -> Result<Plan> {
     let (on, whole) = (schedule.backend(), method.whole());
     let colors = shape.require(&Layer::COLOR)?;
     let mut build = Build {
         plan: Plan::new(format!("neural {schedule}"), shape.size),
         on,
-        half,
+        half: choice != NeuralSchedule::Full,
+        matrices: choice == NeuralSchedule::Matrix,
         network: method.options.weights.network()?,
     };
     build.plan.set_align(BLOCK);
@@ -196,6 +206,7 @@ pub(super) fn plan(
             precision: DIVISOR + i,
             guided: None,
             planes: 3,
+            native: build.matrices,
         };
         let next = build.payload(format!("divisor {}", i + 1), 3);
         build.plan.pass(level, with(divisor), [next]);
@@ -211,6 +222,7 @@ pub(super) fn plan(
                 distrust: DISTRUST + i,
             }),
             planes,
+            native: build.matrices,
         };
         let next = build.payload(format!("level {}", i + 1), planes);
         build.plan.pass(level, with(payload), [next]);

@@ -28,6 +28,8 @@ crate::choice! {
         Full = "full",
         /// Maps and guides in half precision, on a GPU; sums in single precision.
         Half = "half",
+        /// The same by the GPU's matrix units, where it has them.
+        Matrix = "matrix",
     }
 }
 
@@ -127,13 +129,16 @@ impl Method for Neural {
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
             Backend::Cpu => Schedule::list(on, [NeuralSchedule::Full]),
-            Backend::Gpu => Schedule::list(on, [NeuralSchedule::Half, NeuralSchedule::Full]),
+            Backend::Gpu => {
+                use NeuralSchedule::{Full, Half, Matrix};
+                Schedule::list(on, [Matrix, Half, Full])
+            }
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        let half = schedule.choice::<NeuralSchedule>()? == NeuralSchedule::Half;
-        build::plan(self, shape, schedule, half)
+        let choice = schedule.choice::<NeuralSchedule>()?;
+        build::plan(self, shape, schedule, choice)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
