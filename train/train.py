@@ -34,9 +34,13 @@ p.add_argument(
 )
 p.add_argument("--capacity", type=int, default=24_000, help="images in memory")
 p.add_argument("--burst", type=int, default=512, help="images made at a time")
-p.add_argument("--making", type=float, default=0.42, help="share of the time for making images, all of it in the first part")
+p.add_argument(
+    "--making", type=float, default=0.42, help="share of the time for making images, all of it in the first part"
+)
 p.add_argument("--made-by", type=float, default=0.6, help="part of the time after which no images are made")
-p.add_argument("--reference", type=int, default=96, help="samples of a reference; 2 to 8 times as many for inputs of 16 to 256")
+p.add_argument(
+    "--reference", type=int, default=96, help="samples of a reference; 2 to 8 times as many for inputs of 16 to 256"
+)
 p.add_argument("--validation", type=int, default=96)
 p.add_argument("--validation-reference", type=int, default=512)
 p.add_argument("--batch", type=int, default=32)

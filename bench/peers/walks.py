@@ -66,11 +66,35 @@ def arcade():
 def terrace():
     """Sideways past plants, a fence and pots on tiles in daylight: thin things in front of others, so that much is uncovered."""
     from render_shapes import (
-        ball, bitmap, blades, box, bricks, diffuse, floor, foliage, lamp, metal, place, plastic, rgb, stick, vase, wall, wood,
+        ball,
+        bitmap,
+        blades,
+        box,
+        bricks,
+        diffuse,
+        floor,
+        foliage,
+        lamp,
+        metal,
+        place,
+        plastic,
+        rgb,
+        stick,
+        vase,
+        wall,
+        wood,
     )
 
-    tiles = {"type": "checkerboard", "color0": rgb(0.2, 0.17, 0.15), "color1": rgb(0.6, 0.57, 0.5), "to_uv": place(scale=(16, 16, 1))}
-    parts = {"floor": floor(plastic(tiles, 0.12), 6), "house": wall((0, 1.6, -2.6), (6, 1.6), "+z", diffuse(bitmap(bricks(93), 4)))}
+    tiles = {
+        "type": "checkerboard",
+        "color0": rgb(0.2, 0.17, 0.15),
+        "color1": rgb(0.6, 0.57, 0.5),
+        "to_uv": place(scale=(16, 16, 1)),
+    }
+    parts = {
+        "floor": floor(plastic(tiles, 0.12), 6),
+        "house": wall((0, 1.6, -2.6), (6, 1.6), "+z", diffuse(bitmap(bricks(93), 4))),
+    }
     for k in range(34):
         parts[f"bar {k}"] = stick((-3.3 + 0.2 * k, 0, 1.1), (-3.3 + 0.2 * k, 0.62, 1.1), 0.011, diffuse(rgb(0.8)))
     for k in range(5):
@@ -243,7 +267,9 @@ def limpid(program, method, folder, made, frames):
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limpid", help="the program; without it only OIDN is judged")
-    parser.add_argument("--methods", default="svgf,neural", help='comma between methods, options after a space: "svgf --no-taa"')
+    parser.add_argument(
+        "--methods", default="svgf,neural", help='comma between methods, options after a space: "svgf --no-taa"'
+    )
     parser.add_argument("--walks", default=",".join(WALKS))
     parser.add_argument("--frames", type=int, default=12)
     parser.add_argument("--size", default="320x180")
