@@ -5,14 +5,14 @@ use super::photo::Noise;
 use super::{
     Backend, Ddid, Eaw, Entry, Film, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value,
 };
-use super::{ddid, film, neural, nfor};
+use super::{ddid, film, nfor};
 use crate::plan::Plan;
-use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Short: `atrous` for renders and `svgf` for sequences of them, `eaw` for photographs, three frames for films.
+        /// Short: `atrous` for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
         /// Medium: `neural` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
@@ -22,8 +22,8 @@ crate::choice! {
 }
 
 /// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
-/// `svgf` for sequences with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be fast
-/// and `ddid` if it may take long.
+/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be
+/// fast and `ddid` if it may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
@@ -63,35 +63,7 @@ fn is_render(shape: &Shape) -> bool {
     features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
-/// If two halves differ by less than this, regression is better than the network. Chosen with the scenes `tune` of
-/// `bench/peers/renders.py`.
-const CALM: f32 = 0.09;
-
-/// How much the halves of a render differ: the mean difference of their luminances over the mean sum, without values far above
-/// the mean.
-fn disagreement(frame: &Frame) -> Option<f32> {
-    let half = |part| frame.get(Layer::new(Kind::Color, part));
-    let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);
-    let light = |image: &Image, i: usize| -> f64 {
-        let at = |c: usize| image.plane(c.min(image.channels() - 1))[i];
-        f64::from((0..3).map(|c| LUMINANCE[c] * at(c)).sum::<f32>())
-    };
-    let pixels = 0..a.plane(0).len();
-    let both = pixels
-        .clone()
-        .map(|i| light(a, i) + light(b, i))
-        .sum::<f64>();
-    let most = 4.0 * both / (2.0 * pixels.len() as f64);
-    let (mut apart, mut sum) = (0.0, 0.0);
-    for i in pixels {
-        let (a, b) = (light(a, i).min(most), light(b, i).min(most));
-        apart += (a - b).abs();
-        sum += a + b;
-    }
-    (sum > 0.0).then(|| (apart / sum) as f32)
-}
-
-/// Uses the method that [`suggest`] returns, with its default options; for renders whose two halves agree well, `nfor`.
+/// Uses the method that [`suggest`] returns, with its default options.
 #[derive(Debug, Default)]
 pub struct Auto {
     /// Its options.
@@ -237,11 +209,6 @@ impl Method for Auto {
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
-        let alone = !(self.sequence && shape.has(Kind::Motion));
-        let calm = || disagreement(frame).is_some_and(|d| d < CALM);
-        if method.name() == neural::ENTRY.name && alone && calm() {
-            method = self.regression();
-        }
         self.render = is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);

@@ -89,8 +89,8 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether [`Method::prepare`] analyses each frame of a sequence although there is history: the result is for that frame
-    /// only. Otherwise the first frame of a sequence decides for all.
+    /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history: what it measures holds for that frame
+    /// only. Otherwise the first frame of a sequence is measured.
     fn measures_each(&self) -> bool {
         false
     }
@@ -130,7 +130,8 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     fn define(&self, frame: &Frame) -> Result<Frame>;
 
     /// The same method in an order that can be cut into tiles, if its own cannot: coefficients at the positions of their samples,
-    /// for example. [`Method::ordered`] converts frames between the two. Or the same method without history, which tiles cannot have.
+    /// for example, where [`Method::ordered`] converts frames between the two. Or the same method without history, which tiles cannot
+    /// have.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         None
     }
