@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod support;
+#[path = "support/walk.rs"]
+mod walk;
 
 use limpid::method::{Method, Neural};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
-use support::{frame, sequence};
+use support::frame;
+use walk::sequence;
 
 /// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
 const SAMPLE: &[u8] = include_bytes!("data/neural.safetensors");
