@@ -44,7 +44,7 @@ crate::options! {
         pub weights: Weights = Weights::Own,
         /// In sequences with motion: least share of a new frame in what is filtered. A smaller one is steadier and follows changes of
         /// light more slowly; 1 leaves history out.
-        pub alpha: f32 = 0.2,
+        pub alpha: f32 = 0.3,
         /// In sequences with motion: do not blend the result with the last one.
         pub no_taa: bool = false,
     }
