@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "support/shot.rs"]
-mod shot;
 #[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
+#[path = "support/walk.rs"]
+mod walk;
 
 use limpid::definition::svgf::History;
 use limpid::method::atrous::Storage;
 use limpid::method::{Method, Svgf};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
-use shot::sequence;
+use walk::sequence;
 
 fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
     let mut left = Frame::empty(frame.size()).unwrap();

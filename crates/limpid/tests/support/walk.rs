@@ -1,4 +1,6 @@
-//! A rendered sequence, for methods with history.
+//! A sequence to test with.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use limpid::{Frame, Image, Kind, Size};
 
