@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _limpid
-from ._denoise import Denoiser, engine
+from ._denoise import Denoiser, denoise, engine
 from ._errors import InputError
 from ._frame import read, write
 
@@ -97,15 +98,29 @@ def frames_of(pattern: str) -> list[int]:
     return sorted(numbers)
 
 
-def runs_of(
+def tasks(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
-    frames: Iterable[int] | None,
-    length: int,
-    warm_up: int,
-    resume: bool,
-) -> list[Run]:
-    """Runs of a sequence, or single files of a list or a folder."""
+    *,
+    frames: Iterable[int] | None = None,
+    run: int = 48,
+    warm_up: int = WARM_UP,
+    method: str = "auto",
+    device: str = "auto",
+    resume: bool = False,
+    **options: Any,
+) -> list[Callable[[], list[str]]]:
+    """Functions that can be sent to other processes: each denoises a run of a sequence, or one file of a list or a folder, and returns the names of the
+    written files."""
+    runs = _runs(source, target, frames, run, warm_up)
+    return [
+        functools.partial(_work, one, method, device, options, resume)
+        for one in runs
+        if not (resume and all(os.path.exists(result) for _, result in one.frames))
+    ]
+
+
+def _runs(source: Any, target: Any, frames: Iterable[int] | None, length: int, warm_up: int) -> list[Run]:
     if length < 1 or warm_up < 0:
         raise InputError("run must be at least 1 and warm_up at least 0")
     to = os.fspath(target)
@@ -128,30 +143,21 @@ def runs_of(
         length, warm_up = 1, 0
     runs = []
     for at in range(0, len(pairs), length):
-        own = tuple(pairs[at : at + length])
-        if resume and all(os.path.exists(result) for _, result in own):
-            continue
-        runs.append(Run(tuple(pairs[max(at - warm_up, 0) : at]), own))
+        runs.append(Run(tuple(pairs[max(at - warm_up, 0) : at]), tuple(pairs[at : at + length])))
     return runs
 
 
-def work(run: Run, method: str, device: str, options: dict[str, Any], resume: bool = False) -> list[str]:
+def _work(run: Run, method: str, device: str, options: dict[str, Any], resume: bool) -> list[str]:
     """Processes a run; each result is written completely or not at all, so that a run can be repeated at any time."""
-    denoiser = Denoiser(method, device, **options) if len(run.frames) > 1 or run.before else None
-    written = []
-    for source, target in (*run.before, *run.frames):
-        frame = read(source)
-        if denoiser is None:
-            from ._denoise import denoise
-
-            clean = denoise(frame, method=method, device=device, **options)
-        else:
-            clean = denoiser(frame)
-        if (source, target) in run.frames:
-            if not (resume and os.path.exists(target)):
-                write(target, clean)
-            written.append(target)
-    return written
+    several = len(run.before) + len(run.frames) > 1
+    apply = Denoiser(method, device, **options) if several else functools.partial(denoise, method=method, device=device, **options)
+    for source, _ in run.before:
+        apply(read(source))
+    for source, target in run.frames:
+        clean = apply(read(source))
+        if not (resume and os.path.exists(target)):
+            write(target, clean)
+    return [target for _, target in run.frames]
 
 
 def mosaic(crops: Sequence[Array], columns: int) -> Array:

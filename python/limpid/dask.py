@@ -6,8 +6,7 @@ Works with every scheduler of Dask: threads, processes, a cluster. A task uses o
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ except ImportError as error:  # pragma: no cover
 
 from ._denoise import _LAYERS
 from ._errors import InputError, UnsupportedError
-from ._parts import WARM_UP, Task, engine_of, mosaic, part, runs_of, work
+from ._parts import Task, engine_of, mosaic, part, tasks
 
 #: Pixels up to which numbers of the whole image are taken from the image itself.
 WHOLE = 1 << 22
@@ -164,23 +163,15 @@ def _layers(color: Any, halves: tuple[Any, Any] | None, more: Mapping[str, Any])
     return layers, options
 
 
-def files(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    target: str | os.PathLike[str],
-    *,
-    frames: Iterable[int] | None = None,
-    run: int = 48,
-    warm_up: int = WARM_UP,
-    method: str = "auto",
-    device: str = "auto",
-    resume: bool = False,
-    **options: Any,
-) -> dask.bag.Bag:
+def files(source: Any, target: Any, *, threads: int = 1, **settings: Any) -> dask.bag.Bag:
     """Denoises files, as a bag of the names of the written files.
 
-    ``source`` is ``"shot.####.exr"`` for a sequence with ``target`` such as ``"clean.####.exr"``, or a folder or a list of files with a folder as target. A sequence
-    is split into runs of ``run`` frames; each begins ``warm_up`` frames earlier, which are read for their history and not written. All machines must share
-    the files. Results are written completely or not at all, so that a run can be repeated; ``resume`` keeps existing ones.
+    ``source`` is ``"shot.####.exr"`` for a sequence with ``target`` such as ``"clean.####.exr"``, or a folder or a list of files with a folder as target.
+    All machines must share the files. Results are written completely or not at all, so that a run can be repeated.
+
+    Settings: ``frames`` are the numbers of a sequence's frames (default: all that exist). A sequence is split into runs of ``run`` frames (48); each
+    begins ``warm_up`` frames earlier (16), which are read for their history and not written. ``resume=True`` keeps existing results. ``method``,
+    ``device`` and options are those of :func:`limpid.denoise`.
 
     >>> import limpid, limpid.dask, tempfile, os
     >>> folder = tempfile.mkdtemp()
@@ -192,11 +183,10 @@ def files(
     """
     import dask.bag
 
-    options.setdefault("threads", 1)
-    runs = runs_of(source, target, frames, run, warm_up, resume)
-    bag = dask.bag.from_sequence([(one,) for one in runs], partition_size=1) if runs else dask.bag.from_sequence([()], npartitions=1)
-    return bag.map(_work, method=method, device=device, options=options, resume=resume).flatten()
+    # A bag has at least one part.
+    parts = tasks(source, target, threads=threads, **settings) or [list]
+    return dask.bag.from_sequence(parts, partition_size=1).map(_call).flatten()
 
 
-def _work(one: tuple[Any, ...], method: str, device: str, options: dict[str, Any], resume: bool) -> list[str]:
-    return [name for run in one for name in work(run, method, device, options, resume)]
+def _call(task: Any) -> list[str]:
+    return task()

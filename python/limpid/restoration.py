@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 from . import _limpid
 from ._denoise import denoise
 from ._errors import InputError, OptionError, UnsupportedError
-from .wavelets import Wavelet, dwt2, dwtn_max_level, wavedec2, waverec2
+from .wavelets import Wavelet, dwt2, dwtn_max_level
+from .wavelets._multilevel import levels
+from .wavelets._single import analysis, synthesis
 
 __all__ = ["denoise_bilateral", "denoise_nl_means", "denoise_wavelet", "estimate_sigma"]
 
@@ -98,20 +100,18 @@ def estimate_sigma(image: Any, average_sigmas: bool = False, *, channel_axis: in
     return float(np.mean(found)) if average_sigmas else found
 
 
-def _shrunk(planes: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode: str, levels: int | None) -> Array:
-    """Planes, one after the other in memory, with their coefficients shrunk."""
-    height, width = planes.shape[1:]
-    if levels is None:
-        levels = max(dwtn_max_level((height, width), wavelet) - 3, 1)
-    low, *details = wavedec2(planes, wavelet, level=levels)
-    for c, sigma in enumerate(sigmas):
-        if sigma is None:
-            sigma = _deviation(details[-1][2][c]) if details else 0.0
-        threshold = sigma * math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
-        # The bands are new arrays, so they can be changed in place.
-        bands = [band[c] for level in details for band in level]
-        _limpid.shrink(bands, mode == "soft", threshold, float(sigma) ** 2)
-    return waverec2([low, *details], wavelet)[:, :height, :width]
+def _shrunk(image: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode: str, count: int | None) -> Array:
+    """An image of three axes with its coefficients shrunk, channel by channel."""
+    height, width = image.shape[:2]
+    if not image.size:
+        raise InputError(f"an array of shape {image.shape} is empty")
+    if count is None:
+        count = max(dwtn_max_level((height, width), wavelet) - 3, 1)
+    count = levels((height, width), [wavelet.dec_len] * 2, count)
+    factor = math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
+    sigmas = [None if s is None else float(s) for s in sigmas]
+    banks = analysis(wavelet, "symmetric"), synthesis(wavelet, "symmetric")
+    return _limpid.denoise_wavelet(np.require(image, requirements="CA"), *banks, count, mode == "soft", factor, sigmas)
 
 
 #: Studio colours of 8 bits, ITU-R BT.601.
@@ -162,7 +162,10 @@ def denoise_wavelet(
         after = float(planes.max()) - float(planes.min())
         scale = after / before if before else 1.0
         sigmas = [None if s is None else s * scale for s in sigmas]
-    shrunk = lambda x, own: _shrunk(np.ascontiguousarray(x), wavelet, method, own, mode, wavelet_levels)  # noqa: E731
+
+    def shrunk(image: Array, sigmas: list[Any]) -> Array:
+        return _shrunk(image, wavelet, method, sigmas, mode, wavelet_levels)
+
     if convert2ycbcr:
         if count != 3:
             raise InputError(f"convert2ycbcr is for three channels, not {count}")
@@ -177,10 +180,10 @@ def denoise_wavelet(
             if width == 0:
                 continue
             own = None if sigmas[c] is None else sigmas[c] / float(width)
-            coded[:, :, c] = shrunk((plane - low)[None] / width, [own])[0] * width + low
+            coded[:, :, c] = shrunk((plane - low)[:, :, None] / width, [own])[:, :, 0] * width + low
         out = ((coded - _OFFSET) @ np.linalg.inv(_YCBCR).T).astype(planes.dtype)
     else:
-        out = np.moveaxis(shrunk(np.moveaxis(planes, -1, 0), sigmas), 0, -1)
+        out = shrunk(planes, sigmas)
     if whole:
         np.clip(out, -1 if planes.min() < 0 else 0, 1, out=out)
     return _first(out, channel_axis)

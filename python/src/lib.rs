@@ -46,7 +46,7 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wavelets::swt,
         wavelets::iswt,
         shrink::median_abs,
-        shrink::shrink,
+        shrink::denoise_wavelet,
         work::panic_for_tests,
     );
     Ok(())

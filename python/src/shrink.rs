@@ -1,23 +1,27 @@
-//! Thresholds of wavelet coefficients, in place.
+//! Shrinkage of wavelet coefficients: transform, thresholds and inverse in one call.
 
-use crate::bank::{LEVEL, Real};
-use crate::error::raise;
+use crate::bank::{self, Bank, Grid, LEVEL, Real};
+use crate::wavelets::{Axis, empty, values};
 use crate::work::short;
 use fearless_simd::{Simd, dispatch};
-use numpy::{Element, PyReadonlyArrayDyn, PyReadwriteArrayDyn};
+use numpy::{Element, PyReadonlyArray3, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use std::mem;
+use std::sync::{Mutex, PoisonError};
 
 /// Values for each piece of work.
 const PIECE: usize = 1 << 15;
 
 /// The bits of a magnitude: in the order of the magnitudes.
-trait Magnitude: Real + Element {
+trait Magnitude: Real + Element + bytemuck::Pod {
     fn magnitude(self) -> u64;
     fn from_magnitude(bits: u64) -> f64;
     fn wide(self) -> f64;
     /// Bits of a magnitude.
     const WIDTH: u32;
+    /// The spacing of numbers near 1.
+    const EPSILON: f64;
 }
 
 impl Magnitude for f32 {
@@ -31,6 +35,7 @@ impl Magnitude for f32 {
         f64::from(self)
     }
     const WIDTH: u32 = 32;
+    const EPSILON: f64 = f32::EPSILON as f64;
 }
 
 impl Magnitude for f64 {
@@ -44,6 +49,7 @@ impl Magnitude for f64 {
         self
     }
     const WIDTH: u32 = 64;
+    const EPSILON: f64 = Self::EPSILON;
 }
 
 /// The median magnitude of the values that are not zero; none when all are.
@@ -115,62 +121,190 @@ pub(crate) fn median_abs(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<
     typed::<f64>(py, &values.extract()?)
 }
 
-/// Shrinks bands of coefficients in place, `soft` or `hard`: each by the threshold that is given, or by that of BayesShrink for
-/// this variance of the noise.
-#[pyfunction]
-pub(crate) fn shrink(
-    py: Python<'_>,
-    bands: Vec<Bound<'_, PyAny>>,
+/// How coefficients are shrunk.
+#[derive(Clone, Copy)]
+struct Rule {
     soft: bool,
-    threshold: Option<f64>,
-    variance: f64,
-) -> PyResult<()> {
-    fn typed<T: Magnitude>(
-        py: Python<'_>,
-        mut bands: Vec<PyReadwriteArrayDyn<'_, T>>,
-        soft: bool,
-        given: impl Fn(&[T]) -> f64 + Send + Sync,
-    ) -> PyResult<()> {
-        let mut slices = Vec::new();
-        for band in &mut bands {
-            slices.push(band.as_slice_mut()?);
+    /// The threshold is this times the noise's deviation; none is BayesShrink, a threshold for each band.
+    factor: Option<f64>,
+}
+
+impl Rule {
+    /// Shrinks a band, for this deviation of the noise.
+    fn apply<T: Magnitude>(self, band: &mut [T], sigma: f64) {
+        let t = match self.factor {
+            Some(factor) => T::of(factor * sigma),
+            None => T::of(bayes(band, sigma * sigma)),
+        };
+        band.par_chunks_mut(PIECE).for_each(|part| match self.soft {
+            true => part.iter_mut().for_each(|v| *v = (*v).nearer(t)),
+            false => part.iter_mut().for_each(|v| *v = (*v).kept(t)),
+        });
+    }
+}
+
+/// BayesShrink: the noise's variance over the signal's deviation.
+fn bayes<T: Magnitude>(band: &[T], variance: f64) -> f64 {
+    let sums: Vec<f64> = band
+        .par_chunks(PIECE)
+        .map(|part| dispatch!(*LEVEL, simd => squares(simd, part)))
+        .collect();
+    let mean = sums.iter().sum::<f64>() / band.len().max(1) as f64;
+    variance / (mean - variance).max(T::EPSILON).sqrt()
+}
+
+/// Memory for coefficients, kept for the next call: mapping fresh memory takes longer than the transform.
+static SPARE: Mutex<Vec<f64>> = Mutex::new(Vec::new());
+
+/// The most that is kept, in numbers: 64 MiB.
+const SPARE_MOST: usize = 8 << 20;
+
+fn spare(length: usize) -> Vec<f64> {
+    let kept = mem::take(&mut *SPARE.lock().unwrap_or_else(PoisonError::into_inner));
+    match kept.len() >= length {
+        true => kept,
+        false => vec![0.0; length],
+    }
+}
+
+fn keep(room: Vec<f64>) {
+    if room.len() <= SPARE_MOST {
+        *SPARE.lock().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+}
+
+/// One level of coefficients.
+struct Level<'a, T> {
+    width: usize,
+    height: usize,
+    bands: [&'a mut [T]; 4],
+}
+
+/// Banks of a transform and its inverse, and the number of levels.
+struct Transform<T> {
+    forward: Bank<T>,
+    inverse: Bank<T>,
+    levels: usize,
+}
+
+impl<T: Magnitude> Transform<T> {
+    /// Sides of the bands of all levels, the finest first.
+    fn sizes(&self, grid: Grid) -> impl Iterator<Item = (usize, usize)> {
+        let next = |(w, h): (usize, usize)| {
+            let bank = &self.forward;
+            (bank.coefficients(w), bank.coefficients(h))
+        };
+        let first = next((grid.width, grid.height));
+        std::iter::successors(Some(first), move |size| Some(next(*size))).take(self.levels)
+    }
+
+    /// A plane with its coefficients shrunk; without a deviation of the noise, that of the finest diagonal band.
+    fn shrink(&self, rule: Rule, sigma: Option<f64>, x: &[T], out: &mut [T], grid: Grid) {
+        let total: usize = self.sizes(grid).map(|(w, h)| 4 * w * h).sum();
+        let mut room = spare((total * size_of::<T>()).div_ceil(size_of::<f64>()));
+        let mut free: &mut [T] = bytemuck::cast_slice_mut(&mut room);
+        let mut levels: Vec<Level<'_, T>> = Vec::new();
+        for (width, height) in self.sizes(grid) {
+            let mut bands = [(); 4].map(|()| {
+                let (band, rest) = mem::take(&mut free).split_at_mut(width * height);
+                free = rest;
+                band
+            });
+            let (x, from) = match levels.last() {
+                Some(finer) => (&*finer.bands[0], Grid::dense(finer.width, finer.height)),
+                None => (x, grid),
+            };
+            bank::split(
+                [&self.forward; 2],
+                x,
+                from,
+                bands.each_mut().map(|b| &mut **b),
+            );
+            levels.push(Level {
+                width,
+                height,
+                bands,
+            });
         }
-        // One call for all bands: waking the threads takes as long as a small band.
-        short(py, || {
-            for data in slices {
-                let t = T::of(given(data));
-                data.par_chunks_mut(PIECE).for_each(|part| match soft {
-                    true => part.iter_mut().for_each(|v| *v = (*v).nearer(t)),
-                    false => part.iter_mut().for_each(|v| *v = (*v).kept(t)),
-                });
+        let sigma = sigma.or_else(|| {
+            let finest = levels.first()?;
+            Some(median(finest.bands[3])? / NORMAL_MEDIAN)
+        });
+        for level in &mut levels {
+            for band in &mut level.bands[1..] {
+                rule.apply(band, sigma.unwrap_or(f64::NAN));
             }
-        })
+        }
+        for i in (0..levels.len()).rev() {
+            let (finer, level) = levels.split_at_mut(i);
+            let bands = level[0].bands.each_ref().map(|b| Some(&**b));
+            let size = (level[0].width, level[0].height);
+            let (out, grid) = match finer.last_mut() {
+                Some(f) => (&mut *f.bands[0], Grid::dense(f.width, f.height)),
+                None => (&mut *out, grid),
+            };
+            bank::join([&self.inverse; 2], bands, size, out, grid);
+        }
+        if levels.is_empty() {
+            out.copy_from_slice(x);
+        }
+        keep(room);
     }
-    /// BayesShrink: the noise's variance over the signal's deviation.
-    fn bayes<T: Magnitude>(data: &[T], variance: f64, epsilon: f64) -> f64 {
-        let sums: Vec<f64> = data
-            .par_chunks(PIECE)
-            .map(|part| dispatch!(*LEVEL, simd => squares(simd, part)))
-            .collect();
-        let mean = sums.iter().sum::<f64>() / data.len().max(1) as f64;
-        variance / (mean - variance).max(epsilon).sqrt()
+}
+
+/// The median magnitude of a normal distribution of deviation 1.
+const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+
+/// An image of `height × width × channels` with its wavelet coefficients shrunk, `soft` or `hard`: by `factor` times the noise's
+/// deviation, or by BayesShrink. Deviations, one for each channel, are measured where they are not given.
+#[pyfunction]
+pub(crate) fn denoise_wavelet<'py>(
+    image: &Bound<'py, PyAny>,
+    forward: Axis,
+    inverse: Axis,
+    levels: usize,
+    soft: bool,
+    factor: Option<f64>,
+    sigmas: Vec<Option<f64>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    fn typed<'py, T: Magnitude>(
+        image: &Bound<'py, PyAny>,
+        [forward, inverse]: [Axis; 2],
+        levels: usize,
+        rule: Rule,
+        sigmas: &[Option<f64>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = image.py();
+        let image: PyReadonlyArray3<'_, T> = image.extract()?;
+        let transform = Transform::<T> {
+            forward: forward.bank(py)?,
+            inverse: inverse.bank(py)?,
+            levels,
+        };
+        let [height, width, channels] = image.as_array().dim().into();
+        let grid = Grid {
+            width,
+            height,
+            stride: width * channels,
+            step: channels,
+        };
+        let mut made = empty::<T>(py, [height, width, channels]);
+        let out = values(&mut made)?;
+        let x = image.as_slice()?;
+        short(py, || {
+            for (c, sigma) in sigmas.iter().enumerate().take(channels) {
+                transform.shrink(rule, *sigma, &x[c..], &mut out[c..], grid);
+            }
+        })?;
+        Ok(made.into_any())
     }
-    fn writable<'py, T: Element>(
-        bands: &[Bound<'py, PyAny>],
-    ) -> Option<Vec<PyReadwriteArrayDyn<'py, T>>> {
-        bands.iter().map(|band| band.extract().ok()).collect()
+    let rule = Rule { soft, factor };
+    let axes = [forward, inverse];
+    if image.extract::<PyReadonlyArray3<'_, f32>>().is_ok() {
+        typed::<f32>(image, axes, levels, rule, &sigmas)
+    } else {
+        typed::<f64>(image, axes, levels, rule, &sigmas)
     }
-    if let Some(bands) = writable::<f32>(&bands) {
-        let epsilon = f64::from(f32::EPSILON);
-        let by = |d: &[f32]| threshold.unwrap_or_else(|| bayes(d, variance, epsilon));
-        return typed(py, bands, soft, by);
-    }
-    if let Some(bands) = writable::<f64>(&bands) {
-        let by = |d: &[f64]| threshold.unwrap_or_else(|| bayes(d, variance, f64::EPSILON));
-        return typed(py, bands, soft, by);
-    }
-    let message = "coefficients must be float32 or float64, and writable".to_owned();
-    Err(raise(py, "InputError", message))
 }
 
 /// The sum of squares, several at a time.

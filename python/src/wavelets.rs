@@ -1,6 +1,6 @@
 //! Wavelet transforms of arrays.
 
-use crate::bank::{self, Bank, Real};
+use crate::bank::{self, Bank, Grid, Real};
 use crate::error::{OrRaise, raise};
 use crate::work::short;
 use limpid::wavelet::{Boundary, Wavelet};
@@ -28,7 +28,7 @@ pub(crate) fn filters(py: Python<'_>, name: &str) -> PyResult<[Vec<f64>; 4]> {
 pub(crate) struct Axis(Vec<f64>, Vec<f64>, String);
 
 impl Axis {
-    fn bank<T: Real>(&self, py: Python<'_>) -> PyResult<Bank<T>> {
+    pub(crate) fn bank<T: Real>(&self, py: Python<'_>) -> PyResult<Bank<T>> {
         let border: Boundary = self.2.parse().or_raise(py)?;
         if self.0.len() != self.1.len() || self.0.is_empty() || self.0.len() % 2 == 1 {
             let message = "filters must have one even length".to_owned();
@@ -39,7 +39,10 @@ impl Axis {
 }
 
 /// A new array, whose memory NumPy takes from the system in large pages where it can.
-fn empty<T: Element + Copy>(py: Python<'_>, shape: [usize; 3]) -> Bound<'_, PyArray3<T>> {
+pub(crate) fn empty<T: Element + Copy>(
+    py: Python<'_>,
+    shape: [usize; 3],
+) -> Bound<'_, PyArray3<T>> {
     // SAFETY: plain numbers; all of them are written before the array is returned.
     unsafe { PyArray::new(py, shape, false) }
 }
@@ -47,7 +50,7 @@ fn empty<T: Element + Copy>(py: Python<'_>, shape: [usize; 3]) -> Bound<'_, PyAr
 type Out<'py, T> = Bound<'py, PyArray<T, Ix3>>;
 
 /// The numbers of a new array.
-fn values<'a, T: Element + Copy>(array: &'a mut Out<'_, T>) -> PyResult<&'a mut [T]> {
+pub(crate) fn values<'a, T: Element + Copy>(array: &'a mut Out<'_, T>) -> PyResult<&'a mut [T]> {
     // SAFETY: the array was made here and has no other owner, and it is one block of memory.
     unsafe { Ok(array.as_slice_mut()?) }
 }
@@ -98,8 +101,8 @@ pub(crate) fn dwt2<'py>(
             let bands = aa.chunks_mut(each).zip(da.chunks_mut(each));
             let bands = bands.zip(ad.chunks_mut(each).zip(dd.chunks_mut(each)));
             for (x, ((aa, da), (ad, dd))) in data.chunks(width * height).zip(bands) {
-                let size = (width, height, width);
-                bank::split([&down, &across], x, size, [aa, da, ad, dd]);
+                let grid = Grid::dense(width, height);
+                bank::split([&down, &across], x, grid, [aa, da, ad, dd]);
             }
         })?;
         PyTuple::new(py, made)
@@ -133,7 +136,8 @@ pub(crate) fn idwt2<'py>(
             let planes = out.chunks_mut((shape[1] * shape[2]).max(1));
             for (i, out) in planes.enumerate() {
                 let bands = data.map(|b| b.map(|b| &b[i * each..(i + 1) * each]));
-                bank::join([&down, &across], bands, (width, height), out);
+                let grid = Grid::dense(shape[2], shape[1]);
+                bank::join([&down, &across], bands, (width, height), out, grid);
             }
         })?;
         Ok(made.into_any())

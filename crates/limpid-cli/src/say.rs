@@ -2,7 +2,7 @@
 
 use crate::batch::Job;
 use indicatif::{ProgressBar, ProgressStyle};
-use limpid::{Device, Kind, Sequence, Watch};
+use limpid::{Device, Kind, Layer, Sequence, Watch};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,6 +44,9 @@ fn in_words(error: &limpid::Error) -> String {
         } => format!("--{name} {value}: expected {expected}"),
         Error::Missing { layer, .. } if matches!(layer.kind, Kind::Dx | Kind::Dy) => {
             format!("{error}, as `limpid render --gradients` writes them")
+        }
+        Error::Missing { layer, .. } if *layer == Layer::COLOR => {
+            format!("{error}; select it with --layer color=NAME")
         }
         Error::Device { fault, .. } => match fault {
             DeviceFault::OutOfMemory(_) => format!("{error}: try --tile or --device cpu"),

@@ -22,7 +22,7 @@ from ._single import (
 from ._wavelet import as_wavelet, modes_per_axis, per_axis
 
 
-def _levels(sizes: Any, taps: Any, level: int | None) -> int:
+def levels(sizes: Any, taps: Any, level: int | None) -> int:
     """The number of levels that is asked for, or all."""
     most = min(dwt_max_level(size, length) for size, length in zip(sizes, taps))
     if level is None:
@@ -42,7 +42,7 @@ def _deep(data: Any, wavelet: Any, mode: Any, level: int | None, axes: tuple[int
     x = as_numbers(data)
     wavelets, modes = per_axis(wavelet, axes), modes_per_axis(mode, axes)
     banks = [analysis(w, m) for w, m in zip(wavelets, modes)]
-    count = _levels([x.shape[a] for a in axes], [w.dec_len for w in wavelets], level)
+    count = levels([x.shape[a] for a in axes], [w.dec_len for w in wavelets], level)
     details = []
     for _ in range(count):
         bands = split(x, axes, banks)
@@ -204,7 +204,7 @@ def wavedecn_shapes(shape: Any, wavelet: Any, mode: Any = "symmetric", level: in
         shape = (shape,)
     axes = normal_axes(axes, len(shape), unique=True)
     wavelets, modes = per_axis(wavelet, axes), modes_per_axis(mode, axes)
-    count = _levels([shape[a] for a in axes], [w.dec_len for w in wavelets], level)
+    count = levels([shape[a] for a in axes], [w.dec_len for w in wavelets], level)
     keys = list(split_keys(len(axes)))
     shapes: list[Any] = []
     shape = list(shape)

@@ -12,7 +12,7 @@ mod spread;
 mod sums;
 
 pub(crate) use axis::{backward, forward};
-pub(crate) use plane::{join, split};
+pub(crate) use plane::{Grid, join, split};
 pub(crate) use spread::{gather, spread};
 pub(crate) use sums::LEVEL;
 

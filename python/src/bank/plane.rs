@@ -5,15 +5,48 @@ use super::sums::sums;
 use super::{Bank, Real, rows_each};
 use rayon::prelude::*;
 
+/// Where the samples of a plane are: a row begins every `stride` values, and its samples are `step` values apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) stride: usize,
+    pub(crate) step: usize,
+}
+
+impl Grid {
+    /// Sample after sample.
+    pub(crate) fn dense(width: usize, height: usize) -> Self {
+        Self {
+            width,
+            height,
+            stride: width,
+            step: 1,
+        }
+    }
+
+    /// A row, gathered in `room` where its samples are apart.
+    fn row<'a, T: Real>(&self, x: &'a [T], y: usize, room: &'a mut Vec<T>) -> &'a [T] {
+        let row = &x[y * self.stride..];
+        if self.step == 1 {
+            return &row[..self.width];
+        }
+        room.clear();
+        room.extend(row.iter().step_by(self.step).take(self.width));
+        room
+    }
+}
+
 /// The bands of a plane, in the order `aa`, `da`, `ad`, `dd`: the first letter is the axis of columns.
 ///
-/// `[down, across]` are the banks along columns and along rows. A row of the plane begins every `stride` values.
+/// `[down, across]` are the banks along columns and along rows.
 pub(crate) fn split<T: Real>(
     [down, across]: [&Bank<T>; 2],
     x: &[T],
-    (width, height, stride): (usize, usize, usize),
+    grid: Grid,
     bands: [&mut [T]; 4],
 ) {
+    let Grid { width, height, .. } = grid;
     let (w, h) = (across.coefficients(width), down.coefficients(height));
     let line = Line::new(across, width);
     let weights = down.analysis();
@@ -23,7 +56,7 @@ pub(crate) fn split<T: Real>(
     let pieces = (aa, da, ad, dd).into_par_iter().enumerate();
     pieces.for_each(|(piece, (aa, da, ad, dd))| {
         let mut room = line.halves();
-        let mut blend = Vec::new();
+        let (mut blend, mut gathered) = (Vec::new(), Vec::new());
         // The last rows, transformed along themselves: low coefficients, then high ones.
         let mut ring = vec![vec![T::default(); 2 * w]; taps];
         let slot = |i: i64| i.rem_euclid(taps as i64) as usize;
@@ -36,13 +69,13 @@ pub(crate) fn split<T: Real>(
             while next <= last {
                 let (low, high) = ring[slot(next)].split_at_mut(w);
                 if (0..height as i64).contains(&next) {
-                    let row = &x[next as usize * stride..][..width];
+                    let row = grid.row(x, next as usize, &mut gathered);
                     line.split(row, &mut room, low, high);
                 } else {
                     blend.clear();
                     blend.resize(width, T::default());
                     for (k, weight) in down.sample(next, height) {
-                        for (to, from) in blend.iter_mut().zip(&x[k * stride..][..width]) {
+                        for (to, from) in blend.iter_mut().zip(grid.row(x, k, &mut gathered)) {
                             *to += *from * weight;
                         }
                     }
@@ -60,25 +93,29 @@ pub(crate) fn split<T: Real>(
     });
 }
 
-/// A plane from its bands, which have `width × height` coefficients each; one that is not there is zero.
+/// A plane from its bands, which have `width × height` coefficients each; one that is not there is zero. The plane may be
+/// smaller than what the coefficients give; other values of `out` stay as they are.
 pub(crate) fn join<T: Real>(
     [down, across]: [&Bank<T>; 2],
     [aa, da, ad, dd]: [Option<&[T]>; 4],
     (width, height): (usize, usize),
     out: &mut [T],
+    grid: Grid,
 ) {
-    let (w, h) = (across.samples(width), down.samples(height));
+    let (w, h) = (grid.width, grid.height);
     if w == 0 || h == 0 {
         return;
     }
     let back = Back::new(across, w);
     let lines = Down::new(down, height);
     let each = rows_each(h, w);
-    out.par_chunks_mut(each * w)
+    out.par_chunks_mut(each * grid.stride)
         .enumerate()
         .for_each(|(piece, out)| {
-            let (from, rows) = (piece * each, out.len() / w);
+            let from = piece * each;
+            let rows = each.min(h - from);
             let mut room = back.room();
+            let mut apart = vec![T::default(); if grid.step == 1 { 0 } else { w }];
             let line = || vec![T::default(); width];
             let mut made = [[line(), line()], [line(), line()]];
             let there = [aa.or(da).is_some(), ad.or(dd).is_some()];
@@ -93,8 +130,15 @@ pub(crate) fn join<T: Real>(
                     let at = lines.first(m) + i as i64 - from as i64;
                     if (0..rows as i64).contains(&at) {
                         let band = |b: usize| there[b].then_some(&made[b][i][..]);
-                        let out = &mut out[at as usize * w..][..w];
-                        back.join([band(0), band(1)], &mut room, out);
+                        let out = &mut out[at as usize * grid.stride..];
+                        if grid.step == 1 {
+                            back.join([band(0), band(1)], &mut room, &mut out[..w]);
+                            continue;
+                        }
+                        back.join([band(0), band(1)], &mut room, &mut apart);
+                        for (to, from) in out.iter_mut().step_by(grid.step).zip(&apart) {
+                            *to = *from;
+                        }
                     }
                 }
             }

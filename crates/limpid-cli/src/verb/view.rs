@@ -44,11 +44,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             _ => *layer == Layer::COLOR,
         };
         for (layer, image) in picture.frame.layers().filter(|(l, _)| wanted(l)) {
-            items.push(shown(file, layer, image, space, args.files.len() == 1));
+            let name = match args.files.len() {
+                1 => layer.to_string(),
+                _ => file.display().to_string(),
+            };
+            items.push(shown(name, layer, image, space));
         }
     }
-    // The colour first.
-    items.sort_by_key(|i| i.name != args.files[0].display().to_string());
     let page = Page {
         title: match &args.files[..] {
             [file] => file.display().to_string(),
@@ -73,11 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// A layer in a viewable form: normals centred on grey, distances as a share of the largest.
-fn shown(file: &Path, layer: &Layer, image: &Image, space: Space, single: bool) -> Item {
-    let name = match (single, layer == &Layer::COLOR) {
-        (true, false) => format!("{} {layer}", file.display()),
-        _ => file.display().to_string(),
-    };
+fn shown(name: String, layer: &Layer, image: &Image, space: Space) -> Item {
     let (image, space) = match (&layer.kind, layer.part) {
         (Kind::Normal, Part::Variance) => (image.clone(), space),
         (Kind::Normal, _) => (image.map(|v| 0.5 + 0.5 * v), Space::Display),

@@ -223,5 +223,6 @@ fn pages_need_no_reference() {
     works(folder.path(), "view far.exr -o one.html");
     let mut browser = Browser::open(&folder.path().join("one.html"), (900, 700));
     assert_eq!(browser.state("mode"), "single");
+    assert_eq!(browser.state("a"), "color");
     assert_eq!(browser.faults(), Vec::<String>::new());
 }

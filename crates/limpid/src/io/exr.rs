@@ -10,6 +10,7 @@ mod assign;
 mod blocks;
 pub(super) mod codec;
 mod read;
+mod view;
 mod write;
 
 use self::assign::{Divide, Mapped};

@@ -198,3 +198,36 @@ fn escaped_rays_are_infinitely_far_and_come_back_as_they_were() {
     let written = &raw.layer_data[0].channel_data.list[3].sample_data;
     assert_eq!(*written, FlatSamples::F32(depth));
 }
+
+#[test]
+fn the_first_view_of_stereo_parts_is_used() {
+    let (_folder, path) = scratch("stereo.exr");
+    let size = (6, 4);
+    let n = 24;
+    let view = |name: &str, view: &str, letters: &[&str], seed| {
+        let channels = letters.iter().enumerate();
+        let channels = channels.map(|(i, c)| half(c, n, seed + i));
+        let mut part = part(Some(&format!("{name}_{view}")), size, channels.collect());
+        part.attributes.view_name = Some(view.into());
+        part
+    };
+    save(
+        &path,
+        size,
+        vec![
+            view("rgba", "right", &["A", "B", "G", "R"], 1),
+            view("depth", "left", &["Z"], 5),
+            view("rgba", "left", &["A", "B", "G", "R"], 6),
+            view("depth", "right", &["Z"], 10),
+        ],
+    );
+    let picture = read(&path);
+    assert_eq!(names(&picture.frame), ["color", "alpha", "depth"]);
+    assert_eq!(picture.frame.color().unwrap().data()[0], ramp(4)(0));
+    let depth = picture.frame.get(Layer::from(Kind::Depth)).unwrap();
+    assert_eq!(depth.data()[3], ramp(10)(3));
+    assert_eq!(
+        picture.notes,
+        ["the view right is used; left is preserved unchanged"]
+    );
+}

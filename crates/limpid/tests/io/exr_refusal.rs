@@ -42,7 +42,7 @@ fn files_without_colour_say_what_they_have() {
     let error = io::read(&path, &ReadOptions::default()).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("color=NAME") && text.contains("N (X,Y,Z)"),
+        text.contains("color is missing") && text.contains("N (X,Y,Z)"),
         "{text}"
     );
     let mut options = ReadOptions::default();

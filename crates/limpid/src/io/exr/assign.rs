@@ -1,6 +1,6 @@
 //! Which channels of an EXR file are layers of a frame.
 
-use super::{size_of, text};
+use super::{size_of, text, view};
 use crate::io::ReadOptions;
 use crate::io::names::{self, Adjust};
 use crate::{Error, Kind, Layer, Part, Result};
@@ -58,7 +58,7 @@ struct Candidate {
 /// Finds the layers of a file by name and by the caller's assignments.
 pub(in crate::io) fn assign(headers: &[Header], options: &ReadOptions) -> Result<Assignment> {
     let groups = groups(headers);
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = view::note(headers).into_iter().collect();
     let mut candidates = candidates(headers, &groups, &mut notes);
     if !candidates.iter().any(|c| c.mapped.layer == Layer::COLOR) {
         candidates.extend(only_color(&groups, &candidates, &mut notes));
@@ -139,9 +139,9 @@ fn join(part: &str, name: &str) -> (String, String) {
 fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (index, group) in groups.iter().enumerate() {
-        let Some(meaning) = names::meaning(&group.name).or_else(|| by_letter(group)) else {
-            continue;
-        };
+        let name = view::name_in_first(headers, group.part, &group.name);
+        let found = name.and_then(|n| names::meaning(&n).or_else(|| by_letter(group)));
+        let Some(meaning) = found else { continue };
         let mut add = |layer: Layer, channels: Vec<usize>, divide: Divide| {
             candidates.push(Candidate {
                 mapped: Mapped {

@@ -139,11 +139,10 @@ fn no_color(found: &Assignment, path: &Path) -> Error {
             }
         })
         .collect();
-    Error::input(format!(
-        "{}: no colour was found; select it with color=NAME. The file has: {}",
-        path.display(),
-        names.join(", ")
-    ))
+    Error::Missing {
+        layer: Layer::COLOR,
+        why: format!("{} has {}", path.display(), names.join(", ")),
+    }
 }
 
 fn write_frame(page: &Page<'_>) -> Result<Written> {
