@@ -53,7 +53,7 @@ impl Given {
 /// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may be called like a method, so there can be several.
 pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
-    let [_, verb, rest @ ..] = &words[..] else {
+    let [verb, rest @ ..] = after_globals(&words) else {
         return Ok(Vec::new());
     };
     let named = |argument, name: &str, entry: &Entry| Named {
@@ -98,6 +98,18 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
         }
     });
     Ok(found.collect())
+}
+
+/// The verb and what follows it: `-q`, `--threads 2` and `--memory 8G` may stand before it.
+fn after_globals<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w str] {
+    let mut rest = words.get(1..).unwrap_or_default();
+    loop {
+        rest = match rest {
+            ["--threads" | "--memory", _, rest @ ..] => rest,
+            [option, rest @ ..] if option.starts_with('-') => rest,
+            _ => return rest,
+        };
+    }
 }
 
 /// How images are reconstructed when no method is named.

@@ -94,7 +94,11 @@ fn main() -> ExitCode {
         Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say::error(&error);
-            ExitCode::from(if say::is_usage(&error) { 2 } else { 1 })
+            ExitCode::from(match say::is_usage(&error) {
+                true => 2,
+                false if say::interrupted() => say::INTERRUPTED,
+                false => 1,
+            })
         }
     }
 }

@@ -240,6 +240,7 @@ impl Target {
         };
         if is_y4m(to) {
             let mut builder = tempfile::Builder::new();
+            builder.prefix(".limpid-").suffix(".tmp");
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -247,6 +248,8 @@ impl Target {
                 builder.permissions(std::fs::Permissions::from_mode(0o666));
             }
             let part = (builder.tempfile_in(folder)).with_context(|| to.display().to_string())?;
+            // As long as it is locked, nobody takes it for one that was left behind.
+            let _ = part.as_file().try_lock();
             return Ok(Self::File {
                 part,
                 to: to.to_owned(),
@@ -267,6 +270,8 @@ impl Target {
         match self {
             Self::Output => Ok(()),
             Self::File { part, to } => {
+                let on_disk = part.as_file().sync_all();
+                on_disk.with_context(|| to.display().to_string())?;
                 part.persist(&to)
                     .map_err(|e| e.error)
                     .with_context(|| to.display().to_string())?;

@@ -65,13 +65,29 @@ pub struct Image {
 }
 
 impl Image {
-    /// A black image.
+    /// A black image. Panics where the system has no memory for it; [`Image::try_new`] gives an error.
     pub fn new(width: usize, height: usize, channels: usize) -> Self {
         Self {
             size: Size { width, height },
             channels,
             data: AlignedVec::zeros(width * height * channels),
         }
+    }
+
+    /// A black image, or an error where the system has no memory for it.
+    ///
+    /// ```
+    /// use limpid::Image;
+    /// assert!(Image::try_new(4, 3, 3).is_ok());
+    /// assert!(Image::try_new(1 << 30, 1 << 30, 3).is_err());
+    /// ```
+    pub fn try_new(width: usize, height: usize, channels: usize) -> Result<Self> {
+        let pixels = width.saturating_mul(height);
+        Ok(Self {
+            size: Size { width, height },
+            channels,
+            data: AlignedVec::try_zeros(pixels.saturating_mul(channels))?,
+        })
     }
 
     /// An image that owns the given planes, stored one after the other.

@@ -14,6 +14,7 @@ mod write;
 
 use self::assign::{Divide, Mapped};
 use super::names::Adjust;
+use crate::memory::zeroed;
 use crate::{Error, Image, Kind, Layer, Result, Size};
 use ::exr::meta::attribute::{AttributeValue, SampleType};
 use ::exr::meta::header::Header;
@@ -51,12 +52,12 @@ pub(super) enum Samples {
 }
 
 impl Samples {
-    fn zeros(kind: SampleType, count: usize) -> Self {
-        match kind {
-            SampleType::F16 => Self::F16(vec![f16::ZERO; count]),
-            SampleType::F32 => Self::F32(vec![0.0; count]),
-            SampleType::U32 => Self::U32(vec![0; count]),
-        }
+    fn zeros(kind: SampleType, count: usize) -> Result<Self> {
+        Ok(match kind {
+            SampleType::F16 => Self::F16(zeroed(count)?),
+            SampleType::F32 => Self::F32(zeroed(count)?),
+            SampleType::U32 => Self::U32(zeroed(count)?),
+        })
     }
 
     fn to_f32(&self, out: &mut [f32]) {
@@ -137,7 +138,7 @@ impl Source {
     /// The image of a layer, in the frame's convention.
     pub(super) fn image(&self, mapped: &Mapped) -> Result<Image> {
         let size = size_of(&self.parts[mapped.part].header);
-        let mut image = Image::new(size.width, size.height, mapped.channels.len());
+        let mut image = Image::try_new(size.width, size.height, mapped.channels.len())?;
         let count = size.pixels();
         image
             .data_mut()

@@ -124,7 +124,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         _ => (3, ColorSpace::RGB),
     };
     decoder.set_options(options.jpeg_set_out_colorspace(space));
-    let mut buffer = vec![0_u8; size.pixels() * channels];
+    let mut buffer = crate::memory::zeroed::<u8>(size.pixels() * channels)?;
     decoder.decode_into(&mut buffer).map_err(fault)?;
     let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut notes = Vec::new();

@@ -3,7 +3,7 @@
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size, quantise};
 use super::{Bits, WriteOptions};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -107,7 +107,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let length = reader
         .output_buffer_size()
         .ok_or_else(|| Error::input(format!("{}: {size} pixels are too many", path.display())))?;
-    let mut buffer = vec![0; length];
+    let mut buffer = memory::zeroed::<u8>(length)?;
     let info = reader.next_frame(&mut buffer).map_err(damaged)?;
     let buffer = &buffer[..info.buffer_size()];
     let channels = info.color_type.samples();
@@ -115,11 +115,12 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         png::BitDepth::Sixteen => {
             let (pairs, _) = buffer.as_chunks::<2>();
             let values = pairs.iter().map(|p| f32::from(u16::from_be_bytes(*p)));
-            (values.map(|v| v / 65535.0).collect(), Bits::Sixteen)
+            let values = values.map(|v| v / 65535.0);
+            (memory::collected(pairs.len(), values)?, Bits::Sixteen)
         }
         _ => {
             let values = buffer.iter().map(|v| f32::from(*v) / 255.0);
-            (values.collect(), Bits::Eight)
+            (memory::collected(buffer.len(), values)?, Bits::Eight)
         }
     };
     let raster = Raster::from_interleaved(size, channels, &samples)?;
@@ -159,7 +160,7 @@ fn write(
             Error::unsupported(format!("{}: {size} is too large for PNG", path.display()))
         })
     };
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let bits = options.bits.or(kept.map(|k| k.bits)).unwrap_or(Bits::Eight);
     let data: Vec<u8> = match bits {
         Bits::Eight => samples.iter().map(|v| quantise(*v, 255.0) as u8).collect(),

@@ -364,7 +364,7 @@ fn write(
     path: &Path,
 ) -> Result<Vec<u8>> {
     let sample = sample(kept, options);
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let writer = Writer {
         kept,
         size: raster.size(),

@@ -3,7 +3,7 @@
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         exif: decoder.exif_metadata().map_err(fault)?,
         xmp: decoder.xmp_metadata().map_err(fault)?,
     };
-    let mut buffer = vec![0_u8; size.pixels() * channels];
+    let mut buffer = memory::zeroed::<u8>(size.pixels() * channels)?;
     match decoder.is_animated() {
         true => decoder.read_frame(&mut buffer).map(drop).map_err(fault)?,
         false => decoder.read_image(&mut buffer).map_err(fault)?,
@@ -95,7 +95,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
 fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, LONGEST, "WebP", path)?;
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
     let color = match channels {
         1 => ColorType::L8,
@@ -143,7 +143,7 @@ mod tests {
         let path = Path::new("a.webp");
         let file = write(&raster, Some(&kept), path).unwrap();
         let (back, again, notes) = read(&file, path, 1 << 20).unwrap();
-        assert_eq!(back.to_interleaved(), (4, samples));
+        assert_eq!(back.to_interleaved().unwrap(), (4, samples));
         assert_eq!(
             (again.profile, again.exif, again.xmp),
             (kept.profile, kept.exif, None)
@@ -163,7 +163,7 @@ mod tests {
         let path = Path::new("a.webp");
         let (back, ..) = read(&write(&raster, None, path).unwrap(), path, 1 << 20).unwrap();
         assert_eq!(
-            back.to_interleaved(),
+            back.to_interleaved().unwrap(),
             (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
         );
     }

@@ -5,6 +5,7 @@
 
 mod copy;
 mod device;
+mod patience;
 mod pipeline;
 mod ports;
 mod ready;

@@ -190,6 +190,7 @@ pub(super) fn check_memory(
                 ))
             })?;
     }
+    crate::memory::there(total)?;
     for block in blocks {
         let header = &meta.headers[block.part];
         // Deflate packs at most 1032:1. DWA stacks run lengths on deflate.
