@@ -23,7 +23,10 @@ fn frames_and_denoisers_begin_and_end() {
     // SAFETY: all strings end with zero, all pointers are of live frames and arrays of the right length, and each is freed once.
     unsafe {
         let frame = limpid_frame_new(5, 4);
-        assert_eq!((limpid_frame_width(frame), limpid_frame_height(frame)), (5, 4));
+        assert_eq!(
+            (limpid_frame_width(frame), limpid_frame_height(frame)),
+            (5, 4)
+        );
         let set = limpid_frame_set(frame, color.as_ptr(), pixels.as_ptr(), 3);
         assert_eq!(set, LimpidStatus::Ok);
         assert_eq!(limpid_frame_channels(frame, color.as_ptr()), 3);
@@ -56,8 +59,14 @@ fn null_and_nonsense_are_errors() {
         assert!(limpid_frame_new(0, 4).is_null() && !told().is_empty());
         assert!(limpid_frame_read(null()).is_null() && told().contains("NULL"));
         assert!(limpid_frame_read(wrong).is_null() && told().contains("UTF-8"));
-        assert_eq!(limpid_frame_write(null(), color.as_ptr()), LimpidStatus::Input);
-        assert_eq!((limpid_frame_width(null()), limpid_frame_height(null())), (0, 0));
+        assert_eq!(
+            limpid_frame_write(null(), color.as_ptr()),
+            LimpidStatus::Input
+        );
+        assert_eq!(
+            (limpid_frame_width(null()), limpid_frame_height(null())),
+            (0, 0)
+        );
         assert_eq!(limpid_frame_channels(null(), color.as_ptr()), 0);
         let frame = limpid_frame_new(2, 2);
         let set = limpid_frame_set(frame, color.as_ptr(), null(), 3);
@@ -66,7 +75,10 @@ fn null_and_nonsense_are_errors() {
         assert_ne!(set, LimpidStatus::Ok);
         let set = limpid_frame_set(frame, color.as_ptr(), [0.0; 12].as_ptr(), 7);
         assert_eq!(set, LimpidStatus::Input);
-        assert_eq!(limpid_frame_get(frame, color.as_ptr(), null_mut(), 3), LimpidStatus::Missing);
+        assert_eq!(
+            limpid_frame_get(frame, color.as_ptr(), null_mut(), 3),
+            LimpidStatus::Missing
+        );
         assert!(limpid_denoiser_new(nonsense.as_ptr(), null()).is_null());
         assert!(limpid_denoiser_run(null_mut(), frame).is_null());
         limpid_denoiser_reset(null_mut());

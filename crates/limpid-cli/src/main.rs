@@ -89,18 +89,22 @@ fn main() -> ExitCode {
             Verb::Man(args) => verb::shell::man(&args, Cli::command()),
         }
     });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
+    let code = match result {
+        Ok(()) => 0,
+        Err(error) if say::broken_pipe(&error) => 0,
         Err(error) => {
             say::error(&error);
-            ExitCode::from(match say::is_usage(&error) {
+            match say::is_usage(&error) {
                 true => 2,
                 false if say::interrupted() => say::INTERRUPTED,
                 false => 1,
-            })
+            }
         }
+    };
+    if limpid::exec::gpu::driver_is_stuck() {
+        say::end_now(code);
     }
+    ExitCode::from(code)
 }
 
 /// Without a desktop, a layer of Mesa's drivers looks for a Wayland display and complains on standard error when there is none.

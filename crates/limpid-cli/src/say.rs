@@ -257,7 +257,7 @@ pub(crate) fn start() {
         log::set_max_level(log::LevelFilter::Warn);
     }
     let handler = move || {
-        let end = || std::process::exit(i32::from(INTERRUPTED));
+        let end = || end_now(INTERRUPTED);
         if flag().swap(true, Ordering::Relaxed) {
             end();
         }
@@ -271,6 +271,22 @@ pub(crate) fn start() {
         log::warn!("Ctrl-C will end the program at once: {error}");
     }
     quiet_about_memory();
+}
+
+/// Ends the program at once: what tidies up at the end of a process may wait for what does not answer.
+pub(crate) fn end_now(code: u8) -> ! {
+    use std::io::Write as _;
+    let _ = std::io::stdout().flush();
+    #[cfg(unix)]
+    {
+        unsafe extern "C" {
+            fn _exit(code: std::ffi::c_int) -> !;
+        }
+        // SAFETY: the function of POSIX, which ends the process and takes any number.
+        unsafe { _exit(i32::from(code)) }
+    }
+    #[cfg(not(unix))]
+    std::process::exit(i32::from(code))
 }
 
 /// An image that gets no memory panics, and the library makes an error of it, which is printed like any other.

@@ -139,6 +139,7 @@ fn flow(
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
     let stream = target.stream()?;
+    let name = target.name();
     let counter = say::frames();
     std::thread::scope(|scope| -> Result<()> {
         scope.spawn(move || {
@@ -176,7 +177,7 @@ fn flow(
         // What stopped the writer explains why a frame could not be sent.
         match writing.join() {
             Ok(Ok(())) => result,
-            Ok(Err(error)) => Err(error.into()),
+            Ok(Err(error)) => Err(anyhow::Error::from(error).context(name)),
             Err(_) => Err(anyhow!("the film could not be written")),
         }
     })?;
@@ -256,6 +257,15 @@ impl Target {
             });
         }
         Ok(Self::Ffmpeg(ffmpeg::Encoder::start(to, from, form.exact)?))
+    }
+
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        match self {
+            Self::Output => "standard output".to_owned(),
+            Self::File { to, .. } => to.display().to_string(),
+            Self::Ffmpeg(encoder) => encoder.name(),
+        }
     }
 
     fn stream(&mut self) -> Result<Box<dyn Write + Send>> {

@@ -1,6 +1,6 @@
 //! Planar `f32` pixels.
 
-use crate::memory::AlignedVec;
+use crate::memory::{self, AlignedVec};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -222,7 +222,7 @@ impl Image {
     /// The same pixels with the channels side by side.
     pub fn to_interleaved(&self) -> Vec<f32> {
         const PART: usize = 1 << 14;
-        let mut out = vec![0.0; self.data.len()];
+        let mut out = memory::zeros(self.data.len());
         let parts = out.par_chunks_mut((PART * self.channels).max(1));
         parts.enumerate().for_each(|(part, out)| {
             for (c, plane) in self.planes().enumerate() {

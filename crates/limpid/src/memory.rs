@@ -44,6 +44,25 @@ pub(crate) fn collected<T>(len: usize, values: impl Iterator<Item = T>) -> Resul
     Ok(all)
 }
 
+/// Zeros, in places that cannot fail otherwise: panics as images do.
+pub(crate) fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
+    zeroed(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
+}
+
+/// A copy, in places that cannot fail otherwise.
+pub(crate) fn copied(values: &[f32]) -> Vec<f32> {
+    gathered(values.len(), values.iter().copied())
+}
+
+/// At most `len` values of an iterator, in places that cannot fail otherwise.
+pub(crate) fn gathered<T>(len: usize, values: impl Iterator<Item = T>) -> Vec<T> {
+    collected(len, values).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
+}
+
+fn refuse(bytes: usize) -> ! {
+    panic!("{REFUSED}{bytes} bytes for an image")
+}
+
 /// Room for more values, or an error where the system has no memory for them.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let made = values.try_reserve_exact(more);
@@ -84,10 +103,7 @@ pub(crate) struct AlignedVec {
 impl AlignedVec {
     /// Zeros. Panics where the system has no memory for them; [`caught`] makes an error of it.
     pub(crate) fn zeros(len: usize) -> Self {
-        Self::try_zeros(len).unwrap_or_else(|_| {
-            let bytes = len.saturating_mul(size_of::<f32>());
-            panic!("{REFUSED}{bytes} bytes for an image")
-        })
+        Self::try_zeros(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<f32>())))
     }
 
     /// Zeros, or an error where the system has no memory for them.
@@ -158,9 +174,7 @@ mod tests {
         assert!(told(zeroed::<f32>(most).unwrap_err()).contains("refused"));
         assert!(told(collected(most, std::iter::repeat(0_u8)).unwrap_err()).contains("refused"));
         let error = caught(|| Ok(AlignedVec::zeros(most).len())).unwrap_err();
-        let is_memory = |e: &Error| {
-            matches!(e, Error::Device { fault, .. } if matches!(fault, DeviceFault::OutOfMemory(_)))
-        };
+        let is_memory = |e: &Error| matches!(e, Error::Device { fault, .. } if matches!(fault, DeviceFault::OutOfMemory(_)));
         assert!(is_memory(&error), "{error}");
         let other = catch_unwind(|| caught(|| -> Result<()> { panic!("another reason") }));
         assert!(other.is_err());

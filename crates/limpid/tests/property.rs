@@ -221,3 +221,59 @@ proptest! {
         }
     }
 }
+
+/// The longest rows and columns that files have.
+#[test]
+fn long_rows_and_columns_run() {
+    let cpu = Device::Cpu(Cpu::new(Some(2)).unwrap());
+    for (width, height) in [(65_535, 1), (1, 65_535)] {
+        let frame = support::frame(Size::new(width, height));
+        let run = |device: &Device, entry: &limpid::method::Entry| {
+            let method = match entry.name {
+                "ddid" => (entry.make)().examples().swap_remove(0),
+                _ => (entry.make)(),
+            };
+            let out = denoise_on(device, &frame, &Options::of(method), &Watch::default());
+            let out = out.unwrap_or_else(|e| panic!("{} {width}x{height}: {e}", entry.name));
+            let finite = out.layers().all(|(_, image)| image.non_finite() == 0);
+            assert!(finite, "{} {width}x{height}", entry.name);
+        };
+        for entry in METHODS.iter().filter(|e| e.name != "patch") {
+            run(&cpu, entry);
+        }
+        if cfg!(feature = "gpu") {
+            let gpu = Device::open("gpu").unwrap();
+            // Some of each sort: shaders take long to build on a software device.
+            let some = ["gaussian", "atrous", "shrink", "taa"];
+            for entry in METHODS.iter().filter(|e| some.contains(&e.name)) {
+                run(&gpu, entry);
+            }
+        }
+    }
+}
+
+/// Checkerboards of few pixels, in all settings and schedules of the à-trous filter: whole classes of pixels are black there, and
+/// weights are at their extremes.
+#[test]
+fn small_checkerboards_give_the_definition() {
+    let method = METHODS.iter().position(|e| e.name == "atrous").unwrap();
+    for size in [(1, 4), (4, 1), (2, 2), (3, 4)] {
+        for settings in 0..11 {
+            for (turn, without) in [0, 0x3ff, 0x7fff_fff0, 0xffff_ffff].into_iter().enumerate() {
+                let case = Case {
+                    method,
+                    settings,
+                    size,
+                    values: Values::Checkerboard,
+                    without,
+                    threads: 2,
+                    band: 3,
+                    level: turn,
+                    schedule: settings + turn,
+                    tile: None,
+                };
+                case.check();
+            }
+        }
+    }
+}

@@ -98,7 +98,11 @@ fn busy() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
     // The name in brackets may hold spaces; user and system time are the 12th and 13th number after it.
     let numbers = text.rsplit(')').next().unwrap().split_whitespace();
-    let ticks: u64 = numbers.skip(11).take(2).map(|n| n.parse::<u64>().unwrap()).sum();
+    let ticks: u64 = numbers
+        .skip(11)
+        .take(2)
+        .map(|n| n.parse::<u64>().unwrap())
+        .sum();
     Duration::from_millis(10 * ticks)
 }
 
@@ -116,7 +120,9 @@ fn film(size: Size, only_some: bool) -> Vec<Frame> {
                 Kind::Color => 1.0 + 0.05 * t as f32,
                 _ => 1.0,
             };
-            frame.insert(layer.clone(), image.map(|v| gain * v)).unwrap();
+            frame
+                .insert(layer.clone(), image.map(|v| gain * v))
+                .unwrap();
         }
         frame
     });
@@ -166,26 +172,38 @@ fn soak(device: &Device, method: Box<dyn Method>, time: Option<Duration>) {
             None => {}
             Some(first) => held.check(first, &name),
         }
-        let over = time.map_or(times.len() >= 5, |time| begin.elapsed() > time && times.len() >= 12);
+        let over = time.map_or(times.len() >= 5, |time| {
+            begin.elapsed() > time && times.len() >= 12
+        });
         if over {
             break;
         }
     }
-    let (Some(first), Some(_)) = (first, time) else { return };
+    let (Some(first), Some(_)) = (first, time) else {
+        return;
+    };
     let tenth = (times.len() / 10).max(3);
     let mean = |part: &[f64]| 1e3 * part.iter().sum::<f64>() / part.len() as f64;
-    let (early, late) = (mean(&times[1..1 + tenth]), mean(&times[times.len() - tenth..]));
+    let (early, late) = (
+        mean(&times[1..1 + tenth]),
+        mean(&times[times.len() - tenth..]),
+    );
     let last = Held::now(device);
     let seconds = begin.elapsed().as_secs_f64();
     println!(
         "{name}: {count} frames in {seconds:.0} s; {early:.2} ms of processor time a frame at first, {late:.2} at last; {first} at first, {last} at last"
     );
-    assert!(late <= SLOWER * early, "{name}: {late:.2} ms a frame, {early:.2} at first");
+    assert!(
+        late <= SLOWER * early,
+        "{name}: {late:.2} ms a frame, {early:.2} at first"
+    );
 }
 
 #[test]
 fn long_runs_stay_as_they_are() {
-    let minutes: Option<f64> = std::env::var("LIMPID_SOAK").ok().map(|t| t.parse().unwrap());
+    let minutes: Option<f64> = std::env::var("LIMPID_SOAK")
+        .ok()
+        .map(|t| t.parse().unwrap());
     let mut devices = vec![Device::Cpu(Cpu::new(Some(2)).unwrap())];
     if cfg!(feature = "gpu") {
         devices.push(Device::open("gpu").unwrap());

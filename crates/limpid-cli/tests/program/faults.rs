@@ -30,7 +30,9 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
     assert!(sent.unwrap().success());
 }
 
@@ -50,7 +52,11 @@ fn ended(mut child: Child, within: Duration) -> Output {
 fn start(folder: &Path, line: &str) -> Child {
     let mut command = command(folder);
     command.args(line.split(' ')).stdin(Stdio::piped());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 /// The program under a shell that sets something up first.
@@ -59,14 +65,21 @@ fn shell(folder: &Path, first: &str, line: &str) -> Output {
     let script = format!("{first}; exec \"$0\" {line}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).arg(program.get_program());
-    shell.current_dir(folder).env("TMPDIR", folder).output().unwrap()
+    shell
+        .current_dir(folder)
+        .env("TMPDIR", folder)
+        .output()
+        .unwrap()
 }
 
 /// A run that could not write: an error that names the file, the old file, and nothing beside it.
 fn nothing_written(folder: &Path, run: &Output, name: &str, before: &[String]) {
     let error = said(run);
     assert_eq!(run.status.code(), Some(1), "{error}");
-    assert!(error.contains(name) && !error.contains("panicked"), "{error}");
+    assert!(
+        error.contains(name) && !error.contains("panicked"),
+        "{error}"
+    );
     assert_eq!(files(folder), before, "{error}");
     if before.iter().any(|n| n == name) {
         assert_eq!(fs::read(folder.join(name)).unwrap(), b"old", "{name}");
@@ -82,7 +95,9 @@ fn a_full_disk_leaves_the_old_file() {
     let folder = folder.path();
     picture(&folder.join("in.exr"), (200, 160));
     film(&folder.join("in.y4m"), 30);
-    let outputs = ["out.exr", "out.png", "out.tif", "out.jpg", "out.hdr", "out.pfm", "out.webp"];
+    let outputs = [
+        "out.exr", "out.png", "out.tif", "out.jpg", "out.hdr", "out.pfm", "out.webp",
+    ];
     for name in outputs.into_iter().chain(["film.y4m"]) {
         fs::write(folder.join(name), b"old").unwrap();
     }
@@ -96,7 +111,11 @@ fn a_full_disk_leaves_the_old_file() {
     let line = "render cornell -o out.exr --spp 1 --size 200x160";
     nothing_written(folder, &shell(folder, LIMITED, line), "out.exr", &before);
     // Without the shell's help the system kills the program: the old file is there all the same.
-    let killed = shell(folder, "ulimit -f 8", "denoise in.exr -o out.exr --method shrink");
+    let killed = shell(
+        folder,
+        "ulimit -f 8",
+        "denoise in.exr -o out.exr --method shrink",
+    );
     assert!(!killed.status.success());
     assert_eq!(fs::read(folder.join("out.exr")).unwrap(), b"old");
     // Output to a device that is full.
@@ -121,18 +140,30 @@ fn a_small_file_system_fills_up() {
              {after} ls -A disk; cat disk/out.exr; exit $code"
         );
         let mut inside = Command::new("unshare");
-        inside.args([how, "sh", "-c", &script]).arg(program.get_program());
+        inside
+            .args([how, "sh", "-c", &script])
+            .arg(program.get_program());
         inside.current_dir(folder).output().ok()
     };
-    for (mount, reason) in [("", "No space left"), ("mount -o remount,ro disk;", "ead-only")] {
+    for (mount, reason) in [
+        ("", "No space left"),
+        ("mount -o remount,ro disk;", "ead-only"),
+    ] {
         let tried = ["-m", "-rm"].map(|how| run(how, mount, ""));
-        let made = tried.into_iter().flatten().find(|out| out.status.code() == Some(1));
+        let made = tried
+            .into_iter()
+            .flatten()
+            .find(|out| out.status.code() == Some(1));
         let Some(made) = made.filter(|out| !said(out).contains("unshare failed")) else {
             // No rights to mount: the limit above has shown the same.
             continue;
         };
         assert!(said(&made).contains(reason), "{}", said(&made));
-        assert_eq!(String::from_utf8_lossy(&made.stdout), "out.exr\nold\n", "{reason}");
+        assert_eq!(
+            String::from_utf8_lossy(&made.stdout),
+            "out.exr\nold\n",
+            "{reason}"
+        );
     }
 }
 
@@ -153,30 +184,54 @@ fn folders_and_files_that_vanish_are_told() {
     let folder = folder.path();
     picture(&folder.join("real.pfm"), (64, 48));
     let pipe = folder.join("in.0001.pfm");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     let out = folder.join("out");
     fs::create_dir(&out).unwrap();
     // The program waits for the pipe when the folder goes.
-    let child = start(folder, "denoise in.0001.pfm -o out/a.pfm --method gaussian --device cpu");
+    let child = start(
+        folder,
+        "denoise in.0001.pfm -o out/a.pfm --method shrink --device cpu",
+    );
     let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     fs::remove_dir(&out).unwrap();
-    writer.write_all(&fs::read(folder.join("real.pfm")).unwrap()).unwrap();
+    writer
+        .write_all(&fs::read(folder.join("real.pfm")).unwrap())
+        .unwrap();
     drop(writer);
     let made = ended(child, Duration::from_secs(20));
     assert_eq!(made.status.code(), Some(1), "{}", said(&made));
     assert!(said(&made).contains("out/a.pfm"), "{}", said(&made));
     // A frame of a sequence goes: the others are made.
     for n in 2..=5 {
-        fs::copy(folder.join("real.pfm"), folder.join(format!("in.{n:04}.pfm"))).unwrap();
+        fs::copy(
+            folder.join("real.pfm"),
+            folder.join(format!("in.{n:04}.pfm")),
+        )
+        .unwrap();
     }
-    let child = start(folder, "denoise in.####.pfm -o made/ --method taa --device cpu");
+    let child = start(
+        folder,
+        "denoise in.####.pfm -o made/ --method taa --device cpu",
+    );
     let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     fs::remove_file(folder.join("in.0004.pfm")).unwrap();
-    writer.write_all(&fs::read(folder.join("real.pfm")).unwrap()).unwrap();
+    writer
+        .write_all(&fs::read(folder.join("real.pfm")).unwrap())
+        .unwrap();
     drop(writer);
     let made = ended(child, Duration::from_secs(20));
     assert_eq!(made.status.code(), Some(1), "{}", said(&made));
-    assert!(said(&made).contains("1 of 5 frames failed"), "{}", said(&made));
+    assert!(
+        said(&made).contains("1 of 5 frames failed"),
+        "{}",
+        said(&made)
+    );
     assert_eq!(files(&folder.join("made")).len(), 4);
 }
 
@@ -192,17 +247,25 @@ fn a_killed_program_leaves_the_old_file_or_the_new_one() {
     let whole = begin.elapsed();
     let new = fs::read(folder.join("out.exr")).unwrap();
     let (mut olds, mut news) = (0, 0);
-    for round in 0..24 {
+    for round in 0..72 {
+        // On a busy machine it may take more rounds to see both.
+        if round >= 24 && olds > 0 && news > 0 {
+            break;
+        }
         fs::write(folder.join("out.exr"), b"old").unwrap();
         let mut child = start(folder, line);
-        sleep(whole * round / 20);
+        sleep(whole * (round % 24) / 14);
         // It may be over by now.
         let _ = child.kill();
         child.wait().unwrap();
         match fs::read(folder.join("out.exr")).unwrap() {
             bytes if bytes == b"old" => olds += 1,
             bytes if bytes == new => news += 1,
-            bytes => panic!("{} bytes after {:?}", bytes.len(), whole * round / 20),
+            bytes => panic!(
+                "{} bytes after {:?}",
+                bytes.len(),
+                whole * (round % 24) / 14
+            ),
         }
     }
     assert!(olds > 0 && news > 0, "{olds} old, {news} new");
@@ -219,7 +282,7 @@ fn a_sequence_that_is_killed_resumes() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     for n in 0..12 {
-        picture(&folder.join(format!("in.{n:02}.png")), (120 , 90));
+        picture(&folder.join(format!("in.{n:02}.png")), (120, 90));
     }
     let line = |to: &str| format!("denoise in.##.png -o {to}/ --resume --device cpu");
     let begin = Instant::now();
@@ -229,7 +292,10 @@ fn a_sequence_that_is_killed_resumes() {
     loop {
         let mut child = start(folder, &line("made"));
         sleep(whole.mul_f64(0.3 + 0.1 * f64::from(rounds)));
-        let over = child.try_wait().unwrap().is_some_and(|status| status.success());
+        let over = child
+            .try_wait()
+            .unwrap()
+            .is_some_and(|status| status.success());
         let _ = child.kill();
         child.wait().unwrap();
         rounds += 1;
@@ -251,7 +317,10 @@ fn ctrl_c_stops_and_twice_ends() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     picture(&folder.join("in.exr"), (900, 700));
-    let child = start(folder, "denoise in.exr -o out.exr --method ddid --device cpu");
+    let child = start(
+        folder,
+        "denoise in.exr -o out.exr --method ddid --device cpu",
+    );
     sleep(Duration::from_millis(700));
     signal(&child, "-INT");
     let made = ended(child, Duration::from_secs(9));
@@ -282,9 +351,15 @@ fn closed_pipes_are_no_error() {
         assert!(!said(&made).contains("panicked"), "{line}: {}", said(&made));
     }
     for (line, file) in [
-        ("denoise in.exr -o a.exr --method gaussian --device cpu", "a.exr"),
+        (
+            "denoise in.exr -o a.exr --method shrink --device cpu",
+            "a.exr",
+        ),
         ("render cornell -o b.exr --spp 1 --size 16x16", "b.exr"),
-        ("denoise in.exr -o c.png --method gaussian --device cpu --json", "c.png"),
+        (
+            "denoise in.exr -o c.png --method shrink --device cpu --json",
+            "c.png",
+        ),
     ] {
         let mut child = start(folder, line);
         drop((child.stderr.take(), child.stdout.take()));
@@ -316,6 +391,11 @@ fn global_options_stand_anywhere() {
     }
     let mut text = String::new();
     let mut child = start(folder, "-q denoise in.exr -o a.exr --method shrink");
-    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
     assert!(child.wait().unwrap().success() && text.is_empty(), "{text}");
 }

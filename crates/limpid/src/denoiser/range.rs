@@ -66,7 +66,11 @@ fn power(layer: &Layer) -> i32 {
 
 fn largest(image: &Image) -> f32 {
     let part = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-    image.data().par_chunks(1 << 16).map(part).reduce(|| 0.0, f32::max)
+    image
+        .data()
+        .par_chunks(1 << 16)
+        .map(part)
+        .reduce(|| 0.0, f32::max)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod write;
 
 use self::assign::{Divide, Mapped};
 use super::names::Adjust;
-use crate::memory::zeroed;
+use crate::memory::{self, zeroed};
 use crate::{Error, Image, Kind, Layer, Result, Size};
 use ::exr::meta::attribute::{AttributeValue, SampleType};
 use ::exr::meta::header::Header;
@@ -71,7 +71,7 @@ impl Samples {
     fn from_f32(values: &[f32], kind: SampleType) -> Self {
         match kind {
             SampleType::F16 => {
-                let mut half = vec![f16::ZERO; values.len()];
+                let mut half = memory::zeros::<f16>(values.len());
                 half.convert_from_f32_slice(values);
                 // Values past half's range stay finite: infinity would count as a missing sample.
                 for (h, v) in half.iter_mut().zip(values) {
@@ -81,7 +81,7 @@ impl Samples {
                 }
                 Self::F16(half)
             }
-            SampleType::F32 => Self::F32(values.to_vec()),
+            SampleType::F32 => Self::F32(memory::copied(values)),
             SampleType::U32 => Self::U32(values.iter().map(|v| v.round() as u32).collect()),
         }
     }
@@ -178,7 +178,7 @@ impl Source {
     /// Layer values become file values; what did not change keeps its bits.
     pub(super) fn encode(&self, mapped: &Mapped, channel: usize, plane: &[f32]) -> Samples {
         let old = &self.parts[mapped.part].samples[mapped.channels[channel]];
-        let mut before = vec![0.0; plane.len()];
+        let mut before = memory::zeros(plane.len());
         old.to_f32(&mut before);
         self.adjust(mapped, channel, &mut before);
         let same: Vec<bool> = before
@@ -186,7 +186,7 @@ impl Source {
             .zip(plane)
             .map(|(a, b)| a.to_bits() == b.to_bits())
             .collect();
-        let mut values = plane.to_vec();
+        let mut values = memory::copied(plane);
         if mapped.adjust == Adjust::FlipY && channel == 1 {
             values.iter_mut().for_each(|v| *v = -*v);
         }

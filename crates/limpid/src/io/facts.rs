@@ -1,6 +1,6 @@
 //! What a file holds, without reading its pixels.
 
-use super::{Format, Picture, ReadOptions, guard, load, read_bytes, sniff};
+use super::{Format, Picture, ReadOptions, guard, load, read_bytes};
 use crate::{Layer, Result, Size};
 use std::path::Path;
 

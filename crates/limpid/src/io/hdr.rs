@@ -2,7 +2,7 @@
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size};
-use crate::{Error, Image, Result};
+use crate::{Error, Image, Result, memory};
 use std::path::Path;
 
 /// Radiance HDR in the table of formats.
@@ -19,7 +19,7 @@ pub(super) const CODEC: Codec = Codec {
     inspect: None,
     write: |page| {
         let raster = page.raster(Transfer::Linear)?;
-        Ok((write(&raster, page.kept()), Vec::new()))
+        Ok((write(&raster, page.kept())?, Vec::new()))
     },
 };
 
@@ -213,9 +213,11 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
 }
 
 /// Grey is written as colour and the alpha is left out: the format has neither.
-fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let mut file = Vec::new();
+    // Noise is not packed; a run has one byte more than what it codes at most.
+    memory::reserve(&mut file, 5 * size.pixels() + 4096)?;
     match kept {
         Some(kept) => kept.lines.iter().for_each(|line| {
             file.extend(line.chars().map(|c| c as u8));
@@ -240,7 +242,7 @@ fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
             file.extend(row.iter().flatten());
         }
     }
-    file
+    Ok(file)
 }
 
 /// Codes one component: runs of at least four equal values, and what lies between them.

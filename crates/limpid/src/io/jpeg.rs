@@ -221,9 +221,9 @@ fn write(
     let size = raster.size();
     check_longest(size, 65_535, "JPEG", path)?;
     let samples = raster.color.to_interleaved();
-    let data: Vec<u8> = (samples.par_iter())
-        .map(|v| quantise(*v, 255.0) as u8)
-        .collect();
+    let mut data = crate::memory::zeroed::<u8>(samples.len())?;
+    let pairs = data.par_iter_mut().zip(&samples);
+    pairs.for_each(|(to, v)| *to = quantise(*v, 255.0) as u8);
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
     let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
         let path = path.display();

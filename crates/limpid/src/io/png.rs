@@ -99,6 +99,9 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         },
     );
     decoder.set_transformations(png::Transformations::EXPAND);
+    // Kept as they are. Unpacked, a few bytes of them may be gigabytes.
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(damaged)?;
     let mut notes = Vec::new();
     if reader.info().animation_control.is_some() {

@@ -26,8 +26,8 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// The longest side that the format has.
-const LONGEST: usize = 16_384;
+/// The longest side: the header has room for one pixel more, which no reader takes.
+const LONGEST: usize = 16_383;
 
 /// What survives of a WebP file besides its pixels.
 #[derive(Debug)]

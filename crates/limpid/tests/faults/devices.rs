@@ -11,7 +11,6 @@ use limpid::{
 };
 use std::time::{Duration, Instant};
 
-
 const SIZE: Size = Size::new(192, 128);
 
 fn open() -> (Device, Gpu) {
@@ -42,7 +41,9 @@ fn short_memory_leads_to_tiles_or_an_error() {
     let mut whole = Denoiser::new(&device, &frame.shape(), &options).unwrap();
     let (expected, most) = (whole.run(&frame).unwrap(), taken());
     drop(whole);
-    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    gpu.device()
+        .poll(wgpu::PollType::wait_indefinitely())
+        .unwrap();
     gpu.limit_memory(Some(most * 2 / 3));
     let mut sequence = Sequence::new(&device, &options);
     for _ in 0..3 {
@@ -52,7 +53,12 @@ fn short_memory_leads_to_tiles_or_an_error() {
     let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
     assert!(denoiser.tile_count() > 1);
     assert!(denoiser.update(&options).unwrap());
-    support::compare("tiles", "filter:gaussian", &expected, &denoiser.run(&frame).unwrap());
+    support::compare(
+        "tiles",
+        "filter:gaussian",
+        &expected,
+        &denoiser.run(&frame).unwrap(),
+    );
     // Nothing fits.
     gpu.limit_memory(Some(1));
     for entry in METHODS {
@@ -60,10 +66,17 @@ fn short_memory_leads_to_tiles_or_an_error() {
         method.prepare(&frame).unwrap();
         let made = Denoiser::new(&device, &frame.shape(), &Options::of(method));
         let fault = fault(made);
-        assert!(matches!(fault, DeviceFault::OutOfMemory(_)), "{}: {fault}", entry.name);
+        assert!(
+            matches!(fault, DeviceFault::OutOfMemory(_)),
+            "{}: {fault}",
+            entry.name
+        );
     }
     gpu.limit_memory(None);
-    let again = Denoiser::new(&device, &frame.shape(), &options).unwrap().run(&frame).unwrap();
+    let again = Denoiser::new(&device, &frame.shape(), &options)
+        .unwrap()
+        .run(&frame)
+        .unwrap();
     support::compare("again", "filter:gaussian", &expected, &again);
 }
 
@@ -86,7 +99,10 @@ fn a_lost_device_stays_lost() {
     let fault = fault(Denoiser::new(&device, &frame.shape(), &options));
     assert!(matches!(fault, DeviceFault::Lost(_)), "{fault}");
     let (device, _) = open();
-    Denoiser::new(&device, &frame.shape(), &options).unwrap().run(&frame).unwrap();
+    Denoiser::new(&device, &frame.shape(), &options)
+        .unwrap()
+        .run(&frame)
+        .unwrap();
 }
 
 /// Works for so many rounds in one invocation.
@@ -134,7 +150,9 @@ fn slow(gpu: &Gpu, rounds: u32) -> (GpuRunner, Frame) {
 fn a_driver_that_hangs_is_given_up() {
     let (_, gpu) = open();
     let (mut quick, frame) = slow(&gpu, 10);
-    quick.run(&frame, &mut frame.clone(), &Watch::default()).unwrap();
+    quick
+        .run(&frame, &mut frame.clone(), &Watch::default())
+        .unwrap();
     let (mut runner, frame) = slow(&gpu, u32::MAX);
     gpu.set_patience(Duration::from_millis(300));
     let begin = Instant::now();
@@ -143,7 +161,11 @@ fn a_driver_that_hangs_is_given_up() {
     let again = quick.run(&frame, &mut frame.clone(), &Watch::default());
     assert!(again.is_err());
     drop((runner, quick, gpu));
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(
+        begin.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begin.elapsed()
+    );
 }
 
 /// Work can be stopped while the device is busy with it.
@@ -161,8 +183,14 @@ fn waiting_for_a_device_can_be_stopped() {
     let begin = Instant::now();
     let stopped = runner.run(&frame, &mut frame.clone(), &watch);
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
-    assert!(begin.elapsed() < Duration::from_millis(1500), "{:?}", begin.elapsed());
+    assert!(
+        begin.elapsed() < Duration::from_millis(1500),
+        "{:?}",
+        begin.elapsed()
+    );
     stopper.join().unwrap();
     // The next run waits for the first and gives its result.
-    runner.run(&frame, &mut frame.clone(), &Watch::default()).unwrap();
+    runner
+        .run(&frame, &mut frame.clone(), &Watch::default())
+        .unwrap();
 }

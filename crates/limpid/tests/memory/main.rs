@@ -22,7 +22,7 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Allocations from this size on can be refused: pixels, not the small change of a program.
-const LARGE: usize = 64 << 10;
+static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// How many large allocations are granted before one is refused; all if this is the largest number.
 static GRANTED: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -34,7 +34,7 @@ impl Watched {
             0 => Some(usize::MAX),
             left => Some(left - 1),
         };
-        let (order, large) = (Ordering::Relaxed, size >= LARGE);
+        let (order, large) = (Ordering::Relaxed, size >= LARGE.load(Ordering::Relaxed));
         if large && GRANTED.fetch_update(order, order, next) == Ok(0) {
             return false;
         }
@@ -86,8 +86,9 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (made, PEAK.load(Ordering::Relaxed) - before)
 }
 
-/// Does some work in which the large allocation of this number is refused. Says whether there was one.
-fn refusing<T>(number: usize, work: impl FnOnce() -> T) -> (T, bool) {
+/// Does some work in which the allocation of this number among the large ones is refused. Says whether there was one.
+fn refusing<T>(large: usize, number: usize, work: impl FnOnce() -> T) -> (T, bool) {
+    LARGE.store(large, Ordering::Relaxed);
     GRANTED.store(number, Ordering::Relaxed);
     let made = work();
     let refused = GRANTED.swap(usize::MAX, Ordering::Relaxed) == usize::MAX;

@@ -115,12 +115,10 @@ impl Adapter {
                 locked(&faults).next.get_or_insert(fault(error));
             }));
         let faults = gpu.0.faults.clone();
-        gpu.0
-            .device
-            .set_device_lost_callback(move |_, message| {
-                let fault = DeviceFault::Lost(message);
-                locked(&faults).lost.get_or_insert(fault);
-            });
+        gpu.0.device.set_device_lost_callback(move |_, message| {
+            let fault = DeviceFault::Lost(message);
+            locked(&faults).lost.get_or_insert(fault);
+        });
         Ok(gpu)
     }
 }
@@ -268,7 +266,10 @@ impl Gpu {
                 found = Some(fault(error));
             }
         }
-        // A lost device refuses everything; that it is lost is the reason.
+        // A lost device refuses everything; that it is lost is the reason, which it tells when it is asked.
+        if found.is_some() {
+            let _ = self.0.device.poll(wgpu::PollType::Poll);
+        }
         self.check()?;
         match found {
             Some(fault) => Err(Error::device(self.name(), fault)),

@@ -6,6 +6,7 @@
 use super::device::{Gpu, locked};
 use crate::{DeviceFault, Error, Result, Watch};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -28,15 +29,27 @@ fn answer<T>(device: &str, doing: &str, patience: Duration, from: &Receiver<T>) 
     from.recv_timeout(patience).map_err(|error| {
         let fault = match error {
             RecvTimeoutError::Timeout => no_answer(doing, patience),
-            RecvTimeoutError::Disconnected => {
-                DeviceFault::Refused(format!("the driver failed while {doing}"))
-            }
+            RecvTimeoutError::Disconnected => failed(doing),
         };
         Error::device(device, fault)
     })
 }
 
+fn failed(doing: &str) -> DeviceFault {
+    DeviceFault::Refused(format!("the driver failed while {doing}"))
+}
+
+/// Whether a driver did not answer once: then a thread of this process waits for it for ever, and an ordinary end of the process, which
+/// closes drivers, may do so too.
+static STUCK: AtomicBool = AtomicBool::new(false);
+
+/// Whether a driver did not answer once. A program should then end without the usual tidying up, which may wait for the driver.
+pub fn driver_is_stuck() -> bool {
+    STUCK.load(Ordering::Relaxed)
+}
+
 fn no_answer(doing: &str, patience: Duration) -> DeviceFault {
+    STUCK.store(true, Ordering::Relaxed);
     DeviceFault::NoAnswer(format!(
         "The driver has been {doing} for {} s; a restart of the machine may help, and the CPU does without it",
         patience.as_secs_f64()
@@ -95,21 +108,53 @@ impl Gpu {
         doing: &str,
         work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.ask_watched(doing, &Watch::default(), work)
+    }
+
+    fn ask_watched<T: Send + 'static>(
+        &self,
+        doing: &str,
+        watch: &Watch,
+        work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         self.check()?;
         let (send, receive) = channel();
         let gpu = self.clone();
         let job: Job = Box::new(move || drop(send.send(work(&gpu))));
         // Where nobody takes the job, its answer never comes.
         let _ = locked(&self.0.asker.0).send(job);
-        let answer = answer(self.name(), doing, self.patience(), &receive);
-        if let Err(Error::Device { fault, .. }) = &answer {
-            self.give_up(fault);
+        let (begin, patience) = (Instant::now(), self.patience());
+        loop {
+            let fault = match receive.recv_timeout(LOOK.min(patience)) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() < patience => {
+                    watch.go_on()?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => no_answer(doing, patience),
+                Err(RecvTimeoutError::Disconnected) => failed(doing),
+            };
+            self.give_up(&fault);
+            return Err(Error::device(self.name(), fault));
         }
-        answer?
+    }
+
+    /// Submits commands. Drivers in software do the work then and there, so it can be stopped meanwhile.
+    pub(super) fn submit(
+        &self,
+        commands: wgpu::CommandBuffer,
+        watch: &Watch,
+    ) -> Result<wgpu::SubmissionIndex> {
+        let work = move |gpu: &Self| gpu.guarded(|| Ok(gpu.queue().submit([commands])));
+        self.ask_watched("working on a frame", watch, work)
     }
 
     /// Waits until a submission is done, or all of them; no longer than the driver may take. Ends early when the watch says so.
-    pub(super) fn wait_for(&self, done: Option<wgpu::SubmissionIndex>, watch: &Watch) -> Result<()> {
+    pub(super) fn wait_for(
+        &self,
+        done: Option<wgpu::SubmissionIndex>,
+        watch: &Watch,
+    ) -> Result<()> {
         let (begin, patience) = (Instant::now(), self.patience());
         loop {
             let polled = self.device().poll(wgpu::PollType::Wait {
@@ -127,6 +172,7 @@ impl Gpu {
                 }
                 Err(error) => {
                     let fault = DeviceFault::Lost(error.to_string());
+                    self.lose(fault.clone());
                     return Err(Error::device(self.name(), fault));
                 }
             }

@@ -130,7 +130,7 @@ impl GpuRunner {
                                 .record_joined(&list, &mut encoder, bound, None);
                             list.clear();
                             let full = std::mem::replace(&mut encoder, self.encoder());
-                            self.gpu.queue().submit([full.finish()]);
+                            self.gpu.submit(full.finish(), watch)?;
                             let seen = self.first_value(u.slot, watch)?;
                             residuals.push(seen);
                             if seen <= u.at_most {
@@ -150,7 +150,7 @@ impl GpuRunner {
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
         }
-        self.gpu.queue().submit([encoder.finish()]);
+        self.gpu.submit(encoder.finish(), watch)?;
         // However many pieces a frame was recorded in, it is over once, and only when all of it was sent.
         self.recorder.advance();
         Ok(())
@@ -270,7 +270,7 @@ impl GpuRunner {
         }
         let (gpu, buffer) = (&self.gpu, &self.staging);
         gpu.guarded(|| {
-            let sent = gpu.queue().submit([encoder.finish()]);
+            let sent = gpu.submit(encoder.finish(), watch)?;
             let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
             let (send, receive) = std::sync::mpsc::channel();
             slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
