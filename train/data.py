@@ -4,6 +4,9 @@ import ctypes
 import os
 
 import torch
+import torch.nn.functional as F
+
+import model
 
 BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build")
 CHANNELS, INPUT, SIZE = 24, 10, 256
@@ -16,19 +19,19 @@ class Pool:
     def __init__(self, capacity, device, size=SIZE, threads=12):
         name = "libscenes.so" if device == "cuda" else "libscenes_host.so"
         self.lib = ctypes.CDLL(os.path.join(BUILD, name))
-        self.lib.scenes_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 5
+        self.lib.scenes_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 4
         self.images = torch.zeros(capacity, size, size, CHANNELS, dtype=torch.float16, device=device)
         self.count = torch.zeros((), device=device)  # on the device: recorded steps read it
         self.filled, self.size, self.threads = 0, size, threads
 
-    def fill(self, seed, count, reference, boost=1):
+    def fill(self, seed, count, reference):
         """Adds images of seeds from `seed` on; when full, the oldest are replaced."""
         count = min(count, len(self.images))
         if self.images.is_cuda:
             torch.cuda.synchronize()
         at = self.filled % len(self.images)
         at = min(at, len(self.images) - count)
-        made = self.lib.scenes_fill(self.images[at].data_ptr(), seed, count, self.size, reference, boost, self.threads)
+        made = self.lib.scenes_fill(self.images[at].data_ptr(), seed, count, self.size, reference, self.threads)
         if made != count:
             raise RuntimeError(f"{count - made} scenes of {count} were rejected")
         self.filled += count
@@ -54,6 +57,28 @@ def pixel_filter(x, sigma):
     return sum(g * x[..., i : i + w] for i, g in enumerate(weights)) / total
 
 
+def masks(n, size, device):
+    """Shares of the older samples where history is as old as it happens to be: smooth patches, blocks, and single pixels."""
+    kind, level, gain = torch.rand(3, n, 1, 1, 1, device=device)
+    smooth = F.interpolate(torch.rand(n, 1, 9, 9, device=device), size=(size, size), mode="bilinear")
+    blocks = F.interpolate(torch.rand(n, 1, 23, 23, device=device), size=(size, size), mode="nearest")
+    single = torch.rand(n, 1, size, size, device=device)
+    soft = ((smooth - 0.15 - 0.6 * level) * torch.exp(4 * gain) + 0.5).clamp(0, 1)
+    hard = (torch.where(kind < 0.75, blocks, 0.5 * (smooth + single)) > level).float()
+    return torch.where(kind < 0.5, soft, hard)
+
+
+def history(few, many):
+    """An input as it is accumulated over frames: its light is old in places, fetched between pixels many times and so blurred,
+    and young in others; its features are those of the last frame."""
+    n, size = len(few), few.shape[-1]
+    light, old = (x[:, 0:3] / model.divisor(x[:, 3:6].clamp(0, 1)) for x in (few, many))
+    sigma = 0.7 * torch.rand(n, 1, 1, 1, device=few.device)
+    old = pixel_filter(F.pad(old, [BLUR] * 4, mode="replicate"), sigma)
+    light = light + masks(n, size, few.device) * (old - light)
+    return torch.cat([light * model.divisor(few[:, 3:6].clamp(0, 1)), few[:, 3:]], 1)
+
+
 def batch(pool, n, patch):
     """Colour, albedo, normal, depth and reference of n random patches. No value leaves the device, so it can be recorded."""
     device, q = pool.images.device, patch + 2 * BLUR
@@ -67,7 +92,9 @@ def batch(pool, n, patch):
     rows, columns = torch.where(turn, yt.expand(n, q, q), y.expand(n, q, q)), torch.where(turn, xt, x)
     b = pool.images[index[:, None, None], rows, columns].permute(0, 3, 1, 2).float()
     one = lambda k: r[k].view(n, 1, 1, 1)
-    noisy = torch.where(one(6) < 0.55, b[:, :INPUT], b[:, INPUT : 2 * INPUT])
+    few, many = b[:, :INPUT], b[:, INPUT : 2 * INPUT]
+    noisy = torch.where(one(6) < 0.5, few, many)
+    noisy = torch.where(one(12) < 0.2, history(few, many), noisy)
     sigma = torch.where(one(7) < 0.2, 0.3 + 0.9 * one(8), torch.zeros_like(one(8)))
     b = pixel_filter(torch.cat([noisy, b[:, 2 * INPUT : 2 * INPUT + 3]], 1), sigma)
     order = torch.rand(n, 3, device=device).argsort(1)[:, :, None, None].expand(n, 3, patch, patch)

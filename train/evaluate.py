@@ -73,6 +73,7 @@ def main():
     p.add_argument("--limpid", help="the program, to run --methods on the same files")
     p.add_argument("--methods", default="nfor,atrous")
     p.add_argument("--samples", default="1,2,4,8,16")
+    p.add_argument("--scenes", help="names with commas; all without it")
     p.add_argument("--without", default="", help="layers to leave out: albedo,normal,depth")
     p.add_argument("--sheet", help="scene/samples,... to show: noisy, OIDN, each method, reference")
     p.add_argument("--threads", type=int, default=2)
@@ -85,7 +86,8 @@ def main():
     for root in a.renders:
         with open(f"{root}/anchors.json") as file:
             anchors = json.load(file)
-        for name in sorted({k.split("/")[0] for k in anchors}):
+        wanted = a.scenes.split(",") if a.scenes else {k.split("/")[0] for k in anchors}
+        for name in sorted({k.split("/")[0] for k in anchors}.intersection(wanted)):
             reference = stack(read(f"{root}/{name}/ref.exr"), "", "RGB")
             for path in sorted(glob.glob(f"{root}/{name}/[0-9]*.exr")):
                 n = int(os.path.basename(path)[:-4])

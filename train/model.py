@@ -71,20 +71,24 @@ class Guides(nn.Module):
         return sum(m.weight.numel() / count(k) for k, m in self.named_modules() if isinstance(m, nn.Conv2d))
 
 
+def divisor(albedo):
+    """What colour is divided by. Where there is hardly any albedo (mirrors, glass, emitters, sky) it is filtered as it is."""
+    some = ((albedo.amax(1, keepdim=True) - 0.02) / 0.08).clamp(0, 1)
+    return 1 + some * (albedo.clamp(min=0.05) - 1)
+
+
 def prepare(color, albedo, normal, depth):
     """What the network reads, the colour to filter, the albedo and the scale of the exposure."""
     albedo = albedo.clamp(0, 1)
     light = luminance(color)
     mean = light.mean((2, 3), keepdim=True)
     scale = 0.3 / (torch.minimum(light, 4 * mean).mean((2, 3), keepdim=True) + 1e-6)
-    # Where there is hardly any albedo (mirrors, glass, emitters, sky) colour is filtered as it is.
-    some = ((albedo.amax(1, keepdim=True) - 0.02) / 0.08).clamp(0, 1)
-    divisor = 1 + some * (albedo.clamp(min=0.05) - 1)
-    value = (color * scale / divisor).clamp(0, 6e4)
+    below = divisor(albedo)
+    value = (color * scale / below).clamp(0, 6e4)
     depth = torch.where(depth < 1e6, depth.clamp(min=0), torch.zeros_like(depth))
     near = depth / (depth.sum((2, 3), keepdim=True) / ((depth > 0).sum((2, 3), keepdim=True) + 1e-6) + 1e-6)
     x = torch.cat([torch.log1p(value), albedo, normal.clamp(-1, 1), near / (1 + near)], 1)
-    return x, value, divisor, scale
+    return x, value, below, scale
 
 
 def split(g):

@@ -17,11 +17,13 @@ import torch
 import torch.nn.functional as F
 
 import data
+import export
 import model
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--output", required=True)
-p.add_argument("--resume")
+p.add_argument("--resume", help="checkpoint to go on from")
+p.add_argument("--weights", help="weights to begin with")
 p.add_argument("--seconds", type=float, default=500)
 p.add_argument("--start", type=float, default=0)
 p.add_argument("--end", type=float, default=1)
@@ -32,13 +34,15 @@ p.add_argument(
 )
 p.add_argument("--capacity", type=int, default=24_000, help="images in memory")
 p.add_argument("--burst", type=int, default=512, help="images made at a time")
-p.add_argument("--making", type=float, default=0.35, help="share of the time for making images")
-p.add_argument("--reference", type=int, default=128, help="samples of a reference")
 p.add_argument(
-    "--boost", type=int, default=1, help="times as many samples of references for inputs of 16 samples and more"
+    "--making", type=float, default=0.42, help="share of the time for making images, all of it in the first part"
 )
-p.add_argument("--validation", type=int, default=48)
-p.add_argument("--validation-reference", type=int, default=1024)
+p.add_argument("--made-by", type=float, default=0.6, help="part of the time after which no images are made")
+p.add_argument(
+    "--reference", type=int, default=96, help="samples of a reference; 2 to 8 times as many for inputs of 16 to 256"
+)
+p.add_argument("--validation", type=int, default=96)
+p.add_argument("--validation-reference", type=int, default=512)
 p.add_argument("--batch", type=int, default=32)
 p.add_argument("--patch", type=int, default=128)
 p.add_argument("--rate", type=float, default=1.5e-3)
@@ -68,7 +72,7 @@ def loss_of(y, r):
     smooth = F.avg_pool2d(F.pad(r, (1, 1, 1, 1), mode="replicate"), 3, 1)
     x = (y - r).square() / (smooth.square() + 0.01)
     each = 0.5 * (torch.sqrt(1 + x / 0.25) - 1)
-    return torch.log(each.mean((1, 2, 3)) + 1e-3).mean()
+    return torch.log(each.mean((1, 2, 3)) + 5e-4).mean()
 
 
 def error(y, r):
@@ -78,25 +82,36 @@ def error(y, r):
 
 @torch.no_grad()
 def validate(net, pool):
-    """Geometric means of the trimmed relMSE at few (1 to 8) and more (1 to 64) samples, and of the noisy image."""
-    logs = []
+    """Geometric means of the trimmed relMSE as text: for gardens and for other scenes at 1 to 8 samples, at 1 to 8 and 16 to 256 of
+    the second input, and of accumulated history; in brackets those of the noisy image."""
+    logs = {}
+    state = torch.random.get_rng_state(), torch.cuda.get_rng_state() if cuda else None
+    torch.manual_seed(1)  # the same histories every time
     for i in range(pool.filled):
         b = pool.images[i : i + 1].permute(0, 3, 1, 2).float()
-        r = b[:, 20:23]
-        one = [error(b[:, 0:3], r)]
-        for k in (0, 10):
-            x = b[:, k : k + 10]
-            one.append(error(model.denoise(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda), r))
-        logs.append([math.log(max(e, 1e-7)) for e in one])
-    noisy, few, more = (math.exp(sum(x) / len(x)) for x in zip(*logs))
-    return few, more, noisy
+        r, counts = b[:, 20:23], int(b[0, 23, 0, 0])
+        few, many = b[:, :10], b[:, 10:20]
+        inputs = {"few": few, "many" if counts // 16 % 16 >= 4 else "more": many, "history": data.history(few, many)}
+        for name, x in inputs.items():
+            y = model.denoise(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda)
+            pair = [math.log(max(error(c, r), 1e-7)) for c in (y, x[:, 0:3])]
+            logs.setdefault(("garden" if counts // 256 == 3 else "other", name), []).append(pair)
+    torch.random.set_rng_state(state[0])
+    if cuda:
+        torch.cuda.set_rng_state(state[1])
+    mean = lambda v: math.exp(sum(v) / len(v))
+    parts = []
+    for (place, name), pairs in sorted(logs.items(), reverse=True):
+        result, noisy = (mean(v) for v in zip(*pairs))
+        parts.append(f"{place} {name} {result:.5f} ({noisy:.4f})")
+    return "validation " + ", ".join(parts)
 
 
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
 torch.manual_seed(a.seed)
 log(json.dumps(vars(a)), torch.__version__, torch.cuda.get_device_name() if cuda else "cpu")
 validation = data.Pool(a.validation, a.device, a.size, a.threads)
-validation.fill(1, a.validation, a.validation_reference, a.boost)
+validation.fill(1, a.validation, a.validation_reference)
 pool = data.Pool(a.capacity, a.device, a.size, a.threads)
 log("validation scenes made")
 
@@ -114,6 +129,8 @@ if a.resume:
     for group in optimizer.param_groups:
         group["lr"] = rate
 else:
+    if a.weights:
+        net.load_state_dict(export.load(a.weights).state_dict())
     average.load_state_dict(net.state_dict())
 average.requires_grad_(False)
 log(
@@ -142,9 +159,14 @@ def step():
 def make(count):
     global scene, images
     at = time.time()
-    pool.fill(scene, count, a.reference, a.boost)
+    pool.fill(scene, count, a.reference)
     scene, images = scene + count, images + count
     return time.time() - at
+
+
+def save():
+    torch.save({k: v.cpu().contiguous() for k, v in average.state_dict().items()}, f"{a.output}/weights.part")
+    os.replace(f"{a.output}/weights.part", f"{a.output}/weights.pt")
 
 
 spent = make(a.burst)
@@ -173,6 +195,7 @@ else:
     run = step
 
 trained, next_log, first_step = 0.0, 0.0, steps
+log("start:", validate(average, validation))
 while True:
     now = time.time() - began
     part = min(1.0, now / a.seconds)
@@ -181,7 +204,7 @@ while True:
     along = a.start + (a.end - a.start) * part
     rate.fill_(a.rate * min(1.0, (steps + 1) / 1000) * (0.5 * (1 + math.cos(math.pi * along)) + 0.005))
     decay.fill_(min(0.9995, 1 - 1 / (steps / 10 + 2)))
-    if spent < a.making * (spent + trained) and part < 0.9:
+    if part < a.made_by and spent < a.making * a.seconds * part / a.made_by:
         took = make(a.burst)
         spent += took
     at = time.time()
@@ -193,13 +216,13 @@ while True:
     trained += time.time() - at
     if now >= next_log:
         next_log = now + a.seconds / 16
-        few, more, noisy = validate(average, validation)
+        save()
         log(
-            f"step {steps} images {images} loss {recent.item():.4f} validation {few:.5f} {more:.5f} noisy {noisy:.4f}",
+            f"step {steps} images {images} loss {recent.item():.4f}",
+            validate(average, validation),
             f"rate {rate.item():.2e} {(steps - first_step) / max(trained, 1e-3):.0f} steps/s making {spent:.0f} s",
         )
-few, more, noisy = validate(average, validation)
-log(f"end: step {steps} images {images} loss {recent.item():.4f} validation {few:.5f} {more:.5f} noisy {noisy:.4f}")
-torch.save({k: v.cpu().contiguous() for k, v in average.state_dict().items()}, f"{a.output}/weights.pt")
+log(f"end: step {steps} images {images} loss {recent.item():.4f}", validate(average, validation))
+save()
 state = {"net": net.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict()}
 torch.save(state | {"scene": scene, "steps": steps, "images": images}, f"{a.output}/checkpoint.pt")

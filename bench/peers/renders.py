@@ -34,12 +34,12 @@ FEATURES = "albedo:albedo,normal:sh_normal,position:position,depth:depth"
 
 
 def write_exr(path, layers):
-    """Half for what renderers write in half, float for depth, variance and references."""
+    """Half for what renderers write in half, float for depth, motion, variance and references."""
     channels = {}
     for name, image in layers.items():
-        kind = np.float32 if name in ("depth", "variance", "reference") else np.float16
+        kind = np.float32 if name in ("depth", "motion", "variance", "reference") else np.float16
         image = np.clip(image, -65504, 65504).astype(kind)
-        axes = {"depth": "Z", "normal": "XYZ", "position": "XYZ"}.get(name, "RGB")
+        axes = {"depth": "Z", "normal": "XYZ", "position": "XYZ", "motion": "XY"}.get(name, "RGB")
         prefix = "" if name in ("color", "reference") else name + "."
         for k, axis in enumerate(axes):
             channels[prefix + axis] = np.ascontiguousarray(image[..., k])
@@ -103,7 +103,8 @@ def sample(scene, spp, seed):
     """The mean of spp samples per pixel as a dictionary of planes."""
     import mitsuba as mi
 
-    names, total, done = ["R", "G", "B"] + scene.integrator().aov_names(), 0, 0
+    aovs = [n for n in scene.integrator().aov_names() if not n.startswith("color.")]  # those are R, G, B again
+    names, total, done = ["R", "G", "B"] + aovs, 0, 0
     while done < spp:
         step = min(PASS, spp - done)
         image = np.array(mi.render(scene, spp=step, seed=seed * 100003 + done), np.float64)

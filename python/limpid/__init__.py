@@ -1,4 +1,4 @@
-"""Limpid removes noise from images, fast, on any GPU and on the CPU.
+"""A fast denoiser for renders, photographs and films, on any GPU and on the CPU.
 
 >>> import limpid
 >>> frame = limpid.render("cornell", size=(64, 64), spp=4)
@@ -7,7 +7,7 @@
 >>> limpid.compare(clean, reference)["relmse"] < limpid.compare(frame, reference)["relmse"]
 True
 
-``limpid.wavelets`` has PyWavelets' names, ``limpid.restoration`` those of scikit-image; ``limpid.dask`` and ``limpid.ray`` use many
+``limpid.wavelets`` has PyWavelets' functions, ``limpid.restoration`` those of scikit-image; ``limpid.dask`` and ``limpid.ray`` use several
 machines.
 """
 

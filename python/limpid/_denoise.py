@@ -250,16 +250,17 @@ def denoise(
 ) -> Any:
     """Denoises an image.
 
-    ``color`` is an array of height × width (× 1 to 4 channels), or a :class:`Frame`. float16, float32 and float64 are taken as they are
+    ``color`` is an array of height × width (× 1 to 4 channels), or a :class:`Frame`. float16, float32 and float64 are used unchanged
     (linear light of renders, or display values of photographs), uint8 and uint16 as 0 … 1. The result is an array of the same
     shape, type and memory layout. A frame gives a frame; so do ``lights``, which are filtered with the colour's weights.
 
     The other layers are what a renderer writes: ``albedo``, ``normal``, ``position``, ``depth``, ``visibility``, ``motion``, ``id``, the ``variance`` of the
     colour, and two ``halves`` (means over half the samples each). NaN and infinity are missing samples and are filled.
 
-    ``method="auto"`` takes the method that the layers suggest. ``device`` is ``auto``, ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options
+    ``method="auto"`` chooses the method by the layers. ``device`` is ``auto``, ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options
     are those of the program's ``limpid denoise --method NAME --help``, with underscores; :func:`methods` lists them. ``strength`` (0 … 1), ``tile``,
-    ``threads`` and ``schedule`` go with every method; ``variance`` is the option of that name when it is a text. ``progress`` is called with the done share. Ctrl-C stops the work.
+    ``threads`` and ``schedule`` work with every method; ``variance`` is the option of that name if it is a string. ``progress`` is called with the completed
+    share. Ctrl-C interrupts the work.
 
     A photograph:
 
@@ -289,7 +290,7 @@ def denoise(
 
 
 class Denoiser:
-    """A method made ready once for many frames; history between the frames of a sequence lives here.
+    """A method prepared once for many frames, which keeps the history between the frames of a sequence.
 
     >>> import limpid
     >>> denoiser = limpid.Denoiser("svgf", device="cpu")

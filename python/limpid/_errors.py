@@ -42,4 +42,4 @@ class StoppedError(Error, RuntimeError):
 
 
 class InternalError(Error, RuntimeError):
-    """A fault in limpid itself; please report it."""
+    """An internal error of limpid; please report it."""

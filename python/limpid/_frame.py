@@ -83,8 +83,8 @@ def split_alpha(color: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]
 class Frame(Mapping[str, NDArray[Any]]):
     """Named layers of one size, as a render has them: ``color``, ``albedo``, ``normal``, ``color.a``, ``light:key``, …
 
-    A frame is what :func:`limpid.read` and :func:`limpid.render` give, and what :func:`limpid.denoise` and
-    :func:`limpid.write` take. It is a mapping of names to arrays, and it shows itself as a picture in a notebook.
+    :func:`limpid.read` and :func:`limpid.render` return frames, and :func:`limpid.denoise` and :func:`limpid.write`
+    accept them. A frame is a mapping of names to arrays, and is displayed as a picture in a notebook.
 
     >>> import numpy as np, limpid
     >>> frame = limpid.Frame(color=np.ones((4, 6, 3)), depth=np.ones((4, 6)))
@@ -95,7 +95,7 @@ class Frame(Mapping[str, NDArray[Any]]):
     >>> "normal" in frame
     False
 
-    Parts of an estimate have a dot in their name, which keywords cannot have; give a mapping for them:
+    Parts of an estimate have a dot in their name, which keywords cannot have; use a mapping for them:
 
     >>> sorted(limpid.Frame({"color": np.ones((4, 6)), "color.variance": np.ones((4, 6))}))
     ['color', 'color.variance']
@@ -133,7 +133,7 @@ class Frame(Mapping[str, NDArray[Any]]):
             if other != name and first.shape[:2] != array.shape[:2]:
                 (h, w), (height, width) = array.shape[:2], first.shape[:2]
                 raise InputError(
-                    f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have one size"
+                    f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have the same size"
                 )
         self._layers[name] = array
 

@@ -32,11 +32,11 @@ def compare(
     exposure: float = 0.0,
     picture: bool = False,
 ) -> dict[str, Any]:
-    """How far an image is from a reference: MSE, relative errors, PSNR, SSIM, FLIP.
+    """Compares an image with a reference: MSE, relative errors, PSNR, SSIM, FLIP.
 
-    ``space`` is ``"linear"`` (light: PSNR and SSIM of what a screen shows after ``exposure`` stops, FLIP over a series of exposures) or
-    ``"display"`` (values for a screen, 0 … 1); ``"auto"`` takes whole numbers and frames of encoded files as display values, floats as light. With
-    ``picture=True`` the FLIP error of each pixel comes as the image ``flip_picture``.
+    ``space`` is ``"linear"`` (light: PSNR and SSIM of display values after ``exposure`` stops, FLIP over a range of exposures) or
+    ``"display"`` (display values, 0 … 1); ``"auto"`` treats integers and frames of encoded files as display values, floats as light. With
+    ``picture=True`` the result includes the FLIP error of each pixel as the image ``flip_picture``.
 
     >>> import numpy as np, limpid
     >>> reference = np.linspace(0, 1, 256).reshape(16, 16)
@@ -58,7 +58,7 @@ def page(
     exposure: float = 0.0,
     name: str = "reference",
 ) -> dict[str, dict[str, Any]]:
-    """Writes a page to look at images and their errors beside a reference, in one file; gives the scores by name.
+    """Writes an HTML page with images and their errors against a reference, in one file; returns the scores by name.
 
     >>> import numpy as np, limpid, tempfile, pathlib
     >>> clean = np.full((16, 16, 3), 0.5)
@@ -95,7 +95,7 @@ def render(
 ) -> Frame:
     """Renders a built-in scene as noisy input: colour, halves, variances, features, motion.
 
-    ``size`` is width and height; ``spp`` samples per pixel; another ``seed`` gives other noise.
+    ``size`` is width and height; ``spp`` samples per pixel; a different ``seed`` gives different noise.
 
     >>> import limpid
     >>> limpid.render("glossy", size=(8, 6), spp=2)["color"].shape

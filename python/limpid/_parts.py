@@ -80,7 +80,7 @@ def numbered(pattern: str, number: int) -> str:
 
 
 def frames_of(pattern: str) -> list[int]:
-    """Numbers of the frames that are there, in order."""
+    """Numbers of the existing frames, in order."""
     folder, name = os.path.split(pattern)
     found = list(re.finditer("#+", name))
     if not found:
@@ -107,12 +107,12 @@ def runs_of(
 ) -> list[Run]:
     """Runs of a sequence, or single files of a list or a folder."""
     if length < 1 or warm_up < 0:
-        raise InputError("a run needs at least one frame, and no less than 0 before it")
+        raise InputError("run must be at least 1 and warm_up at least 0")
     to = os.fspath(target)
     if isinstance(source, (str, os.PathLike)) and "#" in os.path.basename(os.fspath(source)):
         pattern = os.fspath(source)
         if "#" not in os.path.basename(to):
-            raise InputError(f"{to}: several frames need a place for their number, like OUT.####.exr")
+            raise InputError(f"{to}: several frames need a placeholder for their number, like OUT.####.exr")
         numbers = list(frames) if frames is not None else frames_of(pattern)
         pairs = [(numbered(pattern, n), numbered(to, n)) for n in numbers]
     else:
@@ -123,7 +123,7 @@ def runs_of(
         else:
             files = [os.fspath(name) for name in source]
         if not os.path.isdir(to):
-            raise InputError(f"{to}: several inputs need a folder to write to")
+            raise InputError(f"{to}: several inputs need an output folder")
         pairs = [(name, os.path.join(to, os.path.basename(name))) for name in files]
         length, warm_up = 1, 0
     runs = []
@@ -136,7 +136,7 @@ def runs_of(
 
 
 def work(run: Run, method: str, device: str, options: dict[str, Any], resume: bool = False) -> list[str]:
-    """Works on a run; each result appears whole or not at all, so that a run can be done again at any time."""
+    """Processes a run; each result is written completely or not at all, so that a run can be repeated at any time."""
     denoiser = Denoiser(method, device, **options) if len(run.frames) > 1 or run.before else None
     written = []
     for source, target in (*run.before, *run.frames):

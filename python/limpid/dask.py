@@ -39,14 +39,14 @@ def _stack(layers: Mapping[str, Any]) -> tuple[da.Array, tuple[tuple[str, int], 
             array = array[:, :, None]
         if array.ndim != 3 or array.dtype.kind not in "fu":
             raise InputError(
-                f"{name}: an array of shape {array.shape} and type {array.dtype} is no image; expected floats or uint8 or uint16 of (height, width) or "
+                f"{name}: an array of shape {array.shape} and type {array.dtype} is not an image; expected floats or uint8 or uint16 of (height, width) or "
                 "(height, width, channels)"
             )
         if any(math.isnan(n) for n in array.shape):
             raise InputError(f"{name}: the sizes of its chunks are not known; call compute_chunk_sizes() first")
         if shape is not None and array.shape[:2] != shape:
             (h, w), (height, width) = array.shape[:2], shape
-            raise InputError(f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have one size")
+            raise InputError(f"layer {name} is {w}x{h}, the frame is {width}x{height}; all layers must have the same size")
         shape = array.shape[:2]
         if array.dtype.kind == "u":
             array = array.astype(np.float32) / np.float32(np.iinfo(array.dtype).max)
@@ -57,7 +57,7 @@ def _stack(layers: Mapping[str, Any]) -> tuple[da.Array, tuple[tuple[str, int], 
 
 
 def _sample(stacked: da.Array) -> Any:
-    """What stands for the whole image: itself, or crops from all over it."""
+    """A sample of the image: itself, or crops from all over it."""
     height, width = stacked.shape[:2]
     if height * width <= WHOLE:
         return np.asarray(stacked.compute())
@@ -73,7 +73,7 @@ def _sample(stacked: da.Array) -> Any:
 
 
 def _sizes(length: int, chunk: int, depth: int, align: int) -> tuple[int, ...]:
-    """Chunks that begin at multiples of `align` and are no smaller than what surrounds them."""
+    """Chunks that begin at multiples of `align` and are no smaller than their margin."""
     chunk = max(-(-max(chunk, depth) // align) * align, align)
     count = max(length // chunk, 1)
     if length - count * chunk >= max(depth, 1):
@@ -90,13 +90,14 @@ def denoise(
     whole: Any = None,
     **more: Any,
 ) -> da.Array:
-    """Denoises a huge image, chunk by chunk, with the result that the whole image would have.
+    """Denoises a huge image chunk by chunk, with the same result as for the whole image.
 
-    ``color`` and the other layers (as keywords, as those of :func:`limpid.denoise`) are arrays of Dask or NumPy, height × width (× channels). Chunks
-    are read with as much around them as the plan of the method says that a pixel depends on, so that there are no seams.
+    ``color`` and the other layers (keywords as in :func:`limpid.denoise`) are Dask or NumPy arrays, height × width (× channels). Chunks are read
+    with the margin that the plan of the method states, so that there are no seams.
 
-    There are two passes. The first is done at once: numbers of the whole image, such as its noise or exposure, are found in the image itself up to
-    four megapixels, else in 49 crops of 256 × 256 from all over it; ``whole`` (an array of all layers, see :func:`sample`) takes its place. The second is lazy.
+    There are two passes. The first runs immediately: properties of the whole image, such as its noise or exposure, are measured in the image itself
+    up to four megapixels, otherwise in 49 crops of 256 × 256 from all over it. ``whole`` (an array of all layers, see :func:`sample`) replaces these
+    crops. The second pass is lazy.
 
     >>> import dask.array as da, limpid.dask
     >>> noisy = da.random.default_rng(0).normal(0.5, 0.1, (200, 300), chunks=(100, 100))
@@ -140,7 +141,7 @@ def denoise(
 
 
 def sample(color: Any, *, halves: tuple[Any, Any] | None = None, **layers: Any) -> Any:
-    """What stands for a whole image: all layers of it, or of crops from all over it, as an array.
+    """A sample of an image: all its layers, or those of crops from all over it, as one array.
 
     >>> import dask.array as da, limpid.dask
     >>> limpid.dask.sample(da.zeros((100, 200, 3)), depth=da.ones((100, 200))).shape
@@ -175,11 +176,11 @@ def files(
     resume: bool = False,
     **options: Any,
 ) -> dask.bag.Bag:
-    """Denoises files, as a bag of the names that are written.
+    """Denoises files, as a bag of the names of the written files.
 
     ``source`` is ``"shot.####.exr"`` for a sequence with ``target`` such as ``"clean.####.exr"``, or a folder or a list of files with a folder as target. A sequence
-    is cut into runs of ``run`` frames; each begins ``warm_up`` frames earlier, which are read for their history and not written. All machines must see the
-    files. Results appear whole or not at all, so that a run can be repeated; with ``resume`` those that are there stay.
+    is split into runs of ``run`` frames; each begins ``warm_up`` frames earlier, which are read for their history and not written. All machines must share
+    the files. Results are written completely or not at all, so that a run can be repeated; ``resume`` keeps existing ones.
 
     >>> import limpid, limpid.dask, tempfile, os
     >>> folder = tempfile.mkdtemp()

@@ -29,9 +29,9 @@ def files(
     gpus: float = 0,
     **options: Any,
 ) -> list[Any]:
-    """Denoises files, a Ray task for each run of frames; gives references to the names that are written.
+    """Denoises files with a Ray task for each run of frames; returns references to the names of the written files.
 
-    Arguments are those of :func:`limpid.dask.files`. A task whose worker dies is done again up to ``retries`` times. ``ray.get(limpid.ray.files(…))`` waits.
+    Arguments are those of :func:`limpid.dask.files`. A task whose worker dies is repeated up to ``retries`` times. ``ray.get(limpid.ray.files(…))`` waits.
     """
     options.setdefault("threads", max(int(cpus), 1))
     task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=retries, retry_exceptions=[OSError])(work)

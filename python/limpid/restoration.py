@@ -1,7 +1,7 @@
 """Restoration of images with scikit-image's names and signatures, on all cores.
 
-A program that says ``from skimage.restoration import denoise_wavelet`` runs with ``from limpid.restoration import denoise_wavelet``; the numbers are
-those of scikit-image as far as each function's text says. Pictures are of two axes, or three with ``channel_axis``.
+Replace ``from skimage.restoration import denoise_wavelet`` by ``from limpid.restoration import denoise_wavelet``; each function says how far its results
+agree with those of scikit-image. Images have two axes, or three with ``channel_axis``.
 
 >>> import numpy as np
 >>> from limpid.restoration import denoise_wavelet, estimate_sigma
@@ -36,7 +36,7 @@ _MEDIAN = 0.6744897501960817
 
 
 def _as_float(image: Any, preserve_range: bool = False) -> Array:
-    """Floats as they are, whole numbers as -1 … 1 or 0 … 1 unless their range is to be kept."""
+    """Floats unchanged, integers as -1 … 1 or 0 … 1 unless their range is preserved."""
     array = np.asarray(image)
     kind = array.dtype.kind
     if kind == "f":
@@ -52,7 +52,7 @@ def _as_float(image: Any, preserve_range: bool = False) -> Array:
 
 
 def _last(image: Array, channel_axis: int | None) -> Array:
-    """The image with its channels last; an image without gets one."""
+    """The image with its channels last; a grey image gets one channel."""
     if channel_axis is None:
         if image.ndim != 2:
             raise UnsupportedError(
@@ -72,15 +72,15 @@ def _first(image: Array, channel_axis: int | None) -> Array:
 
 
 def _deviation(band: Array) -> float:
-    """The deviation of noise in a band, by the median of its magnitudes; zeros do not count."""
+    """The standard deviation of noise in a band, by the median of its magnitudes; zeros do not count."""
     middle = _limpid.median_abs(np.require(band, requirements="CA"))
     return math.nan if middle is None else middle / _MEDIAN
 
 
 def estimate_sigma(image: Any, average_sigmas: bool = False, *, channel_axis: int | None = None) -> Any:
-    """The deviation of white noise, by the median of the finest diagonal wavelet coefficients, as scikit-image does.
+    """The standard deviation of white noise, by the median of the finest diagonal wavelet coefficients, as in scikit-image.
 
-    With ``channel_axis`` a list, or its mean if asked for.
+    With ``channel_axis`` a list, or its mean with ``average_sigmas``.
     """
     array = np.asarray(image)
     if array.dtype.kind not in "fiub":
@@ -133,7 +133,7 @@ def denoise_wavelet(
     *,
     channel_axis: int | None = None,
 ) -> Array:
-    """Shrinks wavelet coefficients, by BayesShrink or VisuShrink: scikit-image's numbers up to rounding.
+    """Shrinks wavelet coefficients by BayesShrink or VisuShrink, with the results of scikit-image up to rounding.
 
     Arguments are those of ``skimage.restoration.denoise_wavelet``.
     """
@@ -204,8 +204,8 @@ def denoise_nl_means(
 ) -> Array:
     """Non-local means with scikit-image's weights: ``exp(-max(d² - 2σ², 0) / h²)``, where ``d²`` is the mean squared difference of patches.
 
-    Arguments are those of ``skimage.restoration.denoise_nl_means``. The patches are flat, as in its fast mode, whatever ``fast_mode`` says; beyond
-    the border there is nothing instead of a mirror image. In single precision. Numbers differ a little, since scikit-image leaves out weights below
+    Arguments are those of ``skimage.restoration.denoise_nl_means``. Patches are unweighted, as in its fast mode, whatever ``fast_mode`` is, and pixels
+    beyond the border are ignored instead of mirrored. Computed in single precision. Results differ slightly, because scikit-image omits weights below
     ``exp(-5)`` and the last row and column of a patch; ``h`` has the same effect.
     """
     planes = _last(_as_float(image, preserve_range), channel_axis)
@@ -246,8 +246,8 @@ def denoise_bilateral(
 ) -> Array:
     """The bilateral filter. Arguments are those of ``skimage.restoration.denoise_bilateral``; weights are not rounded to ``bins``.
 
-    The weights are those of its documentation, with its distance of colours (the Euclidean one over the number of channels). scikit-image 0.26 itself
-    reads its table of spatial weights shifted by a row and a column, so that its numbers differ. In single precision.
+    The weights are those of its documentation, with its colour distance (the Euclidean one over the number of channels). scikit-image 0.26 itself
+    reads its table of spatial weights shifted by a row and a column, so that its results differ. Computed in single precision.
     """
     planes = _last(_as_float(image), channel_axis)
     _channels(planes, "the bilateral filter")

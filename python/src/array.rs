@@ -13,7 +13,7 @@ use rayon::prelude::*;
 pub(crate) trait Number: Element + Copy + Send + Sync {
     /// Whole numbers fill 0 … 1.
     fn into_image(self) -> f32;
-    /// Back; whole numbers are rounded and limited.
+    /// Back; integers are rounded and limited.
     fn from_image(value: f32) -> Self;
 }
 
@@ -119,7 +119,7 @@ fn from_view<T: Number>(
         Ok(view) => py.detach(|| Ok(planes(&view))),
         Err(_) => {
             let message = format!(
-                "{name}: an array of shape {shape:?} is no image; expected (height, width) or (height, width, channels)"
+                "{name}: an array of shape {shape:?} is not an image; expected (height, width) or (height, width, channels)"
             );
             Err(raise(py, "InputError", message))
         }
@@ -191,7 +191,7 @@ pub(crate) fn array<'py>(
         other => Err(raise(
             py,
             "InputError",
-            format!("no array of '{other}' can be made"),
+            format!("arrays of '{other}' are not supported"),
         )),
     }
 }
@@ -249,7 +249,11 @@ pub(crate) fn frame(layers: &Bound<'_, PyDict>, every: usize) -> PyResult<Frame>
         into.insert(layer, image).or_raise(py)?;
     }
     let Some(mut frame) = frame else {
-        return Err(raise(py, "InputError", "a frame without layers".to_owned()));
+        return Err(raise(
+            py,
+            "InputError",
+            "the frame has no layers".to_owned(),
+        ));
     };
     frame.set_every(every);
     Ok(frame)

@@ -73,7 +73,11 @@ pub(crate) fn work<T: Send>(
         }
         Some(Ok(Err(error))) => Err(exception(py, &error)),
         Some(Err(panic)) => Err(internal(py, panic.as_ref())),
-        None => Err(raise(py, "InternalError", "the work vanished".to_owned())),
+        None => Err(raise(
+            py,
+            "InternalError",
+            "the worker thread ended without a result".to_owned(),
+        )),
     }
 }
 
@@ -87,8 +91,12 @@ pub(crate) fn short<T: Send>(py: Python<'_>, job: impl FnOnce() -> T + Send) -> 
 fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    let text = text.unwrap_or_else(|| "a panic without words".to_owned());
-    raise(py, "InternalError", format!("a fault in limpid: {text}"))
+    let text = text.unwrap_or_else(|| "a panic without a message".to_owned());
+    raise(
+        py,
+        "InternalError",
+        format!("an internal error of limpid: {text}"),
+    )
 }
 
 /// Threads for what does not bring its own. A process that was forked has none of its parent's threads and gets new ones.

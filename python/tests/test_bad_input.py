@@ -106,7 +106,7 @@ def test_files_tell_what_is_wrong(tmp_path):
     with pytest.raises(limpid.Error, match="does not exist"):
         limpid.write(tmp_path / "no" / "picture.png", GOOD)
     assert [p.name for p in tmp_path.iterdir()] == ["broken.exr"]
-    with pytest.raises(limpid.InputError, match="one size"):
+    with pytest.raises(limpid.InputError, match="same size"):
         limpid.compare(GOOD, GOOD[:4])
     with pytest.raises(limpid.UnknownNameError, match="display"):
         limpid.compare(GOOD, GOOD, space="displ")

@@ -156,7 +156,8 @@ struct Furniture {
         f.v = cross(f.w, f.u);
         return f;
     } // upright panel facing w
-    bool room(int n) { return s.np + n <= MAXP - 24; }
+    int limit = 768; // primitives that furniture may fill; plants of many parts raise it
+    bool room(int n) { return s.np + n <= limit - 24; }
     int add(int type, V c, Frame f, V h, int m) {
         if (s.np >= MAXP) return -1;
         Prim p;

@@ -6,7 +6,7 @@
 //
 // One image is size x size pixels of 24 values of 16 bits: input A (colour 3, albedo 3, normal 3, depth 1), input B
 // (the same, of other paths and mostly of more samples), reference colour 3, and log2 of the samples of A plus 16
-// times that of B. The same seed gives the same scene, samples and noise.
+// times that of B plus 256 times the kind of scene (0 room, 1 outdoor, 2 studio, 3 garden). The same seed gives the same scene, samples and noise.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -155,21 +155,22 @@ static bool expose(Worker& w, uint32_t hash) {
 }
 
 // One image of a seed; false where no acceptable scene was found.
-static bool image(Worker& w, uint32_t seed, int size, int reference, int boost, uint16_t* out) {
+static bool image(Worker& w, uint32_t seed, int size, int reference, uint16_t* out) {
     const uint32_t hash = hsh(seed ^ 0x51ed270bu);
-    const int few[8] = {0, 0, 0, 1, 1, 2, 2, 3}, many[8] = {0, 1, 2, 2, 3, 4, 5, 6}; // log2 of the samples
-    const int a = few[hash % 8], b = many[hash / 8 % 8], pixels = size * size;
+    const int few[8] = {0, 0, 0, 1, 1, 2, 2, 3}; // log2 of the samples
+    const int many[16] = {0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7, 8}, longer[9] = {1, 1, 1, 1, 2, 2, 4, 6, 8};
+    const int a = few[hash % 8], b = many[hash / 8 % 16], pixels = size * size;
     for (int attempt = 0; attempt < 500; attempt++) {
         if (!makeScene(w.scene, seed, attempt) || !expose(w, hash)) continue;
         w.upload();
         w.clear((size_t)(2 * INPUT + 3 * w.slices) * pixels);
         w.render({w.device, size, 1 << a, 0, 1, 1, w.raw});
         w.render({w.device, size, 1 << b, 1, 1, 1, w.raw + (size_t)INPUT * pixels});
-        const int per = reference * (b >= 4 ? boost : 1) / w.slices;
+        const int per = reference * longer[b] / w.slices;
         for (int done = 0, chunk = 0; done < per; done += 32, chunk++)
             w.render({w.device, size, std::min(32, per - done), 8 + chunk, w.slices, 0,
                       w.raw + (size_t)2 * INPUT * pixels});
-        w.pack({w.raw, out, pixels, w.slices, 1.f / (per * w.slices), (float)(a + 16 * b)});
+        w.pack({w.raw, out, pixels, w.slices, 1.f / (per * w.slices), (float)(a + 16 * b + 256 * w.scene.kind)});
         w.wait();
         return true;
     }
@@ -177,16 +178,15 @@ static bool image(Worker& w, uint32_t seed, int size, int reference, int boost, 
 }
 
 // Fills `count` images of the pool from `seed` on; returns how many were made (the others are left as they were).
-// References have `reference` samples, and `boost` times as many where input B has 16 samples or more.
-extern "C" int scenes_fill(uint16_t* pool, uint32_t seed, int count, int size, int reference, int boost,
-                           int threads) {
+// References have `reference` samples, and 2 to 8 times as many where input B has 16 to 256.
+extern "C" int scenes_fill(uint16_t* pool, uint32_t seed, int count, int size, int reference, int threads) {
     std::atomic<int> next(0), made(0);
     auto work = [&] {
         const int slices = reference >= 32 ? 4 : 1;
         const size_t pixels = std::max((size_t)size * size, (size_t)PILOT * PILOT);
         Worker* w = new Worker((2 * INPUT + 3 * slices) * pixels, slices);
         for (int i; (i = next++) < count;)
-            made += image(*w, seed + i, size, reference, boost, pool + (size_t)i * size * size * NCH);
+            made += image(*w, seed + i, size, reference, pool + (size_t)i * size * size * NCH);
         delete w;
     };
     std::vector<std::thread> all;

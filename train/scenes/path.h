@@ -102,7 +102,7 @@ HD void renderThread(int i, const Args& A) {
             bool delta = m.type == MIRROR || m.type == GLASS;
             if (!fdone && !(delta && s.follow)) {
                 falb = falb + writtenAlbedo(s, m, alb) * ftp;
-                fnor = fnor + ns;
+                fnor = fnor + (s.normalRaw && back && p.type >= QUAD ? -ns : ns);
                 fdep += plen;
                 fdone = true;
             }

@@ -1,11 +1,11 @@
 // Random rooms, outdoor places and studios, their light and camera (host only).
 #pragma once
-#include "furniture.h"
+#include "flora.h"
 #include "path.h"
 #include <cstdio>
 #include <cstdlib>
-struct Gen : Furniture {
-    using Furniture::Furniture;
+struct Gen : Flora {
+    using Flora::Flora;
     void sphereLight(V c, float L) { add(SPHERE, c, frand(), mk1(LU(.01f, .3f)), lmat(L, false)); }
     void things(int n, float R, float zmax) {
         for (int i = 0; i < n; i++) {
@@ -137,6 +137,10 @@ struct Gen : Furniture {
         }
         nStruct = s.np;
         things(4 + I(10), std::min(W, D) * .8f, 1.8f);
+        if (P(.15f)) {
+            limit = 2400;
+            flora(mk(W * U(-.6f, .6f), 0, D * U(-.6f, .6f)), U(.5f, 1.6f), (int)LU(200, 1500));
+        }
         if (P(.3f)) {
             int m = mat(1);
             for (int i = 2 + I(6); i > 0; i--)
@@ -216,6 +220,34 @@ struct Gen : Furniture {
                 sphereLight(c, LU(20, 200));
         }
     }
+    void garden() { // plants, grass and hair of thousands of parts, under a sky or in a studio's light
+        bool night = P(.1f);
+        sky(night ? LU(.01f, .05f) : LU(.3f, 2), !night && P(.65f));
+        wall(mk(0, 0, 0), mk(0, 1, 0), mk(0, 0, 1), 80, 80, mat(P(.5f) ? 3 : 2));
+        s.mats[s.nm - 1].map = 1;
+        for (int i = night ? 1 + I(4) : P(.2f) ? 1 + I(2) : 0; i > 0; i--)
+            sphereLight(mk(U(-2, 2), U(.3f, 2.5f), U(-2, 2)), LU(10, 200));
+        if (P(.3f)) {
+            float a = U(0, 6.28f), d = U(3, 8);
+            V h = mk(U(.5f, 3), U(.5f, 3), U(.5f, 3));
+            add(BOX, mk(d * cosf(a), h.y, d * sinf(a)), fy(U(0, 6)), h, mat(2));
+        }
+        things(I(4), U(1, 3), 1.5f);
+        nStruct = s.np;
+        limit = MAXP;
+        int parts = (int)LU(900, 5800), kinds = 1 + I(5);
+        if (P(.5f)) {
+            int n = (int)(parts * U(.3f, .8f));
+            grass(mk1(0), U(.7f, 3), n, LU(.1f, .8f));
+            parts -= n;
+        }
+        for (int i = 0; i < kinds; i++) {
+            float a = U(0, 6.28f), r = 2.2f * sqrtf(U());
+            flora(mk(r * cosf(a), 0, r * sinf(a)), LU(.5f, 2.2f), parts / kinds);
+        }
+        limit = 768;
+        orbit(1.2f, 6);
+    }
     void picks() { // probabilities of choosing each light
         float w[16], t = 0, mix = P(.5f) ? 1 : .3f;
         for (int i = 0; i < s.nl; i++) {
@@ -240,7 +272,7 @@ static bool makeScene(Scene& s, uint32_t seed, int attempt) { // false: rejected
     s.maxd = 8;
     s.skyPow = 1;
     uint32_t k = hsh(seed ^ 0xabcdef01u);
-    s.kind = k % 6 < 3 ? 0 : k % 6 < 5 ? 1 : 2;
+    s.kind = k % 24 < 10 ? 0 : k % 24 < 16 ? 1 : k % 24 < 19 ? 2 : 3;
     s.follow = u01(hsh(k + 1)) < .3f;
     bool lens = u01(hsh(k + 2)) < .4f;
     Gen g(s, ((uint64_t)seed << 20) + attempt);
@@ -248,8 +280,10 @@ static bool makeScene(Scene& s, uint32_t seed, int attempt) { // false: rejected
         g.indoor();
     else if (s.kind == 1)
         g.outdoor();
-    else
+    else if (s.kind == 2)
         g.studio();
+    else
+        g.garden();
     if (s.np > MAXP || s.nm > MAXM || s.nl > 16) {
         fprintf(stderr, "overflow %d %d %d\n", s.np, s.nm, s.nl);
         exit(1);
@@ -261,7 +295,8 @@ static bool makeScene(Scene& s, uint32_t seed, int attempt) { // false: rejected
     s.albedoMetal = g.P(.6f) ? 0 : 1 + g.I(2);
     s.albedoEmitter = g.I(3);
     s.albedoSky = g.P(.25f);
-    if (lens) s.cam.lens = s.cam.focus * g.LU(.004f, .06f);
+    s.normalRaw = g.P(.4f);
+    if (lens && (s.kind != 3 || g.P(.6f))) s.cam.lens = s.cam.focus * g.LU(.004f, .06f);
     const int G = 24;
     int emp = 0, near = 0, obj = 0;
     std::vector<int> cnt(s.np, 0);

@@ -36,7 +36,7 @@ struct Cam {
     V o, r, u, f;
     float th, lens, focus;
 };
-#define MAXP 768
+#define MAXP 6144
 #define MAXM 96
 struct Scene {
     Node nodes[2 * MAXP];
@@ -52,5 +52,6 @@ struct Scene {
     // What renderers write as albedo differs: of mirrors and glass (0 one, 1 tint, 2 nothing), of metal (0 tint, 1
     // nothing, 2 one), of emitters (0 nothing, 1 one, 2 emission), of the sky (0 nothing, 1 one).
     int albedoDelta, albedoMetal, albedoEmitter, albedoSky;
+    int normalRaw; // normals of panels and leaves as they were modelled, not turned to the camera
     float sunCos, sun1mc;
 };

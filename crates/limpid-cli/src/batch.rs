@@ -1,4 +1,4 @@
-//! Many files: which inputs are meant, where their results go, what is checked before the work, and what failed.
+//! Batches: which inputs are meant, where their results go, what is checked before the work, and what failed.
 
 use crate::say::{self, OrUsage};
 use crate::{shot, video};
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many files are worked on.
+/// How a batch is processed.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Batch {
-    /// Let results replace their inputs
+    /// Allow results to replace their inputs
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Files to work on at the same time
+    /// Number of files to process at the same time
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
-    /// Print what was done as JSON on standard output, one line per file
+    /// Print a JSON object per file on standard output
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A file and where its result goes. Both are patterns for the frames of a sequence.
+/// A file and the path of its result. Both are patterns for the frames of a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Job {
     pub(crate) from: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) struct Job {
 }
 
 impl Batch {
-    /// The work that the command line asks for. Everything that can be known before the first pixel is checked here.
+    /// The jobs of a command line. Everything that can be checked before the first pixel is checked here.
     pub(crate) fn jobs(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
         let inputs = expand(inputs)?;
         let (jobs, folder) = targets(&inputs, output)?;
@@ -41,7 +41,7 @@ impl Batch {
             }
             if !self.overwrite && is_same(&job.from, &job.to) {
                 return usage(format!(
-                    "{}: the result would replace its input; write to another place, or add --overwrite",
+                    "{}: the result would replace its input; choose another output, or add --overwrite",
                     job.from.display()
                 ));
             }
@@ -64,7 +64,7 @@ impl Batch {
         Ok(jobs)
     }
 
-    /// The same, with the frames of sequences as files of their own: for methods without history.
+    /// The same, with the frames of sequences as separate files, for methods without history.
     pub(crate) fn single(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
         let mut all = Vec::new();
         for job in self.jobs(inputs, output)? {
@@ -82,7 +82,7 @@ impl Batch {
         Ok(all)
     }
 
-    /// Works on all files. One that fails does not stop the others; how many failed is the error at the end.
+    /// Processes all files. One that fails does not stop the others; the error at the end says how many failed.
     pub(crate) fn run(
         &self,
         jobs: &[Job],
@@ -144,7 +144,7 @@ fn usage<T>(message: String) -> Result<T> {
     Err(Error::input(message)).or_usage()
 }
 
-/// The files that inputs stand for: folders, wildcards and names. Patterns of sequences stay.
+/// The files that the inputs denote: folders, wildcards and names. Patterns of sequences are kept.
 fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for input in inputs {
@@ -159,7 +159,7 @@ fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let found = glob::glob(pattern).map_err(|e| Error::input(format!("{pattern}: {e}")));
             let mut found: Vec<PathBuf> = found.or_usage()?.filter_map(Result::ok).collect();
             if found.is_empty() {
-                return usage(format!("{pattern}: no file has such a name"));
+                return usage(format!("{pattern}: no such file"));
             }
             found.sort();
             all.append(&mut found);
@@ -175,7 +175,7 @@ fn wildcard(path: &Path) -> Option<&str> {
     path.to_str().filter(|p| p.contains(['*', '?', '[']))
 }
 
-/// The images of a folder, by name.
+/// The images of a folder, sorted by name.
 fn images_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let named = || folder.display().to_string();
     let mut images = Vec::new();
@@ -198,7 +198,7 @@ fn images_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(images)
 }
 
-/// Where the result of each input goes, and the folder that must be there.
+/// The path of each result, and the folder that must exist.
 fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>)> {
     let name = |from: &Path| {
         from.file_name()
@@ -214,7 +214,7 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
         if shot::is_pattern(from) && !shot::is_pattern(output) {
             if is_file {
                 return usage(format!(
-                    "{}: several frames need a place for their number, like OUT.####.exr, or a folder",
+                    "{}: several frames need a placeholder for their number, like OUT.####.exr, or a folder",
                     output.display()
                 ));
             }
@@ -226,14 +226,14 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
     }
     if is_file {
         return usage(format!(
-            "{}: several inputs need a folder to write to",
+            "{}: several inputs need an output folder",
             output.display()
         ));
     }
     let mut jobs = Vec::new();
     for from in inputs {
         if from == Path::new("-") {
-            return usage("-: standard input has no name to write to; name a file".to_owned());
+            return usage("-: standard input has no name; name an output file".to_owned());
         }
         let to = output.join(name(from)?);
         jobs.push(Job {
@@ -249,11 +249,11 @@ fn ends_with_separator(path: &Path) -> bool {
     last.is_some_and(|b| std::path::is_separator(char::from(*b)))
 }
 
-/// The folder of a file must be there before the work begins.
+/// Checks that the folder of a file exists before the work begins.
 fn has_folder(file: &Path) -> Result<()> {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => usage(format!(
-            "{}: there is no folder {}; create it first",
+            "{}: the folder {} does not exist; create it first",
             file.display(),
             folder.display()
         )),
@@ -261,7 +261,7 @@ fn has_folder(file: &Path) -> Result<()> {
     }
 }
 
-/// Whether two names mean the same file, or the same frames.
+/// Whether two names denote the same file, or the same frames.
 fn is_same(a: &Path, b: &Path) -> bool {
     if a == Path::new("-") {
         return false;

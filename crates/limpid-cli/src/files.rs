@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 use limpid::io::{self, Bits, Format, Picture, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 
-/// Reads a file, runs the method, writes the result with everything else that the file had.
+/// Reads a file, runs the method, and writes the result with everything else in the file.
 pub(crate) fn run(job: &Job, reader: &Reader, sequence: &mut Sequence) -> Result<()> {
     let write = WriteOptions::default();
     run_and((job, reader, &write), sequence, |_, result| Ok(result))
 }
 
-/// The same, with something done to the result before it is written; that sees the file that was read.
+/// The same, with a step between the method and the output, which also gets the input file.
 pub(crate) fn run_and(
     (job, reader, write): (&Job, &Reader, &WriteOptions),
     sequence: &mut Sequence,
@@ -32,7 +32,7 @@ pub(crate) fn run_and(
     Ok(())
 }
 
-/// Reads a file, runs the method on its numbers and writes the result as it is: no curve between light and display values.
+/// Reads a file, runs the method on its values and writes the result without any conversion between light and display values.
 pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) -> Result<()> {
     let name = || job.from.display().to_string();
     let picture = io::read(&job.from, &crate::run::read_options())?;
@@ -47,7 +47,7 @@ pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) ->
     Ok(())
 }
 
-/// Runs the method on an image that is no file.
+/// Runs the method on an image that does not come from a file.
 pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     let watch = say::quiet();
     let result = sequence.run(&Frame::new(image)?, &watch)?;
@@ -55,7 +55,7 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     Ok(result.require(Layer::COLOR)?.clone())
 }
 
-/// Runs the method on the next frame of a film, or ends it: the results that are there.
+/// Runs the method on the next frame of a film, or ends it; returns the results that are complete.
 pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<Image>> {
     let watch = say::quiet();
     let made = match image {

@@ -8,18 +8,18 @@ use limpid::method::{Auto, Entry, Method, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
 
-/// The method that a command line names, and the verb it is for.
+/// The method that a command line names, and its verb.
 pub(crate) struct Named {
     pub(crate) verb: String,
     pub(crate) method: Box<dyn Method>,
     used: Use,
-    /// The verb's argument that names the method, and what stands there.
+    /// The verb's argument that names the method, and its value.
     argument: &'static str,
     name: String,
 }
 
 impl Named {
-    /// Whether a command line that was understood names this method.
+    /// Whether a parsed command line names this method.
     pub(crate) fn is_named_by(&self, matches: &ArgMatches) -> bool {
         let verb = matches.subcommand_matches(&self.verb);
         let found = verb.and_then(|m| m.try_get_one::<String>(self.argument).ok().flatten());
@@ -37,7 +37,7 @@ impl Given {
         self.0.iter().any(|(n, _)| n == name)
     }
 
-    /// Sets what was given.
+    /// Sets the given options.
     pub(crate) fn apply(&self, method: &mut dyn Method) -> anyhow::Result<()> {
         for (name, value) in &self.0 {
             match name.as_str() {
@@ -49,8 +49,8 @@ impl Given {
     }
 }
 
-/// Methods that the raw command line may name, in the order of its words: `denoise --method M`, `reconstruct --method M`,
-/// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may be called like a method, so there can be several.
+/// Methods that the raw command line may name, in order: `denoise --method M`, `reconstruct --method M`,
+/// `filter NAME`, `plan PATH`, `bench PATH`; `dwt` and `idwt` are methods themselves. A file may have the name of a method, so there can be several.
 pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     let words: Vec<&str> = args.iter().map(|a| a.to_str().unwrap_or("")).collect();
     let [verb, rest @ ..] = after_globals(&words) else {
@@ -115,7 +115,7 @@ fn after_globals<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w str] {
 /// How images are reconstructed when no method is named.
 pub(crate) const RECONSTRUCTION: &str = "poisson";
 
-/// What follows `--method`.
+/// The value of `--method`.
 fn asked<'a>(args: &[&'a str]) -> Option<&'a str> {
     let apart = args.windows(2).find(|pair| pair[0] == "--method");
     let joined = || args.iter().find_map(|a| a.strip_prefix("--method="));
@@ -127,17 +127,17 @@ fn listed(used: Use, name: &str) -> anyhow::Result<&'static Entry> {
     find(used, name).or_usage()?;
     let mut known = methods();
     let entry = known.find(|e| e.used == used && e.name == name);
-    entry.with_context(|| format!("{name} is not listed"))
+    entry.with_context(|| format!("{name} is not a listed method"))
 }
 
-/// Adds the method's options to the verb, apart from those whose name the verb uses itself.
+/// Adds the options of the method to the verb, except those that the verb defines itself.
 pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
     let taken: Vec<String> = verb
         .get_arguments()
         .filter_map(|a| a.get_long().map(str::to_owned))
         .collect();
     let heading = match method.name() {
-        "auto" => "Options of the method that is chosen".to_owned(),
+        "auto" => "Options of the chosen method".to_owned(),
         name => format!("Options of {name}"),
     };
     let mut verb = verb.next_help_heading(heading);
@@ -170,7 +170,7 @@ pub(crate) fn options_of(verb: &Command) -> Vec<String> {
     long.map(|l| format!("--{l}")).collect()
 }
 
-/// An option that the verb does not have with this method: which methods have it, or what is near.
+/// The message for an option that the verb does not have with this method: which methods have it, or the nearest name.
 pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::Error {
     let own = named.method.name();
     let plain = option.trim_start_matches("--");
@@ -215,12 +215,12 @@ fn listed_in_words(names: &[&str]) -> String {
     }
 }
 
-/// What an option of the method is called among the matches: never what an option of the verb is.
+/// The name of a method's option among the matches, which never equals that of a verb's option.
 fn id(knob: &str) -> String {
     format!("method {knob}")
 }
 
-/// A switch that is on by default is turned off with `--no-NAME`.
+/// A switch that is on by default is turned off by `--no-NAME`.
 fn flag(name: &str, form: &str, value: &str) -> String {
     if form == "true|false" && value == "true" {
         format!("no-{name}")
@@ -229,7 +229,7 @@ fn flag(name: &str, form: &str, value: &str) -> String {
     }
 }
 
-/// The text with its first letter in lower case.
+/// The text with a lower-case first letter.
 fn lower(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_lowercase().to_string());
@@ -243,7 +243,7 @@ fn help(about: &str, value: &str) -> String {
     }
 }
 
-/// What was given on the command line.
+/// The options that were given on the command line.
 pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
     let mut given = Vec::new();
     for knob in method.knobs() {

@@ -1,4 +1,4 @@
-//! Where layers come from: names in the file, files of their own, further passes.
+//! Where layers come from: names in the file, separate files, further passes.
 
 use crate::say::OrUsage;
 use crate::shot;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Layers")]
 pub(crate) struct Layers {
-    /// Read a layer from a name in the file: normal=N
+    /// Use the layer with this name in the file: normal=N
     #[arg(long, value_name = "LAYER=NAME")]
     layer: Vec<String>,
     /// Read the albedo from this file
@@ -29,10 +29,10 @@ pub(crate) struct Layers {
     /// Read the motion vectors from this file
     #[arg(long, value_name = "FILE")]
     motion: Option<PathBuf>,
-    /// Read any layer from a file of its own: color.variance=variance.exr, color.b=second.exr
+    /// Read any layer from a separate file: color.variance=variance.exr, color.b=second.exr
     #[arg(long, value_name = "LAYER=FILE")]
     layer_file: Vec<String>,
-    /// Denoise this pass of the file too, with the weights of the colour: AO, shadow
+    /// Also denoise this pass of the file, with the weights of the colour: AO, shadow
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     aov: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl Layers {
         &self.aov
     }
 
-    /// What was asked for, checked.
+    /// The options, validated.
     pub(crate) fn reader(&self) -> Result<Reader> {
         let mut options = crate::run::read_options();
         for layer in &self.layer {
@@ -90,7 +90,7 @@ impl Layers {
 }
 
 impl Reader {
-    /// Reads a file and the layers beside it; `frame` is its number in a sequence.
+    /// Reads a file and its additional layers; `frame` is its number in a sequence.
     pub(crate) fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
         let mut picture = io::read(path, &self.options)?;
         for (layer, file) in &self.files {
@@ -102,7 +102,7 @@ impl Reader {
             let image = io::read_layer(&file, layer)?;
             if image.size() != picture.frame.size() {
                 return Err(Error::input(format!(
-                    "{} is {}, {} is {}; layers must have the size of the colour",
+                    "{} is {}, but {} is {}; layers must have the size of the colour",
                     file.display(),
                     image.size(),
                     path.display(),
@@ -119,7 +119,7 @@ impl Reader {
     }
 }
 
-/// A second buffer beside the colour: that is the first one, and the colour is the mean of both.
+/// With a second buffer, the file's colour is the first one, and the frame's colour is the mean of both.
 fn two_buffers(frame: &mut Frame) -> Result<()> {
     let half = |part| Layer::new(Kind::Color, part);
     if frame.get(half(Part::HalfA)).is_some() {

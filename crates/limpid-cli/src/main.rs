@@ -18,7 +18,7 @@ use say::OrUsage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Removes noise from images, fast, on any GPU and on the CPU.
+/// A fast denoiser for renders, photographs and films, on any GPU and on the CPU.
 #[derive(Parser)]
 #[command(
     name = "limpid",
@@ -28,13 +28,13 @@ use std::process::ExitCode;
     after_help = "Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
 )]
 struct Cli {
-    /// Print nothing but warnings and errors [also: LIMPID_QUIET=1]
+    /// Print only warnings and errors [also: LIMPID_QUIET=1]
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Threads of the CPU [default: all cores]
+    /// Number of CPU threads [default: all cores]
     #[arg(long, value_name = "COUNT", global = true)]
     threads: Option<usize>,
-    /// The most memory that a run may take, like 8G or 500M: what takes more runs in tiles or is refused
+    /// Memory limit, like 8G or 500M: larger images are processed in tiles, or refused
     #[arg(long, value_name = "LIMIT", global = true)]
     memory: Option<run::Bytes>,
     #[command(subcommand)]
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Without a desktop, a layer of Mesa's drivers looks for a Wayland display and complains on standard error when there is none.
+/// Without a desktop, a Mesa layer looks for a Wayland display and complains on standard error if there is none.
 /// The layer only sorts devices for windows.
 fn headless() {
     let set = |name: &str| std::env::var_os(name).is_some();
@@ -166,7 +166,7 @@ fn command(named: Option<&knobs::Named>) -> clap::Command {
 mod tests {
     use super::*;
 
-    /// Commands of the pages that take too long to be run are at least understood.
+    /// Commands of the pages that take too long to run are at least parsed.
     #[test]
     fn commands_for_readers_are_understood() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,11 +1,11 @@
-//! Noise profiles as files: JSON, or a picture that shows the noise.
+//! Noise profiles as files: JSON, or an image that shows the noise.
 
 use anyhow::{Context, Result};
 use limpid::io;
 use limpid::noise::Profile;
 use std::path::Path;
 
-/// What `--noise` was given, as the library takes it: names stay, files become the profile they hold.
+/// The value of `--noise` in the form of the library: names are kept, files are replaced by their profile.
 pub(crate) fn given(value: &str) -> Result<String> {
     let known = value == "auto" || value == "gaussian" || value.starts_with("poisson:");
     if known || value.starts_with('{') {

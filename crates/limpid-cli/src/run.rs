@@ -8,7 +8,7 @@ use limpid::method::{Backend, Method};
 use limpid::{Device, Options};
 use std::sync::OnceLock;
 
-/// The number of threads that was asked for.
+/// The requested number of threads.
 static THREADS: OnceLock<usize> = OnceLock::new();
 
 /// Limits the threads of everything that runs on the CPU.
@@ -22,7 +22,7 @@ pub(crate) fn set_threads(count: Option<usize>) -> Result<()> {
     Ok(pool.build_global()?)
 }
 
-/// The number of threads that was asked for; all cores if none.
+/// The requested number of threads; all cores by default.
 pub(crate) fn threads() -> Option<usize> {
     THREADS.get().copied()
 }
@@ -60,7 +60,7 @@ impl std::str::FromStr for Bytes {
     }
 }
 
-/// The most memory that was allowed.
+/// The memory limit.
 static MEMORY: OnceLock<Bytes> = OnceLock::new();
 
 /// Limits the memory of everything that is read and run.
@@ -70,7 +70,7 @@ pub(crate) fn set_memory(most: Option<Bytes>) {
     }
 }
 
-/// How files are read: pixels take no more memory than is allowed.
+/// Options for reading files within the memory limit.
 pub(crate) fn read_options() -> ReadOptions {
     let mut options = ReadOptions::default();
     if let Some(Bytes(most)) = MEMORY.get() {
@@ -86,10 +86,10 @@ pub(crate) struct How {
     /// auto, cpu, gpu, gpu:NAME or gpu:INDEX
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
-    /// Schedule of the method; `limpid info --schedules METHOD` lists them; auto measures all once [default: the method's choice]
+    /// Schedule of the method, or auto to measure all of them once; `limpid info --schedules METHOD` lists them [default: the method's choice]
     #[arg(long, value_name = "SCHEDULE")]
     pub(crate) schedule: Option<String>,
-    /// Longest side of a tile, when memory is short [default: by the device's limits]
+    /// Longest side of a tile, when memory is limited [default: by the limits of the device]
     #[arg(long, value_name = "PIXELS")]
     pub(crate) tile: Option<usize>,
 }
@@ -105,7 +105,7 @@ impl How {
         }
     }
 
-    /// The method with what was given, on the way to a run.
+    /// The method with its options, ready to run.
     pub(crate) fn options(&self, mut method: Box<dyn Method>, knobs: &Given) -> Result<Options> {
         knobs.apply(method.as_mut())?;
         let mut options = Options::of(method);
@@ -117,7 +117,7 @@ impl How {
         Ok(options)
     }
 
-    /// Looks the schedule up; an unknown one is an error of the command line.
+    /// Looks up the schedule; an unknown one is a usage error.
     pub(crate) fn look_up(&self, options: &mut Options, on: Backend) -> Result<()> {
         let method = options.method.as_ref();
         options.schedule.look_up(method, on).or_usage()

@@ -1,4 +1,4 @@
-//! What the program prints besides results: reports, warnings, progress, errors.
+//! Output besides results: reports, warnings, progress, errors.
 
 use crate::batch::Job;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,7 +33,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// An error of the library in the words of the command line.
+/// An error of the library in command-line terms.
 fn in_words(error: &limpid::Error) -> String {
     use limpid::{DeviceFault, Error};
     match error {
@@ -54,7 +54,7 @@ fn in_words(error: &limpid::Error) -> String {
     }
 }
 
-/// What went wrong, from the outermost to the cause.
+/// The error and its causes, outermost first.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let said = error.chain().map(|e| match e.downcast_ref() {
         Some(error) => in_words(error),
@@ -72,7 +72,7 @@ pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
 
 /// Marks errors of the command line.
 pub(crate) trait OrUsage<T> {
-    /// The error is the user's: exit code 2.
+    /// Marks the error as wrong usage: exit code 2.
     fn or_usage(self) -> anyhow::Result<T>;
 }
 
@@ -85,15 +85,15 @@ impl<T> OrUsage<T> for limpid::Result<T> {
 /// Prints warnings of the library on standard error.
 struct Warnings;
 
-/// Warnings that were printed, numbers left out, with how many files had each of them since.
+/// Warnings that were printed, without their numbers, and the number of later files with the same warning.
 static SAID: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
-    /// The file that this thread works on.
+    /// The file that this thread processes.
     static FILE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Does something about a file: warnings name it.
+/// Runs a closure for a file; warnings name that file.
 pub(crate) fn about<T>(file: &Path, work: impl FnOnce() -> T) -> T {
     let before = FILE.replace(Some(file.display().to_string()));
     let result = work();
@@ -101,7 +101,7 @@ pub(crate) fn about<T>(file: &Path, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A warning, the first time with the file it is about. The same one about other files is only counted.
+/// Prints a warning with the file it is about. The same warning about other files is only counted.
 fn warn(text: &str) {
     let file = FILE.with_borrow(Clone::clone);
     let (named, plain) = match &file {
@@ -145,7 +145,7 @@ pub(crate) fn notes(notes: &[String]) {
     notes.iter().for_each(|note| warn(note));
 }
 
-/// How many more files had the warnings that were printed once.
+/// Prints how many more files had each warning.
 pub(crate) fn repeated_warnings() {
     let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
     for (text, count) in said.iter_mut().filter(|(_, count)| **count > 0) {
@@ -166,7 +166,7 @@ pub(crate) fn error(error: &anyhow::Error) {
     line(&format!("limpid: {}", message(error)));
 }
 
-/// Whether an error concerns all files and not only one.
+/// Whether an error concerns all files, not just one.
 pub(crate) fn ends_all(error: &anyhow::Error) -> bool {
     // A smaller file may fit memory that has no room for this one.
     let ends = |e: &limpid::Error| match e {
@@ -181,24 +181,24 @@ pub(crate) fn ends_all(error: &anyhow::Error) -> bool {
         || error.chain().any(|e| e.downcast_ref().is_some_and(ends))
 }
 
-/// What was done with a file.
+/// The report on one file.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) input: PathBuf,
     pub(crate) output: PathBuf,
     pub(crate) method: String,
     pub(crate) device: String,
-    /// What the method found in the image, in words: its noise, say.
+    /// What the method found in the image, for example its noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) found: Option<String>,
     pub(crate) seconds: f64,
-    /// Further facts of a verb.
+    /// Additional facts of a verb.
     #[serde(flatten)]
     pub(crate) more: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Report {
-    /// A report on what a sequence did since a moment.
+    /// A report on the progress of a sequence since a given time.
     pub(crate) fn new(job: &Job, sequence: &Sequence, device: &Device, since: Instant) -> Self {
         Self {
             input: job.from.clone(),
@@ -268,7 +268,7 @@ pub(crate) fn start() {
         });
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        log::warn!("Ctrl-C will end the program at once: {error}");
+        log::warn!("Ctrl-C will exit immediately: {error}");
     }
     quiet_about_memory();
 }
@@ -311,10 +311,10 @@ fn flag() -> &'static Arc<AtomicBool> {
     FLAG.get_or_init(Arc::default)
 }
 
-/// Whether several files are worked on at the same time.
+/// Whether several files are processed at the same time.
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
-/// Several files are worked on at the same time: no bars, which would write over each other.
+/// Announces that several files are processed at the same time: no bars, which would overwrite each other.
 pub(crate) fn several_bars() {
     SEVERAL.store(true, Ordering::Relaxed);
 }
@@ -360,14 +360,14 @@ pub(crate) fn frames() -> Frames {
 }
 
 impl Frames {
-    /// One more.
+    /// Counts one more frame.
     pub(crate) fn next(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
         }
     }
 
-    /// The last one was counted.
+    /// Removes the counter.
     pub(crate) fn end(&self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
@@ -375,7 +375,7 @@ impl Frames {
     }
 }
 
-/// Whether the reader of our output has gone, which is not an error.
+/// Whether the reader of our output has closed the pipe, which is not an error.
 pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.chain().filter_map(|e| match e.downcast_ref() {
         Some(limpid::Error::Io { cause, .. }) => Some(cause),
@@ -388,12 +388,12 @@ pub(crate) fn broken_pipe(error: &anyhow::Error) -> bool {
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Print nothing but warnings and errors.
+/// Prints only warnings and errors from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether the command line or the environment asks for silence.
+/// Whether the command line or the environment asks for quiet output.
 pub(crate) fn is_quiet() -> bool {
     let set = |v: std::ffi::OsString| !v.is_empty() && v != "0";
     QUIET.load(Ordering::Relaxed) || std::env::var_os("LIMPID_QUIET").is_some_and(set)

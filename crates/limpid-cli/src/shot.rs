@@ -1,7 +1,7 @@
-//! Sequences of files: `shot.####.exr` or `shot.%04d.exr`, where `####` or `%04d` stands for the number of the frame.
+//! Sequences of files: `shot.####.exr` or `shot.%04d.exr`, where `####` or `%04d` stands for the frame number.
 //!
-//! Reading, work and writing go on at the same time, each on a thread of its own with room for one frame between them, so
-//! that memory does not grow with the length of the sequence.
+//! Reading, processing and writing overlap, each on its own thread with a queue of one frame between them, so that memory
+//! does not grow with the length of the sequence.
 
 use crate::batch::Job;
 use crate::layers::Reader;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
-/// Frames before the first missing one that are worked on again, so that history is there.
+/// Frames before the first missing one that are processed again to rebuild the history.
 const WARM_UP: u32 = 32;
 
-/// A name in three parts: what stands before the place of the number, how many digits it has at least, and what follows it. The
-/// place is the last run of `#`, or `%04d`.
+/// A name in three parts: the text before the number, the minimum number of digits, and the text after it. The number
+/// is the last run of `#`, or `%04d`.
 fn parts(name: &OsStr) -> Option<(Cow<'_, OsStr>, usize, Cow<'_, OsStr>)> {
     let bytes = name.as_encoded_bytes();
     let (start, width, end) = hashes(bytes).or_else(|| printf(bytes))?;
@@ -59,12 +59,12 @@ fn part(bytes: &[u8]) -> Cow<'_, OsStr> {
     Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-/// Whether a path has a place for the number of the frame.
+/// Whether a path contains a placeholder for the frame number.
 pub(crate) fn is_pattern(path: &Path) -> bool {
     path.file_name().and_then(parts).is_some()
 }
 
-/// The name with the number of a frame in its place.
+/// The name of a frame.
 pub(crate) fn numbered(pattern: &Path, frame: u32) -> PathBuf {
     let Some((head, width, tail)) = pattern.file_name().and_then(parts) else {
         return pattern.to_owned();
@@ -85,7 +85,7 @@ pub(crate) fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
     }
 }
 
-/// The numbers of the frames that are there, in order.
+/// The numbers of the existing frames, in order.
 pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
     let folder = match pattern.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -110,20 +110,20 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
     }
     numbers.sort_unstable();
     if numbers.is_empty() {
-        let message = format!("{}: no file has such a name", pattern.display());
+        let message = format!("{}: no such file", pattern.display());
         return Err(Error::input(message)).or_usage();
     }
     Ok(numbers)
 }
 
-/// From which files to which.
+/// A job: input and output patterns.
 pub(crate) struct Shot<'a> {
     pub(crate) from: &'a Path,
     pub(crate) to: &'a Path,
-    /// Which frames; all that are there if none.
+    /// Which frames; `None` for all existing ones.
     pub(crate) frames: Option<RangeInclusive<u32>>,
     pub(crate) reader: &'a Reader,
-    /// Results that are there stay.
+    /// Whether existing results are kept.
     pub(crate) resume: bool,
 }
 
@@ -135,7 +135,7 @@ struct Made {
 }
 
 impl Shot<'_> {
-    /// Runs the method on all frames, in order. A frame that cannot be read is left out and counted.
+    /// Runs the method on all frames, in order. A frame that cannot be read is skipped and counted.
     pub(crate) fn run(
         &self,
         sequence: &mut Sequence,
@@ -176,7 +176,7 @@ impl Shot<'_> {
         }
     }
 
-    /// Frames to work on: all, or from a few before the first whose result is not there.
+    /// Frames to process: all, or from a few before the first missing result.
     fn left<'f>(&self, frames: &'f [u32]) -> &'f [u32] {
         if !self.resume {
             return frames;
@@ -189,7 +189,7 @@ impl Shot<'_> {
         }
     }
 
-    /// Gives how many frames could not be read.
+    /// Returns how many frames could not be read.
     fn work(
         &self,
         frames: &[u32],
@@ -245,8 +245,8 @@ impl Shot<'_> {
         Ok(failed)
     }
 
-    /// Sends results to the writer, those of the frames that wait longest. False when the writer has ended; its error is reported when it is
-    /// joined.
+    /// Sends results to the writer, for the frames that have waited longest. False if the writer has ended; its error is reported
+    /// when it is joined.
     fn send(
         &self,
         waiting: &mut VecDeque<(Job, Instant, io::Origin)>,

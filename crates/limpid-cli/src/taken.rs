@@ -1,10 +1,10 @@
-//! What a render shows and from where, as its file remembers it: text attributes that `limpid render` writes.
+//! What a render shows and its camera, stored as text attributes that `limpid render` writes.
 
 use limpid::io::Origin;
 use limpid_scenes::glam::Vec3A;
 use limpid_scenes::{Camera, Scene, World, builtin_world};
 
-/// What was rendered, and from where.
+/// What was rendered, and its camera.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Taken {
     pub(crate) scene: String,
@@ -43,7 +43,7 @@ impl Taken {
         .to_vec()
     }
 
-    /// What a file says of itself, if it says all of it.
+    /// The attributes of a file, if they are complete.
     pub(crate) fn read(origin: &Origin) -> Option<Self> {
         let text = |name: &str| origin.text(&format!("limpid.{name}"));
         Some(Self {
@@ -56,7 +56,7 @@ impl Taken {
         })
     }
 
-    /// Puts the camera of a world where it stood.
+    /// Moves the camera of a world to the stored one.
     fn aim(&self, world: &mut World) {
         let camera = &mut world.camera;
         camera.position = self.position;
@@ -64,7 +64,7 @@ impl Taken {
         camera.field_of_view = self.field_of_view;
     }
 
-    /// The built-in scene, seen from where it was seen.
+    /// The built-in scene with the stored camera.
     pub(crate) fn load(&self) -> limpid::Result<Scene> {
         let mut world = builtin_world(&self.scene, self.frame as f32)?;
         self.aim(&mut world);

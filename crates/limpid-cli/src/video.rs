@@ -1,7 +1,7 @@
-//! Films: frames flow through a bounded pipeline, read, changed and written at the same time.
+//! Films: frames flow through a bounded pipeline, read, processed and written at the same time.
 //!
-//! A film is a `.y4m` file, a y4m stream on standard input or output (`-`), or anything that ffmpeg on the path reads and
-//! writes.
+//! A film is a `.y4m` file, a y4m stream on standard input or output (`-`), or any format of the ffmpeg on the
+//! path.
 
 mod ffmpeg;
 
@@ -14,15 +14,15 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
-/// Frames that wait between two stages.
+/// Frames that may wait between two stages.
 const WAITING: usize = 2;
 
-/// Files that ffmpeg is asked to read and write.
+/// Extensions that are read and written by ffmpeg.
 const FILMS: [&str; 10] = [
     "mp4", "mkv", "mov", "avi", "webm", "m4v", "mpg", "mpeg", "ts", "wmv",
 ];
 
-/// Whether a name stands for a film.
+/// Whether a name denotes a film.
 pub(crate) fn is_film(path: &Path) -> bool {
     path == Path::new("-")
         || is_y4m(path)
@@ -40,14 +40,14 @@ fn is_y4m(path: &Path) -> bool {
 /// How a film is read and written.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
-    /// What the channels of frames are.
+    /// What the channels of frames mean.
     pub(crate) colour: Colour,
-    /// Whether every sample matters: 16 bits, without loss.
+    /// Whether to store 16 bits without loss.
     pub(crate) exact: bool,
 }
 
-/// Reads a film, changes its frames, writes the result. Frames come one after the other, then none, and results in the same order,
-/// maybe late.
+/// Reads a film, processes its frames and writes the result. The closure gets each frame in order, then `None`, and returns
+/// results in the same order, possibly delayed.
 pub(crate) fn run_late(
     from: &Path,
     to: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn run_late(
 ) -> Result<()> {
     if !is_film(to) {
         anyhow::bail!(
-            "{}: a film is written to a film: .y4m, - or {}",
+            "{}: the output for a film must be a film: .y4m, - or {}",
             to.display(),
             FILMS.join(", ")
         );
@@ -83,7 +83,7 @@ pub(crate) fn run_late(
     }
 }
 
-/// The frames of a film, one after the other.
+/// The frames of a film, in order.
 pub(crate) struct Frames {
     path: PathBuf,
     source: Option<Source>,
@@ -105,7 +105,7 @@ impl Frames {
         }
     }
 
-    /// The next frame; none after the last one.
+    /// The next frame; `None` after the last one.
     pub(crate) fn next(&mut self) -> Result<Option<Image>> {
         let named = || self.path.display().to_string();
         let image = self.reader.next_image().with_context(named)?;
@@ -118,7 +118,7 @@ impl Frames {
     }
 }
 
-/// The form of a film, and the number of its frames: all are read, since nothing else tells it.
+/// The form of a film, and the number of its frames. All frames are read, because the header does not store their number.
 pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
     let mut film = Frames::open(path, Colour::Stored)?;
     let mut frames = 0;
@@ -128,7 +128,7 @@ pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
     Ok((film.reader.header().clone(), frames))
 }
 
-/// Three stages with a few frames between them.
+/// Three stages with bounded queues between them.
 fn flow(
     mut reader: Reader<Box<dyn Read + Send>>,
     header: Header,
@@ -159,7 +159,7 @@ fn flow(
         });
         let send = |images: Vec<Image>| -> Result<()> {
             for image in images {
-                let gone = |_| anyhow!("the film can no longer be written");
+                let gone = |_| anyhow!("writing the film failed");
                 changed.send(image).map_err(gone)?;
                 counter.next();
             }
@@ -220,7 +220,7 @@ impl Source {
     }
 }
 
-/// Where frames go. A file appears when it is whole.
+/// Where frames go. A file appears when it is complete.
 enum Target {
     Output,
     File {

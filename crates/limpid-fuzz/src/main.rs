@@ -192,7 +192,7 @@ fn follow(
             }
             Err(RecvTimeoutError::Timeout) => {
                 let late = Instant::now() > end + patience;
-                // A child speaks once a second, between inputs.
+                // A child reports once a second, between inputs.
                 if heard.elapsed() > patience + Duration::from_secs(2) || late {
                     child.kill()?;
                     child.wait()?;

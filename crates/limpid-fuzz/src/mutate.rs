@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// Inputs are no longer than this, or than the longest seed.
+/// Maximum length of inputs, unless a seed is longer.
 const LONGEST: usize = 16 << 10;
 
 /// The most inputs that are kept.

@@ -99,9 +99,9 @@ pub fn passes(scheme: &Scheme) -> PassCost {
 /// Which samples are where while a kernel runs.
 #[derive(Default)]
 struct Tracker {
-    /// Samples of the quad that stand in workgroup memory as they are now.
+    /// Samples of the quad whose current value is in workgroup memory.
     memory: BTreeSet<usize>,
-    /// Samples of other quads that stand in registers as they are now.
+    /// Samples of other quads whose current value is in registers.
     registers: BTreeSet<(usize, (i32, i32))>,
 }
 

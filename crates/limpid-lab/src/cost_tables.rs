@@ -392,7 +392,7 @@ fn the_scheme_of_2016_has_twenty_operations() {
     }
 }
 
-/// Whether two matrices agree but for rounding.
+/// Whether two matrices agree except for rounding.
 fn near(a: &super::Matrix, b: &super::Matrix) -> bool {
     (0..16).all(|i| {
         let difference = a.entry(i / 4, i % 4) + &-b.entry(i / 4, i % 4);

@@ -23,7 +23,7 @@ impl Default for Adaptive {
     }
 }
 
-/// Least samples of a pixel: two halves with a variance each.
+/// Minimum samples of a pixel: two halves with a variance each.
 const LEAST: u32 = 4;
 /// A round brings no pixel to more than this many times the samples it had: what is seen in few samples may be chance.
 const MOST: u32 = 8;
@@ -34,7 +34,7 @@ const FLOOR: f32 = 0.1;
 const AROUND: usize = 6;
 
 impl Adaptive {
-    /// Spends the samples of a render's options, as many per pixel in the mean. `error` denoises a frame and gives the estimated
+    /// Spends the samples of a render's options, as many per pixel on average. `error` denoises a frame and gives the estimated
     /// error of each pixel: squared, relative to brightness if that is what counts.
     pub fn run(
         self,
@@ -46,7 +46,7 @@ impl Adaptive {
         let (size, samples) = (options.size, options.samples);
         if options.gradients || options.every > 1 {
             return Err(Error::unsupported(
-                "adaptive renders have neither gradients nor pixels without samples",
+                "adaptive renders support neither gradients nor pixels without samples",
             ));
         }
         let rounds = self.rounds.max(1);
@@ -91,7 +91,7 @@ pub fn allot(error: &Image, counts: &[u32], more: u64) -> Vec<u32> {
         .zip(counts)
         .map(|(e, n)| f64::from(e.max(FLOOR * whole) * *n as f32).sqrt())
         .collect();
-    // Wishes grow together until what is handed out is what there is.
+    // All shares grow together until the total is reached.
     let given = |scale: f64, i: usize| -> f64 {
         let has = f64::from(counts[i]);
         (scale * wish[i]).clamp(has, has * f64::from(MOST)) - has
@@ -110,7 +110,7 @@ pub fn allot(error: &Image, counts: &[u32], more: u64) -> Vec<u32> {
             high = middle;
         }
     }
-    // Pairs, so that both halves get as many; what is lost by rounding goes on to the next pixel.
+    // Pairs, so that both halves get equally many; rounding errors are carried to the next pixel.
     let mut rest = 0.0;
     let mut handed = 0;
     let mut out = counts.to_vec();

@@ -63,7 +63,7 @@ fn samples_follow_the_density() {
             let expected =
                 integrate(|wi| Vec3A::new(wi.x, wi.z, wi.x * wi.y) * bsdf.eval(wo, wi).1);
             let error = (moments / n as f32 - expected).abs().max_element();
-            // Five standard deviations of a mean of numbers within -1 … 1 are 0.02 at the most.
+            // Five standard deviations of a mean of numbers within -1 … 1 are 0.02 at most.
             assert!(error < 0.02, "{bsdf:?} {wo}: {error}");
         }
     }

@@ -174,7 +174,7 @@ impl Gather {
         &self.pixels[(y * self.size.width + x) * self.channels + c]
     }
 
-    /// The parts that so many samples can give: a half or a variance needs two.
+    /// The parts that this many samples can give: a half or a variance needs two.
     fn parts(&self) -> &'static [Part] {
         if self.samples() >= 2 {
             &[Part::Mean, Part::HalfA, Part::HalfB, Part::Variance]

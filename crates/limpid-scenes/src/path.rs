@@ -92,7 +92,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) now: View,
     pub(crate) before: View,
-    /// Most vertices of a path.
+    /// Maximum number of vertices of a path.
     pub(crate) bounces: usize,
 }
 
@@ -214,7 +214,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Chooses a light and looks whether it can be seen. `look` asks for that even where its light would be lost.
+    /// Chooses a light and tests its visibility. `look` requests the test even if the light would not contribute.
     fn try_light<R: Recorder>(
         &self,
         vertex: &Vertex,

@@ -27,7 +27,7 @@ pub struct RenderOptions {
     pub seed: u64,
     /// Number of the frame: frames of one seed have independent noise.
     pub frame: u64,
-    /// Most surfaces a path visits.
+    /// Maximum number of surfaces a path visits.
     pub bounces: usize,
     /// Colour is sampled at one pixel of every block of this many pixels squared; the others are marked missing.
     pub every: usize,
@@ -57,7 +57,7 @@ impl RenderOptions {
         let pixels = self.size.width.checked_mul(self.size.height);
         if !pixels.is_some_and(|p| (1..=MOST_PIXELS).contains(&p)) {
             return Err(Error::input(format!(
-                "a picture of {} cannot be rendered; 1 to {MOST_PIXELS} pixels are possible",
+                "an image of {} cannot be rendered; expected 1 to {MOST_PIXELS} pixels",
                 self.size
             )));
         }
@@ -68,7 +68,7 @@ impl RenderOptions {
         }
         if self.gradients && self.every > 1 {
             return Err(Error::unsupported(
-                "gradients need a sample at every pixel; leave out one of the two options",
+                "gradients need a sample at every pixel; omit one of the two options",
             ));
         }
         Ok(())
@@ -242,7 +242,7 @@ pub fn sample_pixels(
 ) -> Result<Vec<Estimate>> {
     options.check()?;
     if samples.is_empty() {
-        return Err(Error::input("at least one sample must be asked for"));
+        return Err(Error::input("at least one sample is needed"));
     }
     let size = options.size;
     if let Some((x, y)) = pixels
@@ -250,7 +250,7 @@ pub fn sample_pixels(
         .find(|p| p.0 >= size.width || p.1 >= size.height)
     {
         return Err(Error::input(format!(
-            "pixel ({x}, {y}) is outside a picture of {size}"
+            "pixel ({x}, {y}) is outside an image of {size}"
         )));
     }
     let tracer = tracer(scene, options);

@@ -95,7 +95,7 @@ impl Scene {
                 .flatten()
                 .any(|i| *i as usize >= count)
             {
-                return Err(fault("a triangle uses a corner that is not there"));
+                return Err(fault("a triangle uses a corner that does not exist"));
             }
             let fits = |len: usize| len == 0 || len == count;
             if !fits(mesh.normals.len()) || !fits(mesh.uvs.len()) {

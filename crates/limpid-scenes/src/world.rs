@@ -1,4 +1,4 @@
-//! What a scene is made of, before it is made ready to be rendered.
+//! The parts of a scene, before it is prepared for rendering.
 
 use crate::{Camera, Material, Mesh, Sky};
 use glam::Vec3A;

@@ -21,11 +21,11 @@ pub struct Options {
     pub method: Box<dyn Method>,
     /// The schedule.
     pub schedule: Pick,
-    /// How much of the change is applied: 0 gives the input back, 1 the result.
+    /// How much of the change to apply: 0 returns the input, 1 the full result.
     pub strength: f32,
-    /// Longest side of a tile, when memory is short; by the device's limits when none.
+    /// Longest side of a tile, when memory is limited; `None` for the device's limits.
     pub tile: Option<usize>,
-    /// The most bytes that a run may take, of the machine's memory and of the GPU's: what takes more runs in tiles or is refused.
+    /// Memory limit in bytes, for RAM and for GPU memory: larger images are processed in tiles, or refused.
     pub memory: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Clone for Options {
     }
 }
 
-/// Runs a method on one frame, on the device that `auto` gives.
+/// Runs a method on one frame, on the device that `auto` picks.
 ///
 /// ```
 /// use limpid::{method::Gaussian, Frame, Image, Options};
@@ -106,7 +106,7 @@ pub struct Denoiser {
     amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
-    /// The method, where tiles have another order than its frames.
+    /// The method, if tiles are ordered differently than its frames.
     orders: Option<Box<dyn Method>>,
     /// The longest side of tiles that memory had room for, where it had none for what was asked.
     shrunk: Option<usize>,
@@ -169,8 +169,8 @@ impl Denoiser {
         })
     }
 
-    /// Takes the numbers of other options, a noise level say: memory, shaders and history stay. False where the options ask for
-    /// other passes; then nothing has changed, and a new denoiser is needed.
+    /// Takes the numbers of other options, such as a noise level, and keeps memory, shaders and history. Returns false if the options
+    /// need other passes; then nothing has changed, and a new denoiser is needed.
     pub fn update(&mut self, options: &Options) -> Result<bool> {
         let mut asked = std::borrow::Cow::Borrowed(options);
         if self.shrunk.is_some() {
@@ -196,18 +196,18 @@ impl Denoiser {
         self.run_watched(frame, &Watch::default())
     }
 
-    /// Runs on a frame, with progress and cancel.
+    /// Runs on a frame, with progress and cancellation.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         let out = self.run_plain(frame, watch)?;
         Ok(self.blended(out, frame))
     }
 
-    /// Whether results are blended with what came in.
+    /// Whether results are blended with the input.
     fn blends(&self) -> bool {
         self.strength < 1.0 || self.amounts != [1.0, 1.0]
     }
 
-    /// A result as it is asked for.
+    /// A result with the requested strength.
     fn blended(&self, mut out: Frame, input: &Frame) -> Frame {
         if self.blends() {
             blend(input, &mut out, self.amounts.map(|a| a * self.strength));
@@ -276,7 +276,7 @@ impl Denoiser {
         Ok(ordered.unwrap_or(out))
     }
 
-    /// Lets [`Denoiser::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
+    /// Lets [`Denoiser::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
     pub fn time_together(&mut self) {
         self.runner.time_together();
@@ -288,12 +288,12 @@ impl Denoiser {
         self.runner.measure(&part, runs)
     }
 
-    /// Forgets history: the next frame is a first one.
+    /// Clears the history: the next frame is treated as the first.
     pub fn reset(&mut self) {
         self.runner.reset();
     }
 
-    /// The plan that runs, of a tile when there are tiles.
+    /// The plan that runs: of the frame, or of one tile.
     pub fn plan(&self) -> &Plan {
         self.runner.plan()
     }
@@ -313,7 +313,7 @@ impl Denoiser {
         self.runner.times()
     }
 
-    /// What each repetition of the plan looked at in the last run: of iterative solvers, the squared residual as a share of
+    /// What each repetition of the plan measured in the last run: for iterative solvers, the squared residual as a share of
     /// the right-hand side after every step (on a GPU after every few).
     pub fn residuals(&self) -> &[Vec<f32>] {
         self.runner.residuals()

@@ -8,7 +8,7 @@ use crate::method::Backend;
 use crate::plan::Plan;
 use crate::{DeviceFault, DeviceLimits, Error, Result};
 
-/// What runs plans: the CPU or a GPU.
+/// A device that runs plans: the CPU or a GPU.
 ///
 /// ```
 /// use limpid::Device;
@@ -29,13 +29,13 @@ pub enum Device {
 impl Device {
     /// Opens `cpu`, `gpu` (the best), `gpu:NAME` (part of its name), `gpu:INDEX`, or `auto`.
     ///
-    /// `auto` takes a hardware GPU, otherwise the CPU, and never a software adapter. A device that was asked for and is
-    /// not found is an error.
+    /// `auto` picks a hardware GPU, otherwise the CPU, and never a software adapter. A named device that is not found is an
+    /// error.
     pub fn open(name: &str) -> Result<Self> {
         Self::open_with(name, None, cfg!(debug_assertions))
     }
 
-    /// Opens a device with a number of threads for the CPU; `checked` keeps runtime checks in shaders.
+    /// Opens a device with a number of CPU threads; `checked` keeps runtime checks in shaders.
     pub fn open_with(name: &str, threads: Option<usize>, checked: bool) -> Result<Self> {
         if name == "cpu" {
             return Ok(Self::Cpu(Cpu::new(threads)?));
@@ -55,7 +55,7 @@ impl Device {
         open_gpu(wanted, threads, checked)
     }
 
-    /// What kind it is.
+    /// The kind of the device.
     pub fn backend(&self) -> Backend {
         match self {
             Self::Cpu(_) => Backend::Cpu,
@@ -64,7 +64,7 @@ impl Device {
         }
     }
 
-    /// Makes a plan ready: compiles its shaders and takes its memory.
+    /// Prepares a plan: compiles its shaders and allocates its memory.
     pub fn runner(&self, plan: Plan) -> Result<Box<dyn Runner>> {
         Ok(match self {
             Self::Cpu(cpu) => Box::new(CpuRunner::new(cpu, plan)?),
@@ -73,7 +73,7 @@ impl Device {
         })
     }
 
-    /// What it has room for.
+    /// The limits of the device.
     pub fn limits(&self) -> DeviceLimits {
         match self {
             Self::Cpu(_) => DeviceLimits::Cpu,
@@ -91,8 +91,8 @@ impl Device {
         }
     }
 
-    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, software ones too,
-    /// with runtime checks in shaders. No GPU at all is an error, so that its tests cannot be skipped unseen.
+    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software adapters,
+    /// with runtime checks in shaders. It is an error if there is no GPU, so that GPU tests are never skipped silently.
     pub fn all_for_tests() -> Result<Vec<Self>> {
         let mut devices = Vec::new();
         for (i, (_, level)) in Cpu::levels().into_iter().enumerate() {

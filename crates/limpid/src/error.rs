@@ -1,12 +1,12 @@
-//! One error type; its variants say whose fault it is.
+//! One error type, whose variants say where the fault lies.
 
 use crate::Layer;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong, by whose fault it is.
+/// What can go wrong, by where the fault lies.
 ///
-/// Messages say which file or layer is meant, what was expected and what to do about it, in the library's words: a program adds
-/// its own, such as how an option is written on its command line.
+/// Messages name the file or layer, what was expected and what to do about it, in terms of the library: a program adds
+/// its own, such as the spelling of an option on its command line.
 ///
 /// ```
 /// use limpid::{Error, FittedPlan, Options, DeviceLimits, Shape, Size, method::Gaussian};
@@ -33,19 +33,19 @@ pub enum Error {
         /// What would be right.
         expected: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("unknown {what} '{name}'. {}", hint(near.as_deref(), known))]
     Unknown {
-        /// What was looked for: a method, say.
+        /// What the name stands for: a method, for example.
         what: String,
         /// The name that was given.
         name: String,
-        /// The nearest known name, where one is near.
+        /// The nearest known name, if one is close.
         near: Option<String>,
         /// All known names.
         known: Vec<String>,
     },
-    /// The frame does not have a layer that the method needs.
+    /// The frame lacks a layer that the method needs.
     #[error("layer {layer} is missing{}", because(why))]
     Missing {
         /// The layer.
@@ -56,7 +56,7 @@ pub enum Error {
     /// The input is fine, but this build, method or device cannot do it.
     #[error("{0}")]
     Unsupported(String),
-    /// The device failed or is not there.
+    /// The device failed or does not exist.
     #[error("{device}: {fault}")]
     Device {
         /// The device's name.
@@ -69,7 +69,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said. It is part of the message, and so not a source as well.
+        /// The system's message. It is part of ours, and therefore not also a source.
         cause: std::io::Error,
     },
     /// The caller asked to stop.
@@ -107,7 +107,7 @@ impl Error {
         Self::Input(message.into())
     }
 
-    /// A value that an option cannot have.
+    /// A value that an option does not allow.
     pub fn option(name: &str, value: impl ToString, expected: impl Into<String>) -> Self {
         Self::Option {
             name: name.to_owned(),
@@ -116,7 +116,7 @@ impl Error {
         }
     }
 
-    /// A layer that is needed is not there.
+    /// A required layer is missing.
     pub fn missing(layer: impl Into<Layer>, why: impl Into<String>) -> Self {
         Self::Missing {
             layer: layer.into(),
@@ -124,7 +124,7 @@ impl Error {
         }
     }
 
-    /// The input is fine, but it cannot be done here.
+    /// The input is fine, but it cannot be processed here.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::Unsupported(message.into())
     }
@@ -173,10 +173,10 @@ impl Error {
     }
 }
 
-/// How many known names a message lists.
+/// Maximum number of known names in a message.
 const LISTED: usize = 16;
 
-/// The nearest name, or the known ones where none is near.
+/// The nearest name, or the known ones if none is close.
 fn hint(near: Option<&str>, known: &[String]) -> String {
     if let Some(near) = near {
         return format!("Did you mean '{near}'?");
@@ -195,7 +195,7 @@ fn because(why: &str) -> String {
     }
 }
 
-/// Edit distance, for the nearest name: letters that are inserted, removed, replaced or swapped with their neighbour.
+/// Edit distance, for the nearest name: letters inserted, removed, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! How a method fits a device: as a whole or in tiles, and how much memory that takes, before anything is allocated.
+//! How a method fits a device: as a whole or in tiles, and how much memory it needs, before anything is allocated.
 
 use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
@@ -7,20 +7,20 @@ use crate::method::{Backend, Schedule};
 use crate::plan::{Home, Pass, Plan, Role};
 use crate::{Error, Options, Result, Shape, Size};
 
-/// Bytes of transient slots from which on the CPU runs in tiles.
+/// Bytes of transient slots above which the CPU uses tiles.
 const CPU_TRANSIENT: usize = 1 << 30;
 
-/// What a device has room for.
+/// The limits of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLimits {
-    /// Memory; too much of it should not be taken.
+    /// A CPU: limited only by reasonable memory use.
     Cpu,
     /// The limits of a GPU.
     Gpu(Target),
 }
 
 impl DeviceLimits {
-    /// What runs there.
+    /// The back end.
     pub fn backend(self) -> Backend {
         match self {
             Self::Cpu => Backend::Cpu,
@@ -51,7 +51,7 @@ impl DeviceLimits {
 /// ```
 #[derive(Debug, Clone)]
 pub struct FittedPlan {
-    /// The plan that runs, of a tile when there are tiles.
+    /// The plan that runs: of the frame, or of one tile.
     pub plan: Plan,
     /// The schedule that was chosen.
     pub schedule: Schedule,
@@ -63,7 +63,7 @@ pub struct FittedPlan {
 }
 
 impl FittedPlan {
-    /// The method of the options on frames of this shape.
+    /// Plans the method of the options for frames of this shape.
     pub fn new(limits: DeviceLimits, shape: &Shape, options: &Options) -> Result<Self> {
         let schedule = options
             .schedule
@@ -140,7 +140,7 @@ impl FittedPlan {
         self.tiles.as_ref().map_or(1, |t| t.all().len())
     }
 
-    /// Bytes that a run on the CPU takes, the frame included, with scratch memory for so many threads.
+    /// Bytes that a run on the CPU needs, including the frame and scratch memory for this many threads.
     pub fn bytes(&self, threads: usize) -> usize {
         let frame = if self.tiles.is_some() {
             self.frame_bytes
@@ -156,7 +156,7 @@ fn own_bytes(plan: &Plan) -> usize {
     plan.memory().bytes()
 }
 
-/// Bytes of what comes back from a GPU.
+/// Bytes read back from a GPU.
 fn output_bytes(plan: &Plan) -> usize {
     let outputs = plan.slots.iter();
     let outputs = outputs.filter(|s| matches!(s.role, Role::Output(_)));
@@ -168,7 +168,7 @@ fn scratch_bytes(plan: &Plan) -> usize {
     rayon::current_num_threads() * most_scratch(plan) * size_of::<f32>()
 }
 
-/// Words of scratch memory that are enough for every pass of a plan.
+/// Words of scratch memory that suffice for every pass of a plan.
 pub(crate) fn most_scratch(plan: &Plan) -> usize {
     let words = plan.passes().into_iter().map(|p| scratch_words(plan, p));
     words.max().unwrap_or(0)
@@ -181,7 +181,7 @@ pub(crate) fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
     pass.kernel.scratch(size)
 }
 
-/// Why a plan does not fit, and what would.
+/// Why a plan does not fit, and what would fit.
 fn no_room(limits: DeviceLimits, whole: &Plan) -> String {
     let (title, size) = (&whole.title, whole.size);
     if whole.reach().is_some() {

@@ -46,7 +46,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kinds with a name of their own.
+    /// The kinds with a fixed name.
     pub const NAMED: [Self; 11] = [
         Self::Color,
         Self::Alpha,
@@ -185,7 +185,7 @@ impl FromStr for Layer {
     }
 }
 
-/// What a plan needs to know of a frame: its size, and its layers with their channel counts.
+/// The properties of a frame that a plan depends on: its size, and its layers with their channel counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// Width and height.
@@ -195,7 +195,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A frame that has colour only.
+    /// The shape of a frame with only a colour layer.
     pub fn color(size: Size, channels: usize) -> Self {
         Self {
             size,
@@ -203,30 +203,30 @@ impl Shape {
         }
     }
 
-    /// The shape with one more layer.
+    /// The shape with an additional layer.
     #[must_use]
     pub fn with(mut self, layer: impl Into<Layer>, channels: usize) -> Self {
         self.layers.insert(layer.into(), channels);
         self
     }
 
-    /// Channels of a layer, if it is there.
+    /// The number of channels of a layer, if it exists.
     pub fn channels(&self, layer: &Layer) -> Option<usize> {
         self.layers.get(layer).copied()
     }
 
-    /// Channels of a layer that must be there.
+    /// The number of channels of a layer that must exist.
     pub fn require(&self, layer: &Layer) -> Result<usize> {
         let found = self.channels(layer);
         found.ok_or_else(|| Error::missing(layer.clone(), ""))
     }
 
-    /// Whether the layer is there.
+    /// Whether the layer exists.
     pub fn has(&self, layer: impl Into<Layer>) -> bool {
         self.layers.contains_key(&layer.into())
     }
 
-    /// The same layers at another size.
+    /// The same layers at a different size.
     pub fn resized(&self, size: Size) -> Self {
         Self {
             size,
@@ -253,7 +253,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame with colour.
+    /// A frame with a colour layer.
     pub fn new(color: Image) -> Result<Self> {
         let mut frame = Self::empty(color.size())?;
         frame.insert(Kind::Color, color)?;
@@ -274,12 +274,12 @@ impl Frame {
         })
     }
 
-    /// Adds or replaces a layer. Its size must be the frame's, its channels those of its kind.
+    /// Adds or replaces a layer. It must have the size of the frame and a number of channels that its kind allows.
     pub fn insert(&mut self, layer: impl Into<Layer>, image: Image) -> Result<()> {
         let layer = layer.into();
         if image.size() != self.size {
             return Err(Error::input(format!(
-                "layer {layer} is {}, the frame is {}; all layers must have one size",
+                "layer {layer} is {}, the frame is {}; all layers must have the same size",
                 image.size(),
                 self.size
             )));
@@ -300,22 +300,22 @@ impl Frame {
         Ok(())
     }
 
-    /// A layer, if it is there.
+    /// A layer, if it exists.
     pub fn get(&self, layer: impl Into<Layer>) -> Option<&Image> {
         self.layers.get(&layer.into())
     }
 
-    /// A layer, to be changed in place.
+    /// A mutable layer, if it exists.
     pub fn get_mut(&mut self, layer: impl Into<Layer>) -> Option<&mut Image> {
         self.layers.get_mut(&layer.into())
     }
 
-    /// Takes a layer out.
+    /// Removes a layer and returns it.
     pub fn remove(&mut self, layer: impl Into<Layer>) -> Option<Image> {
         self.layers.remove(&layer.into())
     }
 
-    /// A layer that must be there.
+    /// A layer that must exist.
     pub fn require(&self, layer: impl Into<Layer>) -> Result<&Image> {
         let layer = layer.into();
         self.layers.get(&layer).ok_or_else(|| {
@@ -324,7 +324,7 @@ impl Frame {
         })
     }
 
-    /// The colour, which must be there.
+    /// The colour, which must exist.
     pub fn color(&self) -> Result<&Image> {
         self.require(Layer::COLOR)
     }
@@ -334,13 +334,13 @@ impl Frame {
         self.size
     }
 
-    /// Colour holds a sample at the first pixel of each block of this many pixels squared, and is missing at the others;
-    /// 1 when all pixels hold one.
+    /// The side of the blocks whose first pixel holds a colour sample while the others are missing;
+    /// 1 if all pixels hold one.
     pub fn every(&self) -> usize {
         self.every
     }
 
-    /// Says that colour is sampled at the first pixel of each block of this many pixels squared.
+    /// Declares that colour is sampled only at the first pixel of each block with this side.
     pub fn set_every(&mut self, every: usize) {
         self.every = every.max(1);
     }
@@ -350,7 +350,7 @@ impl Frame {
         self.layers.iter()
     }
 
-    /// What a plan needs to know.
+    /// The size, and the layers with their channel counts.
     pub fn shape(&self) -> Shape {
         Shape {
             size: self.size,
@@ -362,7 +362,7 @@ impl Frame {
         }
     }
 
-    /// The rectangle at `(x, y)` of every layer; it must lie inside.
+    /// The rectangle at `(x, y)` of every layer. It must lie inside the frame.
     pub fn crop(&self, x: usize, y: usize, size: Size) -> Self {
         Self {
             size,

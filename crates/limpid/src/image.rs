@@ -111,7 +111,7 @@ impl Image {
         })
     }
 
-    /// An image from pixels whose channels stand side by side (`rgbrgb…`).
+    /// An image from interleaved pixels (`rgbrgb…`).
     pub fn from_interleaved(
         width: usize,
         height: usize,
@@ -177,12 +177,12 @@ impl Image {
         &self.data
     }
 
-    /// All planes, to be changed.
+    /// All planes, mutable.
     pub fn data_mut(&mut self) -> &mut [f32] {
         &mut self.data
     }
 
-    /// All planes, given away.
+    /// Returns the planes and consumes the image.
     pub fn into_data(self) -> Vec<f32> {
         self.data.into_vec()
     }
@@ -192,7 +192,7 @@ impl Image {
         &self.data[channel * self.size.pixels()..][..self.size.pixels()]
     }
 
-    /// One plane, to be changed.
+    /// One plane, mutable.
     pub fn plane_mut(&mut self, channel: usize) -> &mut [f32] {
         let count = self.size.pixels();
         &mut self.data[channel * count..][..count]
@@ -219,7 +219,7 @@ impl Image {
         self.plane_mut(channel)[y * width + x] = value;
     }
 
-    /// The same pixels with the channels side by side.
+    /// The same pixels, interleaved.
     pub fn to_interleaved(&self) -> Vec<f32> {
         const PART: usize = 1 << 14;
         let mut out = memory::zeros(self.data.len());
@@ -235,14 +235,14 @@ impl Image {
         out
     }
 
-    /// Each value changed by a function.
+    /// Applies a function to each value.
     pub fn map(&self, mut f: impl FnMut(f32) -> f32) -> Self {
         let mut made = self.clone();
         made.data.iter_mut().for_each(|v| *v = f(*v));
         made
     }
 
-    /// The rectangle at `(x, y)`; it must lie inside.
+    /// The rectangle at `(x, y)`. It must lie inside the image.
     pub fn crop(&self, x: usize, y: usize, size: Size) -> Self {
         Self::from_fn(size.width, size.height, self.channels, |i, j, c| {
             self.get(x + i, y + j, c)
@@ -302,12 +302,12 @@ pub fn srgb_to_linear(v: f32) -> f32 {
 }
 
 impl Image {
-    /// Takes the pixels out for a while; [`Image::put_data`] puts them back.
+    /// Moves the pixels out temporarily; [`Image::put_data`] puts them back.
     pub(crate) fn take_data(&mut self) -> AlignedVec {
         std::mem::take(&mut self.data)
     }
 
-    /// Puts back what [`Image::take_data`] took.
+    /// Puts back the pixels that [`Image::take_data`] took.
     pub(crate) fn put_data(&mut self, data: AlignedVec) {
         debug_assert_eq!(data.len(), self.size.pixels() * self.channels);
         self.data = data;

@@ -1,6 +1,6 @@
-//! Limpid removes noise from images, fast, on any GPU and on the CPU.
+//! A fast denoiser for renders, image sequences, photographs and films, on any GPU and on the CPU.
 //!
-//! One call. The method follows from what the frame holds: a render with features, or a photograph.
+//! With a single call, the method is chosen by the layers of the frame: a render with features, or a photograph.
 //!
 //! ```
 //! use limpid::{Frame, Image, Options};
@@ -13,7 +13,7 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! Files come and go through [`io`]; what the frame does not change survives:
+//! Files are read and written by [`io`]; everything that the frame does not change is preserved:
 //!
 //! ```no_run
 //! use limpid::{Options, io};
@@ -34,10 +34,10 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! An engine with its own wgpu device records a [`plan::Plan`] into its own encoder: `exec::gpu::Recorder`, and
+//! An engine with its own wgpu device records a [`plan::Plan`] into its own encoder with `exec::gpu::Recorder`; see
 //! `examples/recorder.rs`. The crate re-exports the version of `wgpu` that it is built with.
 //!
-//! The words: a **frame** is a set of named layers of one size; a **method** is an algorithm with its options; a **schedule** is
+//! Vocabulary: a **frame** is a set of named layers of one size; a **method** is an algorithm with its options; a **schedule** is
 //! how it is mapped to the machine; a **plan** is a list of passes over slots, as data; a **kernel** is one operation with a CPU
 //! and a GPU body; a **definition** is a method in plain scalar code, which every plan is tested against.
 
@@ -54,7 +54,7 @@ pub mod metric;
 pub mod noise;
 mod simd;
 
-/// Methods in plain scalar code, for tests. Not part of the interface: it changes with the methods.
+/// Methods in plain scalar code, for tests. Not part of the stable interface.
 #[doc(hidden)]
 pub mod definition;
 pub mod exec;

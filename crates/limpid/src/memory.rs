@@ -9,7 +9,7 @@ use crate::{DeviceFault, Error, Result};
 use bytemuck::Zeroable;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A number of bytes for messages.
+/// A number of bytes, formatted for messages.
 pub(crate) fn in_words(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -92,7 +92,7 @@ pub(crate) fn refusal(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Numbers from the start of a cache line on.
+/// Numbers that start at a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedVec {
     words: Vec<f32>,
@@ -113,7 +113,7 @@ impl AlignedVec {
         Ok(Self { words, start, len })
     }
 
-    /// The same numbers without a gap before them.
+    /// The same numbers without the gap before them.
     pub(crate) fn into_vec(mut self) -> Vec<f32> {
         self.words.copy_within(self.start..self.start + self.len, 0);
         self.words.truncate(self.len);
@@ -122,7 +122,7 @@ impl AlignedVec {
 }
 
 impl From<Vec<f32>> for AlignedVec {
-    /// Takes memory as it is.
+    /// Takes ownership of memory, whatever its alignment.
     fn from(words: Vec<f32>) -> Self {
         let len = words.len();
         Self {

@@ -1,7 +1,7 @@
 //! The SIMD levels that kernels are compiled for.
 //!
-//! Each level is one more copy of every kernel, and kernels are most of the build. On x86-64 there are three: AVX-512 (Ice Lake
-//! and later), AVX2, and the baseline, SSE2. SSE4.2 is left out: hardly any processor has it without AVX2.
+//! Each level adds a copy of every kernel, and kernels dominate the build time. On x86-64 there are three: AVX-512 (Ice Lake
+//! and later), AVX2, and the baseline, SSE2. SSE4.2 is omitted: hardly any processor has it without AVX2.
 
 use fearless_simd::Level;
 

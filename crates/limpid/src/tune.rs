@@ -1,7 +1,7 @@
 //! The fastest schedule, by measurement.
 //!
-//! [`Pick::Fastest`](crate::method::Pick) means: what was fastest on this device, for this method with these options, for frames of
-//! this size with these layers. It is measured once; a file keeps it from run to run.
+//! [`Pick::Fastest`](crate::method::Pick) is the schedule that was fastest on this device, for this method with these options, for
+//! frames of this size with these layers. It is measured once and stored in a file.
 
 use crate::method::{Method, Schedule, schedule};
 use crate::{Denoiser, Device, Error, Frame, Options, Result, Shape};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Runs of each schedule.
 const RUNS: usize = 3;
 
-/// Times of all schedules of a method on a frame, fastest first. Schedules that the device refuses are left out.
+/// Times of all schedules of a method on a frame, fastest first. Schedules that the device does not support are left out.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, method::Gaussian, tune};
@@ -55,7 +55,7 @@ pub fn measure(
     }
 }
 
-/// The fastest schedule, from the file of earlier measurements or by a new one. `asked` is the method before it saw the frame:
+/// The fastest schedule, from the stored measurements or by a new one. `asked` is the method before it saw the frame, because
 /// numbers that it measures in each frame are no reason to measure again.
 pub(crate) fn fastest(
     device: &Device,
@@ -79,7 +79,7 @@ pub(crate) fn fastest(
     Ok(fastest)
 }
 
-/// What a measurement holds for.
+/// The key of a measurement.
 fn key(device: &Device, shape: &Shape, method: &str, asked: &dyn Method) -> String {
     let knobs = asked.knobs();
     let knobs = knobs.iter().map(|k| format!("{}={}", k.name, k.value));
@@ -98,10 +98,10 @@ fn key(device: &Device, shape: &Shape, method: &str, asked: &dyn Method) -> Stri
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Lines that the file keeps, the newest ones.
+/// Maximum number of lines in the file; the newest are kept.
 const MOST: usize = 500;
 
-/// Where measurements are kept: the user's folder for caches.
+/// Where measurements are stored: the user's cache folder.
 fn store() -> Option<PathBuf> {
     let var = |name: &str| {
         std::env::var_os(name)
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(stored(&path, &format!("{VERSION} 2")), None);
     }
 
-    /// Frames differ in their noise, which methods look at; the schedule is the same.
+    /// Frames differ in their noise, but the schedule is the same.
     #[test]
     fn one_measurement_serves_all_frames_of_a_kind() {
         let device = Device::open("cpu").unwrap();

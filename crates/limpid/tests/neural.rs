@@ -7,7 +7,7 @@ mod support;
 use limpid::method::{Method, Neural};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
-use support::frame;
+use support::{frame, sequence};
 
 /// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
 const SAMPLE: &[u8] = include_bytes!("data/neural.safetensors");
@@ -112,5 +112,46 @@ fn tiles_leave_no_seam() {
         assert!(denoiser.tile_count() > 1, "{}", device.name());
         let tiled = denoiser.run(&frame).unwrap();
         support::compare("neural in tiles", "neural", &whole, &tiled);
+    }
+}
+
+/// In sequences with motion every schedule on every device gives the definition, frame after frame, though exposure changes.
+#[test]
+fn sequences_follow_the_definition() {
+    let mut frames = sequence(Size::new(37, 22), 4);
+    for (t, frame) in frames.iter_mut().enumerate() {
+        let color = frame.color().unwrap().clone();
+        let brighter = Image::from_fn(37, 22, 3, |x, y, c| color.get(x, y, c) * (1.0 + t as f32));
+        let mut next = Frame::new(brighter).unwrap();
+        for (layer, image) in frame.layers() {
+            if layer.kind != Kind::Color {
+                next.insert(layer.clone(), image.clone()).unwrap();
+            }
+        }
+        *frame = next;
+    }
+    for no_taa in [false, true] {
+        let mut method = Neural::default();
+        method.options.no_taa = no_taa;
+        let (mut expected, mut history) = (Vec::new(), None);
+        for frame in &frames {
+            let mut prepared = method.clone();
+            prepared.prepare(frame).unwrap();
+            let (next, left) = prepared.define_next(frame, history.as_ref()).unwrap();
+            assert!(left.is_some(), "history counts");
+            (history, _) = (left, expected.push(next));
+        }
+        for device in Device::all_for_tests().unwrap() {
+            for schedule in method.schedules(device.backend()) {
+                let mut options = Options::new(method.clone());
+                options.schedule = schedule.clone().into();
+                let mut made = limpid::Sequence::new(&device, &options);
+                for (t, (frame, want)) in frames.iter().zip(&expected).enumerate() {
+                    let got = made.run(frame, &limpid::Watch::default()).unwrap();
+                    let case = format!("neural {schedule} {} frame {t}", device.name());
+                    support::compare(&case, "neural", want, &got);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 """Wavelet transforms with PyWavelets' names, signatures, modes and coefficient layout, on all cores.
 
-A program that says ``import pywt`` runs with ``import limpid.wavelets as pywt``, as far as it uses what is here: the discrete transforms
-of arrays with any number of axes, one or many levels, decimated or not. Continuous transforms and packets are not here.
+Replace ``import pywt`` by ``import limpid.wavelets as pywt``. The module has the discrete transforms
+of arrays with any number of axes, one or many levels, decimated or not, but no continuous transforms and no packets.
 
 >>> import numpy as np
 >>> import limpid.wavelets as pywt

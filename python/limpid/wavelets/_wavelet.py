@@ -73,7 +73,7 @@ def wavelist(family: str | None = None, kind: str = "all") -> list[str]:
 
 
 class Modes:
-    """How a signal goes on beyond its ends.
+    """How a signal continues beyond its ends.
 
     >>> Modes.modes[:3]
     ['zero', 'constant', 'symmetric']

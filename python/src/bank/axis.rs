@@ -4,7 +4,7 @@ use super::sums::{join_pairs, split_pairs, sums};
 use super::{Bank, Real, rows_each};
 use rayon::prelude::*;
 
-/// How lines of one length are extended and split into even and odd samples; worked out once for all lines.
+/// How lines of equal length are extended and split into even and odd samples; worked out once for all lines.
 pub(super) struct Line<'a, T> {
     bank: &'a Bank<T>,
     count: usize,

@@ -1,4 +1,4 @@
-//! `limpid bench`: schedules side by side on this machine, against the copy limit.
+//! `limpid bench`: schedules side by side on this machine, relative to a copy.
 
 mod accuracy;
 mod dwt;
@@ -20,21 +20,21 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Measure schedules side by side, against the copy limit
+/// Measure schedules side by side, relative to a copy
 ///
 /// Measures how fast memory can be copied, then each schedule: the median of several runs. The column `/copy` is the time of the
 /// schedule divided by the time of a copy of its inputs to its outputs: 1 is as fast as memory allows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Method, such as atrous or filter:gaussian; filters measures all window filters, dwt forward and inverse wavelet transforms
+    /// Method, such as atrous or filter:gaussian; `filters` measures all window filters, `dwt` forward and inverse wavelet transforms
     method: String,
     /// Size of the frame [default: 3840x2160; for filters 1920x1080 and 3840x2160; for dwt 4096x4096 or, on a GPU, 8192x8192]
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
-    /// Layers of the frame, with commas between them
+    /// Layers of the frame, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Measure on a file instead of noise: what iterative methods take depends on the picture
+    /// Measure on a file instead of noise: the time of iterative methods depends on the image
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "layers", "grey"])]
     file: Option<PathBuf>,
     /// Measure a grey image without other layers
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Runs of each schedule
     #[arg(long, default_value_t = 9, value_name = "COUNT")]
     runs: usize,
-    /// Show the time of each pass too
+    /// Also show the time of each pass
     #[arg(long)]
     passes: bool,
     /// Print JSON
@@ -52,10 +52,10 @@ pub(crate) struct Args {
     /// Write a plot
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// For filters: how exact shared sums are on 8-bit textures, instead of how fast
+    /// For filters: measure the accuracy of shared sums on 8-bit textures instead of the time
     #[arg(long)]
     accuracy: bool,
-    /// The image that --accuracy looks at [default: a test card]
+    /// The image for --accuracy [default: a test card]
     #[arg(long, value_name = "FILE", requires = "accuracy")]
     image: Option<PathBuf>,
     #[command(flatten)]
@@ -225,7 +225,7 @@ fn measure(
     })
 }
 
-/// A frame with the layers that the plan reads: light that is noise, on surfaces that stand still, eight pixels to a texel.
+/// A frame with the layers that the plan reads: noisy light on static surfaces, eight pixels to a texel.
 fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     let mut state = 1u32;

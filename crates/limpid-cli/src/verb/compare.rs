@@ -1,4 +1,4 @@
-//! `limpid compare`: how far images are from a reference, and how they look beside each other.
+//! `limpid compare`: differences from a reference, and a page to compare images by eye.
 
 mod crop;
 mod sequence;
@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Compare images: numbers against a reference, and a page to look at
+/// Compare images: metrics against a reference, and an HTML page
 ///
-/// The colour layers are compared. With a reference of linear light (EXR, HDR, PFM, float TIFF), MSE and the relative errors are
-/// those of radiance, PSNR and SSIM those of what a screen shows, and FLIP covers a series of exposures. With any other reference
-/// all metrics use the values in the files.
+/// The colour layers are compared. With a reference of linear light (EXR, HDR, PFM, float TIFF), MSE and the relative errors use
+/// radiance, PSNR and SSIM use display values, and FLIP covers a range of exposures. With any other reference all metrics use the
+/// values in the files.
 ///
 /// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more
 /// they change from frame to frame than the reference, along the motion vectors of the files.
@@ -30,22 +30,22 @@ pub(crate) struct Args {
     /// The images
     #[arg(required = true, value_name = "IMAGE")]
     images: Vec<PathBuf>,
-    /// What they should look like; without it there are no numbers, only a page
+    /// The reference; without it there are no metrics, only a page
     #[arg(long, short, value_name = "FILE", required_unless_present = "html")]
     reference: Option<PathBuf>,
-    /// The numbers as JSON, an array with an object for each image
+    /// Print the metrics as JSON, an array with an object for each image
     #[arg(long)]
     json: bool,
-    /// Write a page to look at the images and their differences, in one file
+    /// Write an HTML page that shows the images and their differences, in one file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// What `limpid denoise --json` printed: the page shows how long each image took
+    /// Output of `limpid denoise --json`: the page shows the time of each image
     #[arg(long, value_name = "FILE", requires = "html")]
     times: Option<PathBuf>,
-    /// Compare a part only: width, height and the upper left corner
+    /// Compare only a region: width, height and upper left corner
     #[arg(long, value_name = "WxH+X+Y")]
     crop: Option<Crop>,
-    /// Brighten linear light by this many stops before PSNR and SSIM are computed
+    /// Brighten linear light by this many stops for PSNR and SSIM
     #[arg(
         long,
         value_name = "STOPS",
@@ -53,7 +53,7 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     exposure: f32,
-    /// Read a layer from a name in the files, like color=Beauty
+    /// Use the layer with this name in the files, like color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         };
         if loaded.image.size() != reference.image.size() {
             bail!(
-                "{} is {}, the reference {} is {}; a comparison needs one size",
+                "{} is {}, but the reference {} is {}; images must have the size of the reference",
                 image_path.display(),
                 loaded.image.size(),
                 path.display(),
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A page without numbers.
+/// A page without metrics.
 fn look(args: &Args) -> Result<()> {
     let mut items = Vec::new();
     for path in &args.images {
@@ -162,7 +162,7 @@ fn item(path: &Path, loaded: Loaded) -> Item {
     Item::new(&path.display().to_string(), loaded.image, loaded.space)
 }
 
-/// Seconds of each output in what `limpid denoise --json` printed.
+/// The seconds of each output, from the output of `limpid denoise --json`.
 fn times(path: &Path) -> Result<BTreeMap<PathBuf, f64>> {
     let named = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(named)?;
@@ -208,7 +208,7 @@ impl Loaded {
         };
         let (image, motion) = (part(Layer::COLOR), part(Kind::Motion.into()));
         Ok(Self {
-            image: image.context("a frame without colour")??,
+            image: image.context("the frame has no colour")??,
             motion: motion.transpose()?,
             space: match picture.origin.transfer() {
                 Transfer::Linear => Space::Linear,
@@ -229,7 +229,7 @@ impl Loaded {
         })
     }
 
-    /// The image as values of another space: linear light is shown on a screen, display values are made linear again.
+    /// Converts an image to another space: linear light to display values, or back.
     fn into_space(self, space: Space, exposure: f32) -> Image {
         match (self.space, space) {
             (Space::Linear, Space::Display) => metric::display(&self.image, exposure),
@@ -239,7 +239,7 @@ impl Loaded {
     }
 }
 
-/// Says what was repaired.
+/// Reports repaired pixels.
 fn warn(path: &Path, reference: &Path, comparison: &Comparison) {
     if comparison.missing > 0 {
         log::warn!(

@@ -1,4 +1,4 @@
-//! `limpid demo`: what the methods are for, shown on a render, a sequence and a photograph.
+//! `limpid demo`: a render, a sequence and a photograph, denoised by the methods that are made for them.
 
 use crate::run;
 use crate::say::{self, tell};
@@ -18,7 +18,7 @@ use std::time::Instant;
 const REFERENCE: &[u8] = include_bytes!("../../assets/cornell-256.exr");
 const SIZE: Size = Size::new(256, 256);
 const SAMPLES: u32 = 4;
-/// The sequence: few frames, so that the demonstration stays short.
+/// The sequence has few frames, so that the demonstration stays short.
 const SHOT: Size = Size::new(192, 128);
 const FRAMES: u32 = 6;
 const SHOT_SAMPLES: u32 = 2;
@@ -26,10 +26,10 @@ const SHOT_SAMPLES: u32 = 2;
 /// --seed 1 --layers color`, in 16-bit floats.
 const SHOT_REFERENCE: &[u8] = include_bytes!("../../assets/corridor-192.exr");
 
-/// See what it does: a render, a sequence and a photograph, before and after
+/// Show a render, a sequence and a photograph, before and after denoising
 ///
-/// Renders two built-in scenes with few samples, takes a noisy photograph of one, and denoises each with the methods that are
-/// made for it. Leaves pictures, EXR files and pages to look at in a folder.
+/// Renders two built-in scenes with few samples, simulates a noisy photograph of one, and denoises each with the methods that are
+/// made for it. Writes pictures, EXR files and HTML pages to a folder.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder to write to
@@ -40,13 +40,13 @@ pub(crate) struct Args {
     device: String,
 }
 
-/// A part of the demonstration: one input, what methods make of it, what is right.
+/// A part of the demonstration: one input, the results of some methods, and the reference.
 struct Chapter<'a> {
     folder: &'a Path,
-    /// The name of its page and the beginning of its pictures' names.
+    /// The name of its page and the prefix of its pictures' names.
     name: &'a str,
     title: &'a str,
-    /// What is seen, in a few sentences.
+    /// A short description.
     about: &'a str,
     command: &'a str,
     space: Space,
@@ -55,7 +55,7 @@ struct Chapter<'a> {
 }
 
 impl Chapter<'_> {
-    /// Adds an image: writes it as PNG, measures and prints how far it is from the reference.
+    /// Adds an image: writes it as PNG, compares it with the reference and prints the result.
     fn add(&mut self, name: &str, image: &Image, seconds: Option<f64>, why: &str) -> Result<()> {
         let options = metric::Options {
             space: self.space,
@@ -88,7 +88,7 @@ impl Chapter<'_> {
         Ok(())
     }
 
-    /// Writes the page, and gives the chapter of the story.
+    /// Writes the page and returns the chapter for the index page.
     fn finish(mut self) -> Result<String> {
         self.write("reference", &self.reference)?;
         self.items.push(Item {
@@ -129,7 +129,7 @@ impl Chapter<'_> {
     }
 }
 
-/// The name of an item, and what is written below it.
+/// The name of an item and its caption.
 fn caption(item: &Item) -> (String, String) {
     let mut text = item.name.clone();
     if let Some(scores) = &item.scores {
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let device = Device::open_with(&args.device, run::threads(), false)?;
     let folder = &args.output;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    tell!("Three things that limpid is for, on {}", device.name());
+    tell!("Three uses of limpid, on {}", device.name());
     let story = [
         still(folder, &device)?,
         sequence(folder, &device)?,
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let page = folder.join("index.html");
     std::fs::write(&page, HEAD.to_owned() + &story.concat())
         .with_context(|| page.display().to_string())?;
-    tell!("\nThe whole story: {}", page.display());
+    tell!("\nAll results: {}", page.display());
     tell!("Which method when: limpid methods");
     Ok(())
 }
@@ -233,13 +233,13 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
     }
     if let Some((frame, result)) = made {
         chapter.add("noisy", frame.color()?, None, "")?;
-        let why = " per frame: light is gathered from the frames before";
+        let why = " per frame: light is accumulated over earlier frames";
         chapter.add("svgf", result.color()?, Some(seconds), why)?;
     }
     chapter.finish()
 }
 
-/// A photograph with the noise of a sensor: `nlm`, and `ddid` where it may take longer.
+/// A photograph with the noise of a sensor: `nlm`, and `ddid` if it may take longer.
 fn photograph(folder: &Path, device: &Device) -> Result<String> {
     tell!("\n3. A photograph with the noise of a small sensor");
     let path = folder.join("render-reference.exr");
@@ -275,12 +275,12 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         "ddid",
         result.color()?,
         Some(seconds),
-        ": --quality best, keeps most detail",
+        ": --quality best, preserves the most detail",
     )?;
     chapter.finish()
 }
 
-/// Light as a sensor counts it, as display values: noise that grows with the root of the light, and some in the dark.
+/// Light as a sensor records it, in display values: shot noise that grows with the root of the light, and read noise.
 fn sensor(light: &Image) -> Image {
     let mut state = 1u64;
     let mut uniform = move || {
@@ -302,7 +302,7 @@ fn sensor(light: &Image) -> Image {
     metric::display(&counted, 0.0)
 }
 
-/// A reference that comes with the program.
+/// A reference that is included in the program.
 fn stored(folder: &Path, name: &str, bytes: &[u8]) -> Result<Frame> {
     let path = folder.join(name);
     std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;

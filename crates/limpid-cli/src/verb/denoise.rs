@@ -22,8 +22,8 @@ use std::time::Instant;
 
 /// Remove noise from images, sequences and films
 ///
-/// Without --method the method follows from what the file holds; `limpid methods` says which one is for what. Feature layers
-/// (albedo, normal, depth, …) are recognised by the names that renderers give them; `limpid info FILE` shows what was found.
+/// Without --method, the method is chosen by the contents of the file; `limpid methods` lists which one is for what. Feature layers
+/// (albedo, normal, depth, …) are recognised by the names that renderers use; `limpid info FILE` shows what was found.
 /// `limpid denoise --method NAME --help` shows the options of a method.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -31,25 +31,25 @@ pub(crate) struct Args {
     /// standard input
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// File to write; a folder for several inputs, which is created; for a sequence a folder or a name with ####
+    /// File to write; a folder for several inputs, which is created; for a sequence, a folder or a name with ####
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Method; `limpid methods` lists them [default: by what the file holds]
+    /// Method; `limpid methods` lists them [default: by the contents of the file]
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
-    /// How much of the change is applied: 0 keeps the input, 1 gives the full result
+    /// How much of the change to apply: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
-    /// For a sequence: first and last frame, like 0..9 [default: all that are there]
+    /// For a sequence: first and last frame, like 0..9 [default: all existing frames]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
-    /// For a sequence: keep the results that are there and go on after them
+    /// For a sequence: keep existing results and continue after them
     #[arg(long)]
     resume: bool,
-    /// Say whether the estimated relative error is below this, and how many samples would reach it (nfor)
+    /// Report whether the estimated relative error is below this value, and how many samples would reach it (nfor)
     #[arg(long, value_name = "ERROR", allow_negative_numbers = true)]
     target: Option<f32>,
-    /// Quality of JPEG files that are written [default: the source's, or 95]
+    /// Quality of JPEG output [default: that of the source, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
     jpeg_quality: Option<u8>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         args.how.look_up(&mut options, device.backend())?;
     }
     if args.batch.jobs > 1 && has_history(&options) {
-        let expected = "1: each frame needs the one before it";
+        let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
     let jobs = args.batch.jobs(&args.inputs, &args.output)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         if video::is_film(&job.from) {
             if args.method.as_deref() == Some("svgf") {
                 let message = format!(
-                    "{}: svgf needs normals and motion vectors, which a film does not have; film is for films, and the default",
+                    "{}: svgf needs normals and motion vectors, which a film does not have; use --method film, the default for films",
                     job.from.display()
                 );
                 return Err(limpid::Error::input(message)).or_usage();
@@ -155,12 +155,12 @@ fn still(
     Ok(())
 }
 
-/// Whether frames come one after the other: a film, or a sequence of files.
+/// Whether the input has several frames: a film, or a sequence of files.
 fn in_time(input: &Path) -> bool {
     shot::is_pattern(input) || video::is_film(input)
 }
 
-/// Whether a method carries something from frame to frame.
+/// Whether a method keeps history from frame to frame.
 fn has_history(options: &Options) -> bool {
     let mut shape = Shape::color(Size::new(32, 32), 3);
     for kind in [Kind::Albedo, Kind::Normal] {
@@ -171,7 +171,7 @@ fn has_history(options: &Options) -> bool {
     plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
 }
 
-/// Checks the target, and asks the method for what the estimate is made of.
+/// Validates the target, and makes the method write the layers that the estimate needs.
 fn check_target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> limpid::Result<()> {
     if !(target.is_finite() && target > 0.0) {
         return Err(limpid::Error::option("target", target, "a number above 0"));
@@ -204,7 +204,7 @@ fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
     } else {
         let more = found.samples(target);
         format!(
-            "estimated relative error {error:.5}, above {target}: about {more:.1} times the samples would reach it"
+            "estimated relative error {error:.5}, above {target}: it would need about {more:.1} times as many samples"
         )
     }
 }

@@ -29,16 +29,16 @@ pub(crate) struct Args {
     /// File to write
     #[arg(short, long, required_unless_present = "explain", value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Scheme of the calculation on the GPU (lifting*, explosion*:shuffle, …), or auto: the fastest one that was measured
+    /// Scheme of the computation on the GPU (lifting*, explosion*:shuffle, …), or auto for the fastest one measured
     #[arg(long, value_name = "SCHEME", conflicts_with = "schedule")]
     scheme: Option<String>,
-    /// For idwt: size of the image, where coefficients do not tell it; for --explain: of the image that is transformed
+    /// For idwt: size of the image, if it does not follow from the coefficients; for --explain: size of the transformed image
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
-    /// Print the scheme's steps, its costs and the kernels that run on the device instead
+    /// Print the scheme's steps, its costs and the kernels of the device, and stop
     #[arg(long)]
     explain: bool,
-    /// Print what was done as JSON on standard output
+    /// Print a JSON object on standard output
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
     if let Some(name) = how.schedule.filter(|name| name.ends_with("memoryless")) {
-        let expected = "one that has a result: this one is for `limpid bench dwt`";
+        let expected = "a schedule with a result; this one is for `limpid bench dwt` only";
         return Err(limpid::Error::option("schedule", name, expected)).or_usage();
     }
     let mut sequence = Sequence::new(&device, &options);
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
             Format::Png | Format::Jpeg | Format::Webp | Format::Hdr
         )
     {
-        let expected = "a file that holds any number: .exr, .tif or .pfm";
+        let expected = "a format for floats: .exr, .tif or .pfm";
         return Err(limpid::Error::option("output", output.display(), expected)).or_usage();
     }
     // Samples of more than 8 bits come back as such.
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     Report::new(&job, &sequence, &device, begin).tell(args.json)
 }
 
-/// The method with its options, and its wavelet. Coefficients of films are those of unit size, if nothing else is said.
+/// The method with its options, and its wavelet. Coefficients of films have unit scale by default.
 fn method(args: &Args, knobs: &Given, way: Way) -> Result<(Box<dyn Method>, Wavelet)> {
     let mut method: Box<dyn Method> = match way {
         Way::Forward => Box::new(Dwt::default()),
@@ -139,7 +139,7 @@ fn value(method: &dyn Method, name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The number of levels, if films can hold the coefficients.
+/// The number of levels, if films can store the coefficients.
 fn levels_of_film(method: &dyn Method) -> Result<usize> {
     let held = [
         ("boundary", "mirror"),
@@ -150,16 +150,16 @@ fn levels_of_film(method: &dyn Method) -> Result<usize> {
     for (name, only) in held {
         let given = value(method, name);
         if given != only {
-            let expected = format!("{only}, which films can hold");
+            let expected = format!("{only}, which films can store");
             return Err(limpid::Error::option(name, given, expected)).or_usage();
         }
     }
     Ok(value(method, "levels").parse()?)
 }
 
-/// Frames of a film that are transformed together: one, or as many as are transformed along time. The last group may be smaller.
+/// Frames of a film that are transformed together: one, or a group along time. The last group may be smaller.
 ///
-/// Coefficients of films are stored as samples, 0 … 1: those that are low along all axes as they are, others around the middle.
+/// Coefficients of films are stored as samples, 0 … 1: the low-pass band unchanged, others centred on 0.5.
 struct Groups {
     levels: usize,
     way: Way,
@@ -171,7 +171,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Takes a frame, or the end; gives the results that are there.
+    /// Takes a frame, or the end; returns the results that are complete.
     fn push(&mut self, image: Option<Image>) -> Result<Vec<Image>> {
         let end = image.is_none();
         self.waiting.extend(image);
@@ -196,7 +196,7 @@ impl Groups {
     }
 }
 
-/// Frames below each other.
+/// Stacks frames vertically.
 fn stacked(frames: &[Image]) -> Result<Image> {
     let (size, channels) = (frames[0].size(), frames[0].channels());
     let planes = (0..channels).flat_map(|c| frames.iter().flat_map(move |f| f.plane(c)));
@@ -211,7 +211,7 @@ fn unstacked(image: &Image, count: usize) -> Result<Vec<Image>> {
     Ok((0..count).map(frame).collect())
 }
 
-/// Changes all coefficients but those that are low along all axes.
+/// Changes all coefficients except those that are low along all axes.
 fn shift(image: &mut Image, (count, levels): (usize, usize), change: impl Fn(f32) -> f32) {
     let low = |n: usize| (0..levels).fold(n, |n, _| n.div_ceil(2));
     let (width, height) = (image.width(), image.height() / count);
@@ -226,7 +226,7 @@ fn shift(image: &mut Image, (count, levels): (usize, usize), change: impl Fn(f32
     }
 }
 
-/// A wavelet by name, or the text of a file.
+/// The name of a wavelet, or the text of a file.
 fn find(name: &str) -> Result<(String, Wavelet)> {
     let path = Path::new(name);
     if path.is_file() {
@@ -237,7 +237,7 @@ fn find(name: &str) -> Result<(String, Wavelet)> {
     Ok((name.to_owned(), Wavelet::named(name).or_usage()?))
 }
 
-/// Side of the image whose passes are explained when none is given.
+/// Side of the image whose passes are explained if no size is given.
 const EXPLAINED: Size = Size::new(512, 512);
 
 /// Steps and costs of a scheme, and what runs on the device.

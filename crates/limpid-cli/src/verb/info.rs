@@ -1,4 +1,4 @@
-//! `limpid info`: what this build can do, what a file holds.
+//! `limpid info`: devices, formats, and the contents of a file.
 
 mod file;
 mod film;
@@ -15,21 +15,21 @@ use std::path::PathBuf;
 /// Show the devices of this machine; with a file, its size and layers
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A picture or a film to look into
+    /// A picture or film to inspect
     file: Option<PathBuf>,
-    /// Read a layer from a name in the file: normal=N
+    /// Use the layer with this name in the file: normal=N
     #[arg(long = "layer", value_name = "LAYER=NAME", requires = "file")]
     layers: Vec<String>,
-    /// All schedules of a method, one per line, with the option that each needs
+    /// List all schedules of a method, one per line, with the option that each needs
     #[arg(long, value_name = "METHOD", conflicts_with = "file")]
     schedules: Option<String>,
-    /// The noise of the picture: how strong at which brightness, how coarse; with --json as a profile for `denoise --noise`
+    /// Measure the noise of the picture: its strength at each brightness and its coarseness; with --json, a profile for `denoise --noise`
     #[arg(long, requires = "file")]
     noise: bool,
-    /// With --noise: a plot
+    /// With --noise: write a plot
     #[arg(long, value_name = "FILE", requires = "noise")]
     svg: Option<PathBuf>,
-    /// Facts as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

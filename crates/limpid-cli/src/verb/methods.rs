@@ -1,4 +1,4 @@
-//! `limpid methods`: which method when.
+//! `limpid methods`: which method to use when.
 
 use crate::say::tell;
 use anyhow::Result;
@@ -6,7 +6,7 @@ use limpid::method::{Entry, Use};
 use limpid_lab::methods;
 use serde_json::{Value, json};
 
-/// Show which method is for what
+/// Show which method to use when
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// All methods with their options, as JSON
@@ -27,11 +27,11 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         &[
             Advice {
                 path: "neural",
-                when: "default: best quality, most of all with few samples; learned guides",
+                when: "default: best quality, especially with few samples; learned guides",
             },
             Advice {
                 path: "nfor",
-                when: "many samples in two buffers; nothing learned; estimates its error",
+                when: "many samples in two buffers; no network; estimates its error",
             },
             Advice {
                 path: "atrous",
@@ -39,7 +39,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
             },
             Advice {
                 path: "rdfc",
-                when: "when its risk estimates are wanted as layers; slower than nfor",
+                when: "writes risk estimates as layers; slower than nfor",
             },
         ],
     ),
@@ -61,11 +61,11 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         &[
             Advice {
                 path: "nlm",
-                when: "default: good for the noise of cameras, which is measured",
+                when: "default: measures and removes camera noise",
             },
             Advice {
                 path: "eaw",
-                when: "--quality fast: ten times faster, a little softer",
+                when: "--quality fast: ten times faster, slightly softer",
             },
             Advice {
                 path: "ddid",
@@ -81,7 +81,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         "A film, or numbered pictures (limpid denoise clip.mp4 -o clean.mp4)",
         &[Advice {
             path: "film",
-            when: "default: frames are merged along the motion; --quality fast takes 3 frames, good 5, best 9",
+            when: "default: merges frames along the motion; --quality fast uses 3 frames, good 5, best 9",
         }],
     ),
     (
@@ -89,7 +89,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         &[
             Advice {
                 path: "reconstruct:poisson",
-                when: "default: colour and its differences become one image",
+                when: "default: combines colour and its differences",
             },
             Advice {
                 path: "reconstruct:patch",
@@ -106,7 +106,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
             },
             Advice {
                 path: "filter:bilateral",
-                when: "blur that keeps edges",
+                when: "edge-preserving blur",
             },
             Advice {
                 path: "filter:variance",
@@ -120,7 +120,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
     ),
 ];
 
-/// Methods that another line of the table stands for.
+/// Methods that are covered by another line of the table.
 const MEANT: [&str; 3] = ["filter:tent", "filter:tent2", "filter:idwt"];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     let names: Vec<&str> = lab.iter().map(|e| e.name).collect();
-    tell!("To compare with, as in the papers: {}", names.join(", "));
+    tell!("Comparison methods from the papers: {}", names.join(", "));
     tell!(
         "\nOptions: limpid denoise --method NAME --help. Speed on this machine: limpid bench NAME."
     );

@@ -10,7 +10,7 @@ use limpid::plan::Plan;
 use limpid::{DeviceLimits, FittedPlan, Layer, Shape, Size};
 use limpid_lab::entry;
 
-/// Show what would run: passes, layouts, memory, kernel text
+/// Show what would run: passes, layouts, memory, kernels
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Method, such as atrous or filter:gaussian
@@ -18,17 +18,17 @@ pub(crate) struct Args {
     /// Size of the frame
     #[arg(long, default_value = "1920x1080", value_name = "WxH")]
     size: Size,
-    /// Layers of the frame, with commas between them
+    /// Layers of the frame, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Print what each pass runs too: on a GPU its WGSL, made for the limits of that device
+    /// Also print what each pass runs: on a GPU its WGSL, generated for the limits of that device
     #[arg(long)]
     kernels: bool,
     #[command(flatten)]
     how: How,
 }
 
-/// The layers a frame has when none were named.
+/// The layers of a frame if none are named.
 pub(crate) fn shape(size: Size, layers: &[Layer], entry: &Entry) -> Shape {
     let mut shape = Shape::color(size, 3);
     // What renderers usually write.
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     Ok(())
 }
 
-/// What the device has room for. A GPU that is not there is taken as one with the limits that every device has.
+/// The limits of the device. A missing GPU is replaced by one with the limits that every device has.
 pub(crate) fn limits(how: &How) -> Result<DeviceLimits> {
     if how.device.starts_with("gpu") {
         let opened = how.open().map(|device| device.limits());
@@ -94,7 +94,7 @@ pub(crate) fn limits(how: &How) -> Result<DeviceLimits> {
     Ok(how.open()?.limits())
 }
 
-/// What each pass runs on a device: the WGSL made for its limits; on the CPU the compiled body.
+/// What each pass runs on a device: the WGSL generated for its limits; on the CPU the compiled body.
 pub(crate) fn print_kernels(plan: &Plan, limits: DeviceLimits) -> Result<()> {
     for (i, pass) in plan.passes().into_iter().enumerate() {
         let number = i + 1;

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Reconstruct gradient-domain renders: a base image and its differences become one image
+/// Reconstruct a gradient-domain render: combine a base image and its differences into one image
 ///
 /// Needs the layers color, dx and dy, as `limpid render --gradients` writes them: `dx(x, y) = I(x+1, y) - I(x, y)`.
 /// `limpid reconstruct --method NAME --help` shows the options of a method.

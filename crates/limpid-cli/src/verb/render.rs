@@ -13,19 +13,19 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often the state of a long render is put on disk.
+/// How often the state of a long render is saved.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
 /// Render a scene as noisy input
 ///
 /// Colour, two independent halves, sample variances, features, motion vectors and, if asked for, gradients: all layers of
-/// one EXR file. A render that was stopped with Ctrl-C continues when the same command is given again.
+/// one EXR file. A render that was stopped with Ctrl-C continues when the same command is run again.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A built-in scene or an OBJ file
     #[arg(required_unless_present = "list")]
     scene: Option<String>,
-    /// The EXR file to write; `####` stands for the number of the frame
+    /// The EXR file to write; `####` stands for the frame number
     #[arg(short, long, value_name = "OUT.exr", required_unless_present = "list")]
     output: Option<PathBuf>,
     /// Samples per pixel
@@ -37,16 +37,16 @@ pub(crate) struct Args {
     /// First and last frame, like 0..9, or one
     #[arg(long, value_name = "A..B", default_value = "0", value_parser = shot::range)]
     frames: RangeInclusive<u32>,
-    /// Another seed gives other noise
+    /// Seed of the noise
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Also render the differences between neighbouring pixels, dx and dy
     #[arg(long)]
     gradients: bool,
-    /// Sample colour at one pixel of every N x N block only; the others are marked missing (NaN)
+    /// Sample colour at only one pixel of every N x N block; the others are marked missing (NaN)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with = "gradients")]
     every: u16,
-    /// Most surfaces a path visits
+    /// Maximum number of surfaces that a path visits
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
     bounces: u16,
     /// Which layers to write
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Vertical field of view, degrees
     #[arg(long, value_name = "DEGREES")]
     field_of_view: Option<f32>,
-    /// Keep the state beside the output, so that a later run with a larger --spp continues from it
+    /// Keep the state beside the output, so that a later run with a larger --spp can continue from it
     #[arg(long)]
     keep_state: bool,
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let (Some(name), Some(output)) = (&args.scene, &args.output) else {
-        bail!("a scene and an output file are needed");
+        bail!("name a scene and an output file");
     };
     check_output(output, &args.frames).or_usage()?;
     let first = *args.frames.start();
@@ -103,7 +103,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let (rendered, taken) = match one(name, frame, args, &path, &part) {
             Err(Error::Stopped) if args.adaptive.is_on() => bail!("stopped"),
             Err(Error::Stopped) => {
-                bail!("stopped; the same command goes on with {}", path.display())
+                bail!(
+                    "stopped; run the same command again to continue from {}",
+                    path.display()
+                )
             }
             other => other?,
         };
@@ -126,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Renders one frame, from where an earlier run left it.
+/// Renders one frame, continuing an earlier run.
 fn one(
     name: &str,
     frame: u32,
@@ -181,7 +184,7 @@ fn one(
     Ok((render.frame()?, taken))
 }
 
-/// The scene at a frame, with the camera where the options put it.
+/// The scene at a frame, with the camera of the options.
 fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<(Scene, Camera)> {
     let is_file = Path::new(name)
         .extension()
@@ -220,7 +223,7 @@ fn texture(path: &Path) -> limpid::Result<Image> {
     }))
 }
 
-/// The layers that were asked for.
+/// The requested layers.
 fn pick(frame: Frame, layers: Layers) -> Result<Frame> {
     let wanted = |layer: &Layer| match layers {
         Layers::All => true,
@@ -253,7 +256,7 @@ fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<(
     }
     if frames.start() != frames.end() && !output.to_string_lossy().contains('#') {
         return Err(Error::input(format!(
-            "{name}: more than one frame needs a place for its number, like OUT.####.exr"
+            "{name}: several frames need a placeholder for their number, like OUT.####.exr"
         )));
     }
     Ok(())

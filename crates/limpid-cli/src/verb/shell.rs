@@ -1,4 +1,4 @@
-//! `limpid completions` and `limpid man`: what shells and manuals want to know.
+//! `limpid completions` and `limpid man`.
 
 use anyhow::{Context, Result};
 use clap_complete::Shell;

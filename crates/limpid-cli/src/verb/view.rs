@@ -9,10 +9,10 @@ use limpid::{Image, Kind, Layer, Part};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Look at images: exposure, zoom, any two against each other
+/// View images in the browser: exposure, zoom, comparison of any two
 ///
-/// Makes a page and opens it in the browser. A single file is shown with all its layers, several files with their colour. Where
-/// no browser can be opened, the path of the page is printed.
+/// Writes an HTML page and opens it. A single file is shown with all its layers, several files with their colour. If no
+/// browser can be opened, the path of the page is printed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The images
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Write the page here and do not open it
     #[arg(short, long, value_name = "PAGE.html")]
     output: Option<PathBuf>,
-    /// Read a layer from a name in the files, like color=Beauty
+    /// Use the layer with this name in the files, like color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A layer as it can be looked at: normals around grey, distances as a share of the largest.
+/// A layer in a viewable form: normals centred on grey, distances as a share of the largest.
 fn shown(file: &Path, layer: &Layer, image: &Image, space: Space, single: bool) -> Item {
     let name = match (single, layer == &Layer::COLOR) {
         (true, false) => format!("{} {layer}", file.display()),
@@ -96,7 +96,7 @@ fn shown(file: &Path, layer: &Layer, image: &Image, space: Space, single: bool) 
     }
 }
 
-/// Values from the least to the greatest finite one as 0 … 1.
+/// Maps the finite values to 0 … 1.
 fn spread(image: &Image) -> Image {
     let finite = || image.data().iter().filter(|v| v.is_finite());
     let (low, high) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
@@ -109,7 +109,7 @@ fn spread(image: &Image) -> Image {
     })
 }
 
-/// Two channels as three.
+/// Two channels, with a third one of zeros.
 fn three(image: &Image) -> Image {
     Image::from_fn(image.width(), image.height(), 3, |x, y, c| match c {
         2 => 0.5,
@@ -117,7 +117,7 @@ fn three(image: &Image) -> Image {
     })
 }
 
-/// Opens a page in the browser; false where there is none.
+/// Opens a page in the browser; returns false if there is none.
 fn open(page: &Path) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {

@@ -5,12 +5,12 @@ use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Starts ffmpeg, or says how to get it.
+/// Starts ffmpeg, or returns an error that says how to install it.
 fn start(command: &mut Command) -> Result<Child> {
     command.stderr(Stdio::piped()).spawn().map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
             anyhow::anyhow!(
-                "films other than .y4m need the program ffmpeg on the path, which is not there; install it \
+                "films other than .y4m need the program ffmpeg on the path, which was not found; install it \
                  (on Debian and Ubuntu: apt-get install ffmpeg), or pipe frames as y4m: … | limpid denoise - -o - | …"
             )
         } else {
@@ -25,7 +25,7 @@ fn quiet() -> Command {
     command
 }
 
-/// Waits for the end, and tells what ffmpeg said when it failed.
+/// Waits for ffmpeg to exit, and reports its messages if it failed.
 fn finish(child: Child, path: &Path) -> Result<()> {
     let output = child.wait_with_output().context("ffmpeg")?;
     if output.status.success() {
@@ -48,7 +48,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn start(path: &Path) -> Result<Self> {
-        // ffmpeg's own message would not say that the file is simply not there.
+        // ffmpeg's own message would not say that the file does not exist.
         std::fs::File::open(path).with_context(|| path.display().to_string())?;
         let mut command = quiet();
         command.arg("-i").arg(path);
@@ -80,7 +80,7 @@ impl Decoder {
     }
 }
 
-/// Frames to a film, which appears when it is whole.
+/// Frames to a film, which appears when it is complete.
 pub(super) struct Encoder {
     child: Child,
     /// A folder beside the film, removed when this is dropped.
@@ -90,7 +90,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// `from` gives the sound. `exact` keeps every sample.
+    /// `from` provides the sound. `exact` keeps every sample.
     pub(super) fn start(to: &Path, from: &Path, exact: bool) -> Result<Self> {
         let parent = match to.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

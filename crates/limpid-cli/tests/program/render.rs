@@ -82,7 +82,7 @@ fn references_are_taken_through_the_camera_of_the_file() {
         at,
         "reconstruct bare.exr -o d.exr --method patch --rounds 1 --device cpu --scene cornell --caches 20",
     );
-    assert!(said.contains("does not say where its camera"), "{said}");
+    assert!(said.contains("does not store its camera"), "{said}");
 }
 
 #[test]

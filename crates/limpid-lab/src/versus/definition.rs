@@ -45,7 +45,7 @@ pub(super) const LEAST: f64 = 1e-12;
 /// How alike two pixels of an image are, at a level.
 pub(super) type Weight<'a> = dyn Fn(usize, &Image, [usize; 2], [usize; 2]) -> f64 + 'a;
 
-/// Keeps the coarsest of `levels` levels. `weight(level, image, p, q)` tells how alike two pixels are, `None` counts all alike.
+/// Keeps the coarsest of `levels` levels. `weight(level, image, p, q)` is the similarity of two pixels; `None` weights all equally.
 pub(super) fn lifted(
     image: &Image,
     wavelet: Wavelet,

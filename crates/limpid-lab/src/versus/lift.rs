@@ -2,14 +2,14 @@
 //!
 //! At level `i` the grid's pixels lie `step = 2^i` apart. A step makes the pixels of some parities from their neighbours of
 //! the others: `out(p) = in(p) + factor · mean(in(q))`, or the mean alone; pixels outside the step stay. Without stops
-//! all neighbours count alike. Colour is compared in a slot of its own, for the pixels may hold details by then.
+//! all neighbours count equally. Colour is compared in a separate slot, because the pixels may already hold details.
 
 use limpid::kernel::fast_exp::fast_exp;
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use limpid::{Result, params};
 use std::fmt::Write;
 
-/// Which neighbours are looked at.
+/// Which neighbours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Near {
     /// Left and right.

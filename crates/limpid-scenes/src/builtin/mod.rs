@@ -25,7 +25,7 @@ pub const BUILTIN: [(&str, &str); 7] = [
     ),
     (
         "bookshelf",
-        "a shelf full of books: much small detail, a wide lens",
+        "a shelf full of books: fine detail, a wide lens",
     ),
     (
         "glass",

@@ -80,7 +80,7 @@ struct Shift<'a> {
     ratio: f32,
 }
 
-/// What the shifted path makes of a try of the base path.
+/// The shifted path for a sample of the base path.
 struct Twin {
     /// Value times cosine, times the Jacobian.
     value: Vec3A,

@@ -21,10 +21,10 @@ pub struct Guide<'a> {
 /// What happens to taps outside the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Border {
-    /// They weigh zero.
+    /// They have no weight.
     Zero,
     /// They come from where the tap lands in the image split into even and odd pixels, see `mirrored`: close to the border that
-    /// was crossed. Taps outside of that image weigh zero.
+    /// was crossed. Taps outside of that image have no weight.
     Mirrored {
         /// Whether sub-images are split where they lie; sorted by their first pixels else.
         local: bool,
@@ -55,19 +55,19 @@ pub struct Filter<'a> {
     pub color: Option<f32>,
     /// First level at which colour weighs: sub-sampled input must be filled before.
     pub color_from: usize,
-    /// Samples are at multiples of this in x and y; other pixels of the input are not looked at.
+    /// Samples are at multiples of this in x and y; other pixels of the input are ignored.
     pub grid: usize,
     /// The features.
     pub guides: Vec<Guide<'a>>,
     /// Borders.
     pub border: Border,
-    /// Whether every pixel gives as much as it takes, so that the sum over the picture stays.
+    /// Whether every pixel contributes as much as it receives, so that the sum over the image is preserved.
     pub energy: bool,
     /// Whether every level is stored in half precision.
     pub half: bool,
     /// Weights by the noise of the pixel, in place of σ of colour.
     pub local: Option<Local<'a>>,
-    /// How the planes are weighted: `true` for variances, which go with squared weights.
+    /// How the planes are weighted: `true` for variances, which are filtered with squared weights.
     pub squared: &'a [bool],
 }
 
@@ -302,8 +302,8 @@ pub fn modulate(image: &Image, albedo: &Image, divide: bool) -> Image {
 /// Albedo at or below this is black.
 pub const BLACK: f32 = 0.01;
 
-/// A feature without its noise: the mean over the pixels around that differ no more than its variance explains. A pixel
-/// without variance is sure of itself, and stays.
+/// A feature without its noise: the mean over the surrounding pixels that differ no more than its variance explains. A pixel
+/// without variance is unchanged.
 pub fn prefilter(feature: &Image, variance: &Image) -> Image {
     let (w, h, r) = (feature.width(), feature.height(), PREFILTER_RADIUS);
     let at = |image: &Image, p: [usize; 2], k: usize| f64::from(image.get(p[0], p[1], k));
@@ -337,7 +337,7 @@ pub fn prefilter(feature: &Image, variance: &Image) -> Image {
 
 /// Pixels to each side of the window of [`prefilter`].
 pub const PREFILTER_RADIUS: usize = 3;
-/// Variance that every feature is taken to have.
+/// Minimum variance of every feature.
 pub const PREFILTER_LEAST: f32 = 1e-6;
 
 /// How much each pixel is dimmed by the firefly guard: to the mean of its 5×5 window and four standard deviations,

@@ -1,13 +1,13 @@
 //! Films: frames are merged along motion, frequency by frequency, and what is left of the noise is shrunk.
 //!
 //! Motion by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is smoothed and
-//! rounded to whole numbers, so that sums of differences are exact and all devices find the same vectors.
+//! rounded to integers, so that sums of differences are exact and all devices find the same vectors.
 //!
 //! Then for overlapping blocks of 8×8 pixels, in each frame where motion says they are: discrete cosine transform; a frame
 //! whose block differs by more than noise counts less or nothing, and so does each frequency by itself (as Hasinoff et
-//! al., *Burst photography for high dynamic range and low-light imaging on mobile cameras*, 2016, merge); a block that is the
-//! identical to the last bit adds no information and counts nothing. What was merged is shrunk towards zero where it is not above the
-//! noise that is left. Where no frame fits, this is denoising in space.
+//! al., *Burst photography for high dynamic range and low-light imaging on mobile cameras*, 2016, merge); a block that is
+//! identical to the last bit adds no information and has no weight. Merged coefficients are shrunk where they are not above the
+//! remaining noise. If no frame fits, this is spatial denoising.
 //!
 //! Values are settled (`super::settle`): noise has deviation 1, and the spectrum that is given.
 
@@ -47,7 +47,7 @@ pub(crate) const WEIGHTS: [f32; 4] = [0.438_676_3, 0.681_324_24, 0.876_839_9, 0.
 /// The numbers of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Frames before and after that are looked at.
+    /// Number of frames before and after that are used.
     pub radius: usize,
     /// How much stronger noise counts than it is, for each component.
     pub stronger: Vec<f32>,
@@ -103,7 +103,7 @@ fn window(i: usize) -> f32 {
     WEIGHTS[i.min(SIDE - 1 - i)]
 }
 
-/// Luminance for the search, finest first: smoothed, in whole numbers.
+/// Luminance for the search, finest first: smoothed, in integers.
 fn pyramid(frame: &Image, step: &Step) -> Vec<Image> {
     let gain = FINE * step.stronger[0];
     let size = frame.size();
@@ -154,7 +154,7 @@ impl Field {
     }
 }
 
-/// Where the cells of one frame are in another, in halves of pixels.
+/// Where the cells of one frame are in another, in half pixels.
 fn motion(from: &[Image], to: &[Image]) -> Field {
     let mut coarse: Option<Field> = None;
     for level in (0..LEVELS).rev() {
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes a motion, in halves of pixels, if it is better; `more` is added to its differences.
+    /// Takes a motion, in half pixels, if it is better; `more` is added to its differences.
     fn take(&mut self, [vx, vy]: [i32; 2], more: f32) {
         let corner = |v: i32| v * CELL as i32 - (WINDOW - CELL) as i32 / 2;
         let (x, y) = (corner(self.cell[0]), corner(self.cell[1]));
@@ -297,7 +297,7 @@ fn block(
                 let value = sum / weights;
                 let variance = power * squares / (weights * weights);
                 let share = LAMBDA * LAMBDA * variance / (value * value + 1e-12);
-                // The mean of the block stays as it is.
+                // The mean of the block is not changed.
                 let factor = if k == 0 {
                     1.0
                 } else {
@@ -334,7 +334,7 @@ fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Step) ->
     near * again
 }
 
-/// The block at a place that moves by halves of pixels: between pixels by cubics through four.
+/// The block at a place that moves by half pixels: between pixels by cubics through four.
 fn fetched(image: &Image, c: usize, (x, y): (i32, i32), [vx, vy]: [i32; 2]) -> [f32; SIDE * SIDE] {
     std::array::from_fn(|k| {
         let (i, j) = ((k % SIDE) as i32, (k / SIDE) as i32);

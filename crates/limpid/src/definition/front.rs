@@ -1,4 +1,4 @@
-//! The front end of every method for renders: surfaces, outliers, one buffer as two.
+//! Preprocessing for all methods for renders: surfaces, outliers, one buffer as two.
 //!
 //! - [`surface`]: features on a common scale, three classes of pixels that never mix, and the albedo that colour is divided
 //!   by. Renderers disagree here: Cycles writes emission into albedo, others write none at all for lamps.
@@ -13,6 +13,12 @@ pub const BLACK: f32 = 1e-3;
 pub const EMITTING: f32 = 1.2;
 /// Depth from here on is the sky's.
 pub const FAR: f32 = 1e9;
+/// Colour is not divided by albedo whose largest channel is below this, and wholly divided by it from [`DIM`] on.
+pub const FAINT: f32 = 0.02;
+/// See [`FAINT`].
+pub const DIM: f32 = 0.1;
+/// The least that [`divisor`] makes of a channel of albedo.
+pub const LEAST_DIVISOR: f32 = 0.05;
 /// What is added to albedo before colour is divided by it.
 pub const DARK: f32 = 0.05;
 /// Radius of the window that outliers are compared with.
@@ -29,7 +35,7 @@ pub const EMITTER: f32 = 1.0;
 /// Pixels that show nothing.
 pub const MISS: f32 = 2.0;
 
-/// Feature layers, as far as they are there.
+/// Feature layers, as far as they exist.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layers<'a> {
     /// Albedo.
@@ -53,7 +59,7 @@ pub struct Depth {
     pub high: f32,
 }
 
-/// What the features say of each pixel.
+/// The information of the features about each pixel.
 #[derive(Debug, Clone)]
 pub struct Surface {
     /// Albedo, normal, depth and position on a common scale, one plane after the other; none when there are no features.
@@ -129,7 +135,7 @@ pub const DEPTH: usize = 3;
 pub const NORMAL: usize = 4;
 /// Brightness.
 pub const GUIDE: usize = 7;
-/// Position, if it is there.
+/// Position, if it exists.
 pub const POSITION: usize = 8;
 /// Albedo is a multiple of one over this.
 pub const ALBEDO_STEPS: f32 = 1023.0;
@@ -144,8 +150,8 @@ pub fn rounded(v: f32, steps: f32) -> f32 {
     (v * steps + 0.5).floor() / steps
 }
 
-/// What tells surfaces apart in few planes: albedo, depth with the class, normal, a brightness, and position if it is there. What
-/// is not there is 0.
+/// The guides in few planes: albedo, depth with the class, normal, a brightness, and position if it exists. Missing
+/// ones are 0.
 pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
     let (w, h) = (guide.width(), guide.height());
     let there = [
@@ -184,6 +190,16 @@ pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
         }
     }
     out
+}
+
+/// What the colour of a pixel is divided by while it is filtered: its albedo, clamped and not below a twentieth. Where there is hardly
+/// any (mirrors, glass, emitters, sky) it is 1, and between the two it goes over from one to the other.
+#[inline(always)]
+pub fn divisor(albedo: [f32; 3]) -> [f32; 3] {
+    let albedo = albedo.map(|a| a.clamp(0.0, 1.0));
+    let most = albedo[0].max(albedo[1]).max(albedo[2]);
+    let some = ((most - FAINT) / (DIM - FAINT)).clamp(0.0, 1.0);
+    albedo.map(|a| 1.0 + some * (a.max(LEAST_DIVISOR) - 1.0))
 }
 
 /// Whether the albedo of a pixel is an emitter's.
@@ -244,8 +260,8 @@ fn largest(
     found
 }
 
-/// Limits a buffer by another, independent one: a pixel may be as bright as the other's pixel, or a little brighter than the
-/// brightest but two around it. `floor` is a brightness that is always allowed.
+/// Clamps a buffer by another, independent one: a pixel may be as bright as the other's pixel, or slightly brighter than the
+/// third brightest around it. `floor` is a brightness that is always allowed.
 pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -> Image {
     let (rank, factor) = OTHER;
     limited(image, |x, y| {
@@ -254,7 +270,7 @@ pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -
     })
 }
 
-/// Limits a buffer by itself: a pixel may be a little brighter than the brightest but five around it. Where there are not that
+/// Clamps a buffer by itself: a pixel may be slightly brighter than the sixth brightest around it. If there are not that
 /// many of its class, the brightest counts; a lone pixel has no limit. Pixels that are compared lie `step` apart: a wide pixel filter
 /// spreads one bright sample over several.
 pub fn limit_by_itself(image: &Image, class: &Image, floor: f32, step: usize) -> Image {
@@ -343,8 +359,8 @@ pub fn noise_share(planes: usize) -> f32 {
     if planes == 1 { 0.28 } else { 0.7 }
 }
 
-/// The variance of the noise of a feature, seen from the feature alone: what differs from the mean of the four neighbours. The
-/// geometric mean over 9×9 pixels does not see edges and texture, which leave many pixels as they are; noise leaves none.
+/// The variance of the noise of a feature, estimated from the feature alone: its difference from the mean of four neighbours. The
+/// geometric mean over 9×9 pixels ignores edges and texture, where many differences are small; with noise none are.
 pub fn feature_noise(feature: &Image) -> Image {
     let (w, h, n) = (feature.width(), feature.height(), feature.channels());
     let raw = Image::from_fn(w, h, 1, |x, y, _| {

@@ -1,4 +1,4 @@
-//! The papers in scalar code, one file per method: short, obvious, slow. Every plan is held to these.
+//! The papers in scalar code, one file per method: short, obvious, slow. Every plan is compared with these.
 
 pub mod atrous;
 pub mod ddid;

@@ -7,6 +7,7 @@
 //!
 //! Pictures whose sides are no multiples of 16 are continued by their last row and column for the network.
 
+use super::front;
 use crate::Image;
 
 /// Distance of the taps at each level of colour.
@@ -139,9 +140,7 @@ pub fn pixel(
     whole: Whole,
 ) -> Pixel {
     let albedo = albedo.map(|a| a.clamp(0.0, 1.0));
-    let most = albedo[0].max(albedo[1]).max(albedo[2]);
-    let some = ((most - 0.02) / 0.08).clamp(0.0, 1.0);
-    let divisor = albedo.map(|a| 1.0 + some * (a.max(0.05) - 1.0));
+    let divisor = front::divisor(albedo);
     let near = if depth > 0.0 && depth < FAR {
         depth / (whole.depth + 1e-6)
     } else {

@@ -2,12 +2,12 @@
 //! Monte Carlo Renderings*.
 //!
 //! Around each pixel, colour is fitted as a linear function of features and position; the value of the fit at the pixel is
-//! the result. Neighbours count as much as their patches are alike. Two independent buffers A and B guard against noise that
-//! confirms itself: the weights of B filter A and the other way round, and what filters A is judged by B.
+//! the result. Neighbours count by the similarity of their patches. Two independent buffers A and B prevent noise from
+//! confirming itself: the weights of B filter A and vice versa, and the result of A is evaluated by B.
 //!
 //! Beyond the paper: pixels of different classes never mix ([`super::front`]); one buffer serves as two by the colours of a
-//! checkerboard; a last fit smooths what the first one left, over a wider, sparse window. The paper's collaborative vote is
-//! left out: it was measured and brought nothing.
+//! checkerboard; a last fit smooths the remaining noise, over a wider, sparse window. The paper's collaborative vote is
+//! omitted: it brings nothing.
 
 mod judge;
 
@@ -40,9 +40,9 @@ impl Window {
 pub struct Fit {
     /// Its taps.
     pub window: Window,
-    /// Radius of the patches that are compared.
+    /// Radius of the compared patches.
     pub patch: usize,
-    /// Least variance.
+    /// Minimum variance.
     pub floor: f32,
     /// How much albedo and normal add to the distance.
     pub feature: f32,
@@ -55,7 +55,7 @@ pub struct Fit {
 pub struct Settings {
     /// The first fit.
     pub first: Fit,
-    /// How far apart patches may be, in standard deviations: a candidate each.
+    /// How different patches may be, in standard deviations: a candidate each.
     pub first_k: Vec<f32>,
     /// A second fit of the noisy data, guided by the first result.
     pub second: Option<Fit>,
@@ -83,7 +83,7 @@ pub const DARK: f32 = 1e-3;
 pub const DARK_SQUARE: f32 = 0.01;
 /// By how much the error of a candidate may differ from that of the first.
 pub const MOST: f32 = 0.2;
-/// By how much it must be less, so that candidates that are equal but for rounding are no matter of the device.
+/// By how much it must be lower, so that candidates that are equal up to rounding do not depend on the device.
 pub const MARGIN: f32 = 1e-5;
 /// Radii over which errors and choices are averaged, twice each.
 pub const SMOOTH: (usize, usize) = (2, 1);
@@ -120,7 +120,7 @@ pub enum Buffers {
     One(Image),
 }
 
-/// What comes out.
+/// The result.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// The result.
@@ -230,7 +230,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     }
 }
 
-/// A layer on its way: what is fitted, and what the fits made of it.
+/// A layer being processed: the data of the fits, and their results.
 struct Chain {
     data: Pair,
     candidates: Vec<Pair>,
@@ -274,7 +274,7 @@ fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
     (pilot, spread)
 }
 
-/// One buffer as two guides with their variances: pixels of the one parity, and what their neighbours say of the others. Last,
+/// One buffer as two guides with their variances: pixels of one parity, and the estimate of the others from them. Last,
 /// the squared noise of single pixels.
 fn split(y: &Image, board: &Checkerboard, s: &Settings) -> (Pair, Pair, Image) {
     let (w, h) = (y.width(), y.height());
@@ -355,7 +355,7 @@ pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &Fit) -> Image {
     out
 }
 
-/// The weight of pixel `q` for pixel `p`: patches of colour compared beside their noise, albedo and normal as they are.
+/// The weight of pixel `q` for pixel `p`: patches of colour compared relative to their noise, albedo and normal directly.
 fn weight(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), k: f32, fit: &Fit) -> f64 {
     let surface = guide.surface;
     if surface.class.get(p.0, p.1, 0) != surface.class.get(q.0, q.1, 0) {

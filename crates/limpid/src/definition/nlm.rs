@@ -31,7 +31,7 @@ pub struct Guide<'a> {
     pub image: &'a Image,
     /// Its variance.
     pub variance: &'a Image,
-    /// `k_c`: how far apart colours may be, in standard deviations.
+    /// `k_c`: how different colours may be, in standard deviations.
     pub k: f64,
     /// Radius `f` of patches.
     pub patch: usize,
@@ -67,7 +67,7 @@ pub struct Filter<'a> {
     pub symmetric: bool,
 }
 
-/// What comes out.
+/// The result.
 #[derive(Debug, Clone)]
 pub struct Filtered {
     /// The filtered image.

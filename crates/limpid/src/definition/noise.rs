@@ -1,7 +1,7 @@
-//! How much noise a picture has, estimated from the picture alone; and a floor for the variances that renderers write.
+//! The noise of an image, estimated from the image alone; and a floor for the variances that renderers write.
 //!
 //! Donoho and Johnstone 1994: the finest diagonal wavelet details of a photograph are mostly noise, and the median of
-//! their magnitudes does not mind the few that are edges. For Gaussian noise the median magnitude is
+//! their magnitudes is robust against the few that are edges. For Gaussian noise the median magnitude is
 //! 0.6745 standard deviations.
 
 use crate::{Image, memory};
@@ -109,8 +109,8 @@ pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
 /// A floor for sample variances: each value, or the fourth smallest of the 3×3 around it where that is more. Borders are
 /// repeated.
 ///
-/// Few samples often agree by chance, most of all where none found a light. Their variance is then near zero, nothing around
-/// is like such a pixel, and a filter that trusts it leaves a speck. A mean would spread the variance of single bright
+/// A few samples often agree by chance, especially where none hit a light. Their variance is then near zero, nothing around
+/// resembles such a pixel, and a filter that trusts it leaves a speck. A mean would spread the variance of single bright
 /// samples, a median that of lights into thin gaps between them.
 pub fn floor(image: &Image) -> Image {
     let (w, h) = (image.width(), image.height());

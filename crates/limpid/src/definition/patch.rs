@@ -3,10 +3,10 @@
 //! Readings of the text:
 //! - The subspace of a patch always holds the constant patch, so that even brightness is never an error. The features' patches
 //!   are taken without their mean, and each is scaled to length one, so that a slight ramp of the position counts as much as a
-//!   texture; of what differs by less than [`LEAST_DEVIATION`] of the feature's range nothing is left but digits.
+//!   texture; what differs by less than [`LEAST_DEVIATION`] of the feature's range is rounding.
 //! - The smallest singular vector is left out, those below [`CUT`] of the largest, and all beyond [`MOST`].
 //! - Feature distances are compared one feature plane at a time; patches of distances count the pairs inside the image.
-//! - The halves of the samples are solved with the weights of the last round: so they tell how far noise comes through.
+//! - The halves of the samples are solved with the weights of the last round, so they show how much noise passes.
 
 mod subspace;
 
@@ -34,7 +34,7 @@ pub const LEAST_DEVIATION: f64 = 1e-4;
 pub const LEAST_WEIGHT: f64 = 1e-11;
 /// `ε` of the distances.
 pub const EPSILON: f64 = 1e-10;
-/// Least spread of a feature (Eq. 5.12).
+/// Minimum spread of a feature (Eq. 5.12).
 pub const LEAST_SPREAD: f64 = 1e-3;
 /// `α` of the second pass.
 pub const SECOND_ALPHA: f64 = 0.05;
@@ -43,15 +43,15 @@ pub const GUIDE_ALPHA: f64 = 0.2;
 /// Radius of the mean of error estimates.
 pub const ERROR_RADIUS: usize = 5;
 
-/// What share of a more careful candidate's error a bolder one must have to be taken.
+/// The share of a more cautious candidate's error that a bolder one must not exceed.
 pub const CLEARLY: f32 = 0.99;
 
 /// `k_c`, `k_f` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// How far apart colours may be.
+    /// How different colours may be.
     pub color: f64,
-    /// How far apart features may be.
+    /// How different features may be.
     pub feature: f64,
     /// How much the patches count.
     pub beta: f64,
@@ -114,7 +114,7 @@ pub struct Input<'a> {
     pub rounds: usize,
 }
 
-/// All that comes out.
+/// All results.
 #[derive(Debug)]
 pub struct Output {
     /// The candidates after the second pass.
@@ -216,9 +216,9 @@ fn second_pass(base: &Image, x: &Image) -> Image {
     .l2()
 }
 
-/// Each half of a candidate against the unbiased fit of the other half, which has other noise. What is filtered with given
-/// weights is linear: the second half is twice the candidate less the first. A half has twice the noise of the whole, which their
-/// difference tells: without that, careful candidates would be blamed for noise that they do not have.
+/// Each half of a candidate against the unbiased fit of the other half, whose noise is independent. Filtering with given
+/// weights is linear: the second half is twice the candidate minus the first. A half has twice the noise of the whole, which their
+/// difference shows; without this correction, cautious candidates would be charged for noise that they do not have.
 fn error(made: &Image, half: &Image, unbiased: &[Image; 2]) -> Image {
     let squares = Image::from_fn(made.width(), made.height(), 1, |x, y, _| {
         let one = |c: usize| {
@@ -407,7 +407,7 @@ impl Patches {
         rows.map(|row| row.into_iter().collect()).collect()
     }
 
-    /// Squared weights of all rows, `1 / (|e| + reg)` of what is off at `x`; as they are when there is none.
+    /// Squared weights of all rows, `1 / (|e| + reg)` of the residual at `x`; unchanged without `x`.
     fn omega(&self, at: Option<(&[f64], f64)>) -> Vec<[f64; PATCH]> {
         let count = self.weights.len();
         let one = |p: usize| {

@@ -1,17 +1,17 @@
 //! Robust denoising with features and colour: Vicini 2015, section 3.5.
 //!
-//! Colour and each feature come as mean, half difference of two buffers, and sample variance, as far as they are there:
+//! Colour and each feature come as mean, half difference of two buffers, and sample variance, as far as they exist:
 //! - both: the sample variance is scaled by a 21×21 box ratio (`SCALESAMPLEVAR`);
 //! - two buffers alone: their squared half difference, averaged over 7×7 pixels;
 //! - sample variance alone: unscaled; what is left after a filter is then `Σ w² Var / (Σ w)²`;
-//! - neither: colour's variance is seen from the image ([`image_variance`]); a feature is taken as free of noise.
+//! - neither: the variance of colour is estimated from the image ([`image_variance`]); a feature is assumed to be free of noise.
 //!
 //! Beyond the thesis: sample variances have a floor ([`super::noise::floor`]), unless [`Settings::variance_floor`] is off.
 //!
-//! Where features alone decide, r and g agree but for rounding: risks that are nearly equal count as equal, and g is taken;
+//! Where features alone decide, r and g agree except for rounding: risks that are nearly equal count as equal, and g is taken;
 //! slopes that are nearly equal count as equal, so that the maps do not depend on the device.
 //!
-//! Beyond it too: pixels of different classes ([`super::front`]) never mix, where classes are given. A class counts as a
+//! Also beyond it: pixels of different classes ([`super::front`]) never mix, if classes are given. A class counts as a
 //! feature whose edges are hard.
 //!
 //! Readings of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered buffer
@@ -62,7 +62,7 @@ pub struct Signal {
     pub variance: Option<Image>,
 }
 
-/// What comes out.
+/// The result.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// The result.
@@ -277,7 +277,7 @@ fn prefilter(feature: &Signal, patch: usize, floored: bool) -> (Image, Image) {
     (made.image, left)
 }
 
-/// The variance of an estimate, by what is there; none when nothing is.
+/// The variance of an estimate, from what exists; `None` if nothing does.
 pub fn variance(signal: &Signal, floored: bool) -> Option<Image> {
     let two = signal.difference.as_ref().map(|d| d.map(|d| d * d));
     let samples = signal.variance.as_ref();
@@ -324,8 +324,8 @@ pub const OFF: f32 = 2e-3;
 /// sampling, 4 million draws).
 pub const LEAST_OF_FOUR: f32 = 0.278_7;
 
-/// Variance of an image seen from the image alone. A second difference `u(p-o) - 2u(p) + u(p+o)` of white noise has six
-/// times its variance and does not see ramps; the least of four directions does not see straight edges. Averaged over
+/// Variance of an image, estimated from the image alone. A second difference `u(p-o) - 2u(p) + u(p+o)` of white noise has six
+/// times its variance and is zero on ramps; the smallest of four directions ignores straight edges. Averaged over
 /// 7×7 pixels.
 pub fn image_variance(image: &Image) -> Image {
     let (w, h) = (image.width(), image.height());

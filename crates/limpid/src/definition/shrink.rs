@@ -55,7 +55,7 @@ fn convolved(a: &[f64], b: &[f64], spread: usize) -> Vec<f64> {
     out
 }
 
-/// The threshold of a band whose noise has deviation `sigma`, in an image of so many pixels.
+/// The threshold of a band whose noise has deviation `sigma`, in an image of this many pixels.
 pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
     let squares = |v: &f32| f64::from(*v).powi(2);
     match rule {
@@ -87,7 +87,7 @@ pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
     }
 }
 
-/// The threshold that noise does not exceed, in an image of so many pixels.
+/// The threshold that noise does not exceed, in an image of this many pixels.
 pub fn visu(sigma: f64, pixels: usize) -> f64 {
     sigma * (2.0 * (pixels.max(1) as f64).ln()).sqrt()
 }

@@ -81,7 +81,7 @@ pub const SHORT: f32 = 4.0;
 pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
-/// How the result is blended with the last one. Colours are blended as they are: compressed ones would lose the light of lamps.
+/// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
 pub const RESOLVE: Step = Step {
     radius: 1,
     // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box.
@@ -182,7 +182,7 @@ fn packed_unit(v: f64) -> f32 {
     ((v.clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0) as f32
 }
 
-/// The object as it is packed: 1 and up; 0 for pixels that show several, whose mean is no whole number.
+/// The object as it is packed: 1 and up; 0 for pixels that show several, whose mean is not an integer.
 pub fn object(id: f32) -> f32 {
     if (0.0..65535.0).contains(&id) && id.fract() == 0.0 {
         id + 1.0
@@ -232,7 +232,7 @@ pub fn svgf(
 }
 
 /// Colour and moments, blended with history.
-fn integrate(
+pub fn integrate(
     color: &Image,
     features: &Features,
     past: Option<(&Image, &History)>,

@@ -12,10 +12,10 @@ pub struct Step {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
-    /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`, or a lamp would outshine all around it.
+    /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`; otherwise a lamp would outshine its surroundings.
     pub highlights: f32,
-    /// Where there is no last result, neighbours count as much beside the pixel along each axis: one sample of an edge is
-    /// ragged. 0 leaves the frame as it is.
+    /// Without a previous result, the weight of neighbours along each axis: one sample of an edge is
+    /// ragged. 0 leaves the frame unchanged.
     pub soften: f32,
 }
 
@@ -33,7 +33,7 @@ pub fn from_ycocg([y, co, cg]: [f64; 3]) -> [f64; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
 
-/// A colour as it is blended; of one channel, its own luma.
+/// A colour in the blending space; with one channel, its own luma.
 fn compressed(c: [f64; 3], highlights: f32) -> [f64; 3] {
     let scale = 1.0 + f64::from(highlights) * c[0].max(0.0);
     c.map(|v| v / scale)
@@ -114,8 +114,8 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
     out
 }
 
-/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, as they are blended: bright ones count less.
-/// Weights say that without the way to compressed colours and back, on which very bright ones would be lost.
+/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, in the blending space: bright ones count less.
+/// The weights express this directly, because very bright colours would lose precision in the blending space.
 fn softened(color: &Image, [x, y]: [usize; 2], step: Step) -> [f64; 3] {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
     for qy in y.saturating_sub(1)..(y + 2).min(color.height()) {

@@ -1,7 +1,7 @@
 //! Filters over the square window of `2·radius + 1` pixels (Zubatov and Shcherbakov, Eq. 2–8).
 //!
 //! Everywhere the sums run over the window's pixels `q` that lie inside the image, and are divided by the weights of
-//! those: taps outside weigh zero.
+//! those: taps outside have no weight.
 
 use crate::Image;
 

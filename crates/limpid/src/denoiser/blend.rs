@@ -1,9 +1,9 @@
-//! Results in part.
+//! Partial strength.
 
 use crate::Frame;
 
-/// `in + amount * (out - in)`, for the layers that both have. Of three channels, the change of luminance and the rest of the
-/// change have an amount each.
+/// `in + amount * (out - in)`, for the layers that both have. With three channels, luminance and the rest have separate
+/// amounts.
 pub(super) fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out

@@ -9,11 +9,11 @@ use crate::plan::Role;
 use crate::{Device, Frame, Image, Result, Shape, Size, tune};
 use std::collections::VecDeque;
 
-/// Frames one after the other, of any shapes.
+/// Processes frames in order. Their shapes may change.
 ///
-/// For each frame: fills missing samples, lets the method analyse the frame, and runs a denoiser. The denoiser is kept as
-/// long as the shape of the frames is the same, so that nothing is compiled or allocated again, and history is carried from frame to
-/// frame; numbers that a method without history measures in each frame, such as a noise level, are passed on to it.
+/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
+/// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
+/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -203,7 +203,13 @@ impl Sequence {
         let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
         let mut kept = match kept {
-            Some(kept) if kept.denoiser.has_history() && !fresh => kept,
+            Some(kept)
+                if kept.denoiser.has_history()
+                    && !fresh
+                    && !kept.options.method.measures_each() =>
+            {
+                kept
+            }
             kept => self.adjusted(kept, frame, shape)?,
         };
         let out = kept.denoiser.run_plain(frame, watch)?;

@@ -1,4 +1,4 @@
-//! The copy limit: how fast memory can be read and written, which no pass can beat.
+//! The copy limit: how fast memory can be read and written, which no pass can exceed.
 
 use super::cpu::Cpu;
 use crate::kernel::stream;
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
 impl Device {
-    /// Copies `bytes` bytes `runs` times and gives the median time of a copy; each byte is read once and written once.
+    /// Copies `bytes` bytes `runs` times and returns the median time of a copy; each byte is read once and written once.
     pub fn copy_time(&self, bytes: usize, runs: usize) -> Result<Duration> {
         let mut times = match self {
             Self::Cpu(cpu) => cpu_times(cpu, bytes, runs),

@@ -1,4 +1,4 @@
-//! WHO runs a plan: threads and SIMD, or a GPU.
+//! Executors of plans: threads and SIMD, or a GPU.
 
 mod copy;
 pub mod cpu;
@@ -28,31 +28,31 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// The plan.
     fn plan(&self) -> &Plan;
 
-    /// Runs the plan on a frame; the outputs must be there and have the right size.
+    /// Runs the plan on a frame; the outputs must exist and have the right size.
     fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()>;
 
-    /// Takes the numbers of another plan; memory, shaders and history stay. False where that plan has other slots, passes or
+    /// Takes the numbers of another plan and keeps memory, shaders and history. Returns false if that plan has other slots, passes or
     /// shaders; then nothing has changed.
     fn update(&mut self, plan: &Plan) -> Result<bool>;
 
-    /// Forgets history: the next run is a first one.
+    /// Clears the history: the next run is treated as the first.
     fn reset(&mut self);
 
-    /// Time of each pass in the last run, where the device can tell.
+    /// Time of each pass in the last run, if the device can measure it.
     fn times(&self) -> &[PassTime];
 
-    /// What each repetition of the last run looked at, round by round or after every few.
+    /// The values checked by each repetition of the last run, after every round or every few.
     fn residuals(&self) -> &[Vec<f32>];
 
-    /// Lets [`Runner::measure`] time all passes together, as the first one, where the device can: a timestamp between passes
+    /// Lets [`Runner::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
     fn time_together(&mut self) {}
 
-    /// The times of the passes in each of `runs` runs on a frame, without transfers where the device has memory of its own.
+    /// The times of the passes in each of `runs` runs on a frame, without transfers if the device has its own memory.
     fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>>;
 }
 
-/// Images for all outputs of a plan, black: of the plan's own size, or of that of the frame that its tiles fill.
+/// Black images for all outputs of a plan: of the plan's own size, or of the frame that its tiles fill.
 pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     for slot in &plan.slots {

@@ -1,9 +1,9 @@
-//! Any size: what does not fit the device runs in tiles with the plan's reach around them, with the same result.
+//! Images of any size: what does not fit the device is processed in tiles with the plan's reach as margin, with the same result.
 
 use crate::{Image, Size};
 use std::ops::Range;
 
-/// A cut of an image into tiles. Every tile reads a rectangle of the same size, inside the image.
+/// A division of an image into tiles. Every tile reads a rectangle of the same size, inside the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tiles {
     /// The whole image.
@@ -14,18 +14,18 @@ pub(crate) struct Tiles {
     align: usize,
 }
 
-/// One tile: where it reads, and what part of that it makes.
+/// One tile: what it reads, and which part of that it writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tile {
     pub(crate) x: usize,
     pub(crate) y: usize,
-    /// Columns and rows of the image that this tile makes.
+    /// Columns and rows of the image that this tile writes.
     pub(crate) columns: Range<usize>,
     pub(crate) rows: Range<usize>,
 }
 
 impl Tiles {
-    /// Tiles whose read rectangle satisfies `fits`, or none if even the smallest does not.
+    /// Tiles whose read rectangle satisfies `fits`, or `None` if even the smallest does not.
     pub(crate) fn new(
         image: Size,
         reach: usize,
@@ -75,7 +75,7 @@ impl Tiles {
         tiles
     }
 
-    /// Along one axis: where each tile starts to read, and what it makes.
+    /// Along one axis: where each tile starts to read, and what it writes.
     fn cuts(&self, whole: usize, read: usize) -> Vec<(usize, Range<usize>)> {
         let mut cuts = Vec::new();
         let mut from = 0;
@@ -94,7 +94,7 @@ impl Tiles {
         cuts
     }
 
-    /// Copies what a tile made into the whole image.
+    /// Copies the output of a tile into the whole image.
     pub(crate) fn paste(tile: &Tile, made: &Image, into: &mut Image) {
         let size = Size::new(tile.columns.len(), tile.rows.len());
         let part = made.crop(tile.columns.start - tile.x, tile.rows.start - tile.y, size);

@@ -1,11 +1,11 @@
-//! Progress and cancel.
+//! Progress and cancellation.
 
 use crate::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Watches long work: it receives the progress and can cancel it.
+/// Observes long work: receives its progress and can cancel it.
 ///
 /// ```
 /// use limpid::Watch;
@@ -22,7 +22,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that receives the share that is done, 0 … 1, from any thread.
+    /// A watch that receives the completed share, 0 … 1, from any thread.
     pub fn telling(tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
         Self {
             stop: Arc::default(),
@@ -30,7 +30,7 @@ impl Watch {
         }
     }
 
-    /// The watch with another flag, one that Ctrl-C sets say.
+    /// The watch with a different flag, for example one that Ctrl-C sets.
     #[must_use]
     pub fn with_flag(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
@@ -56,7 +56,7 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Says how far the work is.
+    /// Reports the progress.
     pub fn done(&self, share: f32) {
         if let Some(tell) = &self.tell {
             tell(share);

@@ -1,19 +1,19 @@
 //! The non-finite policy: NaN and infinity are missing samples.
 //!
 //! Before a method runs, missing pixels of every layer are filled from their neighbours, so that they never spread.
-//! The filling is push–pull: averages of what is there, level by level down to one pixel, then back up into the holes.
+//! Holes are filled by push–pull: averages of the known pixels, level by level down to one pixel, then back up into the holes.
 //! Invariants: existing pixels keep their bits, and the result is finite.
 
 use super::{Frame, Kind, Layer};
 use crate::{Error, Image, Result};
 use std::borrow::Cow;
 
-/// A frame without missing samples, and what was missing.
+/// A frame without missing samples, and the number of filled ones.
 #[derive(Debug)]
 pub struct Mended<'a> {
     /// The frame, with holes filled.
     pub frame: Cow<'a, Frame>,
-    /// Missing pixels per layer, where there were any.
+    /// The number of missing pixels of each layer that had any.
     pub missing: Vec<(Layer, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl Frame {
         Ok(mended.frame)
     }
 
-    /// Fills missing samples, layer by layer. An image of nothing but missing samples is an error.
+    /// Fills missing samples, layer by layer. An image that consists only of missing samples is an error.
     ///
     /// ```
     /// use limpid::{Frame, Image};
@@ -90,8 +90,8 @@ fn known_pixels(image: &Image) -> Vec<bool> {
         .collect()
 }
 
-/// The size of the blocks whose first pixel, and no other, is known; 1 if pixels are missing in another way. Where the size
-/// is told, samples may be missing too.
+/// The side of the blocks of which only the first pixel is known; 1 if pixels are missing in another pattern. If the side
+/// is given, samples may be missing too.
 fn grid(known: &[bool], width: usize, told: usize) -> usize {
     let on = |i: usize, every: usize| {
         (i % width).is_multiple_of(every) && (i / width).is_multiple_of(every)
@@ -100,7 +100,7 @@ fn grid(known: &[bool], width: usize, told: usize) -> usize {
         return told;
     }
     let height = known.len() / width;
-    // The first row tells; a picture of one block could be anything.
+    // The first row decides; an image of one block is ambiguous.
     let Some(every) = (1..width).find(|x| known[*x]) else {
         return 1;
     };
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(every(&one_less, (17, 13)), 1);
         }
         assert_eq!(every(&|_, _| true, (17, 13)), 1);
-        // What a file says holds if a sample is missing, but not if other pixels are there.
+        // The file's attribute holds if a sample is missing, but not if other pixels exist.
         let told = |f: &dyn Fn(usize, usize) -> bool| {
             let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
             let mut frame = Frame::new(Image::from_fn(17, 13, 3, value)).unwrap();

@@ -1,4 +1,4 @@
-//! Output files appear whole or not at all.
+//! Output files are written completely or not at all.
 //!
 //! Bytes go to a temporary file in the folder of the target, are flushed to the disk, and the temporary file is renamed
 //! onto the target. A reader sees the old file or the new one, never a part; when anything fails (no space, no
@@ -20,7 +20,7 @@ const TEMPORARY: [&str; 2] = [".limpid-", ".tmp"];
 /// A file that was written to within this time is left alone: its lock may be about to be taken.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     // Devices and pipes (/dev/stdout, a named pipe) cannot be renamed onto.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {

@@ -1,4 +1,4 @@
-//! What a file format is: a [`Codec`], one row in the table of [`Format`].
+//! The interface of a file format: a [`Codec`], one row in the table of [`Format`].
 
 use super::raster::{self, Raster, Transfer};
 use super::{Facts, Format, Origin, Picture, ReadOptions, WriteOptions};
@@ -15,27 +15,27 @@ pub(super) struct Codec {
     pub(super) name: &'static str,
     /// Its extensions, the usual one first.
     pub(super) extensions: &'static [&'static str],
-    /// Whether a file of it begins like this.
+    /// Whether the first bytes of a file belong to this format.
     pub(super) begins: fn(&[u8]) -> bool,
-    /// What the colour of a new file is.
+    /// Whether the colour of a new file is linear or encoded.
     pub(super) transfer: Transfer,
-    /// Which layers it can hold.
+    /// Which layers it can store.
     pub(super) holds: Holds,
     /// Reads a whole file.
     pub(super) read: fn(Cow<'_, [u8]>, &Path, &ReadOptions) -> Result<Content>,
-    /// Says what a file holds where that does not take reading its pixels.
+    /// Describes a file, if that is possible without reading its pixels.
     pub(super) inspect: Option<Inspect>,
-    /// A file's bytes, and notes.
+    /// Encodes a file, with notes.
     pub(super) write: fn(&Page<'_>) -> Result<Written>,
 }
 
-/// Says what a file holds.
+/// Describes a file.
 pub(super) type Inspect = fn(&[u8], &Path, &ReadOptions) -> Result<Facts>;
 
-/// A file's bytes, and notes.
+/// The bytes of a file, and notes.
 pub(super) type Written = (Vec<u8>, Vec<String>);
 
-/// Which layers a format can hold.
+/// Which layers a format can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     /// All layers of a frame.
@@ -46,22 +46,22 @@ pub(super) enum Holds {
     Color,
 }
 
-/// What survives of a file besides the layers of its frame, in the format's own form.
+/// What is preserved of a file besides the layers of its frame, in the format's own form.
 pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
-    /// Whether the file's colour is light or encoded.
+    /// Whether the colour of the file is linear or encoded.
     fn transfer(&self) -> Transfer;
 
-    /// The type of samples, in words.
+    /// The sample type, as text.
     fn sample(&self) -> &'static str {
         ""
     }
 
-    /// How the file is compressed, in words.
+    /// The compression, as text.
     fn compression(&self) -> String {
         String::new()
     }
 
-    /// The names of what is kept.
+    /// The names of preserved data.
     fn names(&self) -> Vec<String> {
         Vec::new()
     }
@@ -77,11 +77,11 @@ pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
     }
 }
 
-/// What was in a file.
+/// The contents of a file.
 pub(super) struct Content {
     pub(super) frame: Frame,
     pub(super) kept: Arc<dyn Kept>,
-    /// The alpha of a raster, for frames that lost theirs.
+    /// The alpha of a raster, for frames without alpha.
     pub(super) alpha: Option<Image>,
     pub(super) notes: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl Content {
         })
     }
 
-    /// The picture of a file.
+    /// The file as a picture.
     pub(super) fn picture(self, format: Format, path: &Path) -> Picture {
         Picture {
             frame: self.frame,
@@ -112,7 +112,7 @@ impl Content {
     }
 }
 
-/// A frame on its way into a file.
+/// A frame to be written.
 pub(super) struct Page<'a> {
     pub(super) frame: &'a Frame,
     pub(super) origin: Option<&'a Origin>,
@@ -122,24 +122,24 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// What the frame's colour is.
+    /// Whether the colour of the frame is linear or encoded.
     pub(super) fn transfer(&self) -> Transfer {
         let origin = self.origin.map(Origin::transfer);
         origin.or(self.options.transfer).unwrap_or(Transfer::Linear)
     }
 
-    /// Colour and alpha, as light or encoded.
+    /// Colour and alpha, linear or encoded.
     pub(super) fn raster(&self, to: Transfer) -> Result<Raster> {
         Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
     }
 
-    /// What survives of a file of the same format.
+    /// What is preserved of the source, if it has the same format.
     pub(super) fn kept<K: Kept>(&self) -> Option<&K> {
         let kept: &dyn Any = self.origin?.kept.as_ref();
         kept.downcast_ref()
     }
 
-    /// What a format cannot hold, as notes.
+    /// Notes on what a format cannot store.
     pub(super) fn lost(&self, format: Format) -> Vec<String> {
         let holds = format.codec().holds;
         let mut notes = Vec::new();
@@ -154,7 +154,7 @@ impl Page<'_> {
     }
 }
 
-/// Notes with the file they are about.
+/// Notes, prefixed with their file.
 pub(super) fn tell(path: &Path, notes: Vec<String>) -> Vec<String> {
     let about = |n| format!("{}: {n}", path.display());
     notes.into_iter().map(about).collect()

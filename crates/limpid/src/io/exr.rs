@@ -1,10 +1,10 @@
 //! OpenEXR.
 //!
-//! A file is read as a whole: every part and channel in its own sample type ([`Source`]), so that all of it can be
+//! A file is read as a whole: every part and channel in its own sample type ([`Source`]), so that everything can be
 //! written back. [`assign`] finds which channels are layers of a frame.
 //!
-//! Invariants: an unchanged value is written back with the same bits; channels that are no layer, and
-//! layers that the written frame does not have, are kept as they were.
+//! Invariants: an unchanged value is written back with the same bits; channels that are not layers, and
+//! layers that the written frame does not have, are preserved.
 
 mod assign;
 mod blocks;
@@ -23,10 +23,10 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// The attribute that says at which pixels colour is sampled: [`crate::Frame::every`].
+/// The attribute that stores [`crate::Frame::every`]: which pixels hold a colour sample.
 pub(super) const EVERY: &str = "limpid.every";
 
-/// Depth from here on means that a ray hit nothing: Cycles writes 1e10, other renderers larger values.
+/// Depth above this value means that a ray hit nothing: Cycles writes 1e10, other renderers larger values.
 const ESCAPED: f32 = 1e10;
 
 /// The content of a file.
@@ -86,7 +86,7 @@ impl Samples {
         }
     }
 
-    /// Takes the old sample wherever `same` says that its value did not change.
+    /// Keeps the old sample wherever `same` says that its value did not change.
     fn keep(&mut self, old: &Self, same: &[bool]) {
         fn keep<T: Copy>(new: &mut [T], old: &[T], same: &[bool]) {
             for ((new, old), _) in new.iter_mut().zip(old).zip(same).filter(|(_, s)| **s) {
@@ -152,7 +152,7 @@ impl Source {
         Ok(image)
     }
 
-    /// File values become layer values.
+    /// Converts file values to layer values.
     fn adjust(&self, mapped: &Mapped, channel: usize, plane: &mut [f32]) {
         if mapped.layer.kind == Kind::Depth && mapped.layer.part == crate::Part::Mean {
             plane
@@ -175,7 +175,7 @@ impl Source {
         }
     }
 
-    /// Layer values become file values; what did not change keeps its bits.
+    /// Converts layer values to file values; unchanged values keep their bits.
     pub(super) fn encode(&self, mapped: &Mapped, channel: usize, plane: &[f32]) -> Samples {
         let old = &self.parts[mapped.part].samples[mapped.channels[channel]];
         let mut before = memory::zeros(plane.len());

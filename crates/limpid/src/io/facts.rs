@@ -1,10 +1,10 @@
-//! What a file holds, without reading its pixels.
+//! The contents of a file, without its pixels.
 
 use super::{Format, Picture, ReadOptions, guard, load, read_bytes};
 use crate::{Layer, Result, Size};
 use std::path::Path;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Facts {
@@ -20,17 +20,17 @@ pub struct Facts {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PartFacts {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Width and height of the stored pixels (the data window).
     pub size: Size,
-    /// Where they lie: left and top.
+    /// The offset of the data window: left and top.
     pub position: (i32, i32),
-    /// What is to be shown: left, top and size, where the format says.
+    /// The display window: left, top and size, if the format has one.
     pub display: Option<(i32, i32, Size)>,
-    /// Compression, in words.
+    /// Compression, as text.
     pub compression: String,
-    /// Attributes and other things that are kept, by name.
+    /// Names of attributes and other data that are preserved.
     pub attributes: Vec<String>,
     /// The layers.
     pub layers: Vec<LayerFacts>,
@@ -58,7 +58,7 @@ pub struct ChannelFacts {
     pub sample: String,
 }
 
-/// What a file holds: size, parts, layers, types, and what each layer was recognised as.
+/// Inspects a file: size, parts, layers, types, and what each layer was recognised as.
 ///
 /// ```no_run
 /// let facts = limpid::io::inspect("render.exr", &limpid::io::ReadOptions::default())?;

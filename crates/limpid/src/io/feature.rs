@@ -1,13 +1,13 @@
-//! Layers in files of their own: `albedo.exr` beside `beauty.exr`.
+//! Layers in separate files: `albedo.exr` beside `beauty.exr`.
 
 use super::{ReadOptions, Transfer, read};
 use crate::{Error, Image, Kind, Layer, Result, srgb_to_linear};
 use std::path::Path;
 
-/// Reads one layer from a file: the layer of that name, or the colour of a file that holds nothing else.
+/// Reads one layer from a file: the layer of that name, or the colour if the file has only that.
 ///
-/// Of PNG, JPEG and integer TIFF files, colour and albedo are decoded from sRGB to linear light, and the values of normals,
-/// 0 … 1, become -1 … 1.
+/// In PNG, JPEG and integer TIFF files, colour and albedo are decoded from sRGB to linear light, and normals are mapped
+/// from 0 … 1 to -1 … 1.
 ///
 /// ```
 /// use limpid::{Frame, Image, Kind, io};
@@ -29,7 +29,7 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     let Some(image) = frame.get(layer.clone()).or_else(|| frame.get(Layer::COLOR)) else {
         let found: Vec<String> = frame.layers().map(|(l, _)| l.to_string()).collect();
         let found = match found.is_empty() {
-            true => "no layer that is known".to_owned(),
+            true => "no known layer".to_owned(),
             false => found.join(", "),
         };
         return Err(Error::input(format!(
@@ -55,7 +55,7 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     })
 }
 
-/// The image with a number of channels that is allowed: the first ones of three, or one three times.
+/// The image with an allowed number of channels: the first of three, or one repeated three times.
 fn with_channels(image: &Image, allowed: &[usize]) -> Option<Image> {
     let channels = image.channels();
     if allowed.contains(&channels) {

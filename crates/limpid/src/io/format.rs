@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! File formats.
 
 use super::codec::Codec;
 use super::{Transfer, exr, hdr, jpeg, pfm, png, tiff, webp};
@@ -53,12 +53,12 @@ impl Format {
         self.codec().extensions
     }
 
-    /// What the colour of a new file of this format is. Integer TIFF files have encoded colour.
+    /// Whether the colour of a new file of this format is linear or encoded. Integer TIFF files have encoded colour.
     pub fn transfer(self) -> Transfer {
         self.codec().transfer
     }
 
-    /// The format that a path's extension asks for. This is what [`write`](super::write) follows.
+    /// The format of a path's extension, which [`write`](super::write) uses.
     ///
     /// ```
     /// use limpid::io::Format;
@@ -78,10 +78,10 @@ impl Format {
             let path = path.display();
             Error::unsupported(match extension {
                 "" => {
-                    format!("{path}: no extension, so the format is not known; use one of: {known}")
+                    format!("{path}: no extension, so the format is unknown; use one of: {known}")
                 }
                 e => {
-                    format!("{path}: '{e}' is not a format that is known here; use one of: {known}")
+                    format!("{path}: '{e}' is not a supported format; use one of: {known}")
                 }
             })
         })
@@ -95,7 +95,7 @@ impl Format {
             .find(|f| f.extensions().contains(&lower.as_str()))
     }
 
-    /// The format that the first bytes of a file show.
+    /// The format of a file, by its first bytes.
     pub fn from_content(bytes: &[u8]) -> Option<Self> {
         let known = Self::ALL.iter().copied();
         known.into_iter().find(|f| (f.codec().begins)(bytes))

@@ -1,4 +1,4 @@
-//! Radiance HDR: three colours that share an exponent (RGBE), run-length coded. The header's lines are kept.
+//! Radiance HDR: three colours that share an exponent (RGBE), run-length encoded. Header lines are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size};
@@ -23,7 +23,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of an HDR file besides its pixels.
+/// What is preserved of an HDR file besides its pixels.
 #[derive(Debug, Clone)]
 struct Kept {
     /// The lines of the header, without the format.
@@ -49,7 +49,7 @@ impl codec::Kept for Kept {
     }
 }
 
-/// Widths that the newer run-length coding can have.
+/// Widths that the newer run-length encoding supports.
 const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
@@ -89,7 +89,10 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
             )));
         }
     };
-    let number = |text: &str| text.parse().map_err(|_| damaged("its size is no number"));
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| damaged("its size is not a number"))
+    };
     let size = check_size((number(width)?, number(height)?, 3), limit, path)?;
     // The shortest code is two bytes for a run of 127 of one of four components; the older one repeats without end.
     if size.pixels() / (1 << 16) > rest.len() {
@@ -115,7 +118,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     Ok((raster, Kept { lines }))
 }
 
-/// Reads one row in any of the three codings.
+/// Reads one row in any of the three encodings.
 fn scan_line(rest: &mut &[u8], row: &mut [[u8; 4]]) -> Option<()> {
     let start: [u8; 4] = rest.get(..4)?.try_into().ok()?;
     let coded = start[0] == 2
@@ -181,7 +184,7 @@ fn to_float([r, g, b, e]: [u8; 4]) -> [f32; 3] {
     [r, g, b].map(|m| (f64::from(m) * scale) as f32)
 }
 
-/// The nearest pixel that the format can hold. Negative and missing values become 0, infinite ones the largest.
+/// The nearest pixel that the format can represent. Negative and missing values become 0, infinite ones the maximum.
 fn from_float(rgb: [f32; 3]) -> [u8; 4] {
     let rgb = rgb.map(|v| {
         if v.is_nan() {
@@ -245,7 +248,7 @@ fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// Codes one component: runs of at least four equal values, and what lies between them.
+/// Encodes one component: runs of at least four equal values, and the values between them.
 fn runs(values: &[u8], file: &mut Vec<u8>) {
     let mut rest = values;
     while !rest.is_empty() {

@@ -1,5 +1,5 @@
-//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are kept as they are, and the quality is
-//! chosen after the source's.
+//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and the quality is
+//! that of the source.
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
@@ -33,7 +33,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a JPEG file besides its pixels.
+/// What is preserved of a JPEG file besides its pixels.
 #[derive(Debug)]
 struct Kept {
     /// Whole segments: marker, length and data.
@@ -70,7 +70,7 @@ impl codec::Kept for Kept {
     }
 }
 
-/// What the segments before the pixels say.
+/// The contents of the segments before the pixels.
 struct Structure {
     size: (u64, u64),
     components: u8,
@@ -116,7 +116,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(fault)?;
     if decoder.dimensions() != Some((size.width, size.height)) {
-        return Err(damaged("its size is given twice".to_owned()));
+        return Err(damaged("it declares its size twice".to_owned()));
     }
     // Everything but grey becomes red, green and blue.
     let (channels, space) = match decoder.input_colorspace() {
@@ -130,7 +130,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut notes = Vec::new();
     let mut segments = structure.segments;
     if structure.components == 4 {
-        notes.push("CMYK is converted to RGB; its colour profile is not kept".to_owned());
+        notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());
         segments.retain(|s| !s[4..].starts_with(b"ICC_PROFILE"));
     }
     let kept = Kept {
@@ -178,7 +178,7 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
     }
 }
 
-/// The quality whose luminance table is nearest to the one in a file.
+/// The quality whose luminance table is closest to the one in a file.
 fn quality(tables: &[u8]) -> Option<u8> {
     let (&kind, table) = tables.split_first()?;
     if kind & 0x0f != 0 {
@@ -211,7 +211,7 @@ fn scale(value: u16, quality: u8) -> u16 {
     ((u32::from(value) * percent + 50) / 100).clamp(1, 255) as u16
 }
 
-/// The alpha is left out: the format has none.
+/// Alpha is dropped, because the format has none.
 fn write(
     raster: &Raster,
     kept: Option<&Kept>,
@@ -243,7 +243,7 @@ fn write(
     Ok(file)
 }
 
-/// Grey or colour of 8 bits, with all samples of colour.
+/// Grey or colour of 8 bits, without chroma subsampling.
 fn encode(
     data: &[u8],
     size: Size,

@@ -1,16 +1,16 @@
 //! Files ↔ frames.
 //!
-//! [`read`] gives a [`Picture`]: the frame, where it came from ([`Origin`]) and notes for the user. [`write()`] puts a
-//! frame into a file; with the origin of a picture, everything that the frame does not change survives: other layers
+//! [`read`] returns a [`Picture`]: the frame, its [`Origin`], and notes for the user. [`write()`] writes a
+//! frame to a file; with the origin of a picture, everything that the frame does not change is preserved: other layers
 //! and parts, alpha, attributes and text, colour profile, windows, sample types and compression.
 //!
 //! Invariants:
-//! - Output files appear whole or not at all.
-//! - No input makes a reader panic or take memory that the file cannot fill.
+//! - Output files are written completely or not at all.
+//! - No input makes a reader panic, or allocate memory that the file cannot fill.
 //! - An unchanged value is written back with the same bits, in the same format.
 //!
 //! Colour of EXR, HDR, PFM and float TIFF is linear light, premultiplied by alpha. Colour of PNG, JPEG and 8 and 16 bit TIFF is
-//! kept as encoded in the file, 0 … 1, apart from alpha. Writing from one sort to the other goes through the sRGB curve.
+//! used as encoded in the file, 0 … 1, with straight alpha. Conversion from one kind to the other uses the sRGB curve.
 //!
 //! ```
 //! use limpid::{Frame, Image, Kind, io};
@@ -60,7 +60,7 @@ pub use raster::Transfer;
 
 /// Reads a file.
 ///
-/// The format follows from the content; where the extension differs, a note says so.
+/// The format is detected by content; if the extension does not match, a note says so.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
     let path = path.as_ref();
     let (bytes, format, note) = load(path, options.limit)?;
@@ -128,7 +128,7 @@ fn raw(path: &Path) -> Error {
     ))
 }
 
-/// The format by content, and a note when the extension is another one's.
+/// The format by content, and a note if the extension does not match.
 fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     if RAW.contains(&extension.to_ascii_lowercase().as_str()) {
@@ -138,14 +138,14 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     match (Format::from_content(bytes), named) {
         (Some(format), Some(named)) if format != named => {
             let note = format!(
-                "{}: the content is {format}, though the extension says {named}; read as {format}",
+                "{}: the extension says {named}, but the content is {format}; read as {format}",
                 path.display()
             );
             Ok((format, Some(note)))
         }
         (Some(format), _) => Ok((format, None)),
         (None, Some(named)) => Err(Error::input(format!(
-            "{}: the content is not {named}, as the extension says, nor another known format",
+            "{}: the content is neither {named}, as the extension says, nor another known format",
             path.display()
         ))),
         (None, None) => {
@@ -158,10 +158,10 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     }
 }
 
-/// The last line of defence: a file that makes the decoder of a dependency panic is reported as corrupt.
+/// The last line of defence: a file that makes a dependency's decoder panic is reported as corrupt.
 ///
-/// The structure of files is checked before decoders see them, and the fuzz targets run without this guard, so it is
-/// not expected to act.
+/// The structure of files is checked before decoders see them, and the fuzz targets run without this guard, so it should
+/// never be needed.
 fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let corrupt = || {
@@ -174,7 +174,7 @@ fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Reads a file's bytes as one format. `path` is for messages only. Made for fuzzing; programs use [`read`].
+/// Decodes a file in memory as one format. `path` is for messages only. For fuzzing; programs use [`read`].
 #[doc(hidden)]
 pub fn read_bytes<'a>(
     bytes: impl Into<Cow<'a, [u8]>>,
@@ -184,7 +184,7 @@ pub fn read_bytes<'a>(
 ) -> Result<Picture> {
     if format.codec().holds != Holds::Layers && !options.layers.is_empty() {
         return Err(Error::input(format!(
-            "{}: layers are named for EXR files; {format} has only colour and alpha",
+            "{}: layers can only be selected in EXR files; {format} has only colour and alpha",
             path.display()
         )));
     }
@@ -192,10 +192,10 @@ pub fn read_bytes<'a>(
     Ok(content.picture(format, path))
 }
 
-/// Writes a frame to a file, in the format of the extension, whole or not at all. Gives notes on what could not be kept.
+/// Writes a frame to a file in the format of the extension, completely or not at all. Returns notes on what could not be preserved.
 ///
-/// With the origin of a picture, the frame's layers are put back under the names and types that they had, and all that the
-/// frame does not have is kept.
+/// With the origin of a picture, the layers of the frame are written under their original names and types, and everything that
+/// the frame does not contain is preserved.
 pub fn write(
     path: impl AsRef<Path>,
     frame: &Frame,
@@ -209,7 +209,7 @@ pub fn write(
     Ok(notes)
 }
 
-/// A frame as the bytes of a file, without writing one.
+/// Encodes a frame in memory.
 ///
 /// ```
 /// use limpid::{Frame, Image, io};
@@ -224,7 +224,7 @@ pub fn encode(format: Format, frame: &Frame, options: &WriteOptions) -> Result<V
     Ok(bytes)
 }
 
-/// A frame as the bytes of a file, with notes.
+/// Encodes a frame in memory, with notes.
 fn write_bytes(
     frame: &Frame,
     format: Format,

@@ -1,15 +1,15 @@
 //! Layer names of known renderers ↔ layers of a frame.
 //!
-//! A channel of an EXR file is called `LAYER.CHANNEL`. Here the `LAYER` is understood: `ViewLayer.Denoising Normal`,
-//! `albedo`, `Ns`. Names are compared without case, blanks and underscores; of a name with dots the last component
-//! counts (what stands before is a view layer). Where a file offers several names for one layer, the one with the
-//! lowest rank is taken: what a renderer made for denoising before what it made for looking at.
+//! A channel of an EXR file is called `LAYER.CHANNEL`. This module interprets `LAYER`: `ViewLayer.Denoising Normal`,
+//! `albedo`, `Ns`. Names are compared without case, spaces and underscores; only the last component of a dotted name
+//! counts (the others are view layers). If several names of a file stand for one layer, the one with the
+//! lowest rank is used: layers that a renderer writes for denoising come first.
 //!
 //! The canonical names, written into new files, are read back to the same layers ([`canonical`]).
 
 use crate::{Kind, Layer, Part};
 
-/// What a layer's name means.
+/// The meaning of a layer's name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Meaning {
     pub(super) layer: Layer,
@@ -18,11 +18,11 @@ pub(super) struct Meaning {
     pub(super) adjust: Adjust,
 }
 
-/// How the values in a file become those that a layer promises.
+/// How the values in a file are converted to those of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Adjust {
     AsIs,
-    /// The second channel points up in the file, down in the frame.
+    /// The second channel points up in the file and down in the frame.
     FlipY,
     /// The file holds the variance of a sample, the frame that of the mean: divide by the number of samples.
     PerSample,
@@ -206,7 +206,7 @@ static LIGHTS: &[&str] = &[
     "atmosphere",
 ];
 
-/// Understands the name of a layer, without the channel.
+/// Interprets the name of a layer, without the channel.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
     if let Some(light) = strip_root(name, "light") {
         let (name, part) = split_part(light);
@@ -289,7 +289,7 @@ fn plain(kind: Kind, part: Part, rank: u8) -> Meaning {
     }
 }
 
-/// A name without case, blanks, dots and underscores.
+/// A name without case, spaces, dots and underscores.
 fn key(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
@@ -303,7 +303,7 @@ fn strip_root<'a>(name: &'a str, root: &str) -> Option<&'a str> {
     first.eq_ignore_ascii_case(root).then_some(rest)
 }
 
-/// Takes the part off the end of a name.
+/// Splits off the part at the end of a name.
 fn split_part(name: &str) -> (&str, Part) {
     match name.rsplit_once('.') {
         Some((rest, "a")) => (rest, Part::HalfA),

@@ -7,12 +7,12 @@ use crate::{Error, Layer, Result};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Layers by the name that the file gives them, before all names that are known: a layer (`ViewLayer.Normal`, or
-    /// only `Normal`) or a list of channels (`n.x,n.y,n.z`).
+    /// Layers by their names in the file, which take precedence over known names: a layer (`ViewLayer.Normal`, or
+    /// just `Normal`) or a list of channels (`n.x,n.y,n.z`).
     pub layers: Vec<(Layer, String)>,
-    /// Whether a file without colour is an error. It is by default.
+    /// Whether a file without colour is an error; true by default.
     pub need_color: bool,
-    /// The most bytes that the pixels of a file may take. 32 GiB by default.
+    /// Limit for the pixels of a file in bytes, 32 GiB by default.
     pub limit: u64,
 }
 
@@ -27,7 +27,7 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Takes a layer from a name in the file, like the program's `--layer normal=NAME`.
+    /// Assigns a layer by its name in the file, like the program's `--layer normal=NAME`.
     ///
     /// ```
     /// let options = limpid::io::ReadOptions::default().layer("normal=my normals")?;
@@ -46,7 +46,7 @@ impl ReadOptions {
     }
 }
 
-/// How to write a file. What is not set follows the file that the frame came from.
+/// How to write a file. Unset options follow the file that the frame came from.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -58,9 +58,9 @@ pub struct WriteOptions {
     pub bits: Option<Bits>,
     /// Quality of JPEG files, 1 … 100. New files have 95.
     pub quality: Option<u8>,
-    /// What the frame's colour is, where its origin does not say. Linear by default.
+    /// Whether the colour of the frame is linear or encoded, if its origin does not say. Linear by default.
     pub transfer: Option<Transfer>,
-    /// Names and values of text attributes to put into EXR files; [`super::Origin::text`] reads them.
+    /// Names and values of text attributes for EXR files; [`super::Origin::text`] reads them.
     pub texts: Vec<(String, String)>,
 }
 
@@ -76,11 +76,11 @@ pub enum Sample {
 /// A lossless compression of EXR files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// None.
+    /// No compression.
     None,
     /// Deflate over 16 lines.
     Zip,
-    /// Wavelet, good for grain.
+    /// Wavelets, good for grain.
     Piz,
 }
 

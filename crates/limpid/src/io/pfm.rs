@@ -26,11 +26,11 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a PFM file besides its pixels.
+/// What is preserved of a PFM file besides its pixels.
 #[derive(Debug, Clone)]
 struct Kept {
     big_endian: bool,
-    /// The scale that the header gives. Pixels are not multiplied by it.
+    /// The scale in the header. Pixels are not multiplied by it.
     scale: String,
 }
 

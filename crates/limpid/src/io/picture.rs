@@ -1,4 +1,4 @@
-//! A file that was read, and what of it must survive.
+//! A file that was read, and what must be preserved of it.
 
 use super::codec::Kept;
 use super::{Format, Transfer};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub struct Picture {
     /// The layers that were recognised.
     pub frame: Frame,
-    /// All that must survive when the frame is written again.
+    /// Everything that is preserved when the frame is written again.
     pub origin: Origin,
-    /// What the user should know: choices among layers, things that will not survive.
+    /// Notes for the user: choices among layers, things that cannot be preserved.
     pub notes: Vec<String>,
 }
 
-/// Where a frame came from: everything of the file that must survive. Cheap to clone.
+/// The origin of a frame: everything in its file that is preserved. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Origin {
     pub(super) format: Format,
@@ -31,12 +31,12 @@ impl Origin {
         self.format
     }
 
-    /// Whether the frame's colour is light or encoded.
+    /// Whether the colour of the frame is linear or encoded.
     pub fn transfer(&self) -> Transfer {
         self.kept.transfer()
     }
 
-    /// A text attribute of the file, if it has one of this name. Only EXR files do.
+    /// The text attribute with this name, if it exists. Only EXR files have them.
     ///
     /// ```
     /// use limpid::{Frame, Image, io};
@@ -53,7 +53,7 @@ impl Origin {
         self.kept.text(name)
     }
 
-    /// The alpha that the file had.
+    /// The alpha of the file.
     pub(super) fn alpha(&self) -> Option<Image> {
         self.alpha.clone().or_else(|| self.kept.alpha())
     }

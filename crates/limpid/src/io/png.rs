@@ -1,4 +1,4 @@
-//! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are kept as they are.
+//! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size, quantise};
@@ -26,7 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a PNG file besides its pixels.
+/// What is preserved of a PNG file besides its pixels.
 #[derive(Debug)]
 struct Kept {
     /// Whole chunks (length, name, data, check sum) that do not depend on the pixels.
@@ -105,7 +105,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let mut reader = decoder.read_info().map_err(damaged)?;
     let mut notes = Vec::new();
     if reader.info().animation_control.is_some() {
-        notes.push("only the first picture of the animation is read".to_owned());
+        notes.push("only the first frame of the animation is read".to_owned());
     }
     let length = reader
         .output_buffer_size()

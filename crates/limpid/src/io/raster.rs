@@ -1,4 +1,4 @@
-//! Colour and alpha: what every format but EXR holds.
+//! Colour and alpha: the contents of every format but EXR.
 
 use super::{Format, Origin};
 use crate::memory::{self, in_words};
@@ -6,12 +6,12 @@ use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_lin
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Whether colour values are light or encoded for a display.
+/// Whether colour values are linear light or encoded for a display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// Linear light.
     Linear,
-    /// As encoded in a photograph's file, mostly with the sRGB curve, 0 … 1.
+    /// As encoded in the file of a photograph, usually with the sRGB curve, 0 … 1.
     Encoded,
 }
 
@@ -61,9 +61,9 @@ impl Raster {
         Ok(frame)
     }
 
-    /// The colour and alpha of a frame as a format wants them: light or encoded, premultiplied or not.
+    /// The colour and alpha of a frame as a format stores them: linear or encoded, premultiplied or not.
     ///
-    /// Alpha comes from where the frame came from when the frame does not have it.
+    /// A frame without alpha gets that of its origin.
     pub(super) fn from_frame(
         frame: &Frame,
         origin: Option<&Origin>,
@@ -90,7 +90,7 @@ impl Raster {
         Ok(raster)
     }
 
-    /// Linear formats hold colour times alpha, encoded ones colour and alpha apart.
+    /// Linear formats store premultiplied colour, encoded ones straight alpha.
     fn scale_by_alpha(&mut self, factor: impl Fn(f32) -> f32) {
         let Some(alpha) = &self.alpha else { return };
         for c in 0..self.color.channels() {
@@ -121,7 +121,7 @@ impl Raster {
     }
 }
 
-/// A frame's alpha, or else that of the file that it came from.
+/// The alpha of a frame, or else that of its source.
 pub(super) fn alpha(frame: &Frame, origin: Option<&Origin>) -> Option<Image> {
     let own = frame.get(Kind::Alpha).cloned();
     own.or_else(|| {
@@ -130,7 +130,7 @@ pub(super) fn alpha(frame: &Frame, origin: Option<&Origin>) -> Option<Image> {
     })
 }
 
-/// What a format cannot hold, as a note.
+/// A note on what a format cannot store.
 pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
     let lost: Vec<String> = frame
         .layers()
@@ -139,35 +139,35 @@ pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{format} holds colour only; not written: {}",
+            "{format} stores only colour; not written: {}",
             lost.join(", ")
         )
     })
 }
 
-/// An alpha that shows something and that a format cannot hold, as a note.
+/// A note if alpha is not opaque and the format cannot store it.
 pub(super) fn no_alpha(alpha: Option<&Image>, format: Format) -> Option<String> {
     let transparent = alpha?.data().iter().any(|a| *a < 1.0);
     transparent.then(|| format!("{format} has no alpha; it is not written"))
 }
 
-/// Values 0 … 1 as whole numbers up to `max`, the nearest one; NaN becomes 0.
+/// Converts 0 … 1 to integers up to `max`, rounding to nearest; NaN becomes 0.
 pub(super) fn quantise(v: f32, max: f32) -> f32 {
     (v.clamp(0.0, 1.0) * max).round()
 }
 
-/// Refuses images that a format's header has no numbers for.
+/// Refuses images that are too large for a format's header.
 pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Path) -> Result<()> {
     if size.width.max(size.height) > longest {
         let path = path.display();
         return Err(Error::unsupported(format!(
-            "{path}: {size} is too large for {format}, which ends at {longest}"
+            "{path}: {size} is too large for {format}, whose longest side is {longest}"
         )));
     }
     Ok(())
 }
 
-/// Refuses sizes that cannot be true before memory is taken.
+/// Refuses implausible sizes before memory is allocated.
 pub(super) fn check_size(
     (width, height, channels): (u64, u64, u64),
     limit: u64,

@@ -1,5 +1,5 @@
 //! TIFF: 8 and 16 bit and float, grey and colour, with alpha, in strips or tiles, interleaved or planar. Profile, text and
-//! resolution tags are kept.
+//! resolution tags are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size, quantise};
@@ -42,7 +42,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What survives of a TIFF file besides its pixels.
+/// What is preserved of a TIFF file besides its pixels.
 struct Kept {
     tags: Vec<(Tag, ValueBuffer)>,
     sample: Sample,
@@ -115,13 +115,13 @@ impl codec::Kept for Kept {
     }
 }
 
-/// Tags that mean the same for other pixels of the same picture: text, resolution, orientation, XMP, IPTC, ICC.
+/// Tags that stay valid for other pixels of the same picture: text, resolution, orientation, XMP, IPTC, ICC.
 const KEPT: [u16; 19] = [
     269, 270, 271, 272, 274, 282, 283, 285, 296, 305, 306, 315, 316, 700, 33432, 33723, 34377,
     34675, 42016,
 ];
 
-/// The most that pixels are packed: LZW at most 1370:1, deflate 1032:1, fax and JPEG less than this.
+/// The maximum compression ratio: LZW reaches 1370:1, deflate 1032:1, fax and JPEG less.
 const RATIO: usize = 4096;
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
@@ -157,11 +157,11 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         let previews = previews(bytes).map_err(fault)?;
         if !previews {
             return Err(Error::unsupported(format!(
-                "{}: has several pages, of which only one would be kept; split it first, with tiffsplit say",
+                "{}: the file has several pages, of which only one would be preserved; split it first, for example with tiffsplit",
                 path.display()
             )));
         }
-        notes.push("smaller copies of the picture in the file are not kept".to_owned());
+        notes.push("smaller copies of the image in the file are not preserved".to_owned());
     }
     let kept = keep(&mut decoder, color);
     let planar = decoder
@@ -222,13 +222,13 @@ fn fault(path: &Path, error: &TiffError) -> Error {
             Error::input(format!("{path_text}: the TIFF file is truncated"))
         }
         TiffError::LimitsExceeded => Error::input(format!(
-            "{path_text}: the TIFF file declares more than the limit, or than it can hold"
+            "{path_text}: the TIFF file declares more pixels than the limit allows, or than it can hold"
         )),
         e => Error::input(format!("{path_text}: corrupt TIFF file: {e}")),
     }
 }
 
-/// Samples of a pixel that are read.
+/// The number of samples of a pixel that are read.
 fn channels(color: ColorType, path: &Path) -> Result<usize> {
     match color {
         ColorType::Gray(_) | ColorType::Palette(8) => Ok(1),
@@ -243,7 +243,7 @@ fn channels(color: ColorType, path: &Path) -> Result<usize> {
     }
 }
 
-/// The tags that are kept, and how the file was packed.
+/// The preserved tags, and the compression of the file.
 fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
     let unsigned = |decoder: &mut Decoder<Cursor<&[u8]>>, tag| {
         decoder.find_tag_unsigned_vec::<u16>(tag).ok().flatten()
@@ -273,7 +273,7 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
     }
 }
 
-/// Values as floats: integers 0 … 1, floats as they are.
+/// Values as floats: integers map to 0 … 1, floats are unchanged.
 fn values(
     data: &DecodingResult,
     layout: &BufferLayoutPreference,
@@ -328,7 +328,7 @@ fn values(
     })
 }
 
-/// Samples of less than a byte; rows begin at bytes.
+/// Samples of less than a byte; rows start at byte boundaries.
 fn unpack(bytes: &[u8], row: usize, bits: u8) -> Vec<f32> {
     let max = f32::from((1_u16 << bits) as u8 - 1);
     let per_byte = 8 / bits;

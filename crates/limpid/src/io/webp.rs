@@ -1,5 +1,5 @@
-//! WebP: 8 bit colour and alpha. Files with loss and without are read, files without loss are written; profile, EXIF and XMP are
-//! kept.
+//! WebP: 8 bit colour and alpha. Lossy and lossless files are read, lossless files are written; profile, EXIF and XMP are
+//! preserved.
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
@@ -29,7 +29,7 @@ pub(super) const CODEC: Codec = Codec {
 /// The longest side: the header has room for one pixel more, which no reader takes.
 const LONGEST: usize = 16_383;
 
-/// What survives of a WebP file besides its pixels.
+/// What is preserved of a WebP file besides its pixels.
 #[derive(Debug)]
 struct Kept {
     lossy: bool,

@@ -6,11 +6,11 @@ use crate::plan::{Home, Slot};
 /// What kernels may know of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// Most invocations in a workgroup.
+    /// Maximum number of invocations in a workgroup.
     pub invocations: u32,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
-    /// Most workgroups along one axis of the grid.
+    /// Maximum number of workgroups along one axis of the grid.
     pub groups: u32,
     /// Largest storage buffer, in bytes.
     pub binding_bytes: u64,
@@ -18,10 +18,12 @@ pub struct Target {
     pub storage_buffers: u32,
     /// Longest side of a texture.
     pub texture_side: u32,
-    /// Smallest and largest sub-group, if sub-group operations are available.
+    /// Smallest and largest subgroup, if subgroup operations are available.
     pub subgroup: Option<(u32, u32)>,
     /// Whether shaders may compute with half floats.
     pub f16: bool,
+    /// Size of its subgroups, if they multiply matrices of 16×16 half floats (`wgpu_cooperative_matrix`).
+    pub matrices: Option<u32>,
     /// Whether textures of 32-bit floats can be sampled linearly.
     pub filter_f32: bool,
 }
@@ -37,6 +39,7 @@ impl Target {
         texture_side: 8192,
         subgroup: None,
         f16: false,
+        matrices: None,
         filter_f32: false,
     };
 }

@@ -1,4 +1,4 @@
-//! Half precision on the CPU: values as they are after a stay in memory that keeps half floats.
+//! Half precision on the CPU: rounds values as storage in half floats does.
 
 use half::f16;
 

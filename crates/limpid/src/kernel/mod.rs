@@ -43,7 +43,6 @@ pub(crate) mod sweep;
 pub(crate) mod taa;
 pub(crate) mod texture;
 pub(crate) mod upward;
-pub(crate) mod volume;
 pub(crate) mod wgsl;
 pub(crate) mod window;
 
@@ -138,7 +137,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         debug_assert!(self.gpu_only(), "{} has no body for the CPU", self.name());
     }
 
-    /// Whether there is no CPU body: for walks over textures, say, which only GPUs have. Plans with such kernels are refused by
+    /// Whether there is no CPU body, for example for kernels on textures. Plans with such kernels are refused by
     /// the CPU.
     fn gpu_only(&self) -> bool {
         false

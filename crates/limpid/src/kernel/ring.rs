@@ -1,7 +1,7 @@
 //! Rows of taps on the CPU, copied so that loops over them need no test of borders.
 //!
 //! A filter whose taps lie `step` pixels apart reads `2 radius + 1` rows at a time. They are kept in a ring: each row once, all its
-//! planes side by side, with margins whose first plane is so far from every value that they weigh nothing. The copies also keep
+//! planes side by side, with margins whose first plane is so far from every value that they have no weight. The copies also keep
 //! planes apart that would share lines of the cache: in a slot they often lie a multiple of 4096 bytes apart.
 
 use fearless_simd::f32x16;
@@ -183,7 +183,7 @@ impl Held {
         Self(vec![None; 2 * ring.radius + 1])
     }
 
-    /// Whether a row has to be copied; it is held from now on.
+    /// Whether a row has to be copied; it is held afterwards.
     pub(crate) fn lacks(&mut self, ring: &Ring, y: usize) -> bool {
         let slot = &mut self.0[y / ring.step % (2 * ring.radius + 1)];
         slot.replace(y) != Some(y)

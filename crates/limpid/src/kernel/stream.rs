@@ -6,7 +6,7 @@ use fearless_simd::{Simd, SimdBase};
 /// writes, a streaming store does not.
 pub(crate) const STREAM_BYTES: usize = 4 << 20;
 
-/// Copies a row, past the cache where that is asked for.
+/// Copies a row, past the cache if requested.
 #[inline]
 pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
     #[cfg(target_arch = "x86_64")]
@@ -17,7 +17,7 @@ pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
     to.copy_from_slice(&from[..to.len()]);
 }
 
-/// Stores a vector, past the cache where that is asked for and the place is a whole number of vectors from zero.
+/// Stores a vector, past the cache if requested and the address is aligned.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bool) {
     #[cfg(target_arch = "x86_64")]
@@ -28,7 +28,7 @@ pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bo
     v.store_slice(to);
 }
 
-/// Asks for the line of the cache that holds a value which will soon be read, or written.
+/// Prefetches the cache line of a value that will soon be read or written.
 ///
 /// Processors foresee long runs only; a row of a small image, or of a strip, is over before they do.
 #[inline(always)]

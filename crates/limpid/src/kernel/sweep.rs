@@ -16,7 +16,7 @@ pub(crate) type Piece<S, const A: usize, const B: usize, const C: usize> =
 /// Rows as whole pieces.
 type Pieces<'a, const N: usize> = [&'a [[f32; LANES]]; N];
 
-/// The first `whole` pieces of each row. Slices of one length, so that one test of an index serves all.
+/// The first `whole` pieces of each row. Slices of equal length, so that one test of an index serves all.
 #[inline(always)]
 fn pieces<const N: usize>(rows: [&[f32]; N], whole: usize) -> Pieces<'_, N> {
     rows.map(

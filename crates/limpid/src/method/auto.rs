@@ -5,28 +5,28 @@ use super::photo::Noise;
 use super::{
     Backend, Ddid, Eaw, Entry, Film, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use, Value,
 };
-use super::{ddid, film, neural, nfor};
+use super::{ddid, film, nfor};
 use crate::plan::Plan;
-use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Little: `atrous` for renders, `eaw` for photographs, three frames for films.
+        /// Short: `atrous` for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
-        /// Some: `neural` for renders, `nlm` for photographs, five frames for films.
+        /// Medium: `neural` for renders, `nlm` for photographs, five frames for films.
         Good = "good",
-        /// What it takes: `neural` for renders, `ddid` for photographs, nine frames for films.
+        /// Long: `neural` for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
     }
 }
 
-/// The method to take for frames of this shape: `neural` for renders, which have features or halves, and `atrous` where it must be
-/// fast; `svgf` for sequences of them with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` where
-/// it must be fast and `ddid` where it may take long.
+/// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
+/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be
+/// fast and `ddid` if it may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
-        (true, _) if sequence && shape.has(Kind::Motion) => "svgf",
+        (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "neural",
         (false, _) if sequence => "film",
@@ -40,19 +40,19 @@ pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'stat
 }
 
 crate::options! {
-    /// What is asked of the method that is chosen.
+    /// Options for the chosen method.
     pub struct AutoOptions {
-        /// How much time to spend; by default best for renders, good for photographs.
+        /// How much time to spend [default: best for renders, good for photographs].
         pub quality: Option<Quality> = None,
-        /// What nfor writes: color, or all with the estimated error and the shares of the candidates.
+        /// Output of nfor: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
         /// For photographs: standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// For photographs without a sigma: the noise as measured in the picture (auto), in a profile or in another picture.
+        /// For photographs without a sigma: noise measured in the image (auto), from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found; more only for photographs.
+        /// How much luminance noise to remove: 1 removes all that was found; larger values only for photographs.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found; more only for photographs.
+        /// How much colour noise to remove: 1 removes all that was found; larger values only for photographs.
         pub chroma: f32 = 1.0,
     }
 }
@@ -63,48 +63,20 @@ fn is_render(shape: &Shape) -> bool {
     features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
-/// With two halves that disagree less than this, regression knows more than the network. Chosen with the scenes `tune` of
-/// `bench/peers/renders.py`.
-const CALM: f32 = 0.09;
-
-/// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without what is far above
-/// the mean.
-fn disagreement(frame: &Frame) -> Option<f32> {
-    let half = |part| frame.get(Layer::new(Kind::Color, part));
-    let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);
-    let light = |image: &Image, i: usize| -> f64 {
-        let at = |c: usize| image.plane(c.min(image.channels() - 1))[i];
-        f64::from((0..3).map(|c| LUMINANCE[c] * at(c)).sum::<f32>())
-    };
-    let pixels = 0..a.plane(0).len();
-    let both = pixels
-        .clone()
-        .map(|i| light(a, i) + light(b, i))
-        .sum::<f64>();
-    let most = 4.0 * both / (2.0 * pixels.len() as f64);
-    let (mut apart, mut sum) = (0.0, 0.0);
-    for i in pixels {
-        let (a, b) = (light(a, i).min(most), light(b, i).min(most));
-        apart += (a - b).abs();
-        sum += a + b;
-    }
-    (sum > 0.0).then(|| (apart / sum) as f32)
-}
-
-/// Takes the method that [`suggest`] names, with its default options; for renders whose two halves agree well, `nfor`.
+/// Uses the method that [`suggest`] returns, with its default options.
 #[derive(Debug, Default)]
 pub struct Auto {
-    /// What is asked of it.
+    /// Its options.
     pub options: AutoOptions,
-    /// Whether frames of a sequence come one after the other.
+    /// Whether the frames form a sequence.
     sequence: bool,
-    /// Whether the frame that was prepared is a render.
+    /// Whether the prepared frame is a render.
     render: bool,
     chosen: Option<Box<dyn Method>>,
 }
 
 impl Auto {
-    /// For frames of a sequence, one after the other.
+    /// For the frames of a sequence.
     pub fn sequence() -> Self {
         Self {
             sequence: true,
@@ -147,7 +119,7 @@ impl Auto {
         Ok((entry.make)())
     }
 
-    /// `nfor` with what is asked of it.
+    /// `nfor` with the options.
     fn regression(&self) -> Box<dyn Method> {
         let mut method = Nfor::default();
         if self.options.quality.is_some_and(|q| q != Quality::Best) {
@@ -237,13 +209,14 @@ impl Method for Auto {
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
-        if method.name() == neural::ENTRY.name && disagreement(frame).is_some_and(|d| d < CALM) {
-            method = self.regression();
-        }
         self.render = is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
+    }
+
+    fn measures_each(&self) -> bool {
+        self.chosen.as_ref().is_some_and(|m| m.measures_each())
     }
 
     fn ahead(&self) -> usize {

@@ -34,7 +34,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Time against quality.
+    /// Trade-off between time and quality.
     pub enum Quality {
         /// Windows at most 19 pixels wide, and six steps instead of eight.
         Fast = "fast",
@@ -50,25 +50,25 @@ crate::options! {
     pub struct Ddid {
         /// Standard deviation of white noise in the image's own units, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// Time against quality; best is as published.
+        /// Trade-off between time and quality; best is as published.
         pub quality: Quality = Quality::Best,
         /// The form of the algorithm, by its year.
         pub variant: Variant = Variant::Of2015,
-        /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
+        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found.
+        /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found.
+        /// How much colour noise to remove: 1 removes all that was found.
         pub chroma: f32 = 1.0,
     }
 }
 
-/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.2, 2.0];
 
 crate::choice! {
-    /// How windows are walked.
+    /// How windows are processed.
     enum DdidSchedule {
         /// A window for each pixel.
         Windows = "windows",
@@ -76,7 +76,7 @@ crate::choice! {
 }
 
 impl Ddid {
-    /// The steps for noise of deviation 1.
+    /// The steps for noise of standard deviation 1.
     pub fn steps(&self) -> Vec<Step> {
         // A smaller window leaves out the pixels that weigh least, and the first steps only make guides.
         let (radii, most): (&[usize], usize) = match self.quality {
@@ -94,7 +94,7 @@ impl Ddid {
                 Variant::Of2013 => step.radius.min(most),
                 Variant::Of2015 => radii.get(i).copied().unwrap_or(step.radius),
             };
-            // Where few pixels are looked at, more of them may count.
+            // With fewer pixels, more of them may count.
             if (self.variant, self.quality) == (Variant::Of2015, Quality::Fast) {
                 step.range *= 1.5;
             }
@@ -111,7 +111,7 @@ impl Ddid {
         }
     }
 
-    /// Counts of a sensor go through Anscombe's transform, which is exact for them.
+    /// Sensor counts are mapped by the Anscombe transform, which is exact for them.
     fn stabiliser(&self) -> Option<Poisson> {
         match self.noise {
             Noise::Poisson(poisson) if self.sigma.is_none() => Some(poisson),

@@ -7,9 +7,9 @@ use crate::plan::{Plan, Role, Slot, SlotId, Until};
 /// The slots of a solve, apart from the estimate and those of the system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Descent {
-    /// The right side.
+    /// The right-hand side.
     pub(super) b: SlotId,
-    /// What is left of it: `b - A x`.
+    /// The residual: `b - A x`.
     pub(super) r: SlotId,
     /// The direction.
     pub(super) p: SlotId,
@@ -19,7 +19,7 @@ pub(super) struct Descent {
     pub(super) pap: SlotId,
     pub(super) rr: SlotId,
     pub(super) rz: SlotId,
-    /// Single numbers: how far a step goes, and how much of the last direction stays.
+    /// Single numbers: the step length, and the share of the last direction.
     pub(super) alpha: SlotId,
     pub(super) beta: SlotId,
     last: SlotId,
@@ -27,18 +27,18 @@ pub(super) struct Descent {
     left: SlotId,
 }
 
-/// When a solve is done.
+/// When a solve ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
-    /// Share of the residual that may be left.
+    /// Relative residual to reach.
     pub(super) tolerance: f32,
-    /// Most steps.
+    /// Maximum number of steps.
     pub(super) most: usize,
-    /// Steps between two looks at the residual.
+    /// Steps between two checks of the residual.
     pub(super) every: usize,
 }
 
-/// What a system does in a solve; `M` is its preconditioner.
+/// The operations of a system in a solve; `M` is its preconditioner.
 pub(super) trait System {
     /// `r = b - A x`, `p = M r` and per row `r · M r`.
     fn start(&self, plan: &mut Plan, slots: &Descent);
@@ -49,7 +49,7 @@ pub(super) trait System {
     /// `x += α p`, `r -= α A p` and per row `r · r`.
     fn advance(&self, plan: &mut Plan, slots: &Descent);
 
-    /// `M r` and per row `r · M r`, where `advance` did not make them.
+    /// `M r` and per row `r · M r`, if `advance` did not compute them.
     fn precondition(&self, _plan: &mut Plan, _slots: &Descent) {}
 
     /// `p = M r + β p`.
@@ -57,7 +57,7 @@ pub(super) trait System {
 }
 
 impl Descent {
-    /// Slots for images of so many channels.
+    /// Slots for images of this many channels.
     pub(super) fn new(plan: &mut Plan, channels: usize) -> Self {
         let finest = plan.size;
         let mut slot = |name: &str, size: Size, planes: usize| {

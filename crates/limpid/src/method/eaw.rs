@@ -1,6 +1,6 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
-//! The definition is `definition::eaw`. The noise level is estimated when it is not given. Schedules are those of the à-trous
+//! The definition is `definition::eaw`. The noise level is estimated if it is not given. Schedules are those of the à-trous
 //! filter. Each level is followed by its part of the upward pass, from fine to coarse, so that only two levels are kept.
 
 use super::atrous::AtrousSchedule;
@@ -28,15 +28,15 @@ crate::options! {
         pub levels: usize = 5,
         /// Standard deviation of white noise, in the image's own values, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
+        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found.
+        /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found.
+        /// How much colour noise to remove: 1 removes all that was found.
         pub chroma: f32 = 1.0,
-        /// Differences of colour above this many noise deviations are edges.
+        /// Colour differences above this many noise deviations are edges.
         pub range: f32 = 3.0,
-        /// Gains of the levels' details, from the finest: more than 1 sharpens, less softens. 1 where not given.
+        /// Gains of the levels' details, from the finest: more than 1 sharpens, less softens. Missing gains are 1.
         pub gains: Vec<f32> = Vec::new(),
     }
 }
@@ -51,7 +51,7 @@ const SHARES: [[f32; 8]; 2] = [
     [0.756, 0.274, 0.095, 0.043, 0.021, 0.0105, 0.0053, 0.0026],
 ];
 
-/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
@@ -88,7 +88,7 @@ impl Eaw {
             .collect()
     }
 
-    /// The range as the filter's weights `exp(-(Δ/σ)²)` have it, for noise of deviation 1.
+    /// The range for weights of the form `exp(-(Δ/σ)²)`, for noise of standard deviation 1.
     fn width(&self) -> f32 {
         self.range * std::f32::consts::SQRT_2
     }

@@ -1,7 +1,7 @@
 //! Films and sequences of pictures, denoised in time and space.
 //!
-//! The definition is `definition::film`. The plan keeps the last frames, settled, in a ring; one run takes a frame in and
-//! gives one out, which is [`Method::ahead`] frames older where results may be late, see [`crate::Sequence::push`].
+//! The definition is `definition::film`. The plan keeps the last frames, normalised, in a ring; one run takes a frame and
+//! returns one, which is [`Method::ahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
 
 use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
 crate::choice! {
     /// The only schedule.
     enum FilmSchedule {
-        /// Motion from coarse to fine, then blocks.
+        /// Motion search from coarse to fine, then blocks.
         Blocks = "blocks",
     }
 }
@@ -33,13 +33,13 @@ crate::options! {
     pub struct Options {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// What the noise is like when no sigma is given: as the first frame shows it, or as a profile or another picture does.
+        /// The kind of noise if no sigma is given: measured in the first frame, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is taken out: 1 is as much as there is.
+        /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is taken out: 1 is as much as there is.
+        /// How much colour noise to remove: 1 removes all that was found.
         pub chroma: f32 = 1.0,
-        /// Frames that are merged: 3, 5, 7 or 9.
+        /// Number of merged frames: 3, 5, 7 or 9.
         pub frames: usize = 5,
     }
 }
@@ -53,7 +53,7 @@ pub struct Film {
     ended: bool,
 }
 
-/// What noise without fine parts counts for, in luminance and in colour: chosen by eye.
+/// Weight of noise without fine components, in luminance and in colour: chosen by eye.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
 impl Knobs for Film {
@@ -76,7 +76,7 @@ impl From<Options> for Film {
 }
 
 impl Film {
-    /// The definition for one frame of a film that looks at those before and after it.
+    /// The definition for one frame of a film, using the frames before and after it.
     #[doc(hidden)]
     pub fn define_at(&self, frames: &[Image], at: usize) -> Result<Image> {
         let settled = self.settled(frames[at].channels())?;
@@ -124,7 +124,7 @@ impl Film {
     }
 }
 
-/// Half as many, no less than one.
+/// Half as many, at least one.
 fn half(size: Size) -> Size {
     Size::new(size.width.div_ceil(2), size.height.div_ceil(2))
 }

@@ -1,53 +1,77 @@
-//! Options, written once: as a typed struct for Rust, and as named knobs for the program and other languages.
+//! Options, declared once: as a typed struct for Rust, and as named knobs for the program and other languages.
 //!
 //! `options!` declares the struct with its documentation and defaults and implements [`Knobs`].
 
 use crate::{Error, Result};
 
-/// An option as the program sees it.
+/// An option in text form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Knob {
     /// Its name, with hyphens: `sigma-color`.
     pub name: String,
     /// What it does: the documentation of the field.
     pub about: &'static str,
-    /// Its present value, as text; empty when it is automatic.
+    /// Its current value, as text; empty if it is automatic.
     pub value: String,
-    /// What a value looks like: `NUMBER`, `true|false`, …
+    /// The form of a value: `NUMBER`, `true|false`, …
     pub form: &'static str,
 }
 
 /// Something with named options.
 pub trait Knobs {
-    /// The options with their present values.
+    /// The options with their current values.
     fn knobs(&self) -> Vec<Knob>;
 
     /// Sets an option from text. Unknown names and wrong values are errors.
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
 }
 
-/// A value that can be an option.
+/// A type of option values.
 pub trait Value: Sized {
-    /// What it looks like.
+    /// The form of a value.
     const FORM: &'static str;
 
-    /// Reads it.
-    fn parse(text: &str) -> Option<Self>;
+    /// Parses it.
+    fn parse(text: &str) -> std::result::Result<Self, Refused>;
 
-    /// Writes it.
+    /// Formats it.
     fn show(&self) -> String;
+}
+
+/// Why a text is not a value of an option: it does not have the form of one, or the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Refused(pub Option<String>);
+
+impl Refused {
+    /// The text has the right form, but cannot be used for this reason.
+    pub fn because(reason: impl ToString) -> Self {
+        Self(Some(reason.to_string()))
+    }
+
+    /// The error for an option of this name and form.
+    #[doc(hidden)]
+    pub fn error(self, name: &str, value: &str, form: &str) -> Error {
+        match self.0 {
+            Some(reason) => Error::option(name, value, format!("{form}; {reason}")),
+            None => Error::option(name, value, form),
+        }
+    }
 }
 
 impl Value for f32 {
     const FORM: &'static str = "NUMBER";
 
     /// A number or a fraction such as `25/255`; never NaN or infinite.
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
+        let number = |text: &str| text.trim().parse::<f32>().map_err(|_| Refused::default());
         let value = match text.split_once('/') {
-            Some((a, b)) => a.trim().parse::<f32>().ok()? / b.trim().parse::<f32>().ok()?,
-            None => text.trim().parse::<f32>().ok()?,
+            Some((a, b)) => number(a)? / number(b)?,
+            None => number(text)?,
         };
-        value.is_finite().then_some(value)
+        match value.is_finite() {
+            true => Ok(value),
+            false => Err(Refused::because("it is not finite")),
+        }
     }
 
     fn show(&self) -> String {
@@ -60,8 +84,8 @@ macro_rules! plain_value {
         impl Value for $kind {
             const FORM: &'static str = $form;
 
-            fn parse(text: &str) -> Option<Self> {
-                text.trim().parse().ok()
+            fn parse(text: &str) -> std::result::Result<Self, Refused> {
+                text.trim().parse().map_err(|_| Refused::default())
             }
 
             fn show(&self) -> String {
@@ -85,12 +109,11 @@ plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
 impl<T: Value> Value for Option<T> {
     const FORM: &'static str = T::FORM;
 
-    /// `auto` is none.
-    fn parse(text: &str) -> Option<Self> {
-        if text == "auto" {
-            Some(None)
-        } else {
-            T::parse(text).map(Some)
+    /// `auto` is `None`.
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
+        match text {
+            "auto" => Ok(None),
+            text => T::parse(text).map(Some),
         }
     }
 
@@ -102,8 +125,8 @@ impl<T: Value> Value for Option<T> {
 impl<T: Value> Value for Vec<T> {
     const FORM: &'static str = "LIST";
 
-    /// Values with commas between them.
-    fn parse(text: &str) -> Option<Self> {
+    /// Values separated by commas.
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
         text.split(',')
             .filter(|t| !t.is_empty())
             .map(T::parse)
@@ -115,12 +138,6 @@ impl<T: Value> Value for Vec<T> {
     }
 }
 
-/// The error for a value that does not parse.
-#[doc(hidden)]
-pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
-    Error::option(name, value, form)
-}
-
 /// Declares the options of a method: a struct with documented fields and defaults.
 ///
 /// ```
@@ -130,7 +147,7 @@ pub fn wrong_value(name: &str, value: &str, form: &str) -> Error {
 ///     pub struct Blur {
 ///         /// Taps to each side.
 ///         pub radius: usize = 3,
-///         /// Standard deviation; automatic when not given.
+///         /// Standard deviation; automatic by default.
 ///         pub sigma: Option<f32> = None,
 ///     }
 /// }
@@ -175,7 +192,7 @@ macro_rules! options {
                 $(if name.replace('-', "_") == stringify!($field) {
                     let form = <$kind as $crate::method::Value>::FORM;
                     let parsed = <$kind as $crate::method::Value>::parse(value);
-                    self.$field = parsed.ok_or_else(|| $crate::method::wrong_value(name, value, form))?;
+                    self.$field = parsed.map_err(|refused| refused.error(name, value, form))?;
                     return Ok(());
                 })*
                 let known = $crate::method::Knobs::knobs(self);
@@ -185,7 +202,7 @@ macro_rules! options {
     };
 }
 
-/// Declares an enum whose variants have names, as an option's value.
+/// Declares an enum with named variants, as an option's value.
 ///
 /// ```
 /// use limpid::method::Value;
@@ -195,7 +212,7 @@ macro_rules! options {
 ///         L2 = "l2", /// Least absolute values.
 ///         L1 = "l1" }
 /// }
-/// assert_eq!(Norm::parse("l1"), Some(Norm::L1));
+/// assert_eq!(Norm::parse("l1"), Ok(Norm::L1));
 /// assert_eq!(Norm::FORM, "l2|l1");
 /// ```
 #[doc(hidden)]
@@ -214,11 +231,11 @@ macro_rules! choice {
         impl $crate::method::Value for $name {
             const FORM: &'static str = concat!($fw $(, "|", $word)*);
 
-            fn parse(text: &str) -> Option<Self> {
+            fn parse(text: &str) -> ::std::result::Result<Self, $crate::method::Refused> {
                 match text {
-                    $fw => Some(Self::$first),
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
+                    $fw => Ok(Self::$first),
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err($crate::method::Refused::default()),
                 }
             }
 
@@ -241,7 +258,7 @@ macro_rules! choice {
 
             fn from_str(text: &str) -> $crate::Result<Self> {
                 <Self as $crate::method::Value>::parse(text)
-                    .ok_or_else(|| $crate::Error::unknown("word", text, [$fw $(, $word)*]))
+                    .map_err(|_| $crate::Error::unknown("word", text, [$fw $(, $word)*]))
             }
         }
     };

@@ -1,7 +1,7 @@
 //! What is computed: the methods, their options and their plans.
 //!
-//! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it knows no
-//! pixels and no GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
+//! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it does not access
+//! pixels or the GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
 mod descent;
@@ -31,7 +31,7 @@ pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
 pub use film::Film;
-pub use knob::{Knob, Knobs, Value, wrong_value};
+pub use knob::{Knob, Knobs, Refused, Value};
 pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;
@@ -48,7 +48,7 @@ use crate::plan::Plan;
 use crate::{Error, Frame, Result, Shape};
 use std::fmt;
 
-/// What runs a plan.
+/// The kind of device that runs a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// Threads and SIMD.
@@ -66,53 +66,59 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What is moved to another order, see [`Method::ordered`].
+/// What [`Method::ordered`] reorders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordered {
-    /// What a method gets.
+    /// The input of a method.
     Input,
-    /// What it makes.
+    /// Its result.
     Result,
 }
 
 /// An algorithm of a paper with its options.
 ///
-/// Invariants: every schedule of [`Method::schedules`] has a plan, on every shape that has the layers the method
-/// needs, and all of them give the picture of [`Method::define`].
+/// Invariants: every schedule of [`Method::schedules`] has a plan for every shape with the layers that the method
+/// needs, and all of them give the image of [`Method::define`].
 pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// Its name in [`METHODS`].
     fn name(&self) -> &'static str;
 
-    /// Fills in what is automatic by looking at the frame: an estimated noise level, say. The frame has no missing
+    /// Fills in automatic options by analysing the frame: an estimated noise level, for example. The frame has no missing
     /// samples. Methods without such options keep this default.
     fn prepare(&mut self, _frame: &Frame) -> Result<()> {
         Ok(())
     }
 
-    /// Frames after the one that comes out that the method would look at, if it can wait for them: see
+    /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history: what it measures holds for that frame
+    /// only. Otherwise the first frame of a sequence is measured.
+    fn measures_each(&self) -> bool {
+        false
+    }
+
+    /// The number of later frames that the method uses, if it can wait for them: see
     /// [`crate::Sequence::push`].
     fn ahead(&self) -> usize {
         0
     }
 
-    /// Says how many frames late results may come, at most [`Method::ahead`], and whether the film has ended: then no frame comes
-    /// in any more, and those come out that were waited for. Before this is called nothing is late.
+    /// Sets how many frames results may be delayed, at most [`Method::ahead`], and whether the film has ended: then no more frames
+    /// arrive, and the pending ones are returned. Without this call nothing is delayed.
     fn wait(&mut self, _ahead: usize, _ended: bool) {}
 
-    /// What [`Method::prepare`] has seen, in a few words.
+    /// A short summary of what [`Method::prepare`] found.
     fn seen(&self) -> Option<String> {
         None
     }
 
-    /// How much of the change of luminance and of colour is applied, where the method leaves that to the denoiser.
+    /// How much of the change of luminance and of colour to apply, if the method leaves that to the denoiser.
     fn amounts(&self) -> [f32; 2] {
         [1.0, 1.0]
     }
 
-    /// The schedules for a back end; the first is the one to take when nothing was measured.
+    /// The schedules for a back end; the first is the default.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
 
-    /// A schedule that is too special to be listed, if the name is that of one: with parameters in it, say.
+    /// The schedule of this name, if it is too special to be listed: with parameters, for example.
     fn schedule(&self, _on: Backend, _name: &str) -> Option<Result<Schedule>> {
         None
     }
@@ -123,35 +129,36 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The definition, applied.
     fn define(&self, frame: &Frame) -> Result<Frame>;
 
-    /// The same numbers in an order that tiles can be cut from, where the method's own is not one: coefficients where their samples
-    /// stood, say. [`Method::ordered`] moves frames between the two.
+    /// The same method in an order that can be cut into tiles, if its own cannot: coefficients at the positions of their samples,
+    /// for example, where [`Method::ordered`] converts frames between the two. Or the same method without history, which tiles cannot
+    /// have.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         None
     }
 
-    /// A frame that comes in, in the order of [`Method::in_place`], or a result in the method's own order; none where it is in that order
+    /// Converts an input frame to the order of [`Method::in_place`], or a result to the method's own order; `None` if it is in that order
     /// already.
     fn ordered(&self, _frame: &Frame, _what: Ordered) -> Result<Option<Frame>> {
         Ok(None)
     }
 
-    /// Settings that together reach every branch of the method: what the conformance test runs.
+    /// Settings that together reach every branch of the method, for the conformance test.
     fn examples(&self) -> Vec<Box<dyn Method>> {
         vec![self.boxed()]
     }
 
-    /// A copy in a box.
+    /// A boxed copy.
     fn boxed(&self) -> Box<dyn Method>;
 }
 
-/// What a method is used for.
+/// The purpose of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Use {
     /// Removes noise: `limpid denoise --method NAME`.
     Denoise,
     /// A single filter: `limpid filter NAME`.
     Filter,
-    /// Makes one image of several: `limpid reconstruct --method NAME`.
+    /// Combines several images into one: `limpid reconstruct --method NAME`.
     Reconstruct,
 }
 
@@ -160,16 +167,16 @@ pub enum Use {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What it is used for.
+    /// Its purpose.
     pub used: Use,
     /// One line of description.
     pub about: &'static str,
-    /// Makes it with its default options.
+    /// Creates it with its default options.
     pub make: fn() -> Box<dyn Method>,
 }
 
 impl Entry {
-    /// Its name among all methods: `atrous`, `filter:gaussian`, `reconstruct:poisson`.
+    /// Its unique name: `atrous`, `filter:gaussian`, `reconstruct:poisson`.
     pub fn path(&self) -> String {
         match self.used {
             Use::Denoise => self.name.to_owned(),
@@ -189,7 +196,7 @@ pub fn entry(path: &str) -> Result<&'static Entry> {
     entry_of(METHODS.iter(), path)
 }
 
-/// The one of several methods with this [`Entry::path`].
+/// The method with this [`Entry::path`] in a list.
 #[doc(hidden)]
 pub fn entry_of(all: impl Iterator<Item = &'static Entry>, path: &str) -> Result<&'static Entry> {
     let all: Vec<&Entry> = all.collect();
@@ -224,7 +231,7 @@ pub const METHODS: &[Entry] = &[
     patch::ENTRY,
 ];
 
-/// A method with default options, by use and name.
+/// A method with default options, by purpose and name.
 ///
 /// ```
 /// use limpid::method::{find, Use};
@@ -237,7 +244,7 @@ pub fn find(used: Use, name: &str) -> Result<Box<dyn Method>> {
     find_in(METHODS.iter(), used, name)
 }
 
-/// The one of several methods with this use and name.
+/// The method with this purpose and name in a list.
 #[doc(hidden)]
 pub fn find_in(
     all: impl Iterator<Item = &'static Entry>,

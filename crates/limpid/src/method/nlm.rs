@@ -1,6 +1,6 @@
 //! Non-local means, for photographs and renders without features.
 //!
-//! The definition is `definition::nlm`. Schedules: `paired` (CPU) uses each weight for both pixels of a pair where
+//! The definition is `definition::nlm`. Schedules: `paired` (CPU) uses each weight for both pixels of a pair if
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
@@ -25,9 +25,9 @@ pub(super) const ENTRY: Entry = Entry {
 crate::choice! {
     /// Where the variance of the noise comes from.
     pub enum Variance {
-        /// The variance layer, when there is one and sigma is not given; else uniform.
+        /// The variance layer if there is one and sigma is not given; otherwise uniform.
         Auto = "auto",
-        /// The same everywhere: sigma.
+        /// Uniform: sigma.
         Uniform = "uniform",
         /// The variance layer.
         Pixel = "pixel",
@@ -35,13 +35,13 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How windows are walked.
+    /// How windows are processed.
     enum NlmSchedule {
-        /// CPU: each weight counts for both pixels of a pair.
+        /// CPU: each weight is used for both pixels of a pair.
         Paired = "paired",
-        /// CPU: each pixel makes its own weights.
+        /// CPU: each pixel computes its own weights.
         Rows = "rows",
-        /// GPU: tiles of as many rows as the device has memory for.
+        /// GPU: tiles of as many rows as fit the device's memory.
         Tile = "tile",
         /// GPU: tiles of 16 rows.
         Tile16 = "tile:16",
@@ -55,22 +55,22 @@ crate::options! {
     pub struct Nlm {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
+        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found.
+        /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found.
+        /// How much colour noise to remove: 1 removes all that was found.
         pub chroma: f32 = 1.0,
-        /// Radius of the window that is searched: 10 is 21 by 21 pixels.
+        /// Radius of the search window: 10 is 21 by 21 pixels.
         pub radius: usize = 10,
-        /// Radius of the patches that are compared: 3 is 7 by 7 pixels.
+        /// Radius of the compared patches: 3 is 7 by 7 pixels.
         pub patch: usize = 3,
-        /// How far apart patches may be, in standard deviations: larger is smoother.
+        /// How different patches may be, in standard deviations: larger is smoother.
         pub k: f32 = 0.4,
         /// Where the variance of the noise comes from.
         pub variance: Variance = Variance::Auto,
-        /// Keep the variance of a pixel at or above the fourth smallest of the 3×3 around it: where few samples agree by
-        /// chance, specks would remain.
+        /// Keep the variance of a pixel at or above the fourth smallest of the 3×3 pixels around it; otherwise specks remain
+        /// where few samples agree by chance.
         pub variance_floor: bool = true,
         /// Average weights over patches: slightly smoother, slower.
         pub patchwise: bool = false,
@@ -79,7 +79,7 @@ crate::options! {
     }
 }
 
-/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.6];
 
@@ -116,7 +116,7 @@ impl Nlm {
             Variance::Pixel if shape.has(VARIANCE) => Ok(true),
             Variance::Pixel => Err(Error::missing(
                 VARIANCE,
-                "option variance: uniform does without",
+                "option variance=pixel needs it; uniform does not",
             )),
         }
     }

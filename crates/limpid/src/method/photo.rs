@@ -1,9 +1,9 @@
-//! What the methods for photographs share: the kind of noise, and how much of it is removed.
+//! Common parts of the methods for photographs: the kind of noise, and how much of it to remove.
 //!
-//! They work on settled values (`crate::definition::settle`): luminance and differences of colour in which the noise has
-//! deviation 1 everywhere. What is left of its character is its spectrum, which each method uses in its own way.
+//! They work on normalised values (`crate::definition::settle`): luminance and colour differences whose noise has standard
+//! deviation 1 everywhere. What remains of its character is its spectrum, which each method uses in its own way.
 
-use super::Value;
+use super::{Refused, Value};
 pub use crate::kernel::ddid::anscombe::Poisson;
 use crate::kernel::settle::Settle;
 use crate::noise::{Component, Profile, Settling, Spectrum};
@@ -11,21 +11,21 @@ use crate::plan::{Plan, SlotId};
 use crate::{Error, Image, Result, definition};
 use std::sync::Arc;
 
-/// What the noise is like.
+/// The kind of noise.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Noise {
-    /// As the picture shows it.
+    /// As measured in the image.
     Auto,
-    /// The same everywhere: additive, white, Gaussian.
+    /// Uniform: additive, white, Gaussian.
     Gaussian,
-    /// A sensor's: grows with the light.
+    /// That of a sensor, which grows with the signal.
     Poisson(Poisson),
     /// Known.
     Profile(Arc<Profile>),
 }
 
 impl Noise {
-    /// A camera's noise, for the examples of methods.
+    /// The noise of a camera, for the examples of methods.
     pub(crate) fn example() -> Self {
         let mut profile = Profile::white(0.1, 3);
         profile.deviations = (0..3)
@@ -43,19 +43,26 @@ impl Noise {
 impl Value for Noise {
     const FORM: &'static str = "auto|gaussian|poisson:GAIN,READ|FILE";
 
-    /// A profile is given as its JSON.
-    fn parse(text: &str) -> Option<Self> {
+    /// A profile is passed as JSON.
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
         match text {
-            "auto" => return Some(Self::Auto),
-            "gaussian" => return Some(Self::Gaussian),
+            "auto" => return Ok(Self::Auto),
+            "gaussian" => return Ok(Self::Gaussian),
             _ => {}
         }
         if text.starts_with('{') {
-            return Some(Self::Profile(Arc::new(Profile::from_json(text).ok()?)));
+            let profile = Profile::from_json(text).map_err(Refused::because)?;
+            return Ok(Self::Profile(Arc::new(profile)));
         }
-        let (gain, read) = text.strip_prefix("poisson:")?.split_once(',')?;
+        let numbers = text
+            .strip_prefix("poisson:")
+            .and_then(|rest| rest.split_once(','));
+        let (gain, read) = numbers.ok_or_else(Refused::default)?;
         let (gain, read) = (f32::parse(gain)?, f32::parse(read)?);
-        (gain > 0.0 && read >= 0.0).then_some(Self::Poisson(Poisson { gain, read }))
+        match gain > 0.0 && read >= 0.0 {
+            true => Ok(Self::Poisson(Poisson { gain, read })),
+            false => Err(Refused::because("GAIN must be above 0 and READ at least 0")),
+        }
     }
 
     fn show(&self) -> String {
@@ -68,24 +75,24 @@ impl Value for Noise {
     }
 }
 
-/// How much noise there is and how much of it is removed, as in a method's options.
+/// How much noise there is and how much of it to remove, as in a method's options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// The deviation of white noise, if it is given.
     pub sigma: Option<f32>,
-    /// What the noise is like.
+    /// The kind of noise.
     pub noise: &'a Noise,
     /// Factors of the options, for luminance and colour.
     pub options: [f32; 2],
-    /// Factors of the method for noise that has no fine part left, for luminance and colour: what demosaicing and JPEG do at
-    /// edges is more than in the flat regions where noise is measured.
+    /// Factors of the method for noise without fine components, for luminance and colour: demosaicing and JPEG amplify noise at
+    /// edges more than in the flat regions where it is measured.
     pub coarse: [f32; 2],
 }
 
-/// The deviation a plan is made for when none was given and no picture was looked at.
+/// The deviation that a plan assumes if none was given and no image was analysed.
 const USUAL: f32 = 25.0 / 255.0;
 
-/// Smaller deviations are no noise.
+/// Smaller deviations count as no noise.
 const LEAST: f32 = 1e-6;
 
 impl Wanted<'_> {
@@ -96,7 +103,7 @@ impl Wanted<'_> {
         }
         for (name, value) in [("luminance", self.options[0]), ("chroma", self.options[1])] {
             if value < 0.0 {
-                let expected = "0 or more; 1 takes out as much noise as there is";
+                let expected = "0 or more; 1 removes all noise that was found";
                 return Err(Error::option(name, value, expected));
             }
         }
@@ -113,7 +120,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Ready for plans and definitions.
+    /// Resolved for plans and definitions.
     pub(crate) fn settled(&self, channels: usize) -> Result<Settled> {
         self.check()?;
         let profile = self.profile(channels);
@@ -130,21 +137,21 @@ impl Wanted<'_> {
     }
 }
 
-/// The error of a deviation that cannot be meant.
+/// The error for an implausible deviation.
 fn check_sigma(sigma: f32) -> Result<()> {
     if sigma.is_nan() || sigma < 0.0 {
-        return Err(Error::option("sigma", sigma, "a number not below 0"));
+        return Err(Error::option("sigma", sigma, "a number of at least 0"));
     }
     Ok(())
 }
 
-/// Looks at a picture and fills in what was not given.
+/// Analyses an image and fills in what was not given.
 pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) -> Result<()> {
     if let Some(sigma) = sigma.filter(|s| *s > 1.0) {
         let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
         if sigma > most {
             let expected = format!(
-                "a deviation in the picture's own values, which end at {most}; {sigma}/255 is {sigma} of the 255 steps of 8 bits"
+                "a standard deviation in the image's own values, at most {most}; write {sigma}/255 for a deviation of {sigma} in 8-bit steps"
             );
             return Err(Error::option("sigma", sigma, expected));
         }
@@ -157,7 +164,7 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
     Ok(())
 }
 
-/// A summary of what was measured.
+/// A summary of the measurement.
 pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
     match (sigma, noise) {
         (Some(sigma), _) => Some(format!("noise {:.1}/255, white", 255.0 * sigma)),
@@ -166,7 +173,7 @@ pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
     }
 }
 
-/// A profile with the curves that settle it.
+/// A profile with its normalising curves.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
     pub profile: Profile,
@@ -180,7 +187,7 @@ impl Settled {
         all.map(|c| c.spectrum.clone()).collect()
     }
 
-    /// The same; none when all are white.
+    /// The same; `None` if all are white.
     pub(crate) fn coloured(&self) -> Vec<Spectrum> {
         let mut all = self.spectra();
         if all.iter().all(|s| *s == Spectrum::white()) {
@@ -201,7 +208,7 @@ impl Settled {
         plan.pass(Settle { by, back }, [from], [to]);
     }
 
-    /// A definition, applied to settled values.
+    /// A definition, applied to normalised values.
     pub(crate) fn define(
         &self,
         image: &Image,

@@ -1,8 +1,8 @@
 //! Screened Poisson reconstruction of gradient-domain renders.
 //!
 //! The definition is `definition::poisson`. The schedule `multigrid` solves by preconditioned conjugate gradients
-//! until the residual is small; `dct` solves the fit of least squares at once; `plain` is conjugate gradients without a
-//! preconditioner, as the thesis has them, to measure the others against.
+//! until the residual is small; `dct` solves the least-squares fit directly; `plain` is conjugate gradients without a
+//! preconditioner, as in the thesis, for comparison.
 
 pub(super) mod build;
 
@@ -20,9 +20,9 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// Which errors are made small.
+    /// Which errors are minimised.
     pub enum Norm {
-        /// Absolute errors: outliers of the differences do not spread.
+        /// Absolute errors: outliers in the differences do not spread.
         L1 = "l1",
         /// Squared errors: unbiased.
         L2 = "l2",
@@ -44,11 +44,11 @@ crate::choice! {
 crate::options! {
     /// Poisson reconstruction with its options.
     pub struct Poisson {
-        /// Which errors are made small: l1 keeps outliers from spreading, l2 is unbiased.
+        /// Which errors are minimised: l1 keeps outliers from spreading, l2 is unbiased.
         pub norm: Norm = Norm::L1,
-        /// How much the base image counts: more keeps its noise, less lets colours drift.
+        /// Weight of the base image: a larger value keeps more of its noise, a smaller one lets colours drift.
         pub alpha: f32 = 0.2,
-        /// Share of the residual at which a solve is done.
+        /// Residual at which a solve ends, as a share of the right-hand side.
         pub tolerance: f32 = 1e-6,
     }
 }

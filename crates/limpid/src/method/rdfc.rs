@@ -21,17 +21,17 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// What is written.
+    /// The output.
     pub enum Layers {
         /// Colour, light layers and alpha.
         Color = "color",
-        /// Also the variance that is left, the risk estimates and the selection maps.
+        /// Also the remaining variance, the risk estimates and the selection maps.
         All = "all",
     }
 }
 
 crate::choice! {
-    /// How windows are walked.
+    /// How windows are processed.
     enum RdfcSchedule {
         /// CPU: a few rows at a time.
         Rows = "rows",
@@ -41,38 +41,38 @@ crate::choice! {
 }
 
 crate::options! {
-    /// RDFC with its options. Beyond Vicini 2015: outliers are limited, lamps and sky never mix with surfaces, variances
+    /// RDFC with its options. Beyond Vicini 2015: outliers are clamped, lamps and sky never mix with surfaces, variances
     /// have a floor.
     pub struct Rdfc {
-        /// Radius of the window; the second pass takes half of it.
+        /// Radius of the window; the second pass uses half of it.
         pub radius: usize = 10,
-        /// How far apart colours may be, in standard deviations: larger is smoother.
+        /// How different colours may be, in standard deviations: larger is smoother.
         pub k_color: f32 = 0.45,
-        /// How far apart features may be: larger is smoother.
+        /// How different features may be: larger is smoother.
         pub k_feature: f32 = 0.6,
-        /// Least spread of features, as a share of their squared range.
+        /// Minimum spread of features, as a share of their squared range.
         pub tau: f32 = 1e-3,
         /// The same for the candidate that uses features alone.
         pub tau_features: f32 = 1e-4,
-        /// Largest minus smallest position; measured when not given.
+        /// Largest minus smallest position; measured by default.
         pub position_range: Option<f32> = None,
-        /// Largest minus smallest depth; measured when not given.
+        /// Largest minus smallest depth; measured by default.
         pub depth_range: Option<f32> = None,
-        /// Filter once more what the first pass left.
+        /// Filter the remaining noise of the first pass once more.
         pub second_pass: bool = true,
-        /// Keep the sample variance of a pixel at or above the fourth smallest of the 3×3 around it: where few samples agree
-        /// by chance, specks would remain.
+        /// Keep the sample variance of a pixel at or above the fourth smallest of the 3×3 pixels around it; otherwise specks remain
+        /// where few samples agree by chance.
         pub variance_floor: bool = true,
-        /// Exactly Vicini 2015: outliers are not limited, lamps mix with their surroundings, variances have no floor.
+        /// Exactly Vicini 2015: outliers are not clamped, lamps mix with their surroundings, variances have no floor.
         pub thesis: bool = false,
-        /// Brightness that is never limited as an outlier; a hundredth of an ordinary picture's when not given.
+        /// Brightness below which nothing counts as an outlier [default: a hundredth of that of an ordinary image].
         pub dark: Option<f32> = None,
-        /// What is written: color, or all with the variance that is left, risk estimates and selection maps.
+        /// Output: color, or all with the remaining variance, risk estimates and selection maps.
         pub layers: Layers = Layers::Color,
     }
 }
 
-/// The features, in the order in which they are used.
+/// The features, in the order of their use.
 const FEATURES: [Kind; 5] = [
     Kind::Albedo,
     Kind::Normal,
@@ -85,17 +85,17 @@ fn part(kind: Kind, part: Part) -> Layer {
     Layer::new(kind, part)
 }
 
-/// Risk estimates of the three candidates: how wrong each of them is thought to be, squared.
+/// Risk estimates of the three candidates: their estimated squared errors.
 fn risk_layers() -> [Layer; 3] {
     ["sure-r", "sure-g", "sure-b"].map(|n| Kind::Light(n.into()).into())
 }
 
-/// How much of the three candidates there is in the first pass.
+/// The shares of the three candidates in the first pass.
 fn selection_layer() -> Layer {
     Kind::Light("selection".into()).into()
 }
 
-/// Which candidate has the least risk: 1 in its plane.
+/// The candidate with the lowest risk: 1 in its plane.
 fn choice_layer() -> Layer {
     Kind::Light("choice".into()).into()
 }
@@ -138,7 +138,7 @@ impl Rdfc {
         self.variance_floor && !self.thesis
     }
 
-    /// Brightness that is never limited.
+    /// Brightness below which nothing is clamped.
     fn dark(&self) -> f32 {
         self.dark.unwrap_or(DARK)
     }
@@ -157,8 +157,8 @@ impl Rdfc {
         }
     }
 
-    /// The definition, with candidates chosen as `choice` says (planes of 0 and 1), and where its own choice hangs on the last digits:
-    /// what a test needs that holds a device to it.
+    /// The definition with given choices of candidates (planes of 0 and 1), and the places where its own choice depends on the last
+    /// digits; for tests that compare a device with it.
     #[doc(hidden)]
     pub fn define_deciding(&self, frame: &Frame, choice: Option<&Image>) -> Result<(Frame, Image)> {
         self.check()?;
@@ -279,8 +279,8 @@ fn times(image: &Image, share: &Image, power: i32) -> Image {
     })
 }
 
-/// Limits outliers of a colour: of each half by the other, or of the mean by itself. Gives what the brightness of the mean is
-/// multiplied by.
+/// Clamps outliers of a colour: of each half by the other, or of the mean by itself. Returns the factor of the mean's
+/// brightness.
 fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
     let half = |p: Part| frame.get(part(Kind::Color, p));
     let before = color.mean.clone();
@@ -332,10 +332,10 @@ impl Method for Rdfc {
         match (halves, has(Part::Variance)) {
             (true, _) => {}
             (false, true) => {
-                log::info!("rdfc: no half buffers; the variance layer is taken unscaled");
+                log::info!("rdfc: no half buffers; the variance layer is used unscaled");
             }
             (false, false) => log::warn!(
-                "rdfc: neither half buffers nor variance of color; the noise is estimated from the image, with which the result is less sharp"
+                "rdfc: neither half buffers nor variance of color; the noise is estimated from the image, which gives a less sharp result"
             ),
         }
         if !FEATURES.into_iter().any(|k| frame.get(k).is_some()) {

@@ -7,9 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// How a method is mapped to a back end: a value of the method's own type, which prints and parses.
+/// How a method is mapped to a back end: a value of the method's own type, which can be printed and parsed.
 ///
-/// A method lists its schedules in [`Method::schedules`]; its type stays its own affair. [`schedule`] finds one by name.
+/// A method lists its schedules in [`Method::schedules`]; their type is private to it. [`schedule`] finds one by name.
 #[derive(Clone)]
 pub struct Schedule {
     on: Backend,
@@ -43,7 +43,7 @@ impl Schedule {
         choices.into_iter().map(|c| Self::new(on, c)).collect()
     }
 
-    /// The choice. The schedule of another kind of method is an error.
+    /// The choice. The schedule of a different method is an error.
     pub fn choice<C: Any + Clone>(&self) -> Result<C> {
         let own = self.choice.downcast_ref::<C>().cloned();
         own.ok_or_else(|| Error::input(format!("schedule '{self}' belongs to another method")))
@@ -54,7 +54,7 @@ impl Schedule {
         self.on
     }
 
-    /// Its name: words joined by colons, such as `two-pass` or `permuted:ascending:exact:tile`.
+    /// Its name: components joined by colons, such as `two-pass` or `permuted:ascending:exact:tile`.
     pub fn as_str(&self) -> &str {
         &self.name
     }
@@ -97,14 +97,14 @@ pub enum Pick {
     Usual,
     /// The fastest, by measurement; see [`crate::tune`].
     Fastest,
-    /// The one with this name, where the method is not known yet.
+    /// The one with this name, if the method is not known yet.
     Named(String),
     /// This one.
     Given(Schedule),
 }
 
 impl Pick {
-    /// A name becomes the schedule of a method that has it.
+    /// Resolves a name to the method's schedule.
     pub fn look_up(&mut self, method: &dyn Method, on: Backend) -> Result<()> {
         if let Self::Named(name) = self {
             *self = Self::Given(schedule(method, on, name)?);
@@ -112,7 +112,7 @@ impl Pick {
         Ok(())
     }
 
-    /// The schedule for a back end; until it is measured, the fastest is the usual one.
+    /// The schedule for a back end; until measured, the fastest is the default one.
     pub(crate) fn resolve(&self, method: &dyn Method, on: Backend) -> Result<Schedule> {
         match self {
             Self::Named(name) => schedule(method, on, name),

@@ -1,4 +1,4 @@
-//! Wavelet shrinkage: transform, move coefficients towards zero, transform back; averaged over shifts.
+//! Wavelet shrinkage: forward transform, shrinkage, inverse transform; averaged over shifts.
 //!
 //! The definition is `definition::shrink`. Schedules are those of the transform.
 
@@ -22,13 +22,13 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// How thresholds are found.
+    /// How thresholds are chosen.
     pub enum Threshold {
         /// BayesShrink.
         Bayes = "bayes",
         /// VisuShrink.
         Visu = "visu",
-        /// Least estimated risk.
+        /// Lowest estimated risk.
         Sure = "sure",
     }
 }
@@ -38,24 +38,24 @@ crate::options! {
     pub struct Shrink {
         /// Standard deviation of white noise, in the image's own values, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: as measured in the image, or as in a profile or another image.
+        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much noise of luminance is removed: 1 is all that was found.
+        /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
-        /// How much noise of colour is removed: 1 is all that was found.
+        /// How much colour noise to remove: 1 removes all that was found.
         pub chroma: f32 = 1.0,
-        /// How thresholds are found.
+        /// How thresholds are chosen.
         pub threshold: Threshold = Threshold::Sure,
         /// Name of the wavelet.
         pub wavelet: String = "cdf97".to_owned(),
-        /// How often the low band is transformed.
+        /// Number of levels of the transform.
         pub levels: usize = 4,
-        /// Shifts along each axis that are averaged; 1 for none.
+        /// Number of shifts along each axis that are averaged; 1 for none.
         pub shifts: usize = 4,
     }
 }
 
-/// What noise without fine parts counts for, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
@@ -76,8 +76,8 @@ impl Shrink {
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
 
-    /// Transforms an image, makes its coefficients smaller on their way and transforms them back. The first image's thresholds
-    /// are kept for the others.
+    /// Transforms an image, shrinks its coefficients and transforms them back. The thresholds of the first image are used
+    /// for the others.
     fn smaller(
         &self,
         plan: &mut Plan,
@@ -132,7 +132,7 @@ impl Shrink {
         Ok(back)
     }
 
-    /// For each level and band, the deviation of noise in each plane; for VisuShrink what that does not exceed.
+    /// For each level and band, the deviation of noise in each plane; for VisuShrink an upper bound.
     fn sigmas(&self, ready: &Ready, settled: &Settled, size: Size) -> Vec<[[f32; 3]; 3]> {
         let spectra = settled.spectra();
         let factor = match self.rule() {

@@ -6,18 +6,19 @@
 mod define;
 mod lights;
 
+pub(super) use lights::{Light, Slots, planes};
+
 use super::atrous::walk::Way;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::svgf::{RESOLVE, Settings, TAPS};
 use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
-use crate::kernel::front::signed_depth;
+use crate::kernel::front::{divisor, signed_depth};
 use crate::kernel::pack::{Spot, Unpack};
 use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
 use crate::kernel::taa::Resolve;
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
-use lights::{Light, Slots, planes};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -54,8 +55,8 @@ crate::options! {
 }
 
 /// Options and layers, checked.
-struct Setup {
-    settings: Settings,
+pub(super) struct Setup {
+    pub(super) settings: Settings,
     squarings: u32,
     colors: usize,
     layers: Layers,
@@ -63,11 +64,11 @@ struct Setup {
     signed: bool,
     motion: bool,
     /// Light layers and alpha, which go with the same weights.
-    lights: Vec<Light>,
+    pub(super) lights: Vec<Light>,
 }
 
 impl Svgf {
-    fn setup(&self, shape: &Shape) -> Result<Setup> {
+    pub(super) fn setup(&self, shape: &Shape) -> Result<Setup> {
         let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
             return wrong("alpha", self.alpha, "above 0, at most 1");
@@ -346,7 +347,7 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
 }
 
 /// Blends the result with the last one; without motion it is softened as a first one is.
-fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
+pub(super) fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
     let kernel = Resolve {
         gamma: RESOLVE.gamma,
         blend: RESOLVE.blend,
@@ -367,7 +368,8 @@ fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotI
         .pass(kernel, [clean, last, motion], [output, result]);
 }
 
-/// The layers of a frame that are read, in the order of [`Temporal`]; and albedo, which is needed again at the end.
+/// The layers of a frame that are read, in the order of [`Temporal`]; and what colour is divided by,
+/// which is needed again at the end.
 fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
     let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
@@ -389,6 +391,12 @@ fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
                 let inputs = [plan.input(Kind::Depth, 1), plan.input(Kind::Albedo, 3)];
                 let out = plan.transient("signed depth", 1);
                 plan.pass(signed_depth(), inputs, [out]);
+                out
+            }
+            Kind::Albedo => {
+                let input = plan.input(Kind::Albedo, planes);
+                let out = plan.transient("divisor", planes);
+                plan.pass(divisor(), [input], [out]);
                 out
             }
             _ => plan.input(kind.clone(), planes),

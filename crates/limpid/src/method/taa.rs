@@ -1,8 +1,8 @@
 //! Temporal anti-aliasing: jittered frames are blended over time, and history is clipped to what each frame allows.
 //!
-//! The definition is `definition::taa`. Schedules: `fused` makes mean and deviation where they are used; `passes`
-//! makes them first, by [`crate::method::Variance`]'s best walk; `quad` (GPU) makes them in a fragment shader whose quads
-//! share their sums.
+//! The definition is `definition::taa`. Schedules: `fused` computes mean and deviation where they are used; `passes`
+//! computes them first, by the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader whose
+//! quads share their sums.
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::taa::Step;
@@ -21,11 +21,11 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// Where mean and deviation are made.
+    /// Where mean and deviation are computed.
     enum TaaSchedule {
         /// Where they are used.
         Fused = "fused",
-        /// First, in passes of their own.
+        /// First, in separate passes.
         Passes = "passes",
         /// GPU: first, in a fragment shader whose quads share their sums.
         Quad = "quad",
@@ -35,26 +35,26 @@ crate::choice! {
 crate::options! {
     /// Temporal anti-aliasing with its options.
     ///
-    /// Reads colour and, if it is there, motion. The first frame comes out as it is, unless it is softened.
+    /// Reads colour and, if it exists, motion. The first frame is unchanged, unless it is softened.
     pub struct Taa {
-        /// Half the size of the box that history must be in, in standard deviations: 0.75 to 1.25 are usual.
+        /// Half the size of the box that history is clipped to, in standard deviations: 0.75 to 1.25 are usual.
         pub gamma: f32 = 1.0,
         /// Share of the new frame in the result.
         pub blend: f32 = 0.1,
-        /// Pixels to each side of the window that mean and deviation are taken from.
+        /// Radius of the window of mean and deviation, in pixels.
         pub radius: usize = 1,
-        /// How strongly bright colours are compressed while frames are blended: 0 not at all; 1 to 3 for linear light with lamps
-        /// in view, whose edges would spread otherwise.
+        /// How strongly bright colours are compressed while frames are blended: 0 for none; 1 to 3 for linear light with visible
+        /// lamps, whose edges would otherwise bleed.
         pub highlights: f32 = 0.0,
-        /// What neighbours count beside a pixel that has no history: 0 nothing; 0.25 where one sample leaves edges ragged.
+        /// Weight of neighbours of a pixel without history: 0 for none; 0.25 if one sample leaves ragged edges.
         pub soften: f32 = 0.0,
     }
 }
 
-/// Where in its pixel the camera should sample in frame `index`: offsets from the centre in -0.5 … 0.5, x and y.
+/// The sample position of the camera in frame `index`: offsets from the pixel centre in -0.5 … 0.5, x and y.
 ///
-/// Points of Halton's sequences with bases 2 and 3, eight of them in turn. A renderer shifts its image by these; motion
-/// vectors are without them.
+/// Points of the Halton sequences with bases 2 and 3, eight of them in turn. A renderer shifts its image by these; motion
+/// vectors do not include them.
 ///
 /// ```
 /// use limpid::method::taa::jitter;
@@ -101,7 +101,7 @@ impl Taa {
         })
     }
 
-    /// Mean and deviation as slots of their own.
+    /// Mean and deviation in separate slots.
     fn statistics(&self, plan: &mut Plan, color: SlotId, quad: bool) -> [SlotId; 2] {
         let planes = plan.at(color).planes;
         let converted = plan.transient("ycocg", planes);

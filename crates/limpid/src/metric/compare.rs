@@ -1,13 +1,13 @@
-//! All metrics at once, each on the values where it has a meaning.
+//! All metrics at once, each on the appropriate values.
 
 use super::{Flip, FlipOptions, Space, display, flip, mse, psnr, relmse, rmse_vicini, ssim};
 use crate::{Error, Frame, Image, Result};
 use std::borrow::Cow;
 
-/// What the values mean, and how radiance is shown.
+/// The meaning of the values, and how radiance is displayed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// What the values of both images mean.
+    /// The meaning of the values of both images.
     pub space: Space,
     /// Stops by which radiance is brightened before PSNR and SSIM are computed. No effect on display values.
     pub exposure: f32,
@@ -23,7 +23,7 @@ impl Options {
     }
 }
 
-/// The numbers.
+/// The metrics.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scores {
     /// Mean squared error of the values as given.
@@ -40,10 +40,10 @@ pub struct Scores {
     pub flip: f64,
 }
 
-/// What [`compare`] found.
+/// The result of [`compare`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The numbers.
+    /// The metrics.
     pub scores: Scores,
     /// The FLIP error of each pixel.
     pub flip: Flip,
@@ -55,12 +55,12 @@ pub struct Comparison {
 
 /// All metrics of an image against its reference.
 ///
-/// MSE and the relative errors are taken of the values as given. PSNR and SSIM are taken of display values: radiance is
+/// MSE and the relative errors use the values as given. PSNR and SSIM use display values: radiance is
 /// exposed, clamped to 0 … 1 and sRGB-encoded first. FLIP is LDR-FLIP or HDR-FLIP by the space.
 ///
 /// A pixel that is not finite is repaired, so that one NaN does not hide all other errors: in the image it counts as
 /// black, so that holes are penalised; in the reference it is filled from its neighbours. A reference
-/// without any finite pixel is an error. A grey image compares with a colour reference, and the other way round.
+/// without any finite pixel is an error. A grey image can be compared with a colour reference, and vice versa.
 ///
 /// ```
 /// use limpid::{Image, metric::{compare, Options, Space}};
@@ -74,7 +74,7 @@ pub struct Comparison {
 pub fn compare(image: &Image, reference: &Image, options: &Options) -> Result<Comparison> {
     if image.size() != reference.size() {
         return Err(Error::input(format!(
-            "the image is {}, the reference is {}; a comparison needs one size",
+            "the image is {}, the reference is {}; both must have the same size",
             image.size(),
             reference.size()
         )));
@@ -132,12 +132,12 @@ fn filled(reference: &Image) -> Result<(Cow<'_, Image>, usize)> {
     let frame = Frame::new(reference.clone())?;
     let mended = frame
         .mend()
-        .map_err(|e| Error::input(format!("the reference cannot be compared with: {e}")))?;
+        .map_err(|e| Error::input(format!("the reference cannot be used: {e}")))?;
     let missing = mended.missing.iter().map(|(_, count)| count).sum();
     Ok((Cow::Owned(mended.frame.color()?.clone()), missing))
 }
 
-/// A grey image as colour, where colour is asked for.
+/// A grey image as colour, if colour is required.
 fn widened(image: Cow<'_, Image>, channels: usize) -> Result<Cow<'_, Image>> {
     match image.channels() {
         have if have == channels => Ok(image),

@@ -1,9 +1,9 @@
-//! From radiance to what a screen shows.
+//! Conversion from radiance to display values.
 
 use crate::{Image, linear_to_srgb, srgb_to_linear};
 use rayon::prelude::*;
 
-/// What the values of an image mean.
+/// The meaning of the values of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     /// Values for a screen, 0 … 1 with the sRGB curve applied: PNG, JPEG, photographs.
@@ -13,7 +13,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// The image's values, meant as `self`, in the space `to`.
+    /// Converts an image from the space `self` to the space `to`.
     ///
     /// Nothing is clamped: display values above 1 stand for radiance above 1.
     pub fn convert(self, image: &Image, to: Self) -> Image {
@@ -25,7 +25,7 @@ impl Space {
     }
 }
 
-/// What a screen shows of radiance: multiplied by 2 to the `exposure`, clamped to 0 … 1, with the sRGB curve applied.
+/// Display values of radiance: multiplied by 2 to the power of `exposure`, clamped to 0 … 1, with the sRGB curve applied.
 /// NaN becomes black.
 ///
 /// ```

@@ -1,12 +1,12 @@
-//! How much an image sequence changes from frame to frame beyond what moves.
+//! How much an image sequence changes from frame to frame beyond its motion.
 
 use super::{check, mean};
 use crate::{Error, Image, Result};
 
-/// Mean absolute difference between a frame and the one before it, brought to where its points are now by `motion` (where a
+/// Mean absolute difference between a frame and the previous one, warped by `motion` (where a
 /// point was, minus where it is, in pixels). Points that were outside the image do not count.
 ///
-/// The flicker of a sequence is this, minus the same of its reference.
+/// The flicker of a sequence is this value minus that of its reference.
 ///
 /// ```
 /// use limpid::{Image, metric};

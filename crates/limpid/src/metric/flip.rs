@@ -1,8 +1,8 @@
-//! FLIP: what an observer sees when image and reference alternate on a screen.
+//! FLIP: the difference that an observer sees when image and reference alternate on a screen.
 //!
 //! For display values this is LDR-FLIP (Andersson et al. 2020): a colour difference, after both images pass through the
 //! contrast sensitivity of the eye, raised where edges and points differ. For radiance it is HDR-FLIP (Andersson et al.
-//! 2021): the greatest LDR-FLIP over a series of exposures that the reference asks for, under the ACES tone curve.
+//! 2021): the largest LDR-FLIP over a range of exposures that the reference determines, under the ACES tone curve.
 //!
 //! Invariants: errors lie in 0 … 1; equal images have error 0; values outside the space's range (negative
 //! radiance, display values beyond 0 … 1) are clamped first; borders repeat the border pixel, as in the authors' program.
@@ -29,7 +29,7 @@ const BAND: usize = 48;
 /// How [`flip`] views the images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlipOptions {
-    /// What the values mean: display values are compared as they are, radiance under a series of exposures.
+    /// The meaning of the values: display values are compared directly, radiance under a range of exposures.
     pub space: Space,
     /// Pixels per degree of the observer's view. The default is a 0.7 m wide screen of 3840 pixels seen from 0.7 m.
     pub pixels_per_degree: f32,
@@ -45,14 +45,14 @@ impl FlipOptions {
     }
 }
 
-/// What [`flip`] found.
+/// The result of [`flip`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flip {
     /// The error of each pixel, 0 … 1, one channel.
     pub map: Image,
-    /// The mean of the map: the number that is usually given.
+    /// The mean of the map: the value that is usually reported.
     pub mean: f64,
-    /// The exposures that were looked at; none for display values.
+    /// The exposures used; `None` for display values.
     pub exposures: Option<Exposures>,
 }
 
@@ -72,8 +72,8 @@ impl Flip {
 
 /// The FLIP error of each pixel, and its mean.
 ///
-/// Images of one channel are grey. A comparison of display values costs about 0.1 µs per pixel and core, one of radiance
-/// that for every exposure.
+/// Images of one channel are grey. A comparison of display values takes about 0.1 µs per pixel and core, one of radiance
+/// as much for every exposure.
 ///
 /// ```
 /// use limpid::{Image, metric::{flip, FlipOptions, Space}};
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
     use crate::metric::sample::{self, assert_close};
 
-    /// Both sides count in `f32`, in different orders. Of the 1×1 pair, whose error in `f64` is 0.161794, the authors'
-    /// program is 9e-5 away and this one 2e-5.
+    /// Both use `f32`, in different orders. For the 1×1 pair, whose error in `f64` is 0.161794, the authors'
+    /// program is off by 9e-5 and this one by 2e-5.
     const RELATIVE: f64 = 1e-4;
 
     fn of(pair: (Image, Image), space: Space) -> Flip {

@@ -1,4 +1,4 @@
-//! The colour map of error pictures.
+//! The colour map of error images.
 
 /// The map `magma` of matplotlib (van der Walt and Smith, public domain), sampled at 33 even steps.
 const STEPS: [[u8; 3]; 33] = [
@@ -37,7 +37,7 @@ const STEPS: [[u8; 3]; 33] = [
     [252, 253, 191],
 ];
 
-/// The colour of an error from 0 (black) over purple and orange to 1 (pale yellow), as display values.
+/// The colour of an error, from 0 (black) via purple and orange to 1 (pale yellow), as display values.
 ///
 /// ```
 /// use limpid::metric::magma;

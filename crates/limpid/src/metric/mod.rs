@@ -1,20 +1,20 @@
-//! How far an image is from a reference.
+//! Comparison of an image with a reference.
 //!
-//! | metric | of what | better | meaning |
+//! | metric | values | best | meaning |
 //! |---|---|---|---|
 //! | [`mse`] | values as given | 0 | mean squared error |
 //! | [`relmse`] | values as given | 0 | squared error relative to the reference's square, per channel |
 //! | [`rmse_vicini`] | values as given | 0 | squared error relative to the reference's grey value, per pixel |
 //! | [`psnr`] | display values | ∞ | peak signal to noise, decibels |
 //! | [`ssim`] | display values | 1 | structural similarity under an 11×11 Gaussian window |
-//! | [`flip`] | either | 0 | what an observer sees when the two images alternate, 0 … 1 |
+//! | [`flip`] | either | 0 | the difference that an observer sees when the two images alternate, 0 … 1 |
 //! | [`change`] | values as given | the reference's | how much a sequence changes beyond its motion |
 //!
-//! [`compare`] takes all of them at once, each on the values where it has a meaning.
+//! [`compare`] computes all of them, each on the appropriate values.
 //!
-//! Invariants: images of different size or channel count are an error. Every sum is taken in `f64`, in an order
+//! Invariants: images of different size or channel count are an error. Sums are computed in `f64`, in an order
 //! that does not depend on the number of threads. The functions of one metric refuse values that are not finite;
-//! [`compare`] repairs them first and says how many there were.
+//! [`compare`] repairs them first and reports their number.
 
 mod compare;
 mod display;
@@ -44,18 +44,18 @@ pub use ssim::ssim;
 use crate::{Error, Image, Result};
 use rayon::prelude::*;
 
-/// Both images must have one size and one channel count, and finite values.
+/// Checks that both images have the same size and channel count, and finite values.
 fn check(image: &Image, reference: &Image) -> Result<()> {
     if image.size() != reference.size() {
         return Err(Error::input(format!(
-            "the image is {}, the reference is {}; a comparison needs one size",
+            "the image is {}, the reference is {}; both must have the same size",
             image.size(),
             reference.size()
         )));
     }
     if image.channels() != reference.channels() {
         return Err(Error::input(format!(
-            "the image has {} channels, the reference has {}; a comparison needs the same",
+            "the image has {} channels, the reference has {}; both must have the same number",
             image.channels(),
             reference.channels()
         )));
@@ -74,7 +74,7 @@ fn check(image: &Image, reference: &Image) -> Result<()> {
     Ok(())
 }
 
-/// The mean of `sum(chunk index)` over all `values`, where each chunk gives the sum of its values.
+/// The mean of `sum(chunk index)` over all `values`, where each chunk returns the sum of its values.
 ///
 /// Chunks are added in order, so the result does not depend on the number of threads.
 fn mean(chunks: usize, values: usize, sum: impl Fn(usize) -> f64 + Sync + Send) -> f64 {

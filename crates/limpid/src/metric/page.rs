@@ -1,8 +1,8 @@
 //! A page that shows images and their errors, in one self-contained file.
 //!
-//! Any two images can be compared: under a slider, side by side, one after the other, as a difference; with zoom, exposure and false
-//! colour. Pictures are stored with 8 bits along a curve that keeps dark and bright light apart, so that the page can change the
-//! exposure. Small pages hold PNG pictures; large ones hold JPEG pictures, of less quality or size until the page fits.
+//! Any two images can be compared: with a slider, side by side, by flipping, as a difference; with zoom, exposure and false
+//! colour. Pictures are stored with 8 bits on a logarithmic curve, so that the page can change the exposure. Small pages
+//! contain PNG pictures; large ones contain JPEG pictures, with lower quality or resolution until the page fits.
 
 mod picture;
 
@@ -18,7 +18,7 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Heading, value, whether greater is better.
+/// Heading, value, whether larger is better.
 pub type Column = (&'static str, fn(&Scores) -> f64, bool);
 
 /// The columns of a table of scores, in order.
@@ -31,7 +31,7 @@ pub const COLUMNS: [Column; 6] = [
     ("FLIP", |s| s.flip, false),
 ];
 
-/// Five digits: plain where they are readable, with an exponent where they are not.
+/// Formats a number with five digits: plain if that is readable, otherwise with an exponent.
 pub fn number(v: f64) -> String {
     match v.abs() {
         0.0 => "0".to_owned(),
@@ -46,20 +46,20 @@ pub fn number(v: f64) -> String {
 /// An image that was compared with a reference.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What was found.
+    /// The result of the comparison.
     pub comparison: Comparison,
-    /// The image, see [`shown`]; the reference when none.
+    /// The image, see [`shown`]; `None` for the reference.
     pub shown: Option<Image>,
 }
 
-/// An image as [`write()`] wants it: the values that were compared, since the page itself applies exposure and curve.
+/// An image as [`write()`] expects it: the values that were compared, since the page itself applies exposure and curve.
 pub fn shown(image: &Image, _options: &Options) -> Image {
     image.clone()
 }
 
-/// Writes a page about images and their reference, whole or not at all.
+/// Writes a page about images and their reference, completely or not at all.
 ///
 /// ```
 /// use limpid::{Image, metric::{Options, Space, compare, page}};
@@ -103,7 +103,7 @@ pub fn write(
     page.write(path)
 }
 
-/// How the numbers of a page were made, in words.
+/// A description of how the numbers of a page were computed.
 pub fn facts(image: &Image, first: Option<&Comparison>, options: &Options) -> String {
     let size = image.size();
     match (options.space, first.and_then(|c| c.flip.exposures)) {
@@ -119,22 +119,22 @@ pub fn facts(image: &Image, first: Option<&Comparison>, options: &Options) -> St
 /// A picture on the page.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Its name: a file, say.
+    /// Its name, for example of a file.
     pub name: String,
     /// Its pixels.
     pub image: Image,
-    /// What they are.
+    /// Their space.
     pub space: Space,
-    /// How far it is from the reference.
+    /// Its errors.
     pub scores: Option<Scores>,
-    /// How far each pixel is, as a picture.
+    /// The error of each pixel, as a picture.
     pub map: Option<Image>,
-    /// How long it took to make.
+    /// The time it took to compute.
     pub seconds: Option<f64>,
 }
 
 impl Item {
-    /// A picture that nothing else is known about.
+    /// A picture without further information.
     pub fn new(name: &str, image: Image, space: Space) -> Self {
         Self {
             name: name.to_owned(),
@@ -147,7 +147,7 @@ impl Item {
     }
 }
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// Its title.
@@ -161,7 +161,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Writes the page, whole or not at all.
+    /// Writes the page, completely or not at all.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         io::write_whole(path.as_ref(), self.text()?.as_bytes())
     }
@@ -270,7 +270,7 @@ fn is_best(rows: &[Option<Vec<f64>>], row: usize, column: usize) -> bool {
     all.len() > 1 && value(&rows[row]) == Some(best)
 }
 
-/// The name of the file alone, where that tells the items apart.
+/// The file name alone, if that distinguishes the items.
 fn short(name: &str, items: &[Item]) -> String {
     let last = |name: &str| name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned();
     let mine = last(name);
@@ -280,7 +280,7 @@ fn short(name: &str, items: &[Item]) -> String {
     }
 }
 
-/// Replaces the marks of the template; what is filled in is not looked at again.
+/// Replaces the placeholders of the template; inserted text is not scanned again.
 fn filled(template: &str, fill: &[(&str, String)]) -> String {
     let mut text = String::new();
     let mut rest = template;

@@ -5,8 +5,8 @@ use crate::{Image, Result};
 
 /// Peak signal-to-noise ratio in decibels: `10·log10(peak² / mse)`; infinite when the images are equal.
 ///
-/// `peak` is the largest value a pixel can have: 1 for display values. Radiance has no such value, so the ratio of a
-/// render is taken on [`display`](super::display) values, with peak 1.
+/// `peak` is the largest value of a pixel: 1 for display values. Radiance has no such value, so the ratio of a
+/// render is computed from [`display`](super::display) values, with peak 1.
 ///
 /// ```
 /// use limpid::{Image, metric};

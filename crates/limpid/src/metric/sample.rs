@@ -29,7 +29,7 @@ pub(super) fn linear(width: usize, height: usize) -> (Image, Image) {
     })
 }
 
-/// Fails when `got` is further than `relative` of `expected` away.
+/// Fails if `got` differs from `expected` by more than `relative`.
 pub(super) fn assert_close(got: f64, expected: f64, relative: f64) {
     assert!(
         (got - expected).abs() <= relative * expected.abs(),

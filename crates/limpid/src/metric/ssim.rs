@@ -20,8 +20,8 @@ const MOMENTS: usize = 5;
 /// Mean structural similarity of display values, 1 for equal images.
 ///
 /// The window is an 11×11 Gaussian of σ 1.5, variances are those of the population, the value range is 1. Channels are
-/// measured apart and averaged. The mean leaves out the five pixels along the border, whose window is not whole; an
-/// image that is smaller than the window is mirrored at its borders instead, and the mean takes all pixels. For images
+/// measured separately and averaged. The mean omits the five pixels along the border, whose window is incomplete; an
+/// image smaller than the window is mirrored at its borders instead, and the mean covers all pixels. For images
 /// of at least 11×11 this is scikit-image's `structural_similarity` with `gaussian_weights=True`,
 /// `use_sample_covariance=False`, `data_range=1`.
 ///

@@ -1,13 +1,13 @@
-//! The profile of one picture, from blocks of 8×8 pixels where little happens.
+//! The profile of an image, from blocks of 8×8 pixels with little detail.
 //!
-//! - Whether a block holds detail is judged by the eight blocks around it: their noise is independent, so that choosing the
-//!   calmest ones does not choose low noise (a block's own variance would).
-//! - Among the calmest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, but
-//!   for a factor. Where all is texture this is too much: a smooth curve that runs along the lower values takes care of it.
-//! - Channels are divided by that curve. The mean spectra of the calmest of all blocks are those of the noise.
-//! - No more noise is believed in than the calmest hundredth of blocks has, by their own power.
-//! - Texture is mostly luminance, but sensors have their noise in each colour: at long waves luminance has hardly more of it than
-//!   colour. So it is not believed to have more.
+//! - Whether a block has detail is decided by the eight blocks around it: their noise is independent, so that choosing the
+//!   smoothest ones does not select low noise (a block's own variance would).
+//! - Among the smoothest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, up
+//!   to a factor. With texture everywhere this is too high, so a smooth curve is fitted along the lower values.
+//! - Channels are divided by that curve. The mean spectra of the smoothest of all blocks are those of the noise.
+//! - No more noise is assumed than the smoothest hundredth of blocks has, by their own power.
+//! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
+//!   colour, so no more is assumed.
 
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
@@ -22,23 +22,23 @@ const BINS: usize = 16;
 /// Pixels of a block.
 const AREA: usize = SIDE * SIDE;
 
-/// One of so many blocks counts as calm.
+/// One in this many blocks counts as smooth.
 const CALM: usize = 20;
 
-/// The least number of calm blocks of a brightness, and of all.
+/// The minimum number of smooth blocks of a brightness, and in total.
 const FEW: [usize; 2] = [16, 256];
 
-/// Sum of frequencies from which on a block's power counts as noise.
+/// Sum of frequencies above which a block's power counts as noise.
 const MIDDLE: usize = 3;
 
-/// Less noise than this share of the largest value is none.
+/// Deviations below this share of the largest value count as no noise.
 const LEAST: f32 = 1e-5;
 
 /// Median over mean of the square of a normal deviate.
 const MEDIAN_SQUARE: f32 = 0.454_936;
 
 impl Profile {
-    /// Finds the profile of a grey or colour picture. Pictures too small for it have white noise.
+    /// Measures the profile of a grey or colour image. Images too small for it get white noise.
     ///
     /// ```
     /// use limpid::{Image, noise::Profile};
@@ -69,7 +69,7 @@ impl Profile {
     }
 }
 
-/// Where blocks are.
+/// The positions of blocks.
 struct Grid {
     columns: usize,
     rows: usize,
@@ -103,7 +103,7 @@ impl Grid {
         )
     }
 
-    /// Something for each block.
+    /// A value for each block.
     fn each<T: Send>(&self, make: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         (0..self.count()).into_par_iter().map(make).collect()
     }
@@ -182,7 +182,7 @@ fn middle(k: &usize) -> bool {
     k / SIDE + k % SIDE >= MIDDLE
 }
 
-/// One over the number of these.
+/// One over the number of those frequencies.
 fn share() -> f32 {
     1.0 / (0..AREA).filter(middle).count() as f32
 }
@@ -195,7 +195,7 @@ fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
     }
 }
 
-/// What is known of a channel of a block.
+/// The measurements of a channel of a block.
 struct Seen {
     mean: f32,
     /// Mean power without the constant.
@@ -242,7 +242,7 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     Some((range, curves))
 }
 
-/// The deviation in a bin of blocks, and how sure it is.
+/// The deviation in a bin of blocks, and its confidence.
 fn deviation(mut bin: Vec<(f32, f32)>) -> Option<(f64, f64)> {
     if bin.len() < 2 * FEW[0] {
         return None;
@@ -264,7 +264,7 @@ fn deviation(mut bin: Vec<(f32, f32)>) -> Option<(f64, f64)> {
     Some((f64::from(power).sqrt(), sure))
 }
 
-/// What three of a hundred blocks of noise have less power than, beside the mean.
+/// The power that three of a hundred blocks of noise stay below, relative to the mean.
 const LOW_3: f32 = 0.6;
 
 /// The same for one of a hundred blocks, for noise with this spectrum: a sum of squares (Wilson and Hilferty 1931) of as many
@@ -344,7 +344,7 @@ fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
     out
 }
 
-/// Brings the curves of a profile to scale and finds its components, in the calmest blocks.
+/// Scales the curves of a profile and measures its components, in the smoothest blocks.
 fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
     let cosine = Cosine::new();
     let channels = image.channels();
@@ -402,7 +402,7 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         limit(&mut all[0], most);
     }
     let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
-    // Curves to scale, so that what they settle has deviation 1 in the mean.
+    // Curves to scale, so that what they settle has deviation 1 on average.
     let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
     let scale = scale.sqrt().max(1e-6);
     for d in profile.deviations.iter_mut().flatten() {
@@ -416,7 +416,7 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
     }
 }
 
-/// Cuts off a spectrum so that its mean without the longest waves is no more than `most`: what texture adds is at some waves more
+/// Clamps a spectrum so that its mean without the longest waves is at most `most`: texture adds more power at some waves
 /// than at others.
 fn limit(powers: &mut [f32; AREA], most: f32) {
     let mean = |level: f32| {
@@ -442,7 +442,7 @@ fn limit(powers: &mut [f32; AREA], most: f32) {
 /// How much more noise luminance may have than colour, at long waves.
 const LUMINANCE: f32 = 1.4;
 
-/// With so much more it has a noise of its own, such as the grain of a film.
+/// Above this ratio, luminance has noise of its own, such as film grain.
 const GRAIN: f32 = 50.0;
 
 /// The mean power of long waves: of 8 and more pixels.
@@ -452,7 +452,7 @@ fn longer(powers: &[f32; AREA]) -> f32 {
     all.iter().sum::<f32>() / all.len() as f32
 }
 
-/// The mean power of calm blocks at each frequency. Few blocks with much more than the others do not count for more than
+/// The mean power of smooth blocks at each frequency. Blocks with much more power than the others are clamped to
 /// nine times the middle one.
 fn spectrum(
     calm: &[Vec<[f32; AREA]>],

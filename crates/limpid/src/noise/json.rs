@@ -4,7 +4,7 @@ use super::{Component, Profile, SIDE, Spectrum};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What stands in the file.
+/// The contents of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -38,7 +38,7 @@ impl Profile {
         serde_json::to_string(&file).unwrap_or_default()
     }
 
-    /// Reads what [`Profile::to_json`] wrote. Numbers that no noise has are errors.
+    /// Parses what [`Profile::to_json`] wrote. Implausible numbers are errors.
     pub fn from_json(text: &str) -> Result<Self> {
         let wrong = |what: String| Error::input(format!("not a noise profile: {what}"));
         let file: File = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;

@@ -1,12 +1,12 @@
-//! What the noise of a picture is like: how strong at which brightness, and over which scales and colours.
+//! The noise of an image: its strength at each brightness, and its distribution over scales and colours.
 //!
-//! A [`Profile`] has two parts. The standard deviation of each channel's noise as a function of the channel's value: sensors
-//! have more noise in the light, display curves more in the dark. And, after each channel is divided by it, the power
-//! spectrum of luminance and of two differences of colour: demosaicing, JPEG and resizing make noise coarse, most of all that
+//! A [`Profile`] has two parts. The first is the standard deviation of each channel's noise as a function of the channel's value:
+//! sensors have more noise in bright areas, display curves in dark ones. The second, after each channel is divided by it, is the
+//! power spectrum of luminance and of two colour differences: demosaicing, JPEG and resizing make noise coarse, especially that
 //! of colours.
 //!
-//! [`Profile::estimate`] finds it in one picture, [`Profile::white`] is the noise that textbooks have. Values are those of the
-//! picture's file, as the methods see them.
+//! [`Profile::estimate`] measures it in an image, [`Profile::white`] is white noise. Values are those of the
+//! image's file, as the methods see them.
 
 mod estimate;
 mod json;
@@ -14,24 +14,24 @@ mod spectrum;
 
 pub use spectrum::{SIDE, Spectrum};
 
-/// The noise of a picture.
+/// The noise of an image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// The values at the first and the last entry of [`Profile::deviations`].
     pub range: [f32; 2],
     /// For each channel the standard deviation of its noise, at values in equal steps over the range.
     pub deviations: Vec<Vec<f32>>,
-    /// Of the picture whose channels are divided by their deviations: the grey channel, or luminance and two differences of
-    /// colour, as [`crate::definition::shrink::OPPONENT`] has them.
+    /// Of the image whose channels are divided by their deviations: the grey channel, or luminance and two colour
+    /// differences, as defined by [`crate::definition::shrink::OPPONENT`].
     pub components: Vec<Component>,
 }
 
-/// The noise of luminance or of a difference of colour.
+/// The noise of luminance or of a colour difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
     /// Its standard deviation; 1 for white noise.
     pub deviation: f32,
-    /// Where in the spectrum it is.
+    /// Its spectrum.
     pub spectrum: Spectrum,
 }
 
@@ -49,7 +49,7 @@ impl Profile {
         }
     }
 
-    /// White noise of a sensor: `gain` is the value of one electron, `read` the deviation of what reading adds.
+    /// White noise of a sensor: `gain` is the value of one electron, `read` the deviation of the read noise.
     pub fn poisson(gain: f32, read: f32, channels: usize) -> Self {
         let entry = |i: usize| (gain * i as f32 / 64.0 + read * read).max(1e-12).sqrt();
         Self {
@@ -58,7 +58,7 @@ impl Profile {
         }
     }
 
-    /// The profile in a few words.
+    /// A short summary of the profile.
     pub fn summary(&self) -> String {
         let least = self
             .deviations
@@ -76,7 +76,7 @@ impl Profile {
             .map_or(1.0, |c| c.spectrum.fineness());
         let kind = match fine {
             f if f > 0.7 => "fine",
-            f if f > 0.35 => "a little coarse",
+            f if f > 0.35 => "slightly coarse",
             _ => "coarse",
         };
         format!(
@@ -91,7 +91,7 @@ impl Profile {
         self.deviations.len()
     }
 
-    /// The same for another number of channels: grey from colour takes luminance, colour from grey takes its noise thrice.
+    /// The same for a different number of channels: grey uses luminance, colour from grey repeats its noise.
     #[must_use]
     pub fn fit(&self, channels: usize) -> Self {
         let count = self.channels();
@@ -142,8 +142,8 @@ impl Profile {
         (sum / count.max(1.0)).sqrt() as f32
     }
 
-    /// What makes the noise of each component have deviation 1: the curves that channels go through and what components are
-    /// divided by. Components count as if their noise were `stronger` times as strong.
+    /// The normalisation that makes the noise of each component have standard deviation 1: curves of channels and divisors of
+    /// components. Components count as if their noise were `stronger` times as strong.
     pub(crate) fn settling(&self, stronger: &[f32]) -> Settling {
         let curve = |list: &Vec<f32>| curve(list, self.range);
         let curves: Vec<(Vec<f32>, Vec<f32>)> = self.deviations.iter().map(curve).collect();
@@ -160,22 +160,22 @@ impl Profile {
     }
 }
 
-/// How values become such that noise is the same everywhere, and back: see [`crate::definition::settle`].
+/// The map to values with uniform noise, and back: see [`crate::definition::settle`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settling {
     /// The value at the first knot.
     pub low: f32,
-    /// From knot to knot.
+    /// The distance of the knots.
     pub step: f32,
-    /// For each channel, what the values at the knots become.
+    /// For each channel, the mapped values at the knots.
     pub into: Vec<Vec<f32>>,
-    /// For each channel, the means of what becomes of noisy values whose mean is at the knots.
+    /// For each channel, the means of mapped noisy values whose own mean is at the knots.
     pub back: Vec<Vec<f32>>,
-    /// What components are divided by.
+    /// The divisors of components.
     pub scales: Vec<f32>,
 }
 
-/// Deviations below this share of the largest value are no noise.
+/// Deviations below this share of the largest value count as no noise.
 const LEAST: f32 = 1e-6;
 
 /// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.

@@ -7,7 +7,7 @@ pub const SIDE: usize = 8;
 
 /// Power of noise at the frequencies `i/16` and `j/16` cycles per pixel along y and x, row by row; its mean is 1.
 ///
-/// Between them it is interpolated; beyond the last, and at all longer waves than the second stands for, it stays.
+/// Between them it is interpolated; beyond the last, and at wavelengths longer than the second represents, it is constant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum(pub [f32; SIDE * SIDE]);
 
@@ -17,7 +17,7 @@ impl Spectrum {
         Self([1.0; SIDE * SIDE])
     }
 
-    /// From powers of any mean, which is given too.
+    /// Normalises powers of any mean, which is returned too.
     pub fn normalised(powers: [f32; SIDE * SIDE]) -> (Self, f32) {
         let mean = powers.iter().sum::<f32>() / powers.len() as f32;
         if mean > 0.0 && mean.is_finite() {
@@ -40,7 +40,7 @@ impl Spectrum {
         (1.0 - a) * row(i) + a * row(i + 1)
     }
 
-    /// The power at the frequencies 0 … radius of a window of `2·radius + 1` pixels, row by row, no less than `least`.
+    /// The power at the frequencies 0 … radius of a window of `2·radius + 1` pixels, row by row, at least `least`.
     pub(crate) fn window(&self, radius: usize, least: f32) -> Vec<f32> {
         let f = |i: usize| i as f64 / (2 * radius + 1) as f64;
         (0..=radius)
@@ -49,7 +49,7 @@ impl Spectrum {
             .collect()
     }
 
-    /// The variance of noise behind filters along y and x, given by their taps, beside that of white noise.
+    /// The variance of noise after filters along y and x, given by their taps, relative to that of white noise.
     pub(crate) fn behind(&self, along_y: &[f64], along_x: &[f64]) -> f64 {
         let lines = |taps: &[f64]| -> Vec<f64> {
             let frequencies = (0..FINE).map(|i| frequency(i, FINE));
@@ -59,7 +59,7 @@ impl Spectrum {
         self.share(FINE, |j, i| y[j] * x[i])
     }
 
-    /// The variance of noise in the details of a level of the à-trous transform with the B3 spline, beside that of white noise.
+    /// The variance of noise in the details of a level of the à-trous transform with the B3 spline, relative to that of white noise.
     pub(crate) fn in_details(&self, level: usize) -> f64 {
         let smooth = |f: f64, level: usize| {
             let angle = 2.0 * PI * f * (1u64 << level) as f64;
@@ -89,7 +89,7 @@ impl Spectrum {
         sum / weights
     }
 
-    /// How much of two pixels' noise is the same, at an offset.
+    /// The correlation of the noise of two pixels, at an offset.
     pub(crate) fn correlation(&self, dx: i64, dy: i64) -> f64 {
         // Enough for the offsets of any window: at most 64.
         const STEPS: usize = 40;
@@ -111,7 +111,7 @@ impl Spectrum {
         sum / all
     }
 
-    /// The power at high frequencies beside the mean: 1 for white noise, near 0 for what demosaicing and JPEG leave.
+    /// The power at high frequencies relative to the mean: 1 for white noise, near 0 after demosaicing and JPEG.
     pub fn fineness(&self) -> f32 {
         let high = (0..SIDE * SIDE).filter(|k| (k / SIDE).max(k % SIDE) >= 5);
         let (sum, count) = high.fold((0.0, 0), |(s, n), k| (s + self.0[k], n + 1));
@@ -119,7 +119,7 @@ impl Spectrum {
     }
 }
 
-/// Steps along an axis of the spectrum where filters are long.
+/// Steps along an axis of the spectrum for long filters.
 const FINE: usize = 128;
 
 /// The middle of one of some equal parts of the frequencies of an axis.

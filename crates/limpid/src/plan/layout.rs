@@ -1,15 +1,15 @@
 //! Pixel orders.
 //!
 //! [`Phases`] is the order of Dolp 2024: the image is split again and again into its even and odd pixels, in both axes, and
-//! the sub-images are put side by side into an image of the same size. After `level` splits, taps that lay `2^level`
-//! pixels apart are neighbours. Both axes are split alike, so everything here speaks of one axis of `n` pixels.
+//! the sub-images are put side by side into an image of the same size. After `level` splits, taps that were `2^level`
+//! pixels apart are neighbours. Both axes are split in the same way, so everything here refers to one axis of `n` pixels.
 //!
-//! Invariants: an order is a bijection of `0..n` for every `n`, also below `2^level`.
+//! Invariants: an order is a bijection of `0..n` for every `n`, even below `2^level`.
 
 use std::fmt;
 use std::ops::Range;
 
-/// The order in which a slot's pixels lie in memory.
+/// The order of a slot's pixels in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Layout {
@@ -27,7 +27,7 @@ pub enum Layout {
 pub enum Order {
     /// Sorted by the sub-image's first pixel.
     Ascending,
-    /// Each sub-image is split where it lies: sorted by the reversed bits of the first pixel.
+    /// Each sub-image is split in place: sorted by the reversed bits of the first pixel.
     Local,
 }
 
@@ -38,7 +38,7 @@ pub struct Phases {
     pub level: u32,
     /// The order of sub-images.
     pub order: Order,
-    /// Whether every other sub-image is flipped, so that pixels on both sides of a seam lay close to each other in the
+    /// Whether every other sub-image is flipped, so that pixels on both sides of a seam are close to each other in the
     /// image (Dolp 2024, section 3.4).
     pub mirror: bool,
 }
@@ -53,8 +53,8 @@ impl Phases {
         }
     }
 
-    /// The range of places that a stencil may reach from a place without leaving its sub-image. Mirrored orders are
-    /// made to be crossed: there it is the whole axis.
+    /// The range of positions that a stencil may reach from a position without leaving its sub-image. Mirrored orders are
+    /// meant to be crossed: there it is the whole axis.
     pub fn span(self, n: usize, place: usize) -> Range<usize> {
         if self.mirror {
             return 0..n;
@@ -64,7 +64,7 @@ impl Phases {
         start..start + self.len(n, first)
     }
 
-    /// Where pixel `x` of `n` lies.
+    /// The position of pixel `x` of `n`.
     ///
     /// ```
     /// use limpid::plan::{Order, Phases};
@@ -88,7 +88,7 @@ impl Phases {
         }
     }
 
-    /// The pixel that lies at a place: the inverse of [`Phases::place`].
+    /// The pixel at a position: the inverse of [`Phases::place`].
     pub fn pixel(self, n: usize, place: usize) -> usize {
         if self.level == 0 {
             return place;

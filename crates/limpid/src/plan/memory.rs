@@ -1,6 +1,6 @@
-//! Memory of a plan, known before it runs.
+//! The memory of a plan, known before it runs.
 //!
-//! Transient slots that live at different times share a buffer. A slot lives from the first pass that names it to the
+//! Transient slots with disjoint lifetimes share a buffer. A slot lives from the first pass that uses it to the
 //! last; inside a repetition it lives as long as the repetition.
 
 use super::{Home, Plan, Role, Slot, Step};
@@ -65,7 +65,7 @@ impl Plan {
         }
     }
 
-    /// First and last pass that names each slot.
+    /// First and last pass that uses each slot.
     fn lifetimes(&self) -> Vec<(usize, usize)> {
         let mut life = vec![(usize::MAX, 0); self.slots.len()];
         let mut time = 0;

@@ -1,15 +1,15 @@
-//! HOW a method runs, as plain data: slots, passes, and the order of passes.
+//! How a method runs, as plain data: slots, passes, and the order of passes.
 //!
-//! A [`Plan`] holds no closures and no GPU objects. It prints itself, can be checked, and knows its memory before it
+//! A [`Plan`] holds no closures and no GPU objects. It can be printed and validated, and its memory is known before it
 //! runs. Executors ([`crate::exec`]) read it; methods ([`crate::method`]) write it through [`Plan::new`],
-//! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and their siblings.
+//! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and similar functions.
 //!
-//! A plan that was made cannot be changed from outside, only added to: kernels of this crate rely on the slots that its methods
-//! gave them.
+//! Other crates can only append to a plan, not change it: kernels of this crate rely on the slots that its methods
+//! created.
 //!
 //! Invariants after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
-//! slot, every slot is written before it is read (inputs and history apart), every output is written, slots that change
-//! places are history of one form.
+//! slot, every slot is written before it is read (except inputs and history), every output is written, swapped slots
+//! are history of the same form.
 
 mod layout;
 mod memory;
@@ -48,7 +48,7 @@ impl Pass {
         &self.kernel
     }
 
-    /// The shader of this pass, which must be one of this plan, on a device, for inspection: it is not trusted.
+    /// The shader of this pass on a device, for inspection: it is not trusted. The pass must belong to this plan.
     pub fn shader(&self, plan: &Plan, target: Target) -> Result<Dispatch> {
         Ok(self.kernel.gpu(&self.site(plan, target))?.checked())
     }
@@ -69,11 +69,11 @@ impl Pass {
 pub(crate) enum Step {
     /// A pass.
     Pass(Pass),
-    /// Steps repeated until a number is small, as iterative solvers need.
+    /// Steps repeated until a number is small, for iterative solvers.
     Repeat {
-        /// What is repeated.
+        /// The repeated steps.
         steps: Vec<Step>,
-        /// How often at the most.
+        /// Maximum number of repetitions.
         most: usize,
         /// When to stop early; a recorder, which cannot read results, repeats `most` times.
         until: Option<Until>,
@@ -95,11 +95,11 @@ impl Step {
 /// The condition that ends a repetition early.
 #[derive(Debug, Clone)]
 pub struct Until {
-    /// A slot whose first value is looked at.
+    /// The slot whose first value is checked.
     pub slot: SlotId,
     /// Stop when the value is at or below this.
     pub at_most: f32,
-    /// Look after every this many rounds: on a GPU each look waits for the device.
+    /// Check after every this many rounds: on a GPU each check waits for the device.
     pub every: usize,
 }
 
@@ -112,13 +112,13 @@ pub struct Plan {
     pub(crate) size: Size,
     /// The logical images.
     pub(crate) slots: Vec<Slot>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub(crate) steps: Vec<Step>,
-    /// Pairs of history slots that change places after each run.
+    /// Pairs of history slots that are swapped after each run.
     pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
     pub(crate) align: usize,
-    /// How far outputs depend on inputs, where the method knows better than its kernels say.
+    /// How far outputs depend on inputs, if the method knows better than its kernels.
     pub(crate) local: Option<usize>,
 }
 
@@ -156,7 +156,7 @@ impl Plan {
         self.align
     }
 
-    /// Lets tiles start at multiples of this only, in x and y.
+    /// Restricts tiles to start at multiples of this, in x and y.
     pub fn set_align(&mut self, align: usize) {
         self.align = align.max(1);
     }
@@ -199,7 +199,7 @@ impl Plan {
         self.slot(Slot::new(name, Role::History, self.size, planes))
     }
 
-    /// Lets two history slots change places after each run: what was written to one is read from the other in the next
+    /// Swaps two history slots after each run: what was written to one is read from the other in the next
     /// run, and nothing is copied.
     pub fn swap(&mut self, one: SlotId, other: SlotId) {
         self.swaps.push([one, other]);
@@ -234,7 +234,7 @@ impl Plan {
         self.steps.push(Step::pass(kernel, reads, writes));
     }
 
-    /// Adds steps that are repeated `most` times, or until a number is small: those that `add` adds.
+    /// Adds steps that are repeated `most` times, or until a number is small: those that `add` appends.
     pub fn repeat(&mut self, most: usize, until: Option<Until>, add: impl FnOnce(&mut Self)) {
         let before = std::mem::take(&mut self.steps);
         add(self);
@@ -254,7 +254,7 @@ impl Plan {
         passes
     }
 
-    /// Whether another plan has the same slots and the same passes over them, so that it can take this one's place between two
+    /// Whether another plan has the same slots and the same passes over them, so that it can replace this one between two
     /// runs: the numbers in kernels and tables may differ.
     pub(crate) fn same_form(&self, other: &Self) -> bool {
         let slot = |(a, b): (&Slot, &Slot)| a.same_form(b);
@@ -264,8 +264,8 @@ impl Plan {
             && same_steps(&self.steps, &other.steps)
     }
 
-    /// How far, in pixels, an output pixel depends on input pixels: the halos along the longest way from input to output,
-    /// which a tile needs around it. `None` when some pass reads the whole image, or history is kept, so that tiles would
+    /// How far, in pixels, an output pixel depends on input pixels: the sum of halos along the longest path from input to output,
+    /// which a tile needs as margin. `None` if some pass reads the whole image, or history is kept, so that tiles would
     /// change the result.
     pub fn reach(&self) -> Option<usize> {
         if self.local.is_some() {
@@ -292,7 +292,7 @@ impl Plan {
         far.into_iter().max()
     }
 
-    /// Checks what always holds; see the module's text. A failure is a fault of the method that wrote the plan.
+    /// Validates the invariants of the module. A failure is a bug in the method that wrote the plan.
     pub fn check(&self) -> Result<()> {
         let wrong =
             |what: String| Err(Error::unsupported(format!("plan '{}': {what}", self.title)));
@@ -315,7 +315,7 @@ impl Plan {
             }
             for id in pass.reads.iter().chain(&pass.writes) {
                 if id.0 >= self.slots.len() {
-                    return wrong(format!("{name} names slot {}, which is not there", id.0));
+                    return wrong(format!("{name} uses slot {}, which does not exist", id.0));
                 }
             }
             for (i, id) in pass.writes.iter().enumerate() {
@@ -354,22 +354,22 @@ impl Plan {
         }
     }
 
-    /// What is wrong with history and with the slots that change places.
+    /// Errors in history and in swapped slots.
     fn history_fault(&self) -> Option<String> {
         let kept = |s: &&Slot| s.role == Role::History && s.home != Home::Buffer;
         if let Some(slot) = self.slots.iter().find(kept) {
             return Some(format!(
-                "'{}' is history, which buffers hold: textures cannot be cleared on every device",
+                "'{}' is history and must be a buffer: textures cannot be cleared on every device",
                 slot.name
             ));
         }
         let mut seen = Vec::new();
         for id in self.swaps.iter().flatten() {
             let Some(slot) = self.slots.get(id.0) else {
-                return Some(format!("slot {}, which is not there, is swapped", id.0));
+                return Some(format!("slot {} is swapped but does not exist", id.0));
             };
             if slot.role != Role::History {
-                return Some(format!("'{}' is swapped, but no history", slot.name));
+                return Some(format!("'{}' is swapped but not history", slot.name));
             }
             if seen.contains(id) {
                 return Some(format!("'{}' is swapped twice", slot.name));
@@ -396,7 +396,7 @@ fn visit<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Pass)) {
     }
 }
 
-/// The same, to change them.
+/// The same, mutable.
 fn visit_mut(steps: &mut [Step], each: &mut impl FnMut(&mut Pass)) {
     for step in steps {
         match step {

@@ -1,4 +1,4 @@
-//! A plan prints itself.
+//! Printing of plans.
 
 use super::{Pass, Plan, Role, SlotId, Step};
 use std::fmt;

@@ -4,7 +4,7 @@ use super::Layout;
 use crate::{Layer, Size};
 use std::sync::Arc;
 
-/// Names a slot of a plan.
+/// The identifier of a slot of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(pub usize);
 
@@ -17,13 +17,13 @@ pub enum Role {
     Output(Layer),
     /// Lives within one run; its memory is shared with others that live at other times.
     Transient,
-    /// Lives from run to run, zero before the first.
+    /// Lives from run to run; zero before the first.
     History,
-    /// Numbers that the plan itself brings, as 4-byte words: tables.
+    /// Numbers that belong to the plan, as 4-byte words: tables.
     Data(Arc<[u32]>),
 }
 
-/// What one element of a plane is in memory.
+/// The type of one element of a plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Element {
     /// One `f32`.
@@ -65,9 +65,9 @@ impl Element {
 pub enum Home {
     /// A storage buffer.
     Buffer,
-    /// A texture of `rgba32float` (or the element's four-channel format): what fragment passes read and draw to.
+    /// A texture of `rgba32float` (or the element's four-channel format), which fragment passes read and draw to.
     Texture,
-    /// A texture of `rgba8unorm`, for tests of the papers' 8-bit figures.
+    /// A texture of `rgba8unorm`, to reproduce the papers' 8-bit figures.
     Texture8,
 }
 
@@ -104,28 +104,28 @@ impl Slot {
         }
     }
 
-    /// The slot with another element.
+    /// The slot with a different element type.
     #[must_use]
     pub fn element(mut self, element: Element) -> Self {
         self.element = element;
         self
     }
 
-    /// The slot with another layout.
+    /// The slot with a different layout.
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
         self
     }
 
-    /// The slot with another home.
+    /// The slot with a different location.
     #[must_use]
     pub fn home(mut self, home: Home) -> Self {
         self.home = home;
         self
     }
 
-    /// Whether the other slot is for the same and has the same memory; tables may hold other numbers.
+    /// Whether the other slot has the same purpose and memory; tables may hold other numbers.
     pub(super) fn same_form(&self, other: &Self) -> bool {
         let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.home);
         let role = match (&self.role, &other.role) {

@@ -5,9 +5,9 @@ use crate::kernel::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
 impl Plan {
-    /// The plan with a texture in place of each input and output: four channels of `element`, the layer's planes first.
-    /// Passes that can read textures do; for the others a pass takes the planes out of an input before all else. After all
-    /// passes one packs each output.
+    /// The plan with a texture instead of each input and output: four channels of `element`, the layer's planes first.
+    /// Passes that can read textures do; for the others, a first pass extracts the planes of an input. A last
+    /// pass packs each output.
     #[must_use]
     pub fn on_textures(mut self, element: Element) -> Self {
         let (mut before, mut after) = (Vec::new(), Vec::new());

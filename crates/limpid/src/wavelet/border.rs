@@ -1,10 +1,10 @@
-//! What stands beyond the ends of a signal.
+//! How a signal continues beyond its ends.
 
 use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a signal goes on beyond its ends: PyWavelets' nine modes, and mirrored lifting.
+/// How a signal continues beyond its ends: PyWavelets' nine modes, and mirrored lifting.
 ///
 /// All but [`Mirror`](Self::Mirror) and [`Periodization`](Self::Periodization) give more coefficients than samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -22,11 +22,11 @@ pub enum Border {
     Reflect,
     /// `… b c | a b c | a b …`
     Periodic,
-    /// Straight on with the slope of the last two samples.
+    /// Continued with the slope of the last two samples.
     Smooth,
     /// `… -b -a | a b c | -c -b …`
     Antisymmetric,
-    /// Mirrored at the first and last sample, in place and value.
+    /// Mirrored at the first and last sample, in position and value.
     Antireflect,
     /// Periodic with as many coefficients as samples; an odd signal repeats its last sample once.
     Periodization,
@@ -102,7 +102,7 @@ impl Border {
     }
 }
 
-/// The place of sample `i` in a signal of `n` samples mirrored at its first and last one.
+/// The position of sample `i` in a signal of `n` samples mirrored at its first and last one.
 #[inline]
 pub fn mirrored(i: i64, n: usize) -> usize {
     let period = 2 * (n as i64 - 1);

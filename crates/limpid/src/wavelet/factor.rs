@@ -1,8 +1,8 @@
-//! Filters into lifting steps, by the Euclidean algorithm (Daubechies and Sweldens 1998).
+//! Factoring of filters into lifting steps, by the Euclidean algorithm (Daubechies and Sweldens 1998).
 //!
-//! The low-pass filter's even and odd part are divided by each other until one is left, a single term. Division with
+//! The even and odd parts of the low-pass filter are divided by each other until a single term remains. Division with
 //! remainder of Laurent polynomials is not unique: terms can be removed at either end. A small beam keeps the divisions
-//! whose quotients are smallest, since large quotients cancel later and cost digits. What comes out is measured.
+//! with the smallest quotients, since large quotients cancel later and cost digits. The result is measured.
 
 use super::{Bank, Lifting, Pair, Taps};
 
@@ -17,7 +17,7 @@ struct Line {
 }
 
 impl Line {
-    /// Without what is zero, or rounding, at the ends.
+    /// Without zeros or rounding errors at the ends.
     fn trimmed(mut self, noise: f64) -> Self {
         while self.values.last().is_some_and(|v| v.abs() <= noise) {
             self.values.pop();
@@ -82,14 +82,14 @@ impl Line {
     }
 }
 
-/// One step of a factorisation under way.
+/// One step of a partial factorisation.
 #[derive(Debug, Clone)]
 enum Step {
     Predict(Taps),
     Update(Taps),
 }
 
-/// What is left of the low-pass filter, on even and odd samples, after some steps.
+/// The remainder of the low-pass filter, on even and odd samples, after some steps.
 #[derive(Debug, Clone)]
 struct State {
     even: Line,
@@ -145,7 +145,7 @@ impl State {
 
 /// The best conditioned lifting of a bank that the search finds, with orthonormal scales.
 ///
-/// `None` where the filters' parts have a common factor, as for filters that do not reconstruct.
+/// `None` if the filters' parts have a common factor, as for filters that do not reconstruct.
 pub fn factor(bank: &Bank) -> Option<Lifting> {
     let (low, high) = (polyphase(&bank.dec_lo), polyphase(&bank.dec_hi));
     let noise = 1e-9 * bank.dec_lo.iter().fold(0.0f64, |m, v| m.max(v.abs()));
@@ -213,7 +213,7 @@ fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
             Step::Update(taps) => odd = odd.less(&even, taps),
         }
     }
-    // The determinant of a bank is one term, so what is left on the odd samples is too, but for rounding.
+    // The determinant of a bank is one term, so what is left on the odd samples is too, except for rounding.
     let peak = odd.values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let odd = odd.trimmed(peak * 0.5);
     let (&[high_scale], &[low_scale]) = (odd.values.as_slice(), state.even.values.as_slice())
@@ -246,8 +246,8 @@ fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
     Some(lifting)
 }
 
-/// The largest error of a lifting in `f32` against convolution in `f64`, as a share of the largest coefficient, there and
-/// back: white noise of 256 samples, periodic.
+/// The largest error of a lifting in `f32` relative to convolution in `f64`, as a share of the largest coefficient, forward and
+/// inverse: white noise of 256 samples, periodic.
 pub fn lifting_error(lifting: &Lifting, bank: &Bank) -> f64 {
     const N: usize = 256;
     let half = N as i32 / 2;

@@ -8,7 +8,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 /// biorthogonal ones that of analysis and that of synthesis. Made with PyWavelets 1.8, seventeen digits.
 const TABLE: &str = include_str!("family.txt");
 
-/// A lifting in f32 whose error is larger than this share of the coefficients is not used; convolution is.
+/// A lifting in f32 whose error is larger than this share of the coefficients is not used; convolution is used instead.
 ///
 /// Convolution in f32 stays below 1e-6; five times that is still far below half-float storage and 8-bit images.
 const WELL_CONDITIONED: f64 = 5e-6;
@@ -28,10 +28,10 @@ pub struct Bank {
     pub rec_hi: Vec<f64>,
 }
 
-/// How large coefficients are.
+/// The scale of coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Normalisation {
-    /// Energy is kept as far as the wavelet is orthogonal: `low` of a constant is √2 times it. PyWavelets.
+    /// Energy is preserved as far as the wavelet is orthogonal: `low` of a constant is √2 times it. PyWavelets.
     #[default]
     Orthonormal,
     /// `low` of a constant is the constant; `high` of an alternating signal is twice its amplitude. JPEG 2000.
@@ -39,7 +39,7 @@ pub enum Normalisation {
 }
 
 impl Normalisation {
-    /// Factors of low and high coefficients against the orthonormal ones.
+    /// Factors of low and high coefficients relative to the orthonormal ones.
     pub fn factors(self) -> (f64, f64) {
         match self {
             Self::Orthonormal => (1.0, 1.0),
@@ -48,7 +48,7 @@ impl Normalisation {
     }
 }
 
-/// A wavelet: its filters, and its lifting steps where they exist and are well conditioned in `f32`.
+/// A wavelet: its filters, and its lifting steps if they exist and are well conditioned in `f32`.
 ///
 /// ```
 /// use limpid::wavelet::Wavelet;
@@ -87,7 +87,7 @@ impl Wavelet {
         LIFTED.into_iter().chain(tabled)
     }
 
-    /// A wavelet from its filters; it is factored where that is well conditioned.
+    /// A wavelet from its filters; it is factored if that is well conditioned.
     pub fn from_bank(name: &str, bank: Bank) -> Self {
         let lifting = factor(&bank).filter(|l| lifting_error(l, &bank) <= WELL_CONDITIONED);
         Self {
@@ -143,14 +143,14 @@ impl Wavelet {
         &self.bank
     }
 
-    /// Its lifting steps, where they are well conditioned.
+    /// Its lifting steps, if they are well conditioned.
     pub fn lifting(&self) -> Option<&Lifting> {
         self.lifting.as_ref()
     }
 }
 
 impl Bank {
-    /// The filters that lifting steps amount to.
+    /// The filters of lifting steps.
     pub fn of(lifting: &Lifting) -> Self {
         let (low, high) = lifting.analysis();
         // Synthesis filters of lifting are the analysis filters of the steps undone; with a determinant of one they are
@@ -229,7 +229,7 @@ impl Bank {
         self.dec_lo.is_empty()
     }
 
-    /// How far it is from giving a signal back: the largest deviation of its product filter from a unit impulse.
+    /// Its reconstruction error: the largest deviation of its product filter from a unit impulse.
     pub fn reconstruction_error(&self) -> f64 {
         let n = self.len();
         let convolve = |a: &[f64], b: &[f64], lag: usize| -> f64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Add, Mul, Neg};
 
-/// Sums smaller than this share of their summands are rounding, and count as zero.
+/// Sums smaller than this share of their terms are rounding errors, and count as zero.
 const CANCELLED: f64 = 1e-12;
 
 /// A Laurent polynomial in `x` and `y`: a finite filter over quads.
@@ -25,7 +25,7 @@ pub struct Laurent {
 }
 
 impl Laurent {
-    /// No term at all.
+    /// The zero polynomial.
     pub fn zero() -> Self {
         Self::default()
     }
@@ -61,7 +61,7 @@ impl Laurent {
         self.terms.len()
     }
 
-    /// Whether there is no term.
+    /// Whether it is zero.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -78,7 +78,7 @@ impl Laurent {
         }
     }
 
-    /// The filter that reads the other way round, `G(1/x, 1/y)`: its adjoint.
+    /// The reversed filter, `G(1/x, 1/y)`: its adjoint.
     pub fn reversed(&self) -> Self {
         Self {
             terms: self.terms().map(|((i, j), c)| ((-i, -j), c)).collect(),

@@ -20,12 +20,12 @@ impl Taps {
         }
     }
 
-    /// No filter at all.
+    /// The empty filter.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Whether nothing is added.
+    /// Whether the filter is empty.
     pub fn is_empty(&self) -> bool {
         self.values.iter().all(|v| *v == 0.0)
     }
@@ -48,7 +48,7 @@ impl Taps {
         )
     }
 
-    /// The filter that reads the other way round.
+    /// The reversed filter.
     pub fn reversed(&self) -> Self {
         let last = self.first + self.values.len() as i32 - 1;
         Self::new(-last, self.values.iter().rev().copied().collect::<Vec<_>>())
@@ -72,7 +72,7 @@ impl Taps {
 /// A predict step and the update step after it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pair {
-    /// `odd[n] += Σ predict · even`: the difference to what the even samples foretell.
+    /// `odd[n] += Σ predict · even`: the difference from the prediction by even samples.
     pub predict: Taps,
     /// `even[n] += Σ update · odd`.
     pub update: Taps,
@@ -84,7 +84,7 @@ pub struct Pair {
 /// `high = high_scale · odd`, read `low_shift` and `high_shift` samples ahead. The scales are those of the orthonormal
 /// normalisation.
 ///
-/// Invariants: undoing the steps in reverse order gives the input back, whatever the border rule is.
+/// Invariants: undoing the steps in reverse order restores the input, whatever the boundary rule is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lifting {
     /// The pairs in order.
@@ -138,7 +138,7 @@ impl Lifting {
     }
 }
 
-/// What a lifted sample is made of, in samples of the input.
+/// The input samples that a lifted sample is made of.
 #[derive(Clone)]
 struct Line(std::collections::BTreeMap<i32, f64>);
 

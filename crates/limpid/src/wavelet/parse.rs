@@ -1,9 +1,9 @@
-//! The user's own wavelets.
+//! User-defined wavelets.
 
 use super::{Bank, Lifting, Pair, Taps, Wavelet};
 use crate::{Error, Result};
 
-/// How far a user's filters may be from reconstructing.
+/// The allowed reconstruction error of a user's filters.
 const TOLERANCE: f64 = 1e-6;
 
 /// See [`Wavelet::parse`].

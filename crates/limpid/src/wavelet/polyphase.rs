@@ -1,10 +1,10 @@
-//! 4×4 matrices of Laurent polynomials: what one step of a scheme does to a quad.
+//! 4×4 matrices of Laurent polynomials: the effect of one step of a scheme on a quad.
 
 use super::Laurent;
 use std::fmt;
 use std::ops::Mul;
 
-/// The four samples of a quad by their place in vectors and matrices: `LL` top left, `HL` to its right, `LH` below, `HH`.
+/// The four samples of a quad by their position in vectors and matrices: `LL` top left, `HL` to its right, `LH` below, `HH`.
 pub const QUAD: [&str; 4] = ["LL", "HL", "LH", "HH"];
 
 /// A matrix that maps the quads `[LL HL LH HH]` of an image to new ones.
@@ -16,7 +16,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Changes nothing.
+    /// The identity.
     pub fn identity() -> Self {
         Self {
             entries: std::array::from_fn(|r| {
@@ -45,7 +45,7 @@ impl Matrix {
         &self.entries[row][column]
     }
 
-    /// Whether it changes nothing.
+    /// Whether it is the identity.
     pub fn is_identity(&self) -> bool {
         (0..4).all(|r| !self.changes(r))
     }
@@ -63,7 +63,7 @@ impl Matrix {
         self.reads().any(|(_, at)| at != (0, 0))
     }
 
-    /// The samples that are read for the rows that change, each once: place in the quad and offset of the quad.
+    /// The samples that are read for the rows that change, each once: position in the quad and offset of the quad.
     pub fn reads(&self) -> impl Iterator<Item = (usize, (i32, i32))> {
         let mut set = std::collections::BTreeSet::new();
         for row in (0..4).filter(|&r| self.changes(r)) {
@@ -90,7 +90,7 @@ impl Matrix {
             .map(|polynomial| polynomial.transposed())
     }
 
-    /// The same step on renamed samples: sample `i` becomes sample `order[i]`.
+    /// The same step on permuted samples: sample `i` becomes sample `order[i]`.
     pub fn permuted(&self, order: [usize; 4]) -> Self {
         let mut out = Self::identity();
         for (r, row) in self.entries.iter().enumerate() {

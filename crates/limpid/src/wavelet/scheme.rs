@@ -30,12 +30,12 @@ pub enum Kind {
     Polyconvolution,
     /// One step for everything.
     Convolution,
-    /// As `Lifting`, with what stays inside a quad along y done apart ("Kula2016", chapter 7): 20 operations per pair, between the 24 of
-    /// `lifting` and the 18 of `lifting*`. Not in the tables.
+    /// As `Lifting`, with what stays inside a quad along y done separately ("Kula2016", chapter 7): 20 operations per pair, between the 24
+    /// of `lifting` and the 18 of `lifting*`. Not in the tables.
     LiftingY,
 }
 
-/// Which operations that stay inside a quad are done apart (Kula 2021, section 8.4).
+/// Which operations inside a quad are done separately (Kula 2021, section 8.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Form {
     /// None.
@@ -160,7 +160,7 @@ impl FromStr for SchemeName {
     }
 }
 
-/// What is computed.
+/// The direction of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Image to coefficients.
@@ -181,7 +181,7 @@ pub enum Direction {
 pub struct Scheme {
     /// Which one.
     pub name: SchemeName,
-    /// The matrices, in the order of their work.
+    /// The matrices, in order.
     pub stages: Vec<Vec<Matrix>>,
 }
 
@@ -465,7 +465,7 @@ impl Builder {
         }
     }
 
-    /// Moves what stands before the first barrier into the first step: a graphics pass reads the image as it is.
+    /// Moves what precedes the first barrier into the first step: a graphics pass reads the image unchanged.
     fn start_at_first_step(&mut self) {
         let before = std::mem::take(&mut self.stages[0]);
         if let Some(first) = self.stages.get_mut(1).and_then(|s| s.first_mut()) {

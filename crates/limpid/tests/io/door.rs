@@ -21,7 +21,7 @@ fn missing_empty_and_foreign_files() {
     std::fs::write(&path, []).unwrap();
     assert!(refused(&path).contains("empty"));
     std::fs::write(&path, "hello").unwrap();
-    assert!(refused(&path).contains("the content is not OpenEXR"));
+    assert!(refused(&path).contains("the content is neither OpenEXR"));
     let text = folder.path().join("a.txt");
     std::fs::write(&text, "hello").unwrap();
     assert!(refused(&text).contains("use one of: exr, png"));

@@ -19,6 +19,7 @@ const TARGETS: [Target; 2] = [
         texture_side: 16_384,
         subgroup: Some((32, 32)),
         f16: true,
+        matrices: Some(32),
         filter_f32: true,
     },
 ];
@@ -38,6 +39,7 @@ fn validate(name: &str, text: &str) {
     // Devices have more, but none of it is wanted.
     let capabilities = naga::valid::Capabilities::SHADER_FLOAT16
         | naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32
+        | naga::valid::Capabilities::COOPERATIVE_MATRIX
         | naga::valid::Capabilities::SUBGROUP
         | naga::valid::Capabilities::SUBGROUP_BARRIER;
     let mut validator = naga::valid::Validator::new(flags, capabilities);

@@ -1,4 +1,4 @@
-//! `limpid bench filters --accuracy`: how far the fragments that share sums are from those that read everything, on
+//! `limpid bench filters --accuracy`: the difference between fragments that share sums and those that read everything, on
 //! 8-bit textures (Zubatov and Shcherbakov, tables 1–4).
 
 use super::Args;
@@ -102,12 +102,12 @@ fn print(gpu: &Gpu, size: Size, rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// The filters; `variance` is the mean over the window, and its second result has a column of its own.
+/// The filters; `variance` is the mean over the window, and its second result has a separate column.
 fn columns() -> impl Iterator<Item = &'static str> {
     FILTERS.into_iter().chain([DEVIATION])
 }
 
-/// The filter's results by a schedule that is not in the list.
+/// The results of the filter by a schedule that is not listed.
 fn pictures(
     gpu: &Gpu,
     frame: &Frame,

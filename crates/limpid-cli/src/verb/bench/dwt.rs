@@ -1,4 +1,4 @@
-//! `limpid bench dwt`: forward and inverse wavelet transforms by all schedules, beside the copy limit.
+//! `limpid bench dwt`: forward and inverse wavelet transforms by all schedules, relative to a copy.
 
 use super::Args;
 use super::plot::{Bar, Chart};
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// What was measured.
+/// The measurements.
 #[derive(Serialize)]
 struct Report {
     runs: usize,

@@ -17,7 +17,7 @@ pub(super) const FILTERS: [&str; 5] = ["gaussian", "tent", "tent2", "variance", 
 /// The sizes when none is given.
 const SIZES: [Size; 2] = [Size::new(1920, 1080), Size::new(3840, 2160)];
 
-/// What was measured on one device.
+/// The measurements of one device.
 #[derive(Serialize)]
 struct Report {
     device: String,

@@ -5,33 +5,33 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use std::path::Path;
 
-/// Where bars begin, and how long they may be.
+/// Where bars begin, and their maximum length.
 const LEFT: i32 = 330;
 const LONGEST: f64 = 420.0;
 const BAR: i32 = 22;
 const STEP: i32 = 30;
 const TOP: i32 = 84;
 
-/// A bar: its name, its length, and what is written behind it.
+/// A bar: its name, its length, and its label.
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) label: String,
 }
 
-/// Bars under a title and a line that says what they are.
+/// Bars under a title and a subtitle.
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) about: String,
-    /// What a bar of length 1 is.
+    /// What a bar of length 1 means.
     pub(super) unit: String,
     pub(super) bars: Vec<Bar>,
 }
 
-/// Bars that differ by more than this are drawn on a logarithmic scale.
+/// Bars that differ by more than this factor are drawn on a logarithmic scale.
 const MOST: f64 = 50.0;
 
-/// Lengths of bars on a linear scale, or on a logarithmic one where a linear one would hide most of them.
+/// Lengths of bars on a linear scale, or on a logarithmic one if a linear one would hide most of them.
 pub(super) struct Scale {
     low: f64,
     high: f64,

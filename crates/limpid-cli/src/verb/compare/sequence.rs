@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
-/// What is known of one sequence.
+/// The results for one sequence.
 #[derive(Serialize)]
 struct Row {
     sequence: String,
@@ -66,7 +66,7 @@ struct Before {
     reference: Image,
 }
 
-/// Whether a name stands for frames, one after the other.
+/// Whether a name denotes several frames.
 pub(super) fn is_sequence(path: &Path) -> bool {
     shot::is_pattern(path) || video::is_film(path)
 }
@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// A frame by its number; films have theirs in order. None after the last one.
+    /// A frame by its number; films are read in order. `None` after the last one.
     fn frame(&mut self, number: u32, args: &Args) -> Result<Option<Loaded>> {
         match self {
             Self::Files(pattern) => Loaded::read(&shot::numbered(pattern, number), args).map(Some),

@@ -1,4 +1,4 @@
-//! The numbers, aligned or as JSON.
+//! The results, as an aligned table or as JSON.
 
 use limpid::metric::page::{COLUMNS, Compared, number};
 use serde::Serialize;
@@ -28,14 +28,14 @@ pub(super) fn as_text(all: &[Compared]) -> String {
     text
 }
 
-/// What is known of one image, as JSON tells it.
+/// The results for one image, as JSON.
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     file: &'a str,
     mse: f64,
     relmse: f64,
     rmse_vicini: f64,
-    /// Of equal images it is infinite, which JSON cannot say: `null`.
+    /// Infinite for equal images, which JSON cannot express: `null`.
     psnr: f64,
     ssim: f64,
     flip: f64,

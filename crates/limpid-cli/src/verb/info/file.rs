@@ -1,4 +1,4 @@
-//! What a file holds: size, parts, layers, types and what each layer was recognised as.
+//! The contents of a file: size, parts, layers, types, and what each layer was recognised as.
 
 use crate::say::tell;
 use anyhow::Result;
@@ -34,7 +34,7 @@ fn as_text(path: &Path, facts: &Facts) -> String {
         parts => {
             for (index, part) in parts.iter().enumerate() {
                 if parts.len() > 1 {
-                    let name = part.name.as_deref().unwrap_or("without a name");
+                    let name = part.name.as_deref().unwrap_or("unnamed");
                     text += &format!("part {index}: {name}\n");
                 }
                 text += &part_text(part);
@@ -47,12 +47,12 @@ fn as_text(path: &Path, facts: &Facts) -> String {
     text
 }
 
-/// Whether parts can be shown in one table.
+/// Whether all parts fit one table.
 fn is_alike(a: &PartFacts, b: &PartFacts) -> bool {
     (a.size, a.position, &a.compression) == (b.size, b.position, &b.compression)
 }
 
-/// Parts that differ in nothing but their layers.
+/// Parts that differ only in their layers.
 fn joined_text(parts: &[PartFacts], first: &PartFacts) -> String {
     let mut attributes: Vec<&String> = parts.iter().flat_map(|p| &p.attributes).collect();
     attributes.sort();

@@ -1,4 +1,4 @@
-//! What a film is: size, frames, samples.
+//! The properties of a film: size, frames, samples.
 
 use crate::say::tell;
 use crate::video;

@@ -1,4 +1,4 @@
-//! What this build and this machine can do.
+//! The capabilities of this build and this machine.
 
 use super::schedules;
 use crate::say::tell;
@@ -35,18 +35,18 @@ pub(super) fn run(as_json: bool) -> Result<()> {
     tell!("\nfiles");
     tell!("  images   .exr .png .jpg .tif .hdr .pfm");
     let films = match has_ffmpeg() {
-        true => "through ffmpeg, which was found",
-        false => "after installing ffmpeg, which was not found",
+        true => "by ffmpeg",
+        false => "need ffmpeg, which was not found",
     };
     tell!("  films    .y4m and -; .mp4 .mkv .mov and others {films}");
-    tell!("\nlimpid methods                 which method when");
-    tell!("limpid info FILE               what a file holds; --noise: its noise");
-    tell!("limpid info --schedules NAME   how a method can be mapped to a device");
+    tell!("\nlimpid methods                 which method to use when");
+    tell!("limpid info FILE               contents of a file; --noise: its noise");
+    tell!("limpid info --schedules NAME   schedules of a method");
     tell!("limpid info --json             everything");
     Ok(())
 }
 
-/// Facts that the overview shows; JSON has all.
+/// What the overview shows; JSON has everything.
 const SHOWN: [&str; 4] = ["memory MiB", "SIMD levels", "sub-groups", "f16"];
 
 /// Whether ffmpeg is on the path.
@@ -77,7 +77,7 @@ fn devices() -> Result<Vec<Value>> {
     for adapter in adapters {
         let target = adapter.target;
         let software = if adapter.software {
-            ", software: not used by auto"
+            ", software adapter, not used by auto"
         } else {
             ""
         };
@@ -102,7 +102,7 @@ fn devices() -> Result<Vec<Value>> {
     Ok(devices)
 }
 
-/// Bytes of memory of this machine.
+/// Memory of this machine in bytes.
 fn memory() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();

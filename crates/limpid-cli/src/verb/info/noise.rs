@@ -1,4 +1,4 @@
-//! The noise of a picture, in numbers and as a plot.
+//! The noise of a picture, as a table and as a plot.
 
 use crate::profile;
 use crate::say::tell;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// Rows of the table of strengths.
 const ROWS: usize = 11;
 
-/// Most letters of a bar.
+/// Maximum length of a bar in characters.
 const BAR: usize = 24;
 
 pub(crate) fn run(path: &Path, svg: Option<&Path>, as_json: bool) -> Result<()> {
@@ -49,7 +49,7 @@ fn as_text(profile: &Profile) -> String {
         .iter()
         .flatten()
         .fold(1e-12f32, |m, d| m.max(*d));
-    let mut text = "standard deviation, of 255, at the values\n".to_owned();
+    let mut text = "standard deviation (of 255) at each brightness\n".to_owned();
     for row in 0..ROWS {
         let value = value(profile, row, ROWS);
         let all: Vec<f32> = (0..channels.len())
@@ -65,7 +65,7 @@ fn as_text(profile: &Profile) -> String {
             "#".repeat((mean / most * BAR as f32).round() as usize)
         );
     }
-    text += "power over waves of 16, 8, 5, 4, 3 and 2 pixels, white noise has 1 everywhere\n";
+    text += "power at wavelengths of 16, 8, 5, 4, 3 and 2 pixels (white noise: 1 everywhere)\n";
     for (name, component) in components.iter().zip(&profile.components) {
         text += &format!("  {name:14} deviation {:5.2}  ", component.deviation);
         for band in bands(&component.spectrum.0) {

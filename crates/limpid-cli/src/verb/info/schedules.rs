@@ -1,4 +1,4 @@
-//! The schedules of methods: all that any options give, with the options that they need.
+//! The schedules of methods: all that any options allow, with the options that they need.
 
 use crate::say::tell;
 use anyhow::Result;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 /// A schedule and the options that it needs.
 pub(super) struct Found {
     pub(super) name: String,
-    /// An option and its value, if the defaults do not have the schedule; empty when it takes several.
+    /// An option and its value, if the schedule is not available by default; empty if it needs several.
     pub(super) needs: Option<String>,
 }
 
-/// All schedules for a back end: those of the default options in their order, then those that other options bring.
+/// All schedules for a back end: those of the default options in their order, then those that other options enable.
 pub(super) fn all(entry: &Entry, on: Backend) -> Vec<Found> {
     let default = (entry.make)();
     let plain = |name: String| Found { name, needs: None };
@@ -33,7 +33,7 @@ fn names(method: &dyn Method, on: Backend) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }
 
-/// The one option of an example that brings a schedule.
+/// The one option of an example that enables a schedule.
 fn needs(entry: &Entry, example: &dyn Method, on: Backend, name: &str) -> String {
     let default = (entry.make)().knobs();
     let changed = example.knobs().into_iter().zip(default);
@@ -48,7 +48,7 @@ fn needs(entry: &Entry, example: &dyn Method, on: Backend, name: &str) -> String
     })
 }
 
-/// One schedule per line; the first of each device is what runs when none is named.
+/// One schedule per line; the first of each device is the default.
 pub(super) fn print(entry: &Entry, as_json: bool) -> Result<()> {
     if as_json {
         let lists = |on| -> Vec<Value> {

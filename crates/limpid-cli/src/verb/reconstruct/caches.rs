@@ -1,4 +1,4 @@
-//! References at a few pixels, from a scene or from a file, that tell which candidate is best where.
+//! References at a few pixels, from a scene or from a file, that show which candidate is best where.
 
 use crate::say::OrUsage;
 use crate::taken::Taken;
@@ -9,19 +9,19 @@ use limpid_lab::caches::{Choice, places};
 use limpid_scenes::{RenderOptions, builtin_world, sample_pixels};
 use std::path::PathBuf;
 
-/// First number of the samples taken at caches: far beyond those of any render.
+/// First index of the samples taken at caches: far beyond those of any render.
 const FIRST: u32 = 1 << 24;
 
 /// Where references come from.
 #[derive(clap::Args, Clone)]
 pub(super) struct Caches {
-    /// For patch: the built-in scene that the input shows; it is sampled at the pixels where candidates differ
+    /// For patch: the built-in scene that the input shows. It is sampled at the pixels where candidates differ
     #[arg(long, value_name = "SCENE", conflicts_with = "references")]
     scene: Option<String>,
-    /// For patch: an image that is well known at some pixels, and missing (NaN) at the others
+    /// For patch: an image that is accurate at some pixels and missing (NaN) at the others
     #[arg(long, value_name = "FILE")]
     references: Option<PathBuf>,
-    /// Most pixels that references are taken at
+    /// Maximum number of reference pixels
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     caches: usize,
     /// Samples at each of these pixels
@@ -34,7 +34,7 @@ impl Caches {
         self.scene.is_some() || self.references.is_some()
     }
 
-    /// Makes the method write its candidates, and says whether it was asked for them anyway.
+    /// Makes the method write its candidates, and returns whether that was requested anyway.
     pub(super) fn prepare(&self, method: &str, options: &mut Options) -> Result<bool> {
         let all = options
             .method
@@ -52,7 +52,7 @@ impl Caches {
         Ok(all)
     }
 
-    /// Says where errors come from if there are no references. Without halves the method itself says what it does.
+    /// Reports how errors are estimated without references. Without halves the method itself reports it.
     pub(super) fn tell(&self, method: &str, input: &Frame) {
         let half = Layer::new(Kind::Color, Part::HalfA);
         if method == "patch" && !self.given() && input.get(half).is_some() {
@@ -62,7 +62,7 @@ impl Caches {
         }
     }
 
-    /// Takes the candidate that is nearest to the references at each pixel.
+    /// Takes the candidate that is closest to the references at each pixel.
     pub(super) fn choose(&self, input: &Picture, made: Frame, all: bool) -> Result<Frame> {
         if !self.given() {
             return Ok(made);
@@ -90,7 +90,7 @@ impl Caches {
         Ok(out)
     }
 
-    /// Pixels and what is known of them.
+    /// Pixels and their reference values.
     #[expect(clippy::type_complexity, reason = "two lists of the same length")]
     fn references(
         &self,
@@ -139,25 +139,25 @@ impl Caches {
             pixels = wanted.into_iter().filter(known).collect();
         }
         if pixels.is_empty() {
-            return Err(Error::input(format!("{}: no pixel is known", path.display())).into());
+            return Err(Error::input(format!("{}: all pixels are missing", path.display())).into());
         }
         let colors = pixels.iter().map(|p| color(*p)).collect();
         Ok((pixels, colors))
     }
 
-    /// What the input shows: as its file says, or else the scene from its own camera.
+    /// What the input shows: according to its file, or else the scene from its default camera.
     fn taken(&self, scene: &str, input: &Picture) -> Result<Taken> {
         let world = builtin_world(scene, 0.0).or_usage()?;
         match Taken::read(&input.origin) {
             Some(taken) if taken.scene == scene => Ok(taken),
             Some(taken) => Err(Error::input(format!(
-                "--scene {scene}: the file says that it shows {}",
+                "--scene {scene}: according to its attributes, the file shows {}",
                 taken.scene
             )))
             .or_usage(),
             None => {
                 log::warn!(
-                    "patch: the file does not say where its camera stood; that of {scene} is taken"
+                    "patch: the file does not store its camera; the default camera of {scene} is used"
                 );
                 let bounces = RenderOptions::default().bounces;
                 Ok(Taken::new(scene, 0, bounces, &world.camera))
@@ -170,7 +170,7 @@ fn layers(what: &str) -> [Layer; 3] {
     [1, 2, 3].map(|k| Kind::Light(format!("{what}-{k}").into()).into())
 }
 
-/// Variance of the base image: of its halves, or as it is given, or none.
+/// Variance of the base image: from its halves, from its variance layer, or none.
 fn variance(input: &Frame) -> Result<Image> {
     let part = |p: Part| input.get(Layer::new(Kind::Color, p));
     let color = input.color()?;

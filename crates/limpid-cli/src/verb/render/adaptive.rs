@@ -1,4 +1,4 @@
-//! `limpid render --adaptive`: more samples where the denoised picture is thought to be wrong.
+//! `limpid render --adaptive`: more samples where the estimated error of the denoised image is large.
 
 use limpid::method::{Knobs, Method, Nfor};
 use limpid::{Device, Error, Frame, Image, Kind, Options, Result, Sequence, Watch, io};
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(super) struct Spending {
-    /// Spend --spp samples per pixel in the mean, in rounds, where the estimated error of the denoised picture (nfor) is largest
+    /// Spend --spp samples per pixel on average, in rounds, where the estimated error of the denoised image (nfor) is largest
     #[arg(long, conflicts_with_all = ["gradients", "every", "keep_state"])]
     adaptive: bool,
-    /// Number of rounds; the first one samples all pixels alike
+    /// Number of rounds; the first one samples all pixels equally
     #[arg(long, value_name = "N", default_value_t = 4, requires = "adaptive", value_parser = clap::value_parser!(u32).range(2..=64))]
     rounds: u32,
-    /// Also write how many samples each pixel got
+    /// Also write the number of samples of each pixel
     #[arg(long, value_name = "FILE", requires = "adaptive")]
     sample_map: Option<PathBuf>,
-    /// Where pictures are denoised between rounds: auto, cpu, gpu, gpu:NAME
+    /// Device that denoises between rounds: auto, cpu, gpu, gpu:NAME
     #[arg(
         long,
         default_value = "auto",
@@ -31,10 +31,10 @@ impl Spending {
         self.adaptive
     }
 
-    /// Spends the samples of a render.
+    /// Renders with the given number of samples.
     pub(super) fn run(&self, render: &mut Render<'_>, path: &Path, watch: &Watch) -> Result<()> {
         if self.sample_map.as_deref() == Some(path) {
-            let expected = "another file than the output";
+            let expected = "a different file than the output";
             return Err(Error::option("sample-map", path.display(), expected));
         }
         let device = Device::open(&self.device)?;
@@ -54,7 +54,7 @@ impl Spending {
     }
 }
 
-/// The estimated error of what is made of a frame.
+/// The estimated error of the denoised frame.
 fn error(frame: &Frame, device: &Device, options: &Options) -> Result<Image> {
     let result = Sequence::new(device, options).run(frame, &Watch::default())?;
     Ok(result.require(Kind::Light("error".into()))?.clone())

@@ -15,7 +15,7 @@ pub fn counts(n: usize, wavelet: &Wavelet, border: Border) -> (usize, usize) {
     }
 }
 
-/// A transform of lines of one length.
+/// A transform of lines of equal length.
 pub(super) struct Line<'a> {
     wavelet: &'a Wavelet,
     border: Border,
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
         sum
     }
 
-    /// A line of one sample is constant: its only coefficient is what the low-pass filter makes of a constant.
+    /// A line of one sample is constant: its only coefficient is the low-pass response to a constant.
     fn constant_gain(&self) -> f64 {
         self.wavelet.bank().dec_lo.iter().sum()
     }

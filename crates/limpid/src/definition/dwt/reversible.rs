@@ -1,9 +1,9 @@
-//! The reversible 5/3 transform of JPEG 2000 (ITU-T T.800, annex F): whole numbers to whole numbers, nothing lost.
+//! The reversible 5/3 transform of JPEG 2000 (ITU-T T.800, annex F): integers to integers, nothing lost.
 
 use crate::wavelet::mirrored;
 use crate::{Error, Result, Size};
 
-/// Transforms whole numbers in place, coefficients left interleaved: level `l` at distances of `2^l`.
+/// Transforms integers in place, coefficients left interleaved: level `l` at distances of `2^l`.
 ///
 /// Sums wrap around, so that even the largest numbers come back.
 ///

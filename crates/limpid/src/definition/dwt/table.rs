@@ -1,4 +1,4 @@
-//! The transform of a line as tables: which values each value is made of.
+//! The transform of a line as tables: the values that each value is a sum of.
 
 use super::line::{Line, counts};
 use super::{Dwt, Pass};
@@ -58,7 +58,7 @@ pub(crate) fn spread_tables(wavelet: &Wavelet, n: usize, level: usize, pass: Pas
     })
 }
 
-/// Tables of lifting steps, by what each of them makes of single ones.
+/// Tables of lifting steps, from their impulse responses.
 fn lifted(line: &Line<'_>, n: usize, (l, h): (usize, usize), pass: Pass) -> Result<[Table; 2]> {
     let found = |values: &[f64]| -> Vec<(usize, f64)> {
         let all = values.iter().copied().enumerate();

@@ -1,6 +1,6 @@
 //! The transform of a volume: along x, along y and along time, then again of what is low along all three.
 //!
-//! A volume is an image with its frames below each other. Coefficients take the place of the samples: along each axis the low ones
+//! A volume is an image with its frames one below the other. Coefficients take the place of the samples: along each axis the low ones
 //! come first, and the next level is in the corner where all are low. These are the coefficients of PyWavelets' `wavedecn`.
 
 use super::line::{Line, counts};
@@ -31,7 +31,7 @@ impl Dwt {
         Ok(all)
     }
 
-    /// The coefficients of a volume of so many frames.
+    /// The coefficients of a volume of this many frames.
     pub fn forward_volume(&self, image: &Image, frames: usize) -> Result<Image> {
         let mut out = image.clone();
         for extent in self.extents(extent(image.size(), frames)?)? {
@@ -113,11 +113,11 @@ impl Dwt {
     }
 }
 
-/// The extent of so many frames below each other.
+/// The extent of this many frames one below the other.
 pub(crate) fn extent(size: Size, frames: usize) -> Result<Extent> {
     if frames == 0 || !size.height.is_multiple_of(frames) {
         return Err(Error::input(format!(
-            "an image of {size} is not {frames} frames below each other"
+            "an image of {size} cannot be split into {frames} frames of equal height"
         )));
     }
     Ok([size.width, size.height / frames, frames])

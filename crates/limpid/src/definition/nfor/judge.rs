@@ -1,10 +1,10 @@
-//! Candidates judged by the buffer that they were not made of.
+//! Candidates evaluated by the buffer that they were not computed from.
 
 use super::{DARK_SQUARE, MARGIN, MOST, Pair, SMOOTH, mean, parity};
 use crate::Image;
 use crate::definition::front;
 
-/// Judges candidates by the buffer that they were not made of.
+/// Evaluates candidates by the buffer that they were not computed from.
 pub(super) struct Judge {
     raw: Pair,
     /// Of one buffer, the side of the squares of the checkerboard.
@@ -40,7 +40,7 @@ impl Judge {
         error * self.scale.get(x, y, 0)
     }
 
-    /// The least error wins, around each pixel.
+    /// The lowest error wins, around each pixel.
     pub(super) fn choose(&self, candidates: &[Pair]) -> Image {
         let (w, h) = (self.raw[0].width(), self.raw[0].height());
         let off = Image::from_fn(w, h, candidates.len(), |x, y, k| {
@@ -61,8 +61,8 @@ impl Judge {
         mean(&mean(&won, SMOOTH.1), SMOOTH.1)
     }
 
-    /// What is known of the error of the mean of a pair, over the squared brightness: what the other buffers find beyond their noise,
-    /// and how far the two are apart.
+    /// The error estimate of the mean of a pair, over the squared brightness: what the other buffers show beyond their noise,
+    /// and the distance of the two.
     pub(super) fn error(&self, halves: &Pair, variance: &Image) -> [Image; 2] {
         let (w, h) = (variance.width(), variance.height());
         let n = variance.channels() as f32;

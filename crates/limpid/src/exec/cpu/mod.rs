@@ -1,6 +1,6 @@
 //! Runs plans on threads, with SIMD chosen at run time.
 //!
-//! A pass is cut into bands of rows; each band is one task. Invariants: the result does not depend on the number
+//! A pass is split into bands of rows; each band is one task. Invariants: the result does not depend on the number
 //! of threads, the height of bands or the SIMD level.
 
 mod runner;
@@ -62,7 +62,7 @@ impl Cpu {
         self
     }
 
-    /// The SIMD levels this machine has, by name, best first.
+    /// The SIMD levels of this machine, by name, best first.
     pub fn levels() -> Vec<(&'static str, Level)> {
         let best = simd::best();
         let mut levels = Vec::new();

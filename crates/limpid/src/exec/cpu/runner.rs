@@ -29,7 +29,7 @@ pub struct CpuRunner {
 }
 
 impl CpuRunner {
-    /// Checks the plan and takes its memory.
+    /// Validates the plan and allocates its memory.
     pub fn new(cpu: &Cpu, plan: Plan) -> Result<Self> {
         plan.check()?;
         if let Some(pass) = plan.passes().iter().find(|p| p.kernel.gpu_only()) {
@@ -113,7 +113,7 @@ impl CpuRunner {
         Ok(())
     }
 
-    /// All layers must be there with the sizes the plan was made for.
+    /// All layers must exist with the sizes that the plan was made for.
     fn check_frames(&self, input: &Frame, output: &Frame) -> Result<()> {
         for slot in &self.plan.slots {
             let image = match &slot.role {
@@ -300,7 +300,7 @@ impl Runner for CpuRunner {
         &self.residuals
     }
 
-    /// One run before them warms up.
+    /// One extra run warms up.
     fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
         let mut out = exec::outputs(&self.plan, self.plan.output_size())?;
         let watch = Watch::default();
@@ -324,7 +324,7 @@ fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Ran
     }
 }
 
-/// Cuts the written slots into bands of `rows` rows. Slots of other heights are cut only when nothing is cut.
+/// Splits the written slots into bands of `rows` rows. Slots of other heights are allowed only with a single band.
 fn cut<'a>(
     slots: &[&Slot],
     data: &'a mut [AlignedVec],

@@ -47,7 +47,7 @@ impl Kernel for Copy {
 }
 
 impl Gpu {
-    /// Times of copies of `bytes` bytes, on the device where it can tell.
+    /// Times of copies of `bytes` bytes, measured on the device if possible.
     pub(crate) fn copy_times(&self, bytes: usize, runs: usize) -> Result<Vec<Duration>> {
         let bytes = (bytes as u64).clamp(1 << 16, self.target().binding_bytes.min(1 << 30));
         let size = Size::new(4096, ((bytes / 16).div_ceil(4096) as usize).max(1));

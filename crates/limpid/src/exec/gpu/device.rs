@@ -7,10 +7,10 @@ use crate::{DeviceFault, Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A GPU that could be opened.
+/// A GPU that can be opened.
 #[derive(Debug, Clone)]
 pub struct Adapter {
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
     /// Name, driver, kind.
     pub info: wgpu::AdapterInfo,
@@ -58,12 +58,12 @@ impl Adapter {
             .collect()
     }
 
-    /// Bytes of its own memory, where the driver tells: Vulkan does.
+    /// Bytes of its own memory, if the driver reports it: Vulkan does.
     #[cfg(not(target_vendor = "apple"))]
     pub fn memory(&self) -> Option<u64> {
         /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
         const LOCAL: u32 = 1;
-        // SAFETY: the adapter is only looked at, and the physical device belongs to the instance that is asked.
+        // SAFETY: the adapter is only read, and the physical device belongs to the queried instance.
         let heaps = unsafe {
             let vulkan = self.inner.as_hal::<wgpu::hal::api::Vulkan>()?;
             let instance = vulkan.shared_instance().raw_instance();
@@ -79,7 +79,7 @@ impl Adapter {
         )
     }
 
-    /// Bytes of its own memory, where the driver tells: Metal shares the machine's.
+    /// Bytes of its own memory, if the driver reports it: Metal shares that of the machine.
     #[cfg(target_vendor = "apple")]
     pub fn memory(&self) -> Option<u64> {
         None
@@ -87,12 +87,20 @@ impl Adapter {
 
     /// Opens it with all its limits. `checked` keeps the runtime checks in shaders, for tests.
     pub fn open(&self, checked: bool) -> Result<Gpu> {
-        let features = self.inner.features() & wanted();
+        let mut features = self.inner.features() & wanted();
+        let mut experimental = wgpu::ExperimentalFeatures::disabled();
+        if multiplies(&self.inner) {
+            features |= wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
+            // SAFETY: an experimental feature may have bugs. Only kernels of this crate use this one; wgpu validates them, and
+            // the conformance test runs them where a device has it.
+            experimental = unsafe { wgpu::ExperimentalFeatures::enabled() };
+        }
         let limits = self.inner.limits();
         let desc = wgpu::DeviceDescriptor {
             label: Some("limpid"),
             required_features: features,
             required_limits: limits.clone(),
+            experimental_features: experimental,
             ..Default::default()
         };
         let name = &self.info.name;
@@ -123,12 +131,26 @@ impl Adapter {
     }
 }
 
-/// Features that kernels use where a device has them.
+/// Features that kernels use if a device has them.
 fn wanted() -> wgpu::Features {
     wgpu::Features::SUBGROUP
         | wgpu::Features::SHADER_F16
         | wgpu::Features::TIMESTAMP_QUERY
         | wgpu::Features::FLOAT32_FILTERABLE
+}
+
+/// Whether its subgroups, all of one size, multiply matrices of 16×16 half floats and sum in single precision.
+fn multiplies(adapter: &wgpu::Adapter) -> bool {
+    let info = adapter.get_info();
+    let fits = |p: &wgpu::CooperativeMatrixProperties| {
+        [p.m_size, p.n_size, p.k_size] == [16; 3]
+            && p.ab_type == wgpu::CooperativeScalarType::F16
+            && p.cr_type == wgpu::CooperativeScalarType::F32
+    };
+    let features = adapter.features();
+    features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX | wgpu::Features::SHADER_F16)
+        && info.subgroup_min_size == info.subgroup_max_size
+        && adapter.cooperative_matrix_properties().iter().any(fits)
 }
 
 fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Features) -> Target {
@@ -146,6 +168,9 @@ fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Featur
             .contains(wgpu::Features::SUBGROUP)
             .then_some((info.subgroup_min_size, info.subgroup_max_size)),
         f16: features.contains(wgpu::Features::SHADER_F16),
+        matrices: (features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX)
+            && multiplies(adapter))
+        .then_some(info.subgroup_max_size),
         filter_f32: features.contains(wgpu::Features::FLOAT32_FILTERABLE),
     }
 }
@@ -180,7 +205,7 @@ struct Faults {
 }
 
 impl Gpu {
-    /// A device that was opened elsewhere, by an engine for instance. Its features and limits are used as they are.
+    /// A device that was opened elsewhere, by an engine for instance. Its features and limits are used unchanged.
     pub fn from_wgpu(adapter: &wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let (limits, features) = (device.limits(), device.features());
         Self(Arc::new(Inner {
@@ -302,7 +327,7 @@ fn fault(error: wgpu::Error) -> DeviceFault {
 }
 
 fn out_of_memory() -> DeviceFault {
-    DeviceFault::OutOfMemory("Smaller tiles or the CPU need less".into())
+    DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
 }
 
 /// The lock's content, also when another thread panicked while holding it: all that is kept there stays valid.

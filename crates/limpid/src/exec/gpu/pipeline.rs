@@ -1,4 +1,4 @@
-//! The store of pipelines: each shader is built once per device.
+//! The pipeline store: each shader is built once per device.
 
 use super::device::{Gpu, locked};
 use super::resource::format;
@@ -47,10 +47,10 @@ pub(super) struct Pipeline {
     pub(super) binds: Vec<(u32, Bind)>,
 }
 
-/// Most pipelines that are kept: the longest plan of all methods has about a hundred.
+/// Maximum number of pipelines that are kept: the longest plan of all methods has about a hundred.
 const MOST: usize = 512;
 
-/// The pipelines of a device that were used last, at most [`MOST`].
+/// The most recently used pipelines of a device, at most [`MOST`].
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
     /// Each with the time of its last use, counted in uses.
@@ -60,7 +60,7 @@ pub(super) struct Pipelines {
 }
 
 impl Pipelines {
-    /// How many were built, ever.
+    /// The total number of pipelines built.
     pub(super) fn built(&self) -> usize {
         self.built
     }
@@ -72,7 +72,7 @@ impl Pipelines {
         Some(found.clone())
     }
 
-    /// Keeps a pipeline, and forgets the one that was not used for the longest time where there are too many.
+    /// Stores a pipeline, and drops the least recently used one if there are too many.
     fn keep(&mut self, key: Key, pipeline: Arc<Pipeline>) {
         self.uses += 1;
         self.built += 1;

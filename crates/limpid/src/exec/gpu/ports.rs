@@ -22,14 +22,14 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// What a layer is read from.
+    /// Sets the memory that a layer is read from.
     #[must_use]
     pub fn input(mut self, layer: impl Into<Layer>, memory: impl Into<Resource>) -> Self {
         self.inputs.push((layer.into(), memory.into()));
         self
     }
 
-    /// What a layer is written to.
+    /// Sets the memory that a layer is written to.
     #[must_use]
     pub fn output(mut self, layer: impl Into<Layer>, memory: impl Into<Resource>) -> Self {
         self.outputs.push((layer.into(), memory.into()));
@@ -47,12 +47,12 @@ impl Ports {
         found.map(|(_, memory)| memory.clone()).ok_or_else(|| {
             Error::missing(
                 layer.clone(),
-                format!("the plan needs it: give it to Ports::{call}"),
+                format!("the plan needs it: add it with Ports::{call}"),
             )
         })
     }
 
-    /// Layers that the plan does not have would be ignored without a word: they are refused.
+    /// Refuses layers that the plan does not have, which would otherwise be ignored silently.
     pub(super) fn check(&self, plan: &Plan) -> Result<()> {
         let inputs: Vec<&Layer> = layers(plan, |role| match role {
             Role::Input(layer) => Some(layer),

@@ -22,15 +22,15 @@ pub(super) enum Node {
 /// A pass with its pipeline.
 #[derive(Debug)]
 pub(super) struct Ready {
-    /// Its place among all passes.
+    /// Its index among all passes.
     pub(super) number: usize,
     pub(super) name: &'static str,
     pub(super) pipeline: Arc<Pipeline>,
-    /// What is bound, in order.
+    /// The bound resources, in order.
     pub(super) slots: Vec<SlotId>,
-    /// What is drawn to.
+    /// The render target.
     pub(super) targets: Vec<SlotId>,
-    /// Place and size of its parameters.
+    /// Offset and size of its parameters.
     pub(super) params: (u64, u64),
     pub(super) stage: Stage,
 }

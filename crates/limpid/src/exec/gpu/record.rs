@@ -14,25 +14,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A plan with its pipelines and its transient and history memory.
 ///
 /// Building compiles and allocates; [`Recorder::record`] does neither, nor does it submit or wait. Each call records the next
-/// frame: where a plan swaps history, two sets of bindings take turns, so frames are submitted in the order in which they
+/// frame: if a plan swaps history, two sets of bindings alternate, so frames must be submitted in the order in which they
 /// were recorded.
 #[derive(Debug)]
 pub struct Recorder {
     gpu: Gpu,
     plan: Plan,
     pub(super) nodes: Vec<Node>,
-    /// Memory of transient and history slots; none for inputs and outputs.
+    /// Memory of transient and history slots; `None` for inputs and outputs.
     own: Vec<Option<Resource>>,
     params: wgpu::Buffer,
     sampler: wgpu::Sampler,
-    /// Whose turn it is: 1 when swapped slots are in each other's places.
+    /// Which set of bindings is next: 1 while swapped slots are exchanged.
     turn: AtomicUsize,
 }
 
-/// A recorder's passes bound to given inputs and outputs: made once, recorded many times.
+/// A recorder's passes bound to given inputs and outputs: created once, recorded many times.
 #[derive(Debug)]
 pub struct Bindings {
-    /// One for each turn: two where history is swapped.
+    /// One for each set: two if history is swapped.
     turns: Vec<Bound>,
 }
 
@@ -42,7 +42,7 @@ impl Bindings {
     }
 }
 
-/// What all passes are bound to, by their numbers.
+/// The resources of all passes, by index.
 #[derive(Debug)]
 pub(super) struct Bound {
     groups: Vec<wgpu::BindGroup>,
@@ -50,7 +50,7 @@ pub(super) struct Bound {
 }
 
 impl Recorder {
-    /// Compiles the plan's shaders and takes its memory.
+    /// Compiles the plan's shaders and allocates its memory.
     pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
         plan.check()?;
         let target = gpu.target();
@@ -107,7 +107,7 @@ impl Recorder {
         &self.plan
     }
 
-    /// Takes the numbers of another plan: nothing is compiled or allocated, and bindings and history stay. False where that plan
+    /// Takes the numbers of another plan: nothing is compiled or allocated, and bindings and history are kept. Returns false if that plan
     /// has other slots, passes or shaders; then nothing has changed.
     pub fn update(&mut self, plan: &Plan) -> Result<bool> {
         if !self.plan.same_form(plan) {
@@ -142,7 +142,7 @@ impl Recorder {
         Ok(true)
     }
 
-    /// The memory that a transient or history slot has in the next frame.
+    /// The memory of a transient or history slot in the next frame.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
         let id = match self.turn() {
             0 => id,
@@ -151,12 +151,12 @@ impl Recorder {
         self.own.get(id.0).and_then(Option::as_ref)
     }
 
-    /// The turn of the next frame.
+    /// The set of bindings of the next frame.
     pub(super) fn turn(&self) -> usize {
         self.turn.load(Ordering::Relaxed)
     }
 
-    /// Ends a frame: swapped slots change places. Gives the turn that it had.
+    /// Ends a frame: exchanges swapped slots. Returns the set of bindings that it used.
     pub(super) fn advance(&self) -> usize {
         let by = usize::from(!self.plan.swaps.is_empty());
         self.turn.fetch_xor(by, Ordering::Relaxed)
@@ -172,7 +172,7 @@ impl Recorder {
         })
     }
 
-    /// Binds the memory of inputs and outputs by layer. Memory that is missing, smaller than its slot, of another format or
+    /// Binds the memory of inputs and outputs by layer. Memory that is missing, smaller than its slot, of a different format or
     /// without the usage that the plan needs is refused.
     pub fn bind(&self, ports: &Ports) -> Result<Bindings> {
         ports.check(&self.plan)?;
@@ -183,7 +183,7 @@ impl Recorder {
         self.bind_slots(|id| ports.of(&self.plan, id).ok())
     }
 
-    /// The same by slot: `outside` gives the memory of each input and output slot of the plan.
+    /// The same by slot: `outside` returns the memory of each input and output slot of the plan.
     pub fn bind_slots(&self, outside: impl Fn(SlotId) -> Option<Resource>) -> Result<Bindings> {
         let mut all = Vec::with_capacity(self.own.len());
         for (i, own) in self.own.iter().enumerate() {
@@ -284,8 +284,8 @@ impl Recorder {
             })
     }
 
-    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Compute
-    /// passes that follow each other are one pass of the encoder.
+    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Consecutive
+    /// compute passes share one pass of the encoder.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
         let bound = bindings.turn(self.advance());
         let mut list = Vec::new();
@@ -293,8 +293,8 @@ impl Recorder {
         self.record_joined(&list, encoder, bound, None);
     }
 
-    /// Records the whole plan as [`Recorder::record`] does, each pass between two timestamps: `queries` has room for two of
-    /// each pass of [`Plan::passes`], which must be no repetitions.
+    /// Records the whole plan like [`Recorder::record`], with timestamps around each pass: `queries` has room for two of
+    /// each pass of [`Plan::passes`], without repetitions.
     pub fn record_timed(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -309,14 +309,14 @@ impl Recorder {
         }
     }
 
-    /// Whether all passes compute and none is repeated: then they are one pass of the encoder.
+    /// Whether all passes compute and none is repeated: then they share one pass of the encoder.
     pub(super) fn only_computes(&self) -> bool {
         let once = |node: &Node| matches!(node, Node::Pass(ready) if computes(ready));
         self.nodes.iter().all(once)
     }
 
-    /// Records passes in order; those that compute share one pass of the encoder as far as they follow each other, which costs a
-    /// driver less than one for each. Where all compute, a query set gets two timestamps of all together.
+    /// Records passes in order; consecutive compute passes share one pass of the encoder, which is cheaper for the
+    /// driver than one for each. If all compute, a query set gets two timestamps for all together.
     pub(super) fn record_joined(
         &self,
         list: &[&Ready],
@@ -346,7 +346,7 @@ impl Recorder {
         }
     }
 
-    /// Records one pass, with timestamps at its begin and end when a query set is given.
+    /// Records one pass, with timestamps at its beginning and end if a query set is given.
     pub(super) fn record_pass(
         &self,
         ready: &Ready,
@@ -387,7 +387,7 @@ impl Recorder {
         }
     }
 
-    /// Forgets history: clears its buffers in the given encoder.
+    /// Clears the history buffers in the given encoder.
     pub fn reset(&self, encoder: &mut wgpu::CommandEncoder) {
         for (slot, own) in self.plan.slots.iter().zip(&self.own) {
             if let (Role::History, Some(Resource::Buffer(buffer))) = (&slot.role, own) {
@@ -413,7 +413,7 @@ fn computes(ready: &Ready) -> bool {
     matches!(ready.pipeline.kind, Kind::Compute(_))
 }
 
-/// Timestamps at the begin and the end of a pass.
+/// Timestamps at the beginning and end of a pass.
 fn stamps(query_set: &wgpu::QuerySet, first: u32) -> wgpu::ComputePassTimestampWrites<'_> {
     wgpu::ComputePassTimestampWrites {
         query_set,

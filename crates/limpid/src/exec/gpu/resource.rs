@@ -93,12 +93,12 @@ impl Resource {
                 }
                 let parts = (texture.mip_level_count(), texture.depth_or_array_layers());
                 if texture.dimension() != wgpu::TextureDimension::D2 || parts != (1, 1) {
-                    return wrong("a texture with levels or layers".into());
+                    return wrong("a texture with mip levels or array layers".into());
                 }
                 Ok(())
             }
-            (Self::Buffer(_), Some(_)) => wrong("a buffer, the plan wants a texture".into()),
-            (Self::Texture(_), None) => wrong("a texture, the plan wants a buffer".into()),
+            (Self::Buffer(_), Some(_)) => wrong("a buffer, but the plan needs a texture".into()),
+            (Self::Texture(_), None) => wrong("a texture, but the plan needs a buffer".into()),
         }
     }
 

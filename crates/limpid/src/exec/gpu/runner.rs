@@ -26,7 +26,7 @@ pub struct GpuRunner {
 }
 
 impl GpuRunner {
-    /// Compiles the plan and takes its memory.
+    /// Compiles the plan and allocates its memory.
     pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
         let recorder = Recorder::new(gpu, plan)?;
         let plan = recorder.plan();
@@ -73,7 +73,7 @@ impl GpuRunner {
         })
     }
 
-    /// Sends the inputs to the device.
+    /// Uploads the inputs.
     pub fn upload(&mut self, input: &Frame) -> Result<()> {
         let gpu = self.gpu.clone();
         gpu.guarded(|| {
@@ -95,7 +95,7 @@ impl GpuRunner {
         })
     }
 
-    /// Runs all passes on what is already on the device, without waiting for the end.
+    /// Runs all passes on data that is already on the device, without waiting for the end.
     pub fn compute(&mut self, watch: &Watch) -> Result<()> {
         let gpu = self.gpu.clone();
         gpu.guarded(|| self.submit(watch))
@@ -156,7 +156,7 @@ impl GpuRunner {
         Ok(())
     }
 
-    /// Waits for the device and fetches the outputs.
+    /// Waits for the device and reads the outputs back.
     pub fn download(&mut self, output: &mut Frame) -> Result<()> {
         self.fetch_outputs(output, &Watch::default())
     }
@@ -195,7 +195,7 @@ impl GpuRunner {
         })
     }
 
-    /// Waits for the device and fetches the times of the passes.
+    /// Waits for the device and reads the times of the passes.
     pub fn read_times(&mut self) -> Result<()> {
         let Some((_, resolved, period)) = &self.timer else {
             return Ok(());
@@ -216,12 +216,12 @@ impl GpuRunner {
         read
     }
 
-    /// Passes that have times of their own.
+    /// Passes with individual times.
     fn timed(&self) -> usize {
         if self.together { 1 } else { self.times.len() }
     }
 
-    /// Waits until the device has done what was sent to it.
+    /// Waits until the device has finished all submitted work.
     pub fn wait(&self) -> Result<()> {
         self.gpu.wait_for(None, &Watch::default())
     }
@@ -243,7 +243,7 @@ impl GpuRunner {
             (Some(Resource::Buffer(buffer)), _) | (None, Some(buffer)) => buffer,
             _ => {
                 return Err(Error::unsupported(
-                    "a repetition looks at a buffer, not at a texture",
+                    "a repetition checks a buffer, not a texture",
                 ));
             }
         };
@@ -318,7 +318,7 @@ impl Runner for GpuRunner {
         self.gpu.queue().submit([encoder.finish()]);
     }
 
-    /// On the device; 0 where passes are repeated.
+    /// On the device; 0 if passes are repeated.
     fn times(&self) -> &[PassTime] {
         &self.times
     }
@@ -327,13 +327,13 @@ impl Runner for GpuRunner {
         &self.residuals
     }
 
-    /// If all passes compute and none is repeated: a timestamp between passes lets the device run dry.
+    /// If all passes compute and none is repeated: a timestamp between passes lets the device idle.
     fn time_together(&mut self) {
         self.together = self.recorder.only_computes();
     }
 
-    /// Half a second of runs before them warms up, because an idle GPU lowers its clock and takes its time to raise it (by a
-    /// factor of 5 on an H200). Where passes are repeated they have no timestamps, and wall-clock time is measured.
+    /// Half a second of runs warms up, because an idle GPU lowers its clock and raises it slowly (by a
+    /// factor of 5 on an H200). Repeated passes have no timestamps; then wall-clock time is measured.
     fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
         self.upload(input)?;
         let watch = Watch::default();
@@ -363,7 +363,7 @@ impl Runner for GpuRunner {
     }
 }
 
-/// Passes of steps, inner repetitions as often as they may be done.
+/// Passes of steps, with inner repetitions at their maximum.
 fn rounds_of<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
     for node in nodes {
         match node {

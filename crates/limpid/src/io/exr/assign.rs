@@ -16,7 +16,7 @@ pub(in crate::io) struct Mapped {
     pub(in crate::io) channels: Vec<usize>,
     pub(in crate::io) adjust: Adjust,
     pub(in crate::io) divide: Divide,
-    /// The channels belong to another layer too, which is the one to be written.
+    /// The channels also belong to another layer, which is the one that is written.
     pub(in crate::io) derived: bool,
 }
 
@@ -34,7 +34,7 @@ pub(in crate::io) struct Group {
     pub(in crate::io) part: usize,
     /// The name without the channel; empty for `R`, `G`, `B`, `A` at the top.
     pub(in crate::io) name: String,
-    /// Numbers of the channels in the part, with what stands after the last dot.
+    /// Indices of the channels in the part, with the text after the last dot.
     pub(in crate::io) channels: Vec<(usize, String)>,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::io) struct Group {
 pub(in crate::io) struct Assignment {
     pub(in crate::io) layers: Vec<Mapped>,
     pub(in crate::io) groups: Vec<Group>,
-    /// Other groups that could be the colour, with their names: copies of it, or other pictures.
+    /// Other groups that could be the colour, with their names: copies of it, or other images.
     pub(in crate::io) others: Vec<(Mapped, String)>,
     pub(in crate::io) notes: Vec<String>,
 }
@@ -126,7 +126,7 @@ fn split(name: &str) -> (String, String) {
     }
 }
 
-/// The same with a part's name before it, where every single letter is a channel: part `N`, `X` → `N`, `X`.
+/// The same with the name of a part before it, where every single letter is a channel: part `N`, `X` → `N`, `X`.
 fn join(part: &str, name: &str) -> (String, String) {
     match name.rsplit_once('.') {
         Some((before, channel)) => (format!("{part}.{before}"), channel.to_owned()),
@@ -135,7 +135,7 @@ fn join(part: &str, name: &str) -> (String, String) {
     }
 }
 
-/// Every layer that some group could be.
+/// All layers that each group could be.
 fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (index, group) in groups.iter().enumerate() {
@@ -167,7 +167,7 @@ fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> 
             match divisor(per_sample, group.part, groups, &headers[group.part]) {
                 Some(divide) => add(meaning.layer, channels, divide),
                 None => notes.push(format!(
-                    "layer {} is the variance of a sample and the number of samples is not in the file; not used",
+                    "layer {} is the variance of a sample, and the file does not store the number of samples; not used",
                     group.name
                 )),
             }
@@ -176,7 +176,7 @@ fn candidates(headers: &[Header], groups: &[Group], notes: &mut Vec<String>) -> 
     candidates
 }
 
-/// A layer of any name whose only channel has a letter that one renderer writes: Mitsuba's depth is `NAME.T`.
+/// A layer of any name whose only channel has a letter that is specific to one renderer: Mitsuba's depth is `NAME.T`.
 fn by_letter(group: &Group) -> Option<names::Meaning> {
     let [(_, letter)] = &group.channels[..] else {
         return None;
@@ -200,7 +200,7 @@ fn samples_attribute(header: &Header) -> Option<f32> {
     }
 }
 
-/// What turns the variance of a sample into that of the mean: RenderMan's `sampleCount`, PBRT's attribute.
+/// The divisor from the variance of a sample to that of the mean: RenderMan's `sampleCount`, PBRT's attribute.
 fn divisor(per_sample: bool, part: usize, groups: &[Group], header: &Header) -> Option<Divide> {
     if !per_sample {
         return Some(Divide::No);
@@ -273,7 +273,7 @@ fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) ->
         return None;
     }
     notes.push(format!(
-        "layer {} is taken as colour: it is the only one that can be",
+        "layer {} is used as colour: it is the only candidate",
         group.name
     ));
     Some(Candidate {
@@ -290,7 +290,7 @@ fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) ->
     })
 }
 
-/// What the caller asked for: a group's name or a list of channels.
+/// The caller's assignment: the name of a group or a list of channels.
 fn assigned(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> Result<Mapped> {
     let last = |g: &Group| g.name.rsplit('.').next().unwrap_or_default().to_owned();
     let group = groups
@@ -360,7 +360,7 @@ fn channel_named(name: &str, headers: &[Header]) -> Option<(usize, usize)> {
     })
 }
 
-/// Takes the best candidate of every layer that was not asked for. Gives those that could be the colour too.
+/// Takes the best candidate of every layer that was not assigned. Also returns those that could be the colour.
 fn choose(
     layers: &mut Vec<Mapped>,
     mut candidates: Vec<Candidate>,
@@ -415,7 +415,7 @@ fn same_window(a: &Header, b: &Header) -> bool {
         && a.own_attributes.layer_position == b.own_attributes.layer_position
 }
 
-/// Leaves out layers that do not cover the colour's data window, and says so.
+/// Omits layers that do not cover the data window of the colour, with a note.
 fn match_sizes(
     layers: &mut Vec<Mapped>,
     headers: &[Header],
@@ -449,7 +449,7 @@ fn match_sizes(
             if options.layers.iter().any(|(layer, _)| *layer == m.layer) {
                 wrong.get_or_insert(message);
             } else {
-                notes.push(format!("{message}; it is kept but not used"));
+                notes.push(format!("{message}; it is preserved but not used"));
             }
         }
         fits
@@ -457,7 +457,7 @@ fn match_sizes(
     wrong.map_or(Ok(()), |message| Err(Error::input(message)))
 }
 
-/// A second half without a first: two buffers of as many samples, of which the colour is the first.
+/// A second half without a first: two buffers with equal numbers of samples, of which the colour is the first.
 fn second_half(layers: &mut Vec<Mapped>) {
     let find = |part| {
         layers
@@ -474,7 +474,7 @@ fn second_half(layers: &mut Vec<Mapped>) {
     }
 }
 
-/// Cycles keeps the noisy picture apart when its own denoiser ran.
+/// Cycles stores the noisy image separately if its own denoiser ran.
 fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>) {
     let noisy = groups.iter().find(|g| {
         let last = g.name.rsplit('.').next().unwrap_or_default();
@@ -487,7 +487,7 @@ fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>
     });
     if !uses_noisy {
         notes.push(
-            "the colour may be denoised already; to use the noisy picture, name it: 'color=Noisy Image'"
+            "the colour may already be denoised; to use the noisy image, select it with 'color=Noisy Image'"
                 .to_owned(),
         );
     }

@@ -1,6 +1,6 @@
-//! The structure of an EXR file: where the blocks of pixels lie, and whether they can be what they claim to be.
+//! The structure of an EXR file: where the blocks of pixels are, and whether they are plausible.
 //!
-//! All of it is checked before any pixel memory is taken and before a decoder sees the bytes.
+//! Everything is checked before any pixel memory is allocated and before a decoder sees the bytes.
 
 use super::size_of;
 use crate::{Error, Result};
@@ -17,9 +17,9 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     pub(super) part: usize,
-    /// Inside the data window.
+    /// Position inside the data window.
     pub(super) bounds: IntegerBounds,
-    /// Of the compressed bytes.
+    /// Range of the compressed bytes.
     pub(super) range: Range<usize>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn raw_size(header: &Header, bounds: &IntegerBounds) -> usize {
     bounds.size.area() * header.channels.bytes_per_pixel
 }
 
-/// Where the blocks of full resolution lie. Every block must be there once, whole.
+/// The blocks of full resolution. Every block must exist once and be complete.
 pub(super) fn blocks(
     bytes: &[u8],
     meta: &MetaData,
@@ -75,7 +75,7 @@ pub(super) fn blocks(
     Ok(blocks)
 }
 
-/// How many blocks the full resolution has.
+/// The number of blocks at full resolution.
 fn full_blocks(header: &Header) -> usize {
     let size = header.layer_size;
     match header.blocks {
@@ -91,8 +91,8 @@ pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> 
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The block at an offset, with its number in the part; no block where it is of a smaller resolution level.
-/// `None` where it is not whole or does not belong here.
+/// The block at an offset, with its number in the part; no block if it belongs to a smaller resolution level.
+/// `None` if it is incomplete or misplaced.
 fn block(
     bytes: &[u8],
     meta: &MetaData,
@@ -139,7 +139,7 @@ fn block(
     }))
 }
 
-/// Number and rectangle of a tile of full resolution; nothing for tiles of smaller levels.
+/// Number and rectangle of a tile of full resolution; `None` for tiles of smaller levels.
 fn tile_bounds(
     header: &Header,
     tile_size: Vec2<usize>,
@@ -165,7 +165,7 @@ fn tile_bounds(
     Some(Some((y * across + x, bounds)))
 }
 
-/// Refuses what cannot be: more pixels than the compressed bytes can hold, or than the limit allows.
+/// Refuses implausible sizes: more pixels than the compressed bytes can hold, or than the limit allows.
 pub(super) fn check_memory(
     meta: &MetaData,
     blocks: &[Block],
@@ -211,7 +211,7 @@ pub(super) fn check_memory(
     Ok(())
 }
 
-/// Checks what a block says of itself, where its decoder would believe it.
+/// Checks the header of a block that its decoder would trust.
 pub(super) fn check_payload(
     header: &Header,
     packed: &[u8],

@@ -46,7 +46,7 @@ impl Kept for Origin {
     }
 }
 
-/// The colour was the first of two buffers of as many samples: it becomes their mean, of half the variance.
+/// If the colour is the first of two buffers with equal numbers of samples, it becomes their mean, with half the variance.
 fn two_buffers(frame: &mut Frame) {
     let part = |part| Layer::new(Kind::Color, part);
     let Some(b) = frame.get(part(Part::HalfB)).cloned() else {
@@ -91,7 +91,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
             layers.push(other);
         } else {
             notes.push(format!(
-                "layer {name} could be the colour too; to use it, name it: color={name}"
+                "layer {name} could also be the colour; to use it, select it with color={name}"
             ));
         }
     }
@@ -140,7 +140,7 @@ fn no_color(found: &Assignment, path: &Path) -> Error {
         })
         .collect();
     Error::input(format!(
-        "{}: no colour was found; name it, as in color=NAME. The file has: {}",
+        "{}: no colour was found; select it with color=NAME. The file has: {}",
         path.display(),
         names.join(", ")
     ))
@@ -161,7 +161,7 @@ fn write_frame(page: &Page<'_>) -> Result<Written> {
     write::bytes(&frame, None, options, path)
 }
 
-/// A frame from a photograph as linear light.
+/// Converts the frame of a photograph to linear light.
 fn linear_frame(page: &Page<'_>) -> Result<Frame> {
     let mut out = page.frame.clone();
     if page.frame.get(Layer::COLOR).is_some() {

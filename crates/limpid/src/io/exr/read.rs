@@ -1,6 +1,6 @@
 //! Reading an EXR file: headers by the `exr` crate, the structure checked here, blocks decompressed on all cores.
 //!
-//! The structure (offset tables, block positions and lengths) is walked before any pixel memory is taken, so that a
+//! The structure (offset tables, block positions and lengths) is checked before any pixel memory is allocated, so that a
 //! truncated file is reported as such, and a small file that declares a huge image is refused.
 
 use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
@@ -19,7 +19,7 @@ use std::path::Path;
 /// Bytes of pixels that are decompressed together.
 const BATCH: usize = 64 << 20;
 
-/// The headers, checked, and where the offset tables start.
+/// The validated headers, and where the offset tables start.
 pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
     check_version(bytes, path)?;
     check_windows(bytes, path)?;
@@ -32,7 +32,7 @@ pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usi
     Ok((meta, cursor.position() as usize))
 }
 
-/// Refuses what the format allows but is not supported, and says why.
+/// Refuses files that the format allows but Limpid does not support, with the reason.
 fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     let Some(&[version, flags, ..]) = bytes.get(4..8) else {
         return Err(Error::input(format!(
@@ -55,7 +55,7 @@ fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Looks at the data windows before the `exr` crate does, which turns an empty window (its end before its start) over.
+/// Checks the data windows before the `exr` crate does, which overflows on an empty window (its end before its start).
 fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
     let mut rest = bytes.get(8..).unwrap_or_default();
     let word = |rest: &mut &[u8]| -> Option<Vec<u8>> {
@@ -144,7 +144,7 @@ pub(in crate::io) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Sou
         if let BlockDescription::Tiles(tiles) = header.blocks
             && tiles.level_mode != LevelMode::Singular
         {
-            notes.push("the smaller resolution levels of a mip map are not kept".to_owned());
+            notes.push("the smaller levels of a mip map are not preserved".to_owned());
         }
         let count = size_of(header).pixels();
         parts.push(PartSource {

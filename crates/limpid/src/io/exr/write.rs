@@ -1,6 +1,6 @@
 //! Writing an EXR file: samples, blocks and file, each on all cores.
 //!
-//! With the [`Source`] that a frame came from, everything that the frame does not change is written as it was. Without
+//! With the [`Source`] of a frame, everything that the frame does not change is written unchanged. Without
 //! one, a new file with canonical names is made. The same input gives the same bytes: attributes are sorted by name.
 
 use super::assign::Mapped;
@@ -26,7 +26,7 @@ struct Part<'a> {
     samples: Vec<Cow<'a, Samples>>,
 }
 
-/// A frame as the bytes of a file, with what could not be kept.
+/// A frame as the bytes of a file, with notes on what could not be preserved.
 pub(in crate::io) fn bytes(
     frame: &Frame,
     origin: Option<(&Source, &[Mapped])>,
@@ -44,7 +44,7 @@ pub(in crate::io) fn bytes(
         }
         Some((source, layers)) => {
             notes.push(format!(
-                "the frame is {} now; layers that it does not have and the windows are not kept",
+                "the size changed to {}; other layers and the windows of the source are not preserved",
                 frame.size()
             ));
             let mut part = fresh(frame, options);
@@ -104,7 +104,7 @@ fn fresh<'a>(frame: &Frame, options: &WriteOptions) -> Part<'a> {
     part
 }
 
-/// The parts of the source, with the frame's layers put in.
+/// The parts of the source, with the layers of the frame inserted.
 fn changed<'a>(
     frame: &Frame,
     source: &'a Source,
@@ -176,7 +176,7 @@ fn is_stale(mapped: &Mapped, frame: &Frame) -> bool {
     *part != crate::Part::Mean && !mapped.derived && !kept && frame.get(kind.clone()).is_some()
 }
 
-/// Takes channels out of a part.
+/// Removes channels from a part.
 fn remove(part: &mut Part<'_>, names: &[Text]) {
     let mut list = part.header.channels.list.to_vec();
     for name in names {
@@ -188,7 +188,7 @@ fn remove(part: &mut Part<'_>, names: &[Text]) {
     part.header.channels = ChannelList::new(list.into());
 }
 
-/// An image with another number of channels: grey for colour, or the other way round.
+/// An image with a different number of channels: grey for colour, or vice versa.
 fn with_channels(image: &Image, channels: usize) -> Cow<'_, Image> {
     let (width, height) = (image.width(), image.height());
     match (image.channels(), channels) {
@@ -202,7 +202,7 @@ fn with_channels(image: &Image, channels: usize) -> Cow<'_, Image> {
     }
 }
 
-/// Adds a layer under its canonical names. Channels stay sorted by name, as the format demands.
+/// Adds a layer under its canonical names. Channels stay sorted by name, as the format requires.
 fn add_layer(part: &mut Part<'_>, layer: &Layer, image: &Image, options: &WriteOptions) {
     let kind = match options.sample {
         Some(Sample::Half) => SampleType::F16,
@@ -230,7 +230,7 @@ fn add_layer(part: &mut Part<'_>, layer: &Layer, image: &Image, options: &WriteO
     part.header.channels = ChannelList::new(list.into());
 }
 
-/// Settles compression, tiles and sample types.
+/// Chooses compression, tiles and sample types.
 fn prepare(part: &mut Part<'_>, options: &WriteOptions) {
     let header = &mut part.header;
     let compression = match options.compression {
@@ -272,7 +272,7 @@ fn prepare(part: &mut Part<'_>, options: &WriteOptions) {
     }
 }
 
-/// Puts the file together.
+/// Assembles the file.
 fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
     let headers: Vec<Header> = parts.iter().map(|p| p.header.clone()).collect();
     let requirements = MetaData::validate(&headers, false)?;
@@ -345,7 +345,7 @@ fn rectangles(header: &Header) -> Vec<IntegerBounds> {
     rectangles
 }
 
-/// Where a block belongs, as the file says it.
+/// The coordinates of a block in the file.
 fn place(header: &Header, block: &IntegerBounds, chunk: &mut Vec<u8>) {
     match header.blocks {
         BlockDescription::ScanLines => {
@@ -381,7 +381,7 @@ fn gather(part: &Part<'_>, block: &IntegerBounds) -> Vec<u8> {
     raw
 }
 
-/// An error when a frame has nothing to write.
+/// The error for a frame with nothing to write.
 pub(in crate::io) fn check(frame: &Frame, path: &Path) -> Result<()> {
     if frame.layers().next().is_none() {
         return Err(Error::input(format!(

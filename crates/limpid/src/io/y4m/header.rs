@@ -1,14 +1,14 @@
-//! The first line of a film.
+//! The header line of a film.
 
 use crate::{Error, Result, Size};
 use std::fmt;
 
-/// How many samples of colour there are.
+/// Chroma sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chroma {
-    /// None.
+    /// No chroma.
     Mono,
-    /// As many as of brightness, divided by these numbers along x and y.
+    /// Chroma is subsampled by these factors along x and y.
     Sampled(usize, usize),
 }
 
@@ -21,19 +21,19 @@ pub struct Header {
     pub chroma: Chroma,
     /// Bits of a sample, 8 to 16.
     pub bits: u32,
-    /// Whether samples fill the range, or keep to 16 … 235 (of 255).
+    /// Whether samples use the full range, or 16 … 235 (of 255).
     pub full_range: bool,
-    /// The word that stood for chroma and bits, without its `C`.
+    /// The token for chroma and bits, without its `C`.
     form: String,
-    /// Rate, interlacing, aspect and comments, as they stood.
+    /// Rate, interlacing, aspect and comments, unchanged.
     rest: String,
 }
 
-/// No side of a frame is longer.
+/// The longest allowed side of a frame.
 const LONGEST: usize = 1 << 16;
 
 impl Header {
-    /// Reads the line.
+    /// Parses the line.
     pub(super) fn parse(line: &str) -> Result<Self> {
         let mut words = line.split(' ');
         if words.next() != Some("YUV4MPEG2") {
@@ -69,7 +69,7 @@ impl Header {
         })
     }
 
-    /// The same film with all samples of colour, and this many bits.
+    /// The same film without chroma subsampling, with this many bits.
     #[must_use]
     pub fn widened(mut self, bits: u32) -> Self {
         let colour = self.chroma != Chroma::Mono;
@@ -86,7 +86,7 @@ impl Header {
         self
     }
 
-    /// Size of the planes of colour; none for mono.
+    /// Size of the chroma planes; `None` for mono.
     pub(super) fn chroma_size(&self) -> Option<Size> {
         match self.chroma {
             Chroma::Mono => None,
@@ -104,7 +104,7 @@ impl Header {
     }
 }
 
-/// Chroma and bits of a word such as `420jpeg`, `422p10`, `mono16`.
+/// Chroma and bits of a token such as `420jpeg`, `422p10`, `mono16`.
 fn parse_form(form: &str) -> Option<(Chroma, u32)> {
     if let Some(bits) = form.strip_prefix("mono") {
         let bits = if bits.is_empty() {

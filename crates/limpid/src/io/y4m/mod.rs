@@ -1,7 +1,7 @@
-//! YUV4MPEG2: uncompressed video as a stream, what video programs speak over pipes.
+//! YUV4MPEG2: uncompressed video as a stream, which video programs exchange through pipes.
 //!
-//! [`Reader`] and [`Writer`] handle one frame at a time, so that a film of any length needs the memory of a few frames.
-//! Samples of 8 to 16 bits, grey or colour with any usual chroma sampling.
+//! [`Reader`] and [`Writer`] handle one frame at a time, so that a film of any length needs memory for only a few frames.
+//! Samples have 8 to 16 bits; frames are grey, or colour with any common chroma sampling.
 //!
 //! ```
 //! use limpid::io::y4m::{Colour, Header, Reader, Writer};
@@ -23,12 +23,12 @@ pub use header::{Chroma, Header};
 use crate::{Error, Image, Result};
 use std::io::{Read, Write};
 
-/// What the channels of images are.
+/// The meaning of the channels of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// Red, green and blue, or grey, 0 … 1, encoded as in PNG files.
     Encoded,
-    /// Brightness and two differences as they are stored, 0 … 1.
+    /// Luma and two chroma differences as stored, 0 … 1.
     Stored,
 }
 
@@ -41,7 +41,7 @@ pub struct Reader<R> {
     bytes: Vec<u8>,
 }
 
-/// The longest line that is read: a header is short.
+/// The longest line that is accepted.
 const LINE: usize = 4096;
 
 impl<R: Read> Reader<R> {
@@ -83,7 +83,7 @@ impl<R: Read> Reader<R> {
             Ok(found) if found == wanted => {}
             Ok(found) => {
                 return Err(Error::input(format!(
-                    "y4m: the last frame is not whole: {found} of {wanted} bytes"
+                    "y4m: the last frame is incomplete: {found} of {wanted} bytes"
                 )));
             }
             Err(e) => return Err(Error::input(format!("y4m: {e}"))),
@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// A line without its end; `None` where the stream ends.
+/// A line without its terminator; `None` at the end of the stream.
 fn line(from: &mut impl Read) -> Result<Option<String>> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -3,7 +3,7 @@
 use super::{Chroma, Colour, Header};
 use crate::{Error, Image, Result, Size};
 
-/// Shares of red and blue in brightness: BT.709 from 720 rows on, BT.601 below, as video programs assume.
+/// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
 fn shares(size: Size) -> (f32, f32) {
     if size.height >= 720 {
         (0.2126, 0.0722)
@@ -12,7 +12,7 @@ fn shares(size: Size) -> (f32, f32) {
     }
 }
 
-/// Range of stored brightness and of differences, as shares of the largest sample.
+/// Range of stored luma and chroma, as shares of the largest sample.
 struct Range {
     black: f32,
     brightness: f32,
@@ -176,7 +176,7 @@ fn from_rgb(image: &mut Image, header: &Header) {
     });
 }
 
-/// Changes the three channels of every pixel.
+/// Applies a function to the three channels of every pixel.
 fn each_pixel(image: &mut Image, change: impl Fn([f32; 3]) -> [f32; 3]) {
     let pixels = image.size().pixels();
     let (a, rest) = image.data_mut().split_at_mut(pixels);

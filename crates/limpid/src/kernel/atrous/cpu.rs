@@ -314,7 +314,7 @@ impl Body<'_> {
         sums
     }
 
-    /// Exponents up to this weigh nothing.
+    /// Exponents up to this have no weight.
     fn least(&self) -> f32 {
         // Where the pixel itself may not count, small weights decide.
         if self.kernel.grid > 1 {

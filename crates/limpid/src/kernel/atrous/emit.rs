@@ -374,7 +374,7 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
         s.push_str("    return e;\n}\n");
     }
 
-    /// Features as they are stored: read once, and carried on.
+    /// Features in their stored form: read once and passed on.
     fn features(&self, s: &mut String) {
         let planes = 0..if self.packed { 1 } else { self.vectors };
         let kind = if self.packed { "u32" } else { "f32" };

@@ -37,7 +37,7 @@ pub(crate) struct Stops {
 }
 
 /// How strongly differences of brightness stop the filter, by the variance of the pixel: `w = exp(-Δ² / (square · v + least))`. The
-/// variance is the plane that goes with squared weights.
+/// variance is the plane that is filtered with squared weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Local {
     /// How many variances are alike.
@@ -117,7 +117,7 @@ pub(crate) struct Atrous {
     pub planes: usize,
     /// Planes of colour in the payload, at its start.
     pub colors: usize,
-    /// A plane after the colour that goes with squared weights: a variance. On the GPU the fourth channel.
+    /// A plane after the colour that is filtered with squared weights: a variance. On the GPU the fourth channel.
     pub squared: Option<usize>,
     /// Only pixels at multiples of this hold samples.
     pub grid: usize,

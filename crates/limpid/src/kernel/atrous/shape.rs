@@ -1,4 +1,4 @@
-//! Shapes of tiles in workgroup memory, and of sub-groups in them.
+//! Shapes of tiles in workgroup memory, and of subgroups in them.
 
 use crate::kernel::Target;
 use std::fmt;
@@ -12,7 +12,7 @@ pub(crate) struct Shape {
     pub height: u32,
     /// Rows that one thread makes: taps in a column are read once for all of them.
     pub rows: u32,
-    /// Tiles below each other that a workgroup makes one after the other, reading ahead.
+    /// Tiles one below the other that a workgroup makes one after the other, reading ahead.
     pub steps: u32,
 }
 
@@ -43,7 +43,7 @@ impl Shape {
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
-    /// The best shape that fits a device for an image of so many pixels.
+    /// The best shape that fits a device for an image of this many pixels.
     pub(crate) fn best(
         target: &Target,
         radius: u32,
@@ -57,9 +57,9 @@ impl Shape {
         Some(shape.steps(steps as u32))
     }
 
-    /// How threads are numbered: columns and rows of the blocks that sub-groups are made of (Dolp 2024, section 3.5).
+    /// How threads are numbered: columns and rows of the blocks that subgroups are made of (Dolp 2024, section 3.5).
     pub(crate) fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
-        // Threads below each other are `rows` rows of the tile apart.
+        // Threads one below the other are `rows` rows of the tile apart.
         let (d, n) = bank_pattern((self.width + 2 * radius) * self.rows, element_bytes);
         let rows = self.height / self.rows;
         if self.width.is_multiple_of(d) && rows.is_multiple_of(n) {
@@ -109,7 +109,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Banks of workgroup memory, each 4 bytes wide: what GPUs have today.
+/// Banks of workgroup memory, each 4 bytes wide, as in current GPUs.
 const BANKS: u32 = 32;
 
 /// Columns and rows of a block of threads that never meet in a bank, wherever the block lies in a tile of this width

@@ -1,7 +1,7 @@
 //! The text of the tile shader: a workgroup reads its pixels and their halo once into its memory, features unpacked and
-//! scaled, and each thread makes a few pixels below each other, so that taps are read once for all of them.
+//! scaled, and each thread makes a few pixels one below the other, so that taps are read once for all of them.
 //!
-//! A workgroup makes several tiles below each other. While it works on one, the pixels of the next are on their way from global
+//! A workgroup makes several tiles one below the other. While it works on one, the pixels of the next are on their way from global
 //! memory into registers: without that a card waits for memory, then for arithmetic, in turn.
 
 use super::Shape;
@@ -30,7 +30,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }}
     let last = part.len - 1u;
-    // Sub-groups are blocks of {block_x}x{block_y} threads, which never meet in a bank.
+    // Subgroups are blocks of {block_x}x{block_y} threads, which never meet in a bank.
     let block = lane / {size}u;
     let inner = lane % {size}u;
     let x = block % {across}u * {block_x}u + inner % {block_x}u;
@@ -199,7 +199,7 @@ fn fetch(text: &Text<'_>, name: &str, at: &str) -> String {
     )
 }
 
-/// What a pixel with this name is made of.
+/// The parts of a pixel with this name.
 fn given(text: &Text<'_>, name: &str) -> String {
     match text.vectors {
         0 => format!("unstored(c{name})"),
@@ -241,7 +241,7 @@ fn centre(text: &Text<'_>, s: &mut String) {
 /// How a pixel outside the sub-image is marked.
 fn outside(text: &Text<'_>, pixel: &str) -> String {
     if text.kernel.guided.is_some() {
-        // No normal, so that it weighs nothing, and no variance.
+        // No normal, so that it has no weight, and no variance.
         format!("{pixel}.f0 = vec4(0.0);\n            {pixel}.c.w = 0.0;")
     } else if text.vectors > 0 {
         format!("{pixel}.f0.x = {FAR};")

@@ -12,7 +12,7 @@ use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 
-/// Most lanes of a vector: what scratch memory is made for.
+/// Maximum number of lanes of a vector: what scratch memory is made for.
 const LANES: usize = 16;
 
 /// Scratch memory in words: pixels of the windows, their weights, six folded planes and one in between.

@@ -27,7 +27,7 @@ pub(super) struct General {
     steps: Vec<(bool, Vec<(i64, f32)>)>,
     low: f32,
     high: f32,
-    /// What the low-pass filter makes of a constant: the coefficient of a line of one sample.
+    /// The low-pass response to a constant: the coefficient of a line of one sample.
     gain: f32,
     /// The least row pairs, and the most words of a block.
     pub(super) block: (usize, usize),
@@ -276,7 +276,7 @@ fn lift_row(level: Level, row: &mut [f32], part: &QuadPass, steps: &[Step]) {
         };
         let places = || taps.iter().map(|t| t.0);
         let (first, last) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
-        // Where every value is inside, whole parts; near the ends those that are there, mirrored.
+        // Where every value is inside, whole parts; near the ends the existing ones, mirrored.
         let start = (-first).clamp(0, to.len() as i64) as usize;
         let end = (from.len() as i64 - last).clamp(start as i64, to.len() as i64) as usize;
         if start < end {
@@ -289,7 +289,7 @@ fn lift_row(level: Level, row: &mut [f32], part: &QuadPass, steps: &[Step]) {
                 add(level, &mut to[start..end], &terms[..taps.len()]);
             }
         }
-        // Where the image goes on beyond the block, nothing that is kept depends on the last values.
+        // Where the image continues beyond the block, nothing that is kept depends on the last values.
         let (head, tail) = part.ends();
         let (head, tail) = (
             if head { start } else { 0 },

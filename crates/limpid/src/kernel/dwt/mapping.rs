@@ -10,9 +10,9 @@ pub enum Mapping {
     /// From workgroup memory; what was read is overwritten behind a second barrier.
     #[default]
     Single,
-    /// From workgroup memory that is there twice: no second barrier, smaller regions.
+    /// From double-buffered workgroup memory: no second barrier, smaller regions.
     Double,
-    /// From other lanes of the sub-group: no memory, no barriers. As `Single` on devices without sub-groups of one size.
+    /// From other lanes of the subgroup: no memory, no barriers. As `Single` on devices without subgroups of one size.
     Shuffle,
     /// As `Single`, but the image is read from a texture.
     Texture,
@@ -20,7 +20,7 @@ pub enum Mapping {
     Fragment,
     /// On the CPU: from tiles that stay in the cache, one matrix of the scheme after the other.
     Strips,
-    /// From workgroup memory, with the parameters of the generator as they are given.
+    /// From workgroup memory, with explicit parameters of the generator.
     Shaped(GroupShape),
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct Level {
     pub size: Size,
     /// Whether `LL` stays in the packed image.
     pub deepest: bool,
-    /// The scheme's matrices, where the CPU goes by them.
+    /// The scheme's matrices, if the CPU uses them.
     strips: Option<Arc<strips::Steps>>,
 }
 

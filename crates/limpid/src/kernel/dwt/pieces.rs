@@ -70,7 +70,7 @@ pub(super) type Span = std::ops::Range<usize>;
 pub(super) struct Piece {
     pub rows: Span,
     pub columns: Span,
-    /// Whether the state is that of the rows before, so that it need not be filled.
+    /// Whether the state is that of the previous rows, so that it need not be filled.
     pub goes_on: bool,
 }
 

@@ -98,7 +98,7 @@ impl<'a> Line<'a> {
         if n == 0 || at >= (n + NEAR) as i64 || at + ((lanes + NEAR) as i64) <= 0 {
             return S::f32s::splat(simd, 0.0);
         }
-        // Wholly beyond an end samples stand in reverse order, as long as they are not mirrored twice.
+        // Entirely beyond an end, samples are in reverse order, unless they are mirrored twice.
         let (sample, last) = (self.step * at + self.parity, self.width as i64 - 1);
         let sample = if at < 0 { -sample } else { 2 * last - sample };
         let first = sample / self.step + 1;

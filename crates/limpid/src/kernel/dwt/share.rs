@@ -56,7 +56,7 @@ impl Shares {
 }
 
 /// Does all pieces on the threads of the pool that this is called in, each thread with its part of the state. `body` receives
-/// whether the thread goes on where it just was.
+/// whether the thread continues where it was.
 pub(super) fn run<T: Send>(
     pieces: Vec<T>,
     state: &mut [f32],
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// A thread goes on only behind its own piece, with its own state.
+    /// A thread continues only behind its own piece, with its own state.
     #[test]
     fn who_goes_on_finds_its_state() {
         for threads in [1, 2, 4] {

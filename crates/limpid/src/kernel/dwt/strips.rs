@@ -86,7 +86,7 @@ impl Steps {
         8 * (TILE.0 + l + r) * (TILE.1 + t + b)
     }
 
-    /// Words that so many threads need.
+    /// Words that this many threads need.
     pub(super) fn scratch(&self, threads: usize) -> usize {
         threads * self.words()
     }

@@ -1,4 +1,4 @@
-//! The fast transform is held to the definition, on every SIMD level, with bands and strips of all kinds.
+//! The fast transform is compared with the definition, on every SIMD level, with bands and strips of all kinds.
 
 use super::general::General;
 use super::pieces::Threading;

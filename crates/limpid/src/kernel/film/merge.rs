@@ -13,12 +13,12 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8};
 const BLOCK: usize = SIDE * SIDE;
 /// A block with what cubics between pixels need around it.
 const WIDER: usize = SIDE + 3;
-/// Most frames around the one that is made.
+/// Maximum number of frames around the one that is made.
 const MOST: usize = 16;
 
 type Block = [f32; BLOCK];
 
-/// Columns of the rows that blocks are added to: those left and right of the picture are there too.
+/// Columns of the rows that blocks are added to, including those left and right of the image.
 fn pitch(width: usize) -> usize {
     STEP + width.next_multiple_of(STEP) + SIDE
 }
@@ -240,7 +240,7 @@ impl<const PLANES: usize> Merged<PLANES> {
                 let one = 1.0 / self.weights[c][k];
                 let value = self.sums[c][k] * one;
                 let variance = tables.powers[c][k] * self.squares[c][k] * one * one;
-                // No noise is looked for in the mean of the block.
+                // No noise is looked for on average of the block.
                 let looked = tables.looked[k];
                 let share = looked * variance / (value * value + 1e-12);
                 let factor = (1.0 - share * share).max(0.0);

@@ -89,7 +89,7 @@ impl Kernel for Keep {
     }
 }
 
-/// Luminance as motion is looked for in it: smoothed, in whole numbers. Reads the frame and the clock, changes the ring of the
+/// Luminance as motion is looked for in it: smoothed, in integers. Reads the frame and the clock, changes the ring of the
 /// finest level.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Search {
@@ -147,12 +147,12 @@ pub(crate) enum Around {
     Nothing,
     /// What the level before found.
     Coarser,
-    /// The same, then halves of pixels.
+    /// The same, then half pixels.
     Finest,
 }
 
 /// The motion of each cell to each frame around. Reads the ring of a level, the clock and, where there is one, the motion of the
-/// coarser level; writes two planes for each frame, in halves of pixels.
+/// coarser level; writes two planes for each frame, in half pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Motion {
     pub reel: Reel,

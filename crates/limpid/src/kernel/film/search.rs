@@ -6,7 +6,7 @@ use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 
-/// A window with a pixel more, for halves of pixels.
+/// A window with a pixel more, for half pixels.
 const WIDER: usize = WINDOW + 1;
 
 pub(super) fn motion(kernel: &Motion, job: &mut Job<'_>) {

@@ -2,7 +2,8 @@
 
 use crate::Result;
 use crate::definition::front::{
-    BLACK, EMITTER, EMITTING, FAR, MISS, NOISE_FLOOR, SURFACE, noise_share,
+    BLACK, DIM, EMITTER, EMITTING, FAINT, FAR, LEAST_DIVISOR, MISS, NOISE_FLOOR, SURFACE,
+    noise_share,
 };
 use crate::definition::nfor::parity;
 use crate::kernel::front::per_pixel;
@@ -26,7 +27,7 @@ fn emits(albedo: Read<'_>) -> Mask<'_> {
     most.lt(BLACK) | most.gt(EMITTING)
 }
 
-/// The class of a pixel. Reads: albedo, normal, depth, as far as they are there; the colour when none is.
+/// The class of a pixel. Reads: albedo, normal, depth, as far as they exist; the colour if none does.
 pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     stencil("class", |k| {
         let read = |there: bool| there.then(|| k.read());
@@ -50,6 +51,16 @@ pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
         class = emits.map_or(class, |emits| emits.pick(EMITTER, class));
         class = nothing.map_or(class, |nothing| nothing.pick(MISS, class));
         k.write_planes([class]);
+    })
+}
+
+/// What colour is divided by ([`crate::definition::front::divisor`]). Reads albedo.
+pub(crate) fn divisor() -> Stencil {
+    stencil("divisor", |k| {
+        let albedo = three(k.read()).map(|a| a.max(0.0).min(1.0));
+        let most = albedo[0].max(albedo[1]).max(albedo[2]);
+        let some = ((most - FAINT) * (1.0 / (DIM - FAINT))).max(0.0).min(1.0);
+        k.write_planes(albedo.map(|a| some * (a.max(LEAST_DIVISOR) - 1.0) + 1.0));
     })
 }
 
@@ -157,7 +168,7 @@ pub(crate) fn larger() -> Stencil {
     })
 }
 
-/// `a · b / c` where `c` is above 0, else `a`: what limiting `c` to `b` makes of `a`. `b` and `c` have one plane.
+/// `a · b / c` where `c` is above 0, else `a`: applies to `a` the clamping of `c` to `b`. `b` and `c` have one plane.
 pub(crate) fn follow() -> Stencil {
     stencil("follow", |k| {
         let [a, b, c] = k.reads();

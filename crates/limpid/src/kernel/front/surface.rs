@@ -8,7 +8,7 @@ use crate::simd::dispatch;
 use fearless_simd::Simd;
 use std::fmt::Write;
 
-/// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they are there; the colour when
+/// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they exist; the colour when
 /// none is. Writes: classes, the divisor, and the features if there are any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surface {
@@ -18,7 +18,7 @@ pub(crate) struct Surface {
     pub(crate) normal: bool,
     /// The range of the logarithm of depth, if there is depth.
     pub(crate) depth: Option<Depth>,
-    /// What position is multiplied by, if it is there.
+    /// What position is multiplied by, if it exists.
     pub(crate) position: Option<f32>,
     /// Whether colour is divided by albedo.
     pub(crate) divide: bool,
@@ -197,7 +197,7 @@ impl Kernel for Surface {
                 "    let nothing = all(abs({}) < vec3(1e-2));",
                 three(n)
             ),
-            // Nothing tells, but the slot has to be read.
+            // There is nothing to decide, but the slot has to be read.
             _ => writeln!(body, "    let nothing = read0[i] > 3.4e38;"),
         };
         let _ = match albedo {

@@ -9,17 +9,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if x >= p.width || y >= p.height {
         return;
     }
-    let start = group.z * p.src_height;
-    let line = select(x, y, DOWN) * 2u * p.terms;
+    let channel = group.z / p.frames;
+    let frame = group.z % p.frames;
+    var at = vec3<u32>(x, y, frame);
+    let line = at[AXIS] * 2u * p.terms;
     var sum = 0.0;
     for (var i = 0u; i < p.terms; i++) {
-        let at = table[line + 2u * i];
+        at[AXIS] = table[line + 2u * i];
         let weight = bitcast<f32>(table[line + 2u * i + 1u]);
-        let sx = p.from_x + select(at, x, DOWN);
-        let sy = p.from_y + select(y, at, DOWN);
-        sum += weight * src[(start + sy) * p.src_width + sx];
+        let row = (channel * p.src_frames + at.z) * p.src_height + p.from_y + at.y;
+        sum += weight * src[row * p.src_width + p.from_x + at.x];
     }
-    let to = (group.z * p.dst_height + p.to_y + y) * p.dst_width + p.to_x + x;
+    let row = (channel * p.dst_frames + p.to_frame + frame) * p.dst_height + p.to_y + y;
+    let to = row * p.dst_width + p.to_x + x;
     if ADD {
         dst[to] += sum;
     } else {

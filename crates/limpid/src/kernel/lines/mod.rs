@@ -1,6 +1,8 @@
-//! A linear map along lines: each value is a sum of a few values of its row or its column, by a table.
+//! A linear map along one axis: each value is a sum of a few values of its row, its column or its place in other frames, by a
+//! table.
 //!
-//! With tables of wavelet filters this is one axis of one band of a transform, whatever its border is.
+//! With tables of wavelet filters this is one axis of one band of a transform, whatever its border is. With a table of ones it
+//! copies part of a volume into another.
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::simd::dispatch;
@@ -8,37 +10,85 @@ use crate::{Result, Size, params};
 use fearless_simd::Simd;
 use rayon::prelude::*;
 
-/// Reads part of an image and a table (index and weight of each term, rows of equal length), writes part of another one.
+/// The axis of the sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Axis {
+    /// Along rows.
+    Row,
+    /// Along columns.
+    Column,
+    /// From frame to frame.
+    Frame,
+}
+
+/// The frames of a slot, channel by channel. They are planes, or stacked in one plane: the memory is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frames {
+    /// Size of a frame.
+    pub size: Size,
+    /// Frames of a channel; 1 for an image.
+    pub count: usize,
+}
+
+/// Reads part of a volume or an image and a table (index and weight of each term, rows of equal length), writes part of another
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lines {
-    /// Along columns, not rows.
-    pub down: bool,
-    /// Where the part that is read starts.
+    /// The axis of the sums.
+    pub axis: Axis,
+    /// The frames that are read.
+    pub src: Frames,
+    /// The frames that are written.
+    pub dst: Frames,
+    /// Column and row at which reading starts.
     pub from: (usize, usize),
-    /// Where the part that is written starts.
-    pub to: (usize, usize),
-    /// Size of what is written.
+    /// Column, row and frame at which writing starts.
+    pub to: (usize, usize, usize),
+    /// Columns and rows to write.
     pub size: Size,
-    /// Whether sums are added to what is there.
+    /// Whether sums are added to the existing values.
     pub add: bool,
 }
 
 params! {
     /// Parts and sizes.
     struct Params {
-        from_x: u32, from_y: u32, to_x: u32, to_y: u32, width: u32, height: u32,
-        src_width: u32, src_height: u32, dst_width: u32, dst_height: u32, terms: u32,
+        from_x: u32, from_y: u32, to_x: u32, to_y: u32, to_frame: u32, width: u32, height: u32, frames: u32, terms: u32,
+        src_width: u32, src_height: u32, src_frames: u32,
+        dst_width: u32, dst_height: u32, dst_frames: u32,
     }
 }
 
-/// Index and weight of a term as words of a table.
-pub(crate) fn term(index: usize, weight: f64) -> [u32; 2] {
-    [index as u32, (weight as f32).to_bits()]
+/// A table as words of a slot, and the length of its rows.
+pub(crate) fn words(table: &[Vec<(usize, f64)>]) -> (usize, Vec<u32>) {
+    let terms = table.iter().map(Vec::len).max().unwrap_or(0);
+    let mut words = Vec::with_capacity(2 * terms * table.len());
+    for row in table {
+        let none = std::iter::repeat_n(&(0, 0.0), terms - row.len());
+        for (index, weight) in row.iter().chain(none) {
+            words.extend([*index as u32, (*weight as f32).to_bits()]);
+        }
+    }
+    (2 * terms, words)
+}
+
+impl Lines {
+    /// Frames to write, from the number of rows of the table.
+    fn frames(&self, rows: usize) -> usize {
+        match self.axis {
+            Axis::Frame => rows,
+            Axis::Row | Axis::Column => 1,
+        }
+    }
 }
 
 impl Kernel for Lines {
     fn name(&self) -> &'static str {
-        if self.down { "lines-down" } else { "lines" }
+        match self.axis {
+            Axis::Row => "lines",
+            Axis::Column => "lines-down",
+            Axis::Frame => "lines-along-time",
+        }
     }
 
     fn contract(&self) -> Contract {
@@ -52,62 +102,87 @@ impl Kernel for Lines {
 
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
-        let table = &job.reads[1];
-        let (src_width, stride) = (job.reads[0].size().width, job.writes[0].size().width);
-        for plane in 0..job.reads[0].planes() {
-            let src = job.reads[0].plane(plane);
-            let row = |y: usize| &src[(self.from.1 + y) * src_width + self.from.0..];
-            let out = &mut job.writes[0].band(plane)[self.to.1 * stride..];
-            let rows = out
-                .par_chunks_mut(stride)
-                .take(self.size.height)
-                .enumerate();
+        let [source, table] = &job.reads[..] else {
+            return;
+        };
+        let (src, dst) = (self.src, self.dst);
+        // Planes of either form follow one another, so that a frame is found by its number alone.
+        let src_plane = source.size().pixels();
+        let line = |frame: usize, y: usize| {
+            let at = frame * src.size.pixels() % src_plane;
+            let y = (self.from.1 + y) * src.size.width;
+            &source.plane(frame * src.size.pixels() / src_plane)[at + y + self.from.0..]
+        };
+        let dst_plane = job.writes[0].size().pixels();
+        let channels = job.writes[0].planes() * dst_plane / (dst.count * dst.size.pixels());
+        let frames = self.frames(table.size().height);
+        for (channel, frame) in (0..channels * frames).map(|i| (i / frames, i % frames)) {
+            let at = (channel * dst.count + self.to.2 + frame) * dst.size.pixels();
+            let out = &mut job.writes[0].band(at / dst_plane)[at % dst_plane..];
+            let rows = out[self.to.1 * dst.size.width..].par_chunks_mut(dst.size.width);
+            let rows = rows.take(self.size.height).enumerate();
+            let first = channel * src.count;
             rows.for_each(|(y, out)| {
                 let out = &mut out[self.to.0..][..self.size.width];
                 if !self.add {
                     out.fill(0.0);
                 }
-                if self.down {
-                    for [index, weight] in table.row_as::<[u32; 2]>(0, y) {
+                let mut sum = |row: usize, from: &dyn Fn(usize) -> (usize, usize)| {
+                    for [index, weight] in table.row_as::<[u32; 2]>(0, row) {
                         let weight = f32::from_bits(*weight);
-                        dispatch!(level, simd => add(simd, out, row(*index as usize), weight));
+                        if weight != 0.0 {
+                            let (frame, y) = from(*index as usize);
+                            dispatch!(level, simd => add(simd, out, line(frame, y), weight));
+                        }
                     }
-                    return;
-                }
-                let row = row(y);
-                for (x, v) in out.iter_mut().enumerate() {
-                    for [index, weight] in table.row_as::<[u32; 2]>(0, x) {
-                        *v += f32::from_bits(*weight) * row[*index as usize];
+                };
+                match self.axis {
+                    Axis::Row => {
+                        let row = line(first, y);
+                        for (x, v) in out.iter_mut().enumerate() {
+                            for [index, weight] in table.row_as::<[u32; 2]>(0, x) {
+                                *v += f32::from_bits(*weight) * row[*index as usize];
+                            }
+                        }
                     }
+                    Axis::Column => sum(y, &|index| (first, index)),
+                    Axis::Frame => sum(frame, &|index| (first + index, y)),
                 }
             });
         }
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (src, dst) = (site.reads[0], site.writes[0]);
+        let (slot, table) = (site.writes[0], site.reads[1].size);
+        let (src, dst) = (self.src, self.dst);
+        let frames = self.frames(table.height);
         let params = Params {
             from_x: self.from.0 as u32,
             from_y: self.from.1 as u32,
             to_x: self.to.0 as u32,
             to_y: self.to.1 as u32,
+            to_frame: self.to.2 as u32,
             width: self.size.width as u32,
             height: self.size.height as u32,
+            frames: frames as u32,
+            terms: table.width as u32 / 2,
             src_width: src.size.width as u32,
             src_height: src.size.height as u32,
+            src_frames: src.count as u32,
             dst_width: dst.size.width as u32,
             dst_height: dst.size.height as u32,
-            terms: site.reads[1].size.width as u32 / 2,
+            dst_frames: dst.count as u32,
         };
         let text = format!(
-            "{}const DOWN: bool = {};\nconst ADD: bool = {};\n{}",
+            "{}const AXIS: u32 = {}u;\nconst ADD: bool = {};\n{}",
             Params::WGSL,
-            self.down,
+            self.axis as u32,
             self.add,
             include_str!("lines.wgsl")
         );
+        let channels = slot.size.pixels() * slot.planes / (dst.count * dst.size.pixels());
         let mut groups = tiles(self.size, 32, 8);
-        groups[2] = src.planes as u32;
+        groups[2] = (channels * frames) as u32;
         Ok(Dispatch::own(text, &params, groups))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn errors(channels: usize, count: usize, judges: usize) -> Stencil {
     })
 }
 
-/// By how much candidates are worse than the first, within limits. Reads: slots of errors, with so many candidates each.
+/// By how much candidates are worse than the first, within limits. Reads: slots of errors, with this many candidates each.
 pub(crate) fn contest(counts: &[usize]) -> Stencil {
     stencil("contest", |k| {
         let reads: Vec<_> = counts.iter().map(|_| k.read()).collect();
@@ -60,7 +60,7 @@ pub(crate) fn choose(count: usize) -> Stencil {
     })
 }
 
-/// Candidates in the shares of the maps, none below zero. Reads: maps, slots with so many candidates of so many planes each.
+/// Candidates in the shares of the maps, none below zero. Reads: maps, slots with this many candidates of this many planes each.
 pub(crate) fn mix(counts: &[usize], planes: usize) -> Stencil {
     stencil("mix", |k| {
         let maps = k.read();
@@ -80,7 +80,7 @@ pub(crate) fn mix(counts: &[usize], planes: usize) -> Stencil {
     })
 }
 
-/// The sum of so many slots.
+/// The sum of this many slots.
 pub(crate) fn total(slots: usize) -> Stencil {
     stencil("sum", |k| {
         let reads: Vec<_> = (0..slots).map(|_| k.read().here()).collect();

@@ -21,7 +21,7 @@ params! {
 
 /// Sides of a tile.
 const TILE: (u32, u32) = (16, 8);
-/// Most candidates of one dispatch.
+/// Maximum number of candidates of one dispatch.
 pub(crate) const CANDIDATES: usize = 2;
 /// Taps between two barriers.
 const TOGETHER: usize = 4;

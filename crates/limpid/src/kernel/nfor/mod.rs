@@ -18,7 +18,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::nfor::Fit as Settings;
 use crate::{Result, Size};
 
-/// Most features: albedo, normal, depth, position.
+/// Maximum number of features: albedo, normal, depth, position.
 pub(crate) const FEATURES: usize = 10;
 
 /// A fit. Reads: guide, its variance, classes, data, features if there are any. Writes: the data as fitted, for each `k` all
@@ -27,7 +27,7 @@ pub(crate) const FEATURES: usize = 10;
 pub(crate) struct Fit {
     /// Taps, patches, ridges.
     pub(crate) settings: Settings,
-    /// How far apart patches may be, in standard deviations: a candidate each.
+    /// How different patches may be, in standard deviations: a candidate each.
     pub(crate) k: Vec<f32>,
     /// Only pixels of this colour of the checkerboard count.
     pub(crate) parity: Option<usize>,

@@ -10,9 +10,9 @@ use super::{FEATURES, Fit};
 use crate::kernel::sweep::LANES;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
-/// Most planes of data that one fit takes.
+/// Maximum number of planes of data that one fit takes.
 pub(super) const DATA: usize = 8;
-/// Most sums.
+/// Maximum number of sums.
 pub(super) const SUMS: usize =
     6 + 3 * (FEATURES + DATA) + FEATURES * (FEATURES + 1) / 2 + FEATURES * DATA;
 
@@ -146,7 +146,7 @@ pub(super) fn feature_sums(fit: &Fit, f: usize) -> usize {
     6 + 3 * columns + f * columns - f * f.saturating_sub(1) / 2
 }
 
-/// The widest of the tiles that still fits so many columns. Few widths, because each is compiled for every SIMD level; with three
+/// The widest of the tiles that still fits this many columns. Few widths, because each is compiled for every SIMD level; with three
 /// rows, fifteen sums and what they are made of fit the registers of AVX-512.
 fn wide(columns: usize) -> usize {
     match columns {

@@ -12,7 +12,7 @@ pub(super) const WIDTH: usize = 64;
 /// From a plane of a row to the next. An odd number of cache lines, so that planes do not compete for the same sets; wide
 /// enough for a strip, the largest window, patches, and a piece behind them.
 pub(super) const ROW: usize = 176;
-/// Planes that are looked at together.
+/// Planes that are processed together.
 pub(super) const TOGETHER: usize = 6;
 /// Their values from one column on.
 const SPAN: usize = (TOGETHER - 1) * ROW + LANES;

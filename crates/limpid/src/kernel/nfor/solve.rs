@@ -7,7 +7,7 @@ use crate::definition::nfor::STEP;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16};
 
-/// Most unknowns: 1, x, y and the features.
+/// Maximum number of unknowns: 1, x, y and the features.
 const SIZE: usize = FEATURES + 3;
 
 /// The value of the fit at each of the sixteen pixels from `at` on; the data itself where nothing weighs anything.

@@ -41,10 +41,10 @@ pub(super) struct Weights<'a> {
 
 /// Largest side of the squares of a checkerboard. Strips and pieces begin at multiples of two of them.
 const CELL: usize = 4;
-/// Most candidates of a fit.
+/// Maximum number of candidates of a fit.
 const CANDIDATES: usize = 4;
 
-/// Weights of sixteen pixels, and the numbers of their taps; taps that weigh nothing are left out.
+/// Weights of sixteen pixels, and the numbers of their taps; taps that have no weight are left out.
 #[derive(Clone, Copy)]
 pub(super) struct List<'a> {
     pub(super) weights: &'a [f32],
@@ -245,7 +245,7 @@ impl<'a> Weights<'a> {
                     let off = own[c] - partner.load(simd, c);
                     apart = off.mul_add(off, apart);
                 }
-                // Other classes, and partners outside, weigh nothing.
+                // Other classes, and partners outside, have no weight.
                 let same = class.simd_eq(Beside::new(values, there + class_at).load(simd, 0))
                     & over.simd_gt(zero);
                 let row = (y as i64 + tap.dy)

@@ -348,7 +348,7 @@ impl Work<'_, '_> {
             for l in &mut *line {
                 *l = fast_exp(-l.max(0.0));
             }
-            // Pixels without partner weigh nothing.
+            // Pixels without partner have no weight.
             let low = (valid.start as i64 - start).clamp(0, n as i64) as usize;
             let high = (valid.end as i64 - start).clamp(low as i64, n as i64) as usize;
             line[..low].fill(0.0);

@@ -58,7 +58,7 @@ pub(crate) struct Nlm {
     pub radius: usize,
     /// Radius of patches.
     pub patch: usize,
-    /// `k_c` of the colour weights; none when colour is not looked at.
+    /// `k_c` of the colour weights; `None` if colour is not used.
     pub color: Option<f32>,
     /// The guide's variance.
     pub noise: Noise,
@@ -81,7 +81,7 @@ pub(crate) struct Nlm {
     pub residual: bool,
     /// Whether the CPU may use each weight twice where the filter is plain, `w(p, q) = w(q, p)`.
     pub paired: bool,
-    /// Most rows of a tile on the GPU; by the device's limits when none.
+    /// Maximum number of rows of a tile on the GPU; by the device's limits when none.
     pub tile: Option<u32>,
 }
 

@@ -66,7 +66,7 @@ pub(super) fn partners<'a>(
 }
 
 /// Adds a channel's distance to `out`: values, variances and spreads (`V` of Eq. 3.10) of the pixel (`.0`) and of one or
-/// two partners, all of one length. `over` is `k²`; `apart` is how much of the noise differs.
+/// two partners, all of equal length. `over` is `k²`; `apart` is how much of the noise differs.
 #[inline(always)]
 pub(super) fn add_distance(
     out: &mut [f32],

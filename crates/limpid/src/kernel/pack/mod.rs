@@ -35,7 +35,7 @@ pub(crate) struct Spot {
 pub(crate) struct Pack {
     /// Where to.
     pub spot: Spot,
-    /// Whether it is the first: the rest of the slot becomes zero. Later ones keep what is there.
+    /// Whether it is the first: the rest of the slot becomes zero. Later ones keep the existing values.
     pub first: bool,
     /// Whether values are rounded to half precision.
     pub half: bool,

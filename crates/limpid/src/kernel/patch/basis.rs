@@ -20,7 +20,7 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Most vectors besides the constant: the smallest goes, unless it is the only one.
+    /// Maximum number of vectors besides the constant: the smallest goes, unless it is the only one.
     fn kept(self) -> usize {
         self.features.saturating_sub(1).clamp(1, MOST - 1)
     }

@@ -79,7 +79,7 @@ fn transpose(from: &[f32], to: &mut [f32], size: Size) {
         });
 }
 
-/// Cosine transforms of lines of one length, two lines in one complex transform.
+/// Cosine transforms of lines of equal length, two lines in one complex transform.
 struct Transform {
     length: usize,
     forward: Arc<dyn Fft<f32>>,

@@ -154,7 +154,7 @@ fn restrict<S: Simd>(_simd: S, job: &mut Job<'_>) {
     for c in 0..residual.planes() {
         for row in job.rows.clone() {
             let first = 2 * row;
-            // Steps of the rows from `first - 1` to `first + 2`, as far as they are there.
+            // Steps of the rows from `first - 1` to `first + 2`, as far as they exist.
             let rows = first.saturating_sub(1)..(first + 3).min(height);
             for y in rows.clone() {
                 jacobi(grid, residual, c, y, &mut steps[(y % 4) * width..][..width]);

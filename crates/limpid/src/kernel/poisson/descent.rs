@@ -152,7 +152,7 @@ impl Kernel for Dot {
     }
 }
 
-/// Most workgroups along x.
+/// Maximum number of workgroups along x.
 const ROWS: u32 = 32_768;
 
 /// Sums that are taken side by side, so that they fit vectors.

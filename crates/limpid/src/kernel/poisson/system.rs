@@ -17,7 +17,7 @@ fn weight<'g>(
     }
 }
 
-/// The grid of the finest level, for images of so many channels. Reads the estimate, the base image and its differences; of
+/// The grid of the finest level, for images of this many channels. Reads the estimate, the base image and its differences; of
 /// each only its size matters as long as all weights are one.
 ///
 /// `alpha` is how much the base image counts; with `reg` the squared weights are `1 / (|e| + reg)`, for a fit of least absolute

@@ -6,7 +6,7 @@
 use super::stencil::{Stencil, stencil};
 use crate::definition::atrous::{PREFILTER_LEAST, PREFILTER_RADIUS};
 
-/// The filter, for a feature of so many planes. Reads the feature and its variance; writes the feature.
+/// The filter, for a feature of this many planes. Reads the feature and its variance; writes the feature.
 pub(crate) fn prefilter(planes: usize) -> Stencil {
     let radius = PREFILTER_RADIUS as i32;
     let window = (-radius..=radius).flat_map(|dy| (-radius..=radius).map(move |dx| (dx, dy)));

@@ -1,4 +1,4 @@
-//! The reversible 5/3 transform of JPEG 2000 along one axis: whole numbers to whole numbers.
+//! The reversible 5/3 transform of JPEG 2000 along one axis: integers to integers.
 //!
 //! Numbers are kept as `f32`, which holds them exactly below 2^24: samples of up to 16 bits, any number of levels.
 
@@ -16,7 +16,7 @@ pub(crate) struct Reversible {
     pub back: bool,
     /// Size of the part.
     pub size: Size,
-    /// The largest sample: values of 0 … 1 become whole numbers on the way in, or come from them on the way out.
+    /// The largest sample: values of 0 … 1 become integers on the way in, or come from them on the way out.
     pub whole: Option<f32>,
 }
 
@@ -104,7 +104,7 @@ impl Line<'_> {
         self.whole.map_or(v, |whole| (v * whole + 0.5).floor())
     }
 
-    /// The difference of odd sample `i` to what its neighbours foretell.
+    /// The difference of odd sample `i` from the prediction by its neighbours.
     fn difference(&self, i: i64) -> f32 {
         let i = mirrored(i, self.n) as i64;
         self.at(i) - ((self.at(i - 1) + self.at(i + 1)) * 0.5).floor()

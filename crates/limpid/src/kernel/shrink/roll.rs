@@ -11,7 +11,7 @@ pub(crate) struct Roll {
     pub by: (usize, usize),
     /// Factor of each value.
     pub weight: f32,
-    /// Whether to add to what is there.
+    /// Whether to add to the existing values.
     pub add: bool,
 }
 

@@ -10,7 +10,7 @@ use fearless_simd::Simd;
 /// Words of all buffers together: 24 KiB stay in the nearest cache.
 const WORDS: usize = 6 << 10;
 
-/// Least and most pixels of a strip: each operation has to be worth its call.
+/// Minimum and most pixels of a strip: each operation has to be worth its call.
 const PIXELS: [usize; 2] = [128, 2048];
 
 /// A graph made ready: what is done in which order, and where results are kept.
@@ -168,7 +168,7 @@ impl Program {
                 continue;
             }
             let Some(at) = self.place[i] else { continue };
-            // What is computed is never one of its own operands.
+            // The result is never one of its own operands.
             let (low, rest) = buffers.split_at_mut(at * self.pixels);
             let (to, high) = rest.split_at_mut(self.pixels);
             let to = &mut to[..strip.count];

@@ -1,7 +1,7 @@
-//! SMALL KERNELS, SAID ONCE: what each pixel becomes, as an expression of pixels around it.
+//! Small kernels, described once: what each pixel becomes, as an expression of the pixels around it.
 //!
-//! [`stencil`] runs a closure once. It reads slots at offsets, computes, and writes; what it did is kept as a graph, from which
-//! come the contract (how many slots, how far it looks), the shader ([`gpu`]) and the CPU body ([`cpu`]): the three cannot differ.
+//! [`stencil`] runs a closure once. It reads slots at offsets, computes, and writes; its operations are recorded as a graph, from
+//! which the contract (slots and halo), the shader ([`gpu`]) and the CPU body ([`cpu`]) are derived, so that they cannot differ.
 //!
 //! ```text
 //! /// The mean of a pixel and its neighbours to the left and right, where they are less than `limit` away.

@@ -238,7 +238,7 @@ impl Taps {
     }
 }
 
-/// What the last frame left, and where its points are now: whole planes.
+/// The history, and the motion to it: whole planes.
 struct Old<'a> {
     size: Size,
     motion: [&'a [f32]; 2],

@@ -21,7 +21,7 @@ pub(crate) const MOMENTS: usize = 4;
 /// Where normals or depth come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A layer of their own.
+    /// A separate layer.
     Layer,
     /// Positions.
     Position,

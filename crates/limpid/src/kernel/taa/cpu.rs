@@ -20,7 +20,7 @@ fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
     [y + co - cg, y + cg, y - co - cg]
 }
 
-/// A colour as it is blended: luma and differences, bright ones compressed.
+/// A colour in the blending space: luma and differences, bright ones compressed.
 #[inline(always)]
 fn blendable(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     let c = if three { to_ycocg(c) } else { c };
@@ -182,7 +182,7 @@ fn blended(
     })
 }
 
-/// Sums over the rows of a window, column by column: of the colours as they are blended, and of their squares.
+/// Sums over the rows of a window, column by column: of the colours in the blending space, and of their squares.
 struct Columns<'a> {
     radius: usize,
     width: usize,

@@ -142,7 +142,7 @@ pub(super) fn convert(highlights: f32, site: &Site<'_>) -> Dispatch {
 /// The widest window that is read through a tile.
 const TILED: usize = 3;
 
-/// Declares `seen`: the colour as it is blended and a one, at a pixel; zeros outside. And what must be done before it is called.
+/// Declares `seen`: the colour in the blending space and a one, at a pixel; zeros outside. Returns what must precede its call.
 ///
 /// Of a small window pixels are converted once, into a tile of the workgroup, not once for each pixel that sees them.
 fn seen(radius: usize) -> (String, String) {
@@ -262,7 +262,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             store("last", "kept", planes) + &format!("    last{ones} = 1.0;\n"),
         )
     };
-    // History is asked for before the tile is made: it takes longest to come.
+    // History is requested before the tile is filled, because it takes longest to arrive.
     let source = format!(
         "{}{colors}{seen}fn old(q: vec2<i32>, size: vec2<i32>, weight: f32) -> vec4<f32> {{
     let inside = all(q >= vec2<i32>(0)) && all(q < size);

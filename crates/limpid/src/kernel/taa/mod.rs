@@ -31,7 +31,7 @@ impl Kernel for ToYCoCg {
     }
 }
 
-/// Blends a frame with the last result, moved to where its points are now and clipped to what the frame allows.
+/// Blends a frame with the previous result, reprojected and clipped to what the frame allows.
 ///
 /// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
 /// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.

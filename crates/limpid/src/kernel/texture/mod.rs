@@ -1,7 +1,7 @@
 //! Between planar buffers and textures of texels: what fragment passes read and draw to.
 //!
 //! A texel is `(r, g, b, 1)`; an image of one plane is `(v, 0, 0, 1)`. Around the image may be a margin of zeros, so that
-//! sums over texels weigh nothing outside.
+//! sums over texels have no weight outside.
 
 use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};

@@ -179,7 +179,7 @@ impl Emit {
         text
     }
 
-    /// The sums of `rows` pixels below each other, for the bilateral filter: a texel is read once for all of them. Leaves
+    /// The sums of `rows` pixels one below the other, for the bilateral filter: a texel is read once for all of them. Leaves
     /// them in `a0`, `a1`, …
     pub(super) fn column(&self, texel: &str, rows: i64) -> String {
         let r = self.radius;

@@ -1,8 +1,8 @@
 //! Filters over a square window: Gaussian, tents, mean and deviation, bilateral (Zubatov and Shcherbakov).
 //!
 //! [`Window`] makes a pixel from its whole window; [`WindowAxis`] filters one axis, for filters of rank one. A
-//! [`Filter`] says what is summed, a [`Walk`] how. Invariants: taps outside the image weigh zero, and every walk
-//! gives the same picture.
+//! [`Filter`] says what is summed, a [`Walk`] how. Invariants: taps outside the image have no weight, and every walk
+//! gives the same image.
 //!
 //! Walks on textures read texels `(r, g, b, 1)` with a margin of zeros around the image ([`margin`]), so that one
 //! weighted sum of texels gives the numerator and, in its last component, the weights that fell inside.
@@ -92,7 +92,7 @@ pub(crate) enum Exchange {
     Sums,
 }
 
-/// How a window is walked.
+/// How a window is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Walk {
     /// CPU: one axis after the other in one pass over memory, where the filter allows it.
@@ -110,7 +110,7 @@ pub(crate) enum Walk {
         /// By coarse derivatives, which are not the neighbour's: wrong, to show how wrong.
         coarse: bool,
     },
-    /// GPU: the same in a compute shader, from buffers, by quad operations of sub-groups.
+    /// GPU: the same in a compute shader, from buffers, by quad operations of subgroups.
     QuadCompute,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Window {
     pub filter: Filter,
     /// Taps to each side.
     pub radius: usize,
-    /// How the window is walked.
+    /// How the window is processed.
     pub walk: Walk,
 }
 
@@ -208,7 +208,7 @@ impl Kernel for Window {
     }
 }
 
-/// How one axis is walked.
+/// How one axis is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Along {
     /// All taps of each pixel, from buffers.

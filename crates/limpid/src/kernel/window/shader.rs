@@ -127,7 +127,7 @@ pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch
     compute(site, source, [32, 8])
 }
 
-/// Pixels below each other that one invocation of the bilateral filter makes: each tap is read for all of them, which
+/// Pixels one below the other that one invocation of the bilateral filter makes: each tap is read for all of them, which
 /// halves the reads of 3×3. Wider windows would need more registers than there are.
 fn column_rows(filter: Filter, radius: usize) -> Option<i64> {
     match (filter, radius) {
@@ -201,7 +201,7 @@ pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
             "fn swap_x(v: vec4<f32>) -> vec4<f32> { return quadSwapX(v); }\n\
              fn swap_y(v: vec4<f32>) -> vec4<f32> { return quadSwapY(v); }\n"
         }
-        // Without sub-groups the exchange goes through workgroup memory.
+        // Without subgroups the exchange goes through workgroup memory.
         None => {
             "var<workgroup> mail: array<vec4<f32>, 256>;\n\
              fn post(v: vec4<f32>, to: u32) -> vec4<f32> {\n    \

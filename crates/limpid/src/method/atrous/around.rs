@@ -1,4 +1,4 @@
-//! What stands around the levels of the à-trous filter, for methods that are compared with it.
+//! The passes around the levels of the à-trous filter, for methods that are compared with it.
 
 use super::setup::Setup;
 use super::{Atrous, AtrousSchedule, define, walk};
@@ -9,17 +9,17 @@ use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Home, Layout, Plan, SlotId};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
 
-/// The à-trous filter's options, checked, with the passes before and after its levels.
+/// The validated options of the à-trous filter, with the passes before and after its levels.
 #[derive(Debug, Clone)]
 pub struct Around {
     method: Atrous,
     setup: Setup,
 }
 
-/// Slots that the passes before have filled.
+/// Slots that the earlier passes have filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
-    /// Colour, divided by albedo and guarded.
+    /// Colour, divided by albedo and clamped.
     pub color: SlotId,
     /// The planes of all features.
     pub features: Option<SlotId>,
@@ -27,7 +27,7 @@ pub struct Begun {
 }
 
 impl Around {
-    /// Gives a filter without any σ those that suit a frame as a whole.
+    /// Gives a filter without any σ values that suit the frame as a whole.
     pub fn find_sigmas(method: &mut Atrous, frame: &Frame) -> Result<()> {
         match method.automatic() {
             true => method.estimate_sigmas(frame),
@@ -35,7 +35,7 @@ impl Around {
         }
     }
 
-    /// Checks the options against the layers.
+    /// Validates the options against the layers.
     pub fn new(method: &Atrous, shape: &Shape) -> Result<Self> {
         Ok(Self {
             method: method.clone(),
@@ -50,7 +50,7 @@ impl Around {
         self
     }
 
-    /// Colour stops nothing.
+    /// Ignores colour differences.
     #[must_use]
     pub fn without_color(mut self) -> Self {
         self.setup.color = None;
@@ -84,7 +84,7 @@ impl Around {
         self.setup.colors
     }
 
-    /// One over σ of colour at a level, where it stops anything.
+    /// One over σ of colour at a level, if colour is used.
     pub fn color_stop(&self, level: usize) -> Option<f32> {
         self.setup.color_stop(level)
     }
@@ -147,7 +147,7 @@ impl Around {
         Some(features)
     }
 
-    /// Adds the passes after the levels, which made `color` in the plan that was begun.
+    /// Adds the passes after the levels, which wrote `color`.
     pub fn end(&self, plan: &mut Plan, begun: Begun, color: SlotId) -> Result<()> {
         let slot = plan.slots().get(color.0);
         // What follows trusts its slots.
@@ -158,7 +158,7 @@ impl Around {
         });
         let albedo = begun.albedo.map(|a| plan.slots().get(a.0));
         if !fits || albedo.is_some_and(|a| a.is_none_or(|a| (a.size, a.planes) != (plan.size, 3))) {
-            return Err(Error::input("the plan was begun by another method"));
+            return Err(Error::input("the plan belongs to another method"));
         }
         let output = plan.output(Layer::COLOR, self.setup.colors);
         let spot = self.setup.items[0].spot;
@@ -167,7 +167,7 @@ impl Around {
         Ok(())
     }
 
-    /// By definition: what the levels get.
+    /// The definition of the input of the levels.
     pub fn light(&self, frame: &Frame) -> Result<Image> {
         let color = frame.color()?;
         let albedo = frame.get(Kind::Albedo);
@@ -192,7 +192,7 @@ impl Around {
         ))
     }
 
-    /// By definition: the result, of what the levels made.
+    /// The definition of the result, from the output of the levels.
     pub fn shaded(&self, frame: &Frame, light: Image) -> Result<Frame> {
         let albedo = frame.get(Kind::Albedo);
         Frame::new(match albedo.filter(|_| self.setup.demodulates) {

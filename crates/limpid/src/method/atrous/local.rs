@@ -1,7 +1,7 @@
-//! The filter as it is when no σ is given: guided by the noise of each pixel, behind the front that methods for renders share.
+//! The filter without any σ: guided by the noise of each pixel, after the preprocessing that the methods for renders share.
 //!
-//! Colour is divided by albedo, outliers are limited, and the variance of each pixel's brightness comes from halves, from the
-//! file, or from the picture. It goes through the levels with squared weights. Pixels of different classes never mix.
+//! Colour is divided by albedo, outliers are clamped, and the variance of each pixel's brightness comes from halves, from the
+//! file, or from the image. It is filtered with squared weights. Pixels of different classes never mix.
 
 mod define;
 
@@ -19,9 +19,9 @@ use crate::method::window::box_mean;
 use crate::plan::{Layout, Plan, SlotId};
 use crate::{Kind, Layer, Part, Result, Shape};
 
-/// How many deviations of the noise are alike.
+/// How many standard deviations of noise count as equal.
 const DEVIATIONS: f32 = 2.5;
-/// Squared differences of brightness that are always alike, in a picture of ordinary exposure.
+/// Squared differences of brightness that always count as equal, in an image of ordinary exposure.
 const LEAST: f32 = 1e-4;
 /// At the first level the mean of 3×3 pixels is compared, which has this share of the variance.
 const SHARE: f32 = 1.0 / 9.0;
@@ -33,10 +33,10 @@ const POSITION: f32 = 0.1;
 /// Radius over which variances are averaged, twice.
 const AROUND: usize = 2;
 
-/// What stops the filter.
+/// The edge-stopping parameters.
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Local {
-    /// σ of each plane of the packed surface, and whether it grows with the step; infinite where nothing is.
+    /// σ of each plane of the packed surface, and whether it grows with the step; infinite for unused planes.
     sigmas: Vec<(f32, bool)>,
 }
 
@@ -59,7 +59,7 @@ impl Local {
         Self { sigmas }
     }
 
-    /// Whether a GPU gets by with 16 bytes.
+    /// Whether 16 bytes suffice on a GPU.
     pub(super) fn packs(&self) -> bool {
         self.sigmas.len() == front::POSITION
     }
@@ -73,7 +73,7 @@ impl Local {
         all
     }
 
-    /// How brightness weighs at a level.
+    /// The weight of brightness at a level.
     pub(super) fn weight(&self, level: usize, symmetric: bool) -> crate::kernel::atrous::Local {
         let first = level == 0;
         crate::kernel::atrous::Local {
@@ -85,7 +85,7 @@ impl Local {
     }
 }
 
-/// The feature layers in the order of the front.
+/// The feature layers in the order of the preprocessing.
 fn kinds(shape: &Shape) -> Vec<Kind> {
     let all = [Kind::Albedo, Kind::Normal, Kind::Depth, Kind::Position];
     let there = |k: &Kind| shape.channels(&k.clone().into()) == Some(k.channels()[0]);
@@ -97,7 +97,7 @@ fn halves(shape: &Shape) -> bool {
     has(Part::HalfA) && has(Part::HalfB)
 }
 
-/// The range of depth that the front gets: the filter compares neighbours, so any will do.
+/// The range of depth for the preprocessing: the filter compares neighbours, so any range will do.
 const ANY: front::Depth = front::Depth {
     low: -30.0,
     middle: 0.0,
@@ -105,17 +105,17 @@ const ANY: front::Depth = front::Depth {
 };
 
 impl Atrous {
-    /// Whether the filter goes by local noise.
+    /// Whether the filter uses local noise.
     pub(super) fn is_local(&self) -> bool {
         self.automatic() && self.grid() == 1
     }
 
-    /// Whether colour is divided by albedo where there is one. Energy is kept in what is filtered, so that is the colour then.
+    /// Whether colour is divided by albedo if there is one. With `energy` the filtered values must be the colour itself.
     pub(super) fn divides(&self) -> bool {
         !self.no_demodulate && !self.energy
     }
 
-    /// Whether outliers are limited, which takes light away.
+    /// Whether outliers are clamped, which removes light.
     pub(super) fn guards(&self) -> bool {
         !self.no_firefly_guard && !self.energy
     }
@@ -124,7 +124,7 @@ impl Atrous {
         self.exposure.unwrap_or(1.0)
     }
 
-    /// What positions are multiplied by.
+    /// The factor of positions.
     fn scale(&self) -> f32 {
         1.0 / self.extent.unwrap_or(1.0)
     }
@@ -175,7 +175,7 @@ struct Build<'a> {
     channels: usize,
 }
 
-/// What comes out of the front.
+/// The output of the preprocessing.
 struct Front {
     class: SlotId,
     divide: SlotId,
@@ -183,7 +183,7 @@ struct Front {
     light: SlotId,
     noise: SlotId,
     guide: SlotId,
-    /// Brightness before and after outliers were limited.
+    /// Brightness before and after outliers were clamped.
     limit: Option<[SlotId; 2]>,
 }
 
@@ -330,7 +330,7 @@ impl Build<'_> {
         (light, noise, limit)
     }
 
-    /// The same of one buffer.
+    /// The same for one buffer.
     fn one(
         &mut self,
         class: SlotId,

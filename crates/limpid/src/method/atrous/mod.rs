@@ -1,12 +1,12 @@
 //! The edge-avoiding à-trous filter (Dammertz 2010) with the schedules of Dolp 2024.
 //!
-//! The definition is `definition::atrous`. Around it: deferred shading (colour is divided by albedo before and
+//! The definition is `definition::atrous`. In addition: deferred shading (colour is divided by albedo before and
 //! multiplied after), a firefly guard, and everything that belongs to the colour (light layers, alpha, variance)
 //! filtered with the colour's weights in the same passes.
 //!
-//! Schedules: `dilated` reads taps where they are. `permuted:ORDER:BORDER` moves pixels so that taps are neighbours: ORDER
-//! `ascending` or `local`; BORDER `exact`, where taps outside weigh zero as in `dilated`, or `mirror`, which belongs to the
-//! option `border`. On the GPU a last word says where taps are read: `global` memory, or a `tile` in workgroup memory.
+//! Schedules: `dilated` reads taps in place. `permuted:ORDER:BORDER` moves pixels so that taps are neighbours: ORDER
+//! `ascending` or `local`; BORDER `exact`, where taps outside have no weight as in `dilated`, or `mirror`, which belongs to the
+//! option `border`. On the GPU the last component says where taps are read: `global` memory, or a `tile` in workgroup memory.
 
 mod around;
 pub(super) mod define;
@@ -39,7 +39,7 @@ crate::choice! {
         B3 = "b3",
         /// The kernel 1 2 1; of another radius, binomial coefficients.
         Three = "3x3",
-        /// All taps alike.
+        /// All taps have the same weight.
         Box = "box",
     }
 }
@@ -55,19 +55,19 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What happens at the image's borders.
+    /// How borders are treated.
     pub enum Border {
-        /// Taps outside weigh zero.
+        /// Taps outside have no weight.
         Zero = "zero",
-        /// Taps outside come from close to the border, by the mirrored ascending order.
+        /// Taps outside are replaced by pixels close to the border, by the mirrored ascending order.
         Mirror = "mirror",
-        /// Taps outside come from close to the border, by the mirrored local order.
+        /// Taps outside are replaced by pixels close to the border, by the mirrored local order.
         MirrorLocal = "mirror-local",
     }
 }
 
 impl Border {
-    /// The same as the definition says it.
+    /// The same for the definition.
     fn defined(self) -> definition::Border {
         match self {
             Self::Zero => definition::Border::Zero,
@@ -84,42 +84,42 @@ crate::options! {
         pub levels: usize = 5,
         /// The kernel.
         pub kernel: Taps = Taps::B3,
-        /// Taps to each side; 2, or 1 for the kernel 3x3, when not given.
+        /// Taps to each side [default: 2, or 1 for the kernel 3x3].
         pub radius: Option<usize> = None,
-        /// Differences of colour above this stop the filter; halved at each level. When any sigma is given only the
-        /// given ones act.
+        /// Colour differences above this stop the filter; halved at each level. If any sigma is given, only the
+        /// given ones are used.
         pub sigma_color: Option<f32> = None,
-        /// Differences of the normal above this stop the filter; grows with the step.
+        /// Normal differences above this stop the filter; grows with the step.
         pub sigma_normal: Option<f32> = None,
-        /// Differences of position above this stop the filter, in scene units.
+        /// Position differences above this stop the filter, in scene units.
         pub sigma_position: Option<f32> = None,
-        /// Differences of albedo above this stop the filter.
+        /// Albedo differences above this stop the filter.
         pub sigma_albedo: Option<f32> = None,
-        /// Differences of depth above this stop the filter, in scene units; grows with the step.
+        /// Depth differences above this stop the filter, in scene units; grows with the step.
         pub sigma_depth: Option<f32> = None,
-        /// Without any sigma: what colours are multiplied by to give a picture of ordinary brightness; measured when not given.
+        /// Without any sigma: the factor from colours to an image of ordinary brightness; measured by default.
         pub exposure: Option<f32> = None,
-        /// Without any sigma: the extent of the scene's positions; measured when not given.
+        /// Without any sigma: the extent of the scene's positions; measured by default.
         pub extent: Option<f32> = None,
-        /// Do not divide by albedo before and multiply after.
+        /// Do not divide by albedo before the filter and multiply after it.
         pub no_demodulate: bool = false,
-        /// Do not dim pixels that are far brighter than all around them.
+        /// Do not dim pixels that are far brighter than their surroundings.
         pub no_firefly_guard: bool = false,
-        /// Do not denoise features that have a variance before they stop the filter.
+        /// Do not filter features that have a variance before they are used.
         pub no_prefilter: bool = false,
-        /// What happens at the borders.
+        /// How borders are treated.
         pub border: Border = Border::Zero,
-        /// One pixel in each square of this many holds a sample, its first: 1, 2 or 4. The others are filled in. Seen from
-        /// the frame when not given.
+        /// Side of the squares whose first pixel holds a sample: 1, 2 or 4. The others are filled in. Detected in the frame
+        /// by default.
         pub subsample: Option<usize> = None,
-        /// Make every pixel give as much as it takes, so that the picture keeps its mean. Outliers are not limited
-        /// then, and colour is not divided by albedo.
+        /// Make every pixel contribute as much as it receives, so that the image keeps its mean. Outliers are then not
+        /// clamped, and colour is not divided by albedo.
         pub energy: bool = false,
         /// Keep details, times a gain for each level from the finest: 1 keeps, less softens, more sharpens.
         pub gains: Vec<f32> = Vec::new(),
-        /// Light layers to filter too, with the colour's weights; all of them when none is named.
+        /// Light layers to filter with the colour's weights [default: all].
         pub aov: Vec<String> = Vec::new(),
-        /// Filter the variance of colour too and give it out, as one channel.
+        /// Also filter the variance of the colour and write it, as one channel.
         pub variance: bool = false,
         /// How data is stored between passes on a GPU.
         pub storage: Storage = Storage::F32,

@@ -8,7 +8,7 @@ use crate::plan::Order;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the taps of a level lie, and how many levels go at once.
+/// Where the taps of a level are, and how many levels a dispatch computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::method) enum AtrousSchedule {
     /// In rows, further apart from level to level.
@@ -17,12 +17,12 @@ pub(in crate::method) enum AtrousSchedule {
     Permuted {
         /// The order of sub-images.
         order: Order,
-        /// Whether taps outside are mirrored; they weigh zero else.
+        /// Whether taps outside are mirrored; otherwise they have no weight.
         mirror: bool,
         /// Where a GPU reads taps.
         taps: Option<Source>,
     },
-    /// As permuted in ascending order, that many levels per dispatch.
+    /// Permuted in ascending order, with this many levels per dispatch.
     Fused(usize),
 }
 
@@ -67,7 +67,7 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if !stays {
                 for order in orders {
                     all.push(permuted(*order, Some(Source::Tile(None))));
-                    // A shape of its own: smaller workgroups, and many steps however small the image.
+                    // An explicit shape: smaller workgroups, and many steps however small the image.
                     if plain && *order == Order::Ascending {
                         let shape = Tile::new(32, 8, 2).steps(8);
                         all.push(permuted(*order, Some(Source::Tile(Some(shape)))));
@@ -119,7 +119,7 @@ impl FromStr for AtrousSchedule {
     type Err = Error;
 
     fn from_str(text: &str) -> crate::Result<Self> {
-        let wrong = || Error::input(format!("'{text}' is no schedule of the à-trous filter"));
+        let wrong = || Error::input(format!("'{text}' is not a schedule of the à-trous filter"));
         let words: Vec<&str> = text.split(':').collect();
         let (order, border, taps) = match words[..] {
             ["dilated"] => return Ok(Self::Dilated),

@@ -1,4 +1,4 @@
-//! Options and layers, checked and put together.
+//! Options and layers, validated and combined.
 
 use super::local::Local;
 use super::{Atrous, Border, Storage, Taps};
@@ -7,7 +7,7 @@ use crate::kernel::pack::Spot;
 use crate::method::Value;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape, luminance};
 
-/// Widths of the squares of which one pixel may hold a sample.
+/// Sides of the squares with one sample each.
 pub(super) const SQUARES: [usize; 3] = [1, 2, 4];
 
 /// A layer that is filtered.
@@ -25,7 +25,7 @@ pub(in crate::method) struct Guide {
     pub(in crate::method) sigma: f32,
     /// Whether σ grows with the step.
     pub(in crate::method) widens: bool,
-    /// Whether it is filtered before, by its own variance.
+    /// Whether it is filtered first, by its own variance.
     pub(in crate::method) noisy: bool,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::method) struct Setup {
     pub(in crate::method) taps: Vec<f32>,
     pub(in crate::method) levels: usize,
     pub(in crate::method) color: Option<f32>,
-    /// First level at which colour weighs.
+    /// First level at which colour is used.
     pub(in crate::method) color_from: usize,
     /// In the order normal, depth, albedo, position.
     pub(in crate::method) guides: Vec<Guide>,
@@ -70,7 +70,7 @@ impl Setup {
         variance.map(|i| i.spot.plane)
     }
 
-    /// For each guide, its first plane in the features, and its planes. Packed features have fixed places.
+    /// For each guide, its first plane in the features, and its planes. Packed features have fixed positions.
     pub(in crate::method) fn feature_planes(&self) -> Vec<(usize, usize)> {
         let mut next = 0;
         let mut place = |g: &Guide| {
@@ -119,7 +119,7 @@ impl Setup {
     }
 }
 
-/// σ of colour when nothing is known of the image.
+/// σ of colour if nothing is known of the image.
 const COLOR: f32 = 1.0;
 
 impl Atrous {
@@ -137,7 +137,7 @@ impl Atrous {
         self.sigma_color.is_none() && self.sigmas().iter().all(|(_, s)| s.is_none())
     }
 
-    /// The kernel along one axis, adding up to 1.
+    /// The kernel along one axis, with a sum of 1.
     pub(in crate::method) fn taps(&self) -> Result<Vec<f32>> {
         let radius = self.radius.unwrap_or(match self.kernel {
             Taps::Three => 1,
@@ -163,12 +163,12 @@ impl Atrous {
         })
     }
 
-    /// Width of the squares that hold one sample each.
+    /// Side of the squares with one sample each.
     pub(super) fn grid(&self) -> usize {
         self.subsample.unwrap_or(1)
     }
 
-    /// Checks the options against the layers.
+    /// Validates the options against the layers.
     pub(in crate::method) fn setup(&self, shape: &Shape) -> Result<Setup> {
         if !(1..=10).contains(&self.levels) {
             return Err(Error::option("levels", self.levels, "1 … 10"));
@@ -186,11 +186,11 @@ impl Atrous {
             return Err(Error::option("gains", self.gains.show(), expected));
         }
         if self.border != Border::Zero && (self.energy || !self.gains.is_empty()) {
-            let expected = "zero, which alone goes with energy and gains";
+            let expected = "zero, the only value that energy and gains support";
             return Err(Error::option("border", self.border, expected));
         }
         if self.energy && self.grid() > 1 {
-            let expected = "off, since it needs a sample in every pixel";
+            let expected = "off, because it needs a sample in every pixel";
             return Err(Error::option("energy", "on", expected));
         }
         let all = self
@@ -257,7 +257,7 @@ impl Atrous {
         Ok(guides)
     }
 
-    /// The layers to filter, and where they lie.
+    /// The layers to filter, and their positions.
     fn items(&self, shape: &Shape, colors: usize, albedo: bool) -> Result<Vec<Item>> {
         let mut items = vec![Item {
             layer: Layer::COLOR,
@@ -346,7 +346,7 @@ impl Atrous {
         Ok(all.into_iter().filter(|(l, _)| named(l)).collect())
     }
 
-    /// Finds the σ that are not given, when none is.
+    /// Chooses all σ if none is given.
     pub(in crate::method) fn estimate(&mut self, frame: &Frame) -> Result<()> {
         if !self.automatic() {
             return Ok(());
@@ -377,7 +377,7 @@ impl Atrous {
     }
 }
 
-/// The largest extent of positions along an axis; a scene of a point has 1.
+/// The largest extent of positions along an axis; 1 for a single point.
 fn extent(position: &Image) -> f32 {
     let mut extent = 0.0f32;
     for plane in position.planes() {
@@ -397,7 +397,7 @@ fn luminances(image: &Image) -> Image {
     })
 }
 
-/// σ of colour, in deviations of the noise: near the least error on cornell, columns and glossy at 1, 4 and 16 samples.
+/// σ of colour, in standard deviations of the noise: near the lowest error on cornell, columns and glossy at 1, 4 and 16 samples.
 const NOISE: f32 = 10.0;
 /// σ of the normal.
 const NORMAL: f32 = 0.3;

@@ -12,10 +12,10 @@ use crate::method::{Backend, Schedule};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
 
-/// What a schedule says.
+/// The parts of a schedule.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::method) struct Way {
-    /// The order of pixels; rows if none.
+    /// The order of pixels; `None` for rows.
     pub(in crate::method) phases: Option<Phases>,
     /// Where taps are read on a GPU.
     pub(in crate::method) taps: Source,
@@ -52,7 +52,7 @@ impl Way {
     }
 }
 
-/// Makes slots of a plan by back end.
+/// Creates slots of a plan for a back end.
 pub(super) struct Slots<'a> {
     setup: &'a Setup,
     way: Way,
@@ -91,7 +91,7 @@ pub(super) fn slots<'a>(
 ) -> Result<Slots<'a>> {
     let way = Way::of(schedule)?;
     if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
-        let expected = "one that goes with the border: exact with zero, mirror with mirror";
+        let expected = "one that matches the option border: exact for zero, mirror for mirror";
         return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
@@ -262,7 +262,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     }
 }
 
-/// What is filtered, and what stops the filter.
+/// What is filtered, and the guides.
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) payload: SlotId,
@@ -277,7 +277,7 @@ impl State {
             .collect()
     }
 
-    /// Slots for what a level writes.
+    /// Slots for the output of a level.
     fn next(self, slots: &mut Slots<'_>, level: usize, walk: Walk) -> (Self, Vec<SlotId>) {
         let to = match walk {
             Walk::Permuted { to, .. } => to,
@@ -296,7 +296,7 @@ impl State {
     }
 }
 
-/// The levels one after the other; gives the slot with the result.
+/// The levels in order; returns the slot of the result.
 pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> SlotId {
     let mut state = start;
     let mut sum = None;

@@ -2,7 +2,7 @@
 //!
 //! The definition is `definition::dwt`. With mirrored borders and lifting steps the CPU has one schedule, `fused`:
 //! rows and columns in one pass over memory; on the GPU the schedules are the schemes of Kula 2021, tables 11.1 and 11.2,
-//! with their mappings. Other borders, convolved wavelets, adjoint and undecimated transforms go by `tables`.
+//! with their mappings. Other boundaries, convolved wavelets, adjoint and undecimated transforms use `tables`.
 
 mod ready;
 mod reversible;
@@ -37,9 +37,9 @@ pub(super) const ENTRIES: [Entry; 2] = [
 ];
 
 crate::choice! {
-    /// How large coefficients are.
+    /// The scale of coefficients.
     pub enum Scale {
-        /// Energy is kept as far as the wavelet is orthogonal.
+        /// Energy is preserved as far as the wavelet is orthogonal.
         Orthonormal = "orthonormal",
         /// `LL` of a constant is the constant, as in JPEG 2000.
         Unit = "unit",
@@ -55,7 +55,7 @@ impl From<Scale> for Normalisation {
     }
 }
 
-/// Declares a direction of the transform: the options that both have, and its own.
+/// Declares a direction of the transform: the common options, and its own.
 macro_rules! transform {
     ($(#[$meta:meta])* $name:ident { $($own:tt)* }) => {
         crate::options! {
@@ -63,26 +63,26 @@ macro_rules! transform {
             pub struct $name {
                 /// Name of the wavelet: haar, cdf53, cdf97, dd137, b3, db2, sym4, bior4.4, …; or its steps, as in a file.
                 pub wavelet: String = "cdf97".to_owned(),
-                /// How often the low band is transformed.
+                /// Number of levels of the transform.
                 pub levels: usize = 3,
-                /// The size of coefficients.
+                /// The scale of coefficients.
                 pub scale: Scale = Scale::Orthonormal,
-                /// What stands beyond the image.
+                /// How the image continues beyond its borders.
                 pub boundary: Border = Border::Mirror,
                 /// The order of coefficients.
                 pub layout: Arrangement = Arrangement::Subbands,
-                /// All samples of all bands, below each other: shifting the image shifts the coefficients.
+                /// Keep all samples of all bands, stacked: shifting the image shifts the coefficients.
                 pub undecimated: bool = false,
-                /// Bits of samples that become whole numbers and come back without loss, with cdf53.
+                /// Integer transform without loss, for samples of this many bits; with cdf53.
                 pub reversible: Option<usize> = None,
-                /// The image is a volume or a film: so many frames below each other, which are transformed along time too.
+                /// The image is a volume or a film of this many frames, one below the other, which are also transformed along time.
                 pub frames: Option<usize> = None,
                 $($own)*
             }
         }
 
         impl $name {
-            /// Options of both directions, looked up.
+            /// Options of both directions, resolved.
             fn looked_up(&self) -> Result<Ready> {
                 Ok(Ready {
                     border: self.boundary,
@@ -104,7 +104,7 @@ macro_rules! transform {
                 }
             }
 
-            /// Examples that both directions have.
+            /// Examples for both directions.
             fn shared_examples() -> Vec<Self> {
                 vec![
                     Self::by("cdf97", 2, Scale::Orthonormal),
@@ -136,7 +136,7 @@ transform! {
 transform! {
     /// The inverse transform with its options.
     Idwt {
-        /// Size of the image, where coefficients fill another one.
+        /// Size of the image, if it does not follow from the coefficients.
         pub size: Option<Size> = None,
         /// The transpose of the transform instead of its inverse.
         pub adjoint: bool = false,
@@ -173,7 +173,7 @@ impl Idwt {
             }
             None if ready.border.expands() => {
                 let expected = format!(
-                    "the image's, since boundary '{}' has more coefficients than pixels",
+                    "the size of the image, because boundary '{}' has more coefficients than pixels",
                     ready.border
                 );
                 Err(Error::option("size", "auto", expected))
@@ -324,7 +324,7 @@ pub(super) fn wavelet(text: &str) -> Result<Wavelet> {
     Wavelet::named(text)
 }
 
-/// The schedules; where options are wrong one, whose plan tells what is wrong.
+/// The schedules; if options are wrong, a single one whose plan reports the error.
 fn listed(ready: Result<Ready>, on: Backend, direction: Direction) -> Vec<Schedule> {
     match ready {
         Ok(ready) => ready.schedules(on, direction),

@@ -9,7 +9,7 @@ use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 
-/// Options, looked up.
+/// Resolved options.
 pub(in crate::method) struct Ready {
     pub(in crate::method) wavelet: Wavelet,
     pub(in crate::method) levels: usize,
@@ -22,9 +22,9 @@ pub(in crate::method) struct Ready {
     pub(super) adjoint: bool,
 }
 
-/// Banks that are further than this from giving a signal back do not give it back in `f32` either.
+/// Banks with a larger reconstruction error than this do not reconstruct in `f32` either.
 const EXACT: f64 = 1e-6;
-/// How often the inverse of such banks is refined.
+/// Number of refinement steps for such banks.
 const REFINED: usize = 2;
 
 impl Ready {
@@ -45,7 +45,7 @@ impl Ready {
         })
     }
 
-    /// Options that do not go together are refused.
+    /// Refuses options that cannot be combined.
     pub(super) fn checked(self) -> Result<Self> {
         if let Some(bits) = self.reversible {
             if !(1..=16).contains(&bits) {
@@ -67,24 +67,24 @@ impl Ready {
             }
         }
         if self.undecimated && self.adjoint {
-            let expected = "false: the undecimated transform has an inverse only";
+            let expected = "false, because the undecimated transform has no adjoint here";
             return Err(Error::option("adjoint", true, expected));
         }
         Ok(self)
     }
 
-    /// Says so if the wavelet's filters do not give an image back: the inverse here solves for it, that of others does not.
+    /// Warns if the wavelet's filters do not reconstruct an image: the inverse here solves for it, that of other programs does not.
     pub(super) fn tell(&self) {
         if !self.exact() {
             let error = self.wavelet.bank().reconstruction_error();
             log::warn!(
-                "wavelet '{}': its filters are an approximation; programs that only apply them get an image back with errors of about {error:.0e} of its range",
+                "wavelet '{}': its filters are approximate; programs that only apply them reconstruct with an error of about {error:.0e} of the range",
                 self.wavelet.name()
             );
         }
     }
 
-    /// Whether the filters of the inverse give back what those of the transform have taken apart.
+    /// Whether the synthesis filters reconstruct exactly.
     fn exact(&self) -> bool {
         self.wavelet.bank().reconstruction_error() <= EXACT
     }
@@ -120,8 +120,8 @@ impl Ready {
         dwt.pack(&dwt.forward(image)?, self.layout)
     }
 
-    /// The inverse or the adjoint by the definition. Where filters are not exact, what the coefficients of the result lack is
-    /// transformed back too, [`REFINED`] times: each time the error is multiplied with what it was, at most 1e-2.
+    /// The inverse or the adjoint by the definition. If filters are not exact, the residual of the coefficients is
+    /// transformed back too, [`REFINED`] times: each time the error shrinks by a factor of at most 1e-2.
     pub(super) fn define_back(&self, packed: &Image, size: Size) -> Result<Image> {
         let mut image = self.define_filters(packed, size)?;
         if !self.exact() && !self.adjoint {
@@ -140,7 +140,7 @@ impl Ready {
         Ok(image)
     }
 
-    /// What the filters of the inverse or of the adjoint give.
+    /// The result of the synthesis or adjoint filters.
     fn define_filters(&self, packed: &Image, size: Size) -> Result<Image> {
         if let Some(frames) = self.frames {
             let dwt = self.definition();
@@ -165,7 +165,7 @@ impl Ready {
         }
     }
 
-    /// Whether the levels run as lifting: else by tables.
+    /// Whether the levels run as lifting; otherwise by tables.
     pub(super) fn lifted(&self) -> bool {
         self.border == Border::Mirror
             && !self.undecimated
@@ -174,8 +174,8 @@ impl Ready {
             && self.wavelet.lifting().is_some()
     }
 
-    /// Adds the levels between an image and its packed coefficients, either way. Limits are those of each level, finest first,
-    /// and the slot they are read from.
+    /// Adds the levels between an image and its packed coefficients, in either direction. Limits are those of each level, finest
+    /// first, and the slot they are read from.
     pub(in crate::method) fn levels(
         &self,
         plan: &mut Plan,
@@ -198,7 +198,9 @@ impl Ready {
             )));
         };
         if mapping == Mapping::Fragment && !limits.0.is_empty() {
-            return Err(Error::unsupported("fragment passes have no limits"));
+            return Err(Error::unsupported(
+                "fragment passes do not support thresholds",
+            ));
         }
         let level = Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping);
         let (size, planes) = (plan.at(image).size, plan.at(image).planes);
@@ -303,7 +305,7 @@ impl Ready {
         Ok(plan)
     }
 
-    /// Adds the inverse of filters that are not exact: their result, and what its coefficients lack.
+    /// Adds the inverse of filters that are not exact: their result, and the refinement.
     fn solved(
         &self,
         plan: &mut Plan,
@@ -337,19 +339,19 @@ impl Ready {
         Ok(())
     }
 
-    /// How many pixels the steps of one level look to each side.
+    /// How many pixels the steps of one level reach to each side.
     fn reach(&self) -> usize {
         let pairs = self.wavelet.lifting().into_iter().flat_map(|l| &l.pairs);
         let steps = pairs.flat_map(|p| [&p.predict, &p.update]);
         steps.map(|taps| 2 * taps.reach() as usize + 1).sum()
     }
 
-    /// Whether levels have an order in which tiles can be cut.
+    /// Whether the levels have an order that can be cut into tiles.
     pub(super) fn has_place(&self) -> bool {
         self.layout == Arrangement::Subbands && self.frames.is_none() && self.lifted()
     }
 
-    /// Coefficients that stand in one order in another.
+    /// Reorders coefficients.
     pub(super) fn moved(
         &self,
         frame: &Frame,
@@ -405,7 +407,7 @@ fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[Sl
     }
 }
 
-/// All bands below each other: what is left, then `HL`, `LH`, `HH` of each level, coarsest first.
+/// All bands stacked: the remainder, then `HL`, `LH`, `HH` of each level, coarsest first.
 fn stacked(bands: &Coefficients) -> Result<Image> {
     let low = &bands.low;
     let details = bands

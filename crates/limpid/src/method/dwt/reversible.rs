@@ -13,7 +13,7 @@ impl Ready {
         self.reversible.map(|bits| ((1u32 << bits) - 1) as f32)
     }
 
-    /// Adds the levels between an image and its packed coefficients, either way.
+    /// Adds the levels between an image and its packed coefficients, in either direction.
     pub(super) fn reversible_levels(
         &self,
         plan: &mut Plan,
@@ -42,7 +42,7 @@ impl Ready {
             }
             return;
         }
-        // Inputs stay as they are; levels are put together in a copy.
+        // Inputs are not changed; levels are assembled in a copy.
         let work = slot("work");
         let copy = Roll {
             by: (0, 0),

@@ -8,16 +8,16 @@ use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the levels of a transform are calculated.
+/// How the levels of a transform are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DwtSchedule {
     /// CPU: rows and columns of a level in one pass over memory.
     Fused,
-    /// Whole numbers, along rows, then along columns.
+    /// Integers, along rows, then along columns.
     Whole,
     /// By tables of weights, along rows, then along columns.
     Tables,
-    /// GPU: a scheme of Kula 2021 and where samples of other quads come from.
+    /// GPU: a scheme of Kula 2021, and where samples of other quads come from.
     Scheme(SchemeName, Mapping),
 }
 
@@ -60,7 +60,7 @@ impl FromStr for DwtSchedule {
 /// The scheme that is not in the tables.
 const KULA2016: SchemeName = SchemeName::new(Kind::LiftingY, Form::Basic);
 
-/// Schemes that differ most, for mappings beside the first.
+/// The most different schemes, for further mappings.
 const FEW: [Kind; 4] = [
     Kind::SeparableLiftingPlus,
     Kind::Explosion,
@@ -83,7 +83,7 @@ impl Ready {
                 Kind::SeparableLifting | Kind::SeparableLiftingPlus
             );
             if !single && !keeps_mirrored(lifting) {
-                let expected = "separable-lifting or separable-lifting+: only single steps can mirror what this wavelet reads";
+                let expected = "separable-lifting or separable-lifting+, the only schemes that support mirrored borders for this wavelet";
                 return Err(Error::option("schedule", name, expected));
             }
             Ok(Schedule::new(on, DwtSchedule::Scheme(scheme, mapping)))
@@ -138,7 +138,7 @@ fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
             (SchemeName::new(kind, form), mapping)
         })
     };
-    // Measured: the fastest where sub-groups have one size; elsewhere it is the scheme without a mapping.
+    // Measured: the fastest where subgroups have one size; elsewhere it is the scheme without a mapping.
     let mut all = vec![(best, Mapping::Shuffle), (best, Mapping::Single)];
     let schemes = SchemeName::all(Form::Star);
     all.extend(schemes.iter().map(|n| (*n, Mapping::Single)));

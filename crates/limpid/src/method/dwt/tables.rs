@@ -2,7 +2,7 @@
 
 use super::Ready;
 use crate::definition::dwt::{Pass, counts, line_tables, spread_tables};
-use crate::kernel::lines::{Lines, term};
+use crate::kernel::lines::{self, Frames, Lines, words};
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Result, Size};
 
@@ -14,7 +14,7 @@ struct Axis {
     counts: (usize, usize),
 }
 
-/// Where a level's bands stand in the packed image.
+/// Where a level's bands are in the packed image.
 struct Bands {
     hl: (usize, usize),
     lh: (usize, usize),
@@ -22,7 +22,7 @@ struct Bands {
 }
 
 impl Ready {
-    /// Adds the levels between an image and its packed coefficients, either way.
+    /// Adds the levels between an image and its packed coefficients, in either direction.
     pub(super) fn tables(
         &self,
         plan: &mut Plan,
@@ -52,7 +52,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Sizes of the images that levels transform, and of what is left.
+    /// Sizes of the images that levels transform, and of the remainder.
     fn sizes(&self, size: Size) -> Vec<Size> {
         if self.undecimated {
             return vec![size; self.levels + 1];
@@ -90,13 +90,8 @@ impl Ready {
             line_tables(&self.definition(), n, pass)?
         };
         let mut slot = |name: &str, table: &[Vec<(usize, f64)>]| {
-            let terms = table.iter().map(Vec::len).max().unwrap_or(0);
-            let mut words = Vec::with_capacity(2 * terms * table.len());
-            for row in table {
-                words.extend(row.iter().flat_map(|(i, w)| term(*i, *w)));
-                words.extend((row.len()..terms).flat_map(|_| term(0, 0.0)));
-            }
-            plan.data(name, 2 * terms, words)
+            let (width, words) = words(table);
+            plan.data(name, width, words)
         };
         let counts = if self.undecimated {
             (n, n)
@@ -111,22 +106,51 @@ impl Ready {
     }
 }
 
-/// A part of an image.
-fn lines(down: bool, from: (usize, usize), to: (usize, usize), size: (usize, usize)) -> Lines {
-    Lines {
-        down,
+/// Sums along an axis of a part of an image.
+#[derive(Clone, Copy)]
+struct Sums {
+    axis: lines::Axis,
+    from: (usize, usize),
+    to: (usize, usize),
+    size: (usize, usize),
+    add: bool,
+}
+
+/// Along rows, or `down` columns.
+fn sums(down: bool, from: (usize, usize), to: (usize, usize), size: (usize, usize)) -> Sums {
+    let axis = match down {
+        true => lines::Axis::Column,
+        false => lines::Axis::Row,
+    };
+    Sums {
+        axis,
         from,
         to,
-        size: Size::new(size.0, size.1),
+        size,
         add: false,
     }
 }
 
 /// Adds a pass, unless there is nothing to do: a line of one sample may have no high coefficient.
-fn pass(plan: &mut Plan, lines: Lines, [from, table]: [SlotId; 2], to: SlotId) {
-    if lines.size.pixels() > 0 && plan.at(table).size.pixels() > 0 {
-        plan.pass(lines, [from, table], [to]);
+fn pass(plan: &mut Plan, sums: Sums, [from, table]: [SlotId; 2], to: SlotId) {
+    let size = Size::new(sums.size.0, sums.size.1);
+    if size.pixels() == 0 || plan.at(table).size.pixels() == 0 {
+        return;
     }
+    let image = |slot| Frames {
+        size: plan.at(slot).size,
+        count: 1,
+    };
+    let kernel = Lines {
+        axis: sums.axis,
+        src: image(from),
+        dst: image(to),
+        from: sums.from,
+        to: (sums.to.0, sums.to.1, 0),
+        size,
+        add: sums.add,
+    };
+    plan.pass(kernel, [from, table], [to]);
 }
 
 /// The image of a level between rows and columns: low columns, then high ones.
@@ -148,43 +172,43 @@ fn split(
     let ((lw, hw), (lh, hh)) = (across.counts, down.counts);
     pass(
         plan,
-        lines(false, (0, 0), (0, 0), (lw, height)),
+        sums(false, (0, 0), (0, 0), (lw, height)),
         [image, across.low],
         tmp,
     );
     pass(
         plan,
-        lines(false, (0, 0), (lw, 0), (hw, height)),
+        sums(false, (0, 0), (lw, 0), (hw, height)),
         [image, across.high],
         tmp,
     );
     pass(
         plan,
-        lines(true, (0, 0), (0, 0), (lw, lh)),
+        sums(true, (0, 0), (0, 0), (lw, lh)),
         [tmp, down.low],
         low,
     );
     pass(
         plan,
-        lines(true, (lw, 0), bands.hl, (hw, lh)),
+        sums(true, (lw, 0), bands.hl, (hw, lh)),
         [tmp, down.low],
         packed,
     );
     pass(
         plan,
-        lines(true, (0, 0), bands.lh, (lw, hh)),
+        sums(true, (0, 0), bands.lh, (lw, hh)),
         [tmp, down.high],
         packed,
     );
     pass(
         plan,
-        lines(true, (lw, 0), bands.hh, (hw, hh)),
+        sums(true, (lw, 0), bands.hh, (hw, hh)),
         [tmp, down.high],
         packed,
     );
 }
 
-/// One level back.
+/// One level of the inverse.
 fn join(
     plan: &mut Plan,
     (image, low, packed): (SlotId, SlotId, SlotId),
@@ -194,40 +218,40 @@ fn join(
     let tmp = between(plan, image, across);
     let Size { width, height } = plan.at(image).size;
     let (lw, hw) = across.counts;
-    let more = |lines: Lines| Lines { add: true, ..lines };
+    let more = |sums: Sums| Sums { add: true, ..sums };
     pass(
         plan,
-        lines(true, (0, 0), (0, 0), (lw, height)),
+        sums(true, (0, 0), (0, 0), (lw, height)),
         [low, down.low],
         tmp,
     );
     pass(
         plan,
-        more(lines(true, bands.lh, (0, 0), (lw, height))),
+        more(sums(true, bands.lh, (0, 0), (lw, height))),
         [packed, down.high],
         tmp,
     );
     pass(
         plan,
-        lines(true, bands.hl, (lw, 0), (hw, height)),
+        sums(true, bands.hl, (lw, 0), (hw, height)),
         [packed, down.low],
         tmp,
     );
     pass(
         plan,
-        more(lines(true, bands.hh, (lw, 0), (hw, height))),
+        more(sums(true, bands.hh, (lw, 0), (hw, height))),
         [packed, down.high],
         tmp,
     );
     pass(
         plan,
-        lines(false, (0, 0), (0, 0), (width, height)),
+        sums(false, (0, 0), (0, 0), (width, height)),
         [tmp, across.low],
         image,
     );
     pass(
         plan,
-        more(lines(false, (lw, 0), (0, 0), (width, height))),
+        more(sums(false, (lw, 0), (0, 0), (width, height))),
         [tmp, across.high],
         image,
     );

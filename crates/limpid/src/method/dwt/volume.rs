@@ -2,8 +2,7 @@
 
 use super::{DwtSchedule, Ready};
 use crate::definition::dwt::{Extent, Pass, Table, extent, line_tables, low_frames};
-use crate::kernel::lines::term;
-use crate::kernel::volume::{AlongTime, Frames};
+use crate::kernel::lines::{Axis, Frames, Lines, words};
 use crate::method::Schedule;
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::wavelet::Direction;
@@ -39,13 +38,13 @@ impl Level {
     }
 }
 
-/// Each frame from this one on as it is.
+/// Copies each frame from this one on.
 fn same(first: usize, count: usize) -> Table {
     (first..first + count).map(|i| vec![(i, 1.0)]).collect()
 }
 
 impl Ready {
-    /// Adds the levels between a volume and its packed coefficients, either way.
+    /// Adds the levels between a volume and its packed coefficients, in either direction.
     pub(super) fn volume(
         &self,
         plan: &mut Plan,
@@ -102,16 +101,6 @@ impl Build<'_> {
         }
     }
 
-    fn table(&mut self, rows: &[Vec<(usize, f64)>]) -> SlotId {
-        let terms = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut words = Vec::with_capacity(2 * terms * rows.len());
-        for row in rows {
-            words.extend(row.iter().flat_map(|(i, w)| term(*i, *w)));
-            words.extend((row.len()..terms).flat_map(|_| term(0, 0.0)));
-        }
-        self.plan.data("frames", 2 * terms, words)
-    }
-
     /// Sums of frames of a part of one volume into another, from frame `first` on.
     fn sums(
         &mut self,
@@ -120,14 +109,17 @@ impl Build<'_> {
         part: Size,
         (rows, add): (&[Vec<(usize, f64)>], bool),
     ) {
-        let kernel = AlongTime {
-            from: from.frames,
-            to: to.frames,
-            first,
-            part,
+        let kernel = Lines {
+            axis: Axis::Frame,
+            src: from.frames,
+            dst: to.frames,
+            from: (0, 0),
+            to: (0, 0, first),
+            size: part,
             add,
         };
-        let table = self.table(rows);
+        let (width, words) = words(rows);
+        let table = self.plan.data("frames", width, words);
         self.plan.pass(kernel, [from.slot, table], [to.slot]);
     }
 

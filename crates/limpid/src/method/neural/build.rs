@@ -1,9 +1,10 @@
 //! The passes.
 
-use super::{Neural, features, others};
+use super::weights::Loaded;
+use super::{Neural, NeuralSchedule, features, others, time};
 use crate::definition::neural::{
-    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, Network, OUTPUTS,
-    PRECISION, SHARPNESS, STEPS,
+    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, OUTPUTS, PRECISION,
+    SHARPNESS, STEPS,
 };
 use crate::kernel::neural::{Convolve, Finish, Guided, Into, Level, Prepare, Source};
 use crate::method::{Backend, Schedule};
@@ -17,7 +18,9 @@ struct Build {
     on: Backend,
     /// Whether maps and guides are in half precision.
     half: bool,
-    network: Arc<Network>,
+    /// Whether matrix units are used.
+    matrices: bool,
+    loaded: Arc<Loaded>,
 }
 
 impl Build {
@@ -77,12 +80,15 @@ impl Build {
             source,
             into,
             scale,
+            matrices: self.matrices,
         };
-        let weights = &self.network[index];
-        let table = match self.on {
-            Backend::Cpu => kernel.table_cpu(weights),
-            Backend::Gpu => kernel.table_gpu(weights),
+        let make = match self.on {
+            Backend::Cpu => Convolve::table_cpu,
+            Backend::Gpu => Convolve::table_gpu,
         };
+        let table = self
+            .loaded
+            .table(self.on, index, |from| make(&kernel, from));
         let mut slots = reads.to_vec();
         slots.push(
             self.plan
@@ -90,7 +96,13 @@ impl Build {
         );
         if into == Into::Guides {
             let guides = self.guides();
-            let rest = self.plan.transient("precisions", OUTPUTS - PRECISION);
+            let size = self.plan.size();
+            // On a GPU those of a level are a vector.
+            let rest = match self.on {
+                Backend::Cpu => OUTPUTS - PRECISION,
+                Backend::Gpu => 4 * STEPS.len(),
+            };
+            let rest = self.map("precisions", size, rest);
             self.plan.pass(kernel, slots, [guides, rest]);
             return vec![guides, rest];
         }
@@ -132,19 +144,37 @@ pub(super) fn plan(
     method: &Neural,
     shape: &Shape,
     schedule: &Schedule,
-    half: bool,
+    choice: NeuralSchedule,
 ) -> Result<Plan> {
     let (on, whole) = (schedule.backend(), method.whole());
     let colors = shape.require(&Layer::COLOR)?;
     let mut build = Build {
         plan: Plan::new(format!("neural {schedule}"), shape.size),
         on,
-        half,
-        network: method.options.weights.network()?,
+        half: choice != NeuralSchedule::Full,
+        matrices: choice == NeuralSchedule::Matrix,
+        loaded: method.options.weights.loaded()?,
     };
-    build.plan.set_align(BLOCK);
+    let others = others(shape);
+    // What is filtered: the layers of the frame, or their blend with history.
+    let past = method.past(shape)?;
+    let (motion, sources) = match &past {
+        Some(setup) => {
+            let mut slots = time::slots(build.plan, setup, on);
+            let (motion, made) = slots.accumulate(setup, method.options.alpha);
+            build.plan = slots.plan;
+            (Some(motion), made)
+        }
+        None => {
+            // Tiles need all blocks of the coarsest map.
+            build.plan.set_align(BLOCK);
+            let color = build.plan.input(Layer::COLOR, colors);
+            let more = others.iter().map(|(l, n)| build.plan.input(l.clone(), *n));
+            (None, std::iter::once(color).chain(more).collect())
+        }
+    };
     let features = features(shape);
-    let mut reads = vec![build.plan.input(Layer::COLOR, colors)];
+    let mut reads = vec![sources[0]];
     for (kind, there) in [Kind::Albedo, Kind::Normal, Kind::Depth]
         .into_iter()
         .zip(features)
@@ -155,7 +185,6 @@ pub(super) fn plan(
         }
     }
     // Behind colour and its brightness, each layer that goes with it; on a GPU in vectors of its own.
-    let others = others(shape);
     let mut places = Vec::new();
     let mut planes = 4;
     for (_, channels) in &others {
@@ -181,9 +210,9 @@ pub(super) fn plan(
         exposure: (layer.kind != Kind::Alpha).then_some(whole.exposure),
         enters,
     };
-    for ((layer, channels), plane) in others.iter().zip(&places) {
+    for (((layer, channels), plane), source) in others.iter().zip(&places).zip(&sources[1..]) {
         let enter = finish(layer, *channels, *plane, true);
-        let mut reads = vec![build.plan.input(layer.clone(), *channels)];
+        let mut reads = vec![*source];
         reads.extend(enter.exposure.map(|_| divisor));
         build.plan.pass(enter, reads, [payload]);
     }
@@ -196,6 +225,7 @@ pub(super) fn plan(
             precision: DIVISOR + i,
             guided: None,
             planes: 3,
+            native: build.matrices,
         };
         let next = build.payload(format!("divisor {}", i + 1), 3);
         build.plan.pass(level, with(divisor), [next]);
@@ -211,6 +241,7 @@ pub(super) fn plan(
                 distrust: DISTRUST + i,
             }),
             planes,
+            native: build.matrices,
         };
         let next = build.payload(format!("level {}", i + 1), planes);
         build.plan.pass(level, with(payload), [next]);
@@ -222,12 +253,26 @@ pub(super) fn plan(
             .zip(places)
             .map(|((layer, channels), plane)| (layer, channels, plane)),
     );
+    let mut made = Vec::new();
+    let resolves = motion.is_some() && !method.options.no_taa;
     for (layer, channels, plane) in all {
         let leave = finish(&layer, channels, plane, false);
         let mut reads = vec![payload];
         reads.extend(leave.exposure.map(|_| divisor));
-        let output = build.plan.output(layer, channels);
+        let output = match resolves && layer.kind != Kind::Alpha {
+            true => build.plan.transient("clean", channels),
+            false => build.plan.output(layer.clone(), channels),
+        };
         build.plan.pass(leave, reads, [output]);
+        if layer.kind != Kind::Alpha {
+            made.push((layer, channels, output));
+        }
     }
-    Ok(build.plan)
+    match &past {
+        Some(setup) if resolves => {
+            let slots = time::slots(build.plan, setup, on);
+            Ok(time::resolved(slots, motion, &made))
+        }
+        _ => Ok(build.plan),
+    }
 }

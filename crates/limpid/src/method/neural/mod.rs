@@ -1,14 +1,18 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
 //! The definition is `definition::neural`. A schedule makes the maps of the network one after the other, then the levels of the
-//! filter.
+//! filter. In sequences with motion, history comes in before and after it as in [`super::svgf`]: colour over albedo is blended with what
+//! the same surfaces have shown before, the blend is filtered, and the result is blended with the last one.
 
 mod build;
+mod define;
+mod time;
 mod weights;
 
 pub use weights::Weights;
 
-use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use super::svgf::Setup;
+use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Svgf, Use};
 use crate::definition::neural::{self, FAR, Whole};
 use crate::plan::Plan;
 use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
@@ -28,6 +32,8 @@ crate::choice! {
         Full = "full",
         /// Maps and guides in half precision, on a GPU; sums in single precision.
         Half = "half",
+        /// The same by the GPU's matrix units, where it has them.
+        Matrix = "matrix",
     }
 }
 
@@ -36,6 +42,11 @@ crate::options! {
     pub struct Options {
         /// The weights of the network: those of the library, or a file.
         pub weights: Weights = Weights::Own,
+        /// In sequences with motion: least share of a new frame in what is filtered. A smaller one is steadier and follows changes of
+        /// light more slowly; 1 leaves history out.
+        pub alpha: f32 = 0.1,
+        /// In sequences with motion: do not blend the result with the last one.
+        pub no_taa: bool = false,
     }
 }
 
@@ -46,6 +57,8 @@ pub struct Neural {
     pub options: Options,
     /// What is known of the whole picture, and which of albedo, normal and depth it has.
     seen: Option<(Whole, [bool; 3])>,
+    /// Whether each frame is filtered by itself, whatever its layers.
+    alone: bool,
 }
 
 impl Knobs for Neural {
@@ -59,6 +72,19 @@ impl Knobs for Neural {
 }
 
 impl Neural {
+    /// How history counts for frames of this shape; none where frames are filtered by themselves.
+    fn past(&self, shape: &Shape) -> Result<Option<Setup>> {
+        let blend = Svgf {
+            alpha: self.options.alpha,
+            ..Svgf::default()
+        };
+        let either = |kind: Kind| shape.has(kind) || shape.has(Kind::Position);
+        if self.alone || !shape.has(Kind::Motion) || !either(Kind::Normal) || !either(Kind::Depth) {
+            return Ok(None);
+        }
+        blend.setup(shape).map(Some)
+    }
+
     fn whole(&self) -> Whole {
         let unknown = Whole {
             exposure: 1.0,
@@ -110,8 +136,19 @@ impl Method for Neural {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.seen = Some((whole(frame)?, features(&frame.shape())));
+        let shape = frame.shape();
+        if shape.has(Kind::Motion) && self.past(&shape)?.is_none() {
+            log::warn!(
+                "neural: motion without normal and depth, or position; each frame is filtered by itself"
+            );
+        }
+        self.seen = Some((whole(frame)?, features(&shape)));
         Ok(())
+    }
+
+    /// Exposure and mean depth are those of each frame.
+    fn measures_each(&self) -> bool {
+        true
     }
 
     fn seen(&self) -> Option<String> {
@@ -127,77 +164,37 @@ impl Method for Neural {
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
         match on {
             Backend::Cpu => Schedule::list(on, [NeuralSchedule::Full]),
-            Backend::Gpu => Schedule::list(on, [NeuralSchedule::Half, NeuralSchedule::Full]),
+            Backend::Gpu => {
+                use NeuralSchedule::{Full, Half, Matrix};
+                Schedule::list(on, [Matrix, Half, Full])
+            }
         }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        let half = schedule.choice::<NeuralSchedule>()? == NeuralSchedule::Half;
-        build::plan(self, shape, schedule, half)
+        let choice = schedule.choice::<NeuralSchedule>()?;
+        build::plan(self, shape, schedule, choice)
     }
 
+    /// The first frame of a sequence.
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        define(self, frame)
+        Ok(self.define_next(frame, None)?.0)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let mut plain = self.clone();
+        plain.options.no_taa = true;
+        vec![self.boxed(), Box::new(plain)]
+    }
+
+    /// Tiles have no history: they do not hold what moves into them.
+    fn in_place(&self) -> Option<Box<dyn Method>> {
+        let mut method = self.clone();
+        method.alone = true;
+        Some(Box::new(method))
     }
 
     fn boxed(&self) -> Box<dyn Method> {
         Box::new(self.clone())
     }
-}
-
-fn define(method: &Neural, frame: &Frame) -> Result<Frame> {
-    let (shape, whole) = (frame.shape(), method.whole());
-    let color = frame.color()?;
-    let (w, h) = (color.width(), color.height());
-    let [albedo, normal, depth] = features(&shape);
-    let layers = neural::Layers {
-        color,
-        albedo: frame.get(Kind::Albedo).filter(|_| albedo),
-        normal: frame.get(Kind::Normal).filter(|_| normal),
-        depth: frame.get(Kind::Depth).filter(|_| depth),
-    };
-    let (x, divisor) = neural::inputs(&layers, whole);
-    let guides = neural::guides(&x, &*method.options.weights.network()?);
-    let others = others(&shape);
-    let planes = 3 + others.iter().map(|(_, n)| n).sum::<usize>();
-    let mut payload = Image::new(w, h, planes);
-    let over = |v: f32, i: usize, c: usize| v * whole.exposure / divisor.plane(c)[i];
-    for i in 0..w * h {
-        for (c, v) in three(color, i).into_iter().enumerate() {
-            payload.plane_mut(c)[i] = over(v, i, c);
-        }
-    }
-    let mut plane = 3;
-    for (layer, channels) in &others {
-        let image = frame.require(layer.clone())?;
-        for c in 0..*channels {
-            let to = payload.plane_mut(plane + c).iter_mut();
-            for (i, (to, v)) in to.zip(image.plane(c)).enumerate() {
-                *to = match layer.kind {
-                    Kind::Alpha => *v,
-                    _ => over(*v, i, c),
-                };
-            }
-        }
-        plane += channels;
-    }
-    let result = neural::filtered(&payload, &guides);
-    let divisor = neural::filtered_divisor(&divisor, &guides);
-    let made = |first: usize, channels: usize, alpha: bool| {
-        Image::from_fn(w, h, channels, |x, y, c| {
-            let v = result.get(x, y, first + c);
-            match alpha {
-                true => v,
-                false => v * divisor.get(x, y, c) / whole.exposure,
-            }
-        })
-    };
-    let mut out = Frame::new(made(0, color.channels(), false))?;
-    let mut plane = 3;
-    for (layer, channels) in others {
-        let alpha = layer.kind == Kind::Alpha;
-        out.insert(layer, made(plane, channels, alpha))?;
-        plane += channels;
-    }
-    Ok(out)
 }

@@ -1,15 +1,57 @@
 //! The weights of the network: a safetensors file of half floats.
 
 use crate::definition::neural::{Convolution, FORMS, Network};
-use crate::method::Value;
+use crate::method::{Backend, Refused, Value};
 use crate::{Error, Result};
 use safetensors::{Dtype, SafeTensors};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The weights that come with the library, made by `train/`.
 const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
 
-static NETWORK: LazyLock<Option<Arc<Network>>> = LazyLock::new(|| network(OWN).ok().map(Arc::new));
+static LOADED: LazyLock<Option<Arc<Loaded>>> =
+    LazyLock::new(|| network(OWN).ok().map(|n| Arc::new(n.into())));
+
+/// A network with the tables that kernels read, which are made once.
+#[derive(Debug)]
+pub struct Loaded {
+    network: Network,
+    tables: [[OnceLock<Arc<[u32]>>; FORMS.len()]; 2],
+}
+
+impl From<Network> for Loaded {
+    fn from(network: Network) -> Self {
+        Self {
+            network,
+            tables: Default::default(),
+        }
+    }
+}
+
+impl PartialEq for Loaded {
+    fn eq(&self, other: &Self) -> bool {
+        self.network == other.network
+    }
+}
+
+impl Loaded {
+    /// The convolutions.
+    pub(super) fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The table of a convolution, which `make` makes where it is not there yet.
+    pub(super) fn table(
+        &self,
+        on: Backend,
+        index: usize,
+        make: impl FnOnce(&Convolution) -> Vec<u32>,
+    ) -> Arc<[u32]> {
+        let tables = &self.tables[usize::from(on == Backend::Gpu)];
+        let made = tables[index].get_or_init(|| make(&self.network[index]).into());
+        made.clone()
+    }
+}
 
 /// Which weights the network has.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,15 +64,15 @@ pub enum Weights {
         /// Its path.
         path: String,
         /// What it holds.
-        network: Arc<Network>,
+        network: Arc<Loaded>,
     },
 }
 
 impl Weights {
-    /// The convolutions.
-    pub(super) fn network(&self) -> Result<Arc<Network>> {
+    /// The network.
+    pub(super) fn loaded(&self) -> Result<Arc<Loaded>> {
         match self {
-            Self::Own => NETWORK
+            Self::Own => LOADED
                 .clone()
                 .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
@@ -39,23 +81,26 @@ impl Weights {
 
     /// Reads a file.
     pub fn read(path: &str) -> Result<Self> {
-        let wrong = |what: String| Error::input(format!("{path}: {what}"));
-        let bytes = std::fs::read(path).map_err(|e| wrong(e.to_string()))?;
-        let network = network(&bytes).map_err(wrong)?;
+        Self::load(path).map_err(|why| Error::input(format!("{path}: {why}")))
+    }
+
+    /// Reads a file, or says what is wrong with it.
+    fn load(path: &str) -> std::result::Result<Self, String> {
+        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
         Ok(Self::File {
             path: path.into(),
-            network: Arc::new(network),
+            network: Arc::new(network(&bytes)?.into()),
         })
     }
 }
 
 impl Value for Weights {
-    const FORM: &'static str = "own|FILE.safetensors, with the names and sizes of docs/neural.md";
+    const FORM: &'static str = "own|FILE.safetensors";
 
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> std::result::Result<Self, Refused> {
         match text {
-            "own" => Some(Self::Own),
-            path => Self::read(path).ok(),
+            "own" => Ok(Self::Own),
+            path => Self::load(path).map_err(Refused::because),
         }
     }
 
@@ -67,7 +112,7 @@ impl Value for Weights {
     }
 }
 
-/// The network in a file; what is wrong with it else.
+/// The network in a file, or what is wrong with it.
 fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
     let tensor = |name: &str, part: &str, shape: &[usize]| {
@@ -85,13 +130,15 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
             }
             Dtype::F32 => {
                 let words = tensor.data().as_chunks::<4>().0.iter();
-                words.map(|b| f32::from_le_bytes(*b)).collect()
+                // GPUs get halves: all devices compute with the same weights.
+                let rounded = |v: f32| half::f16::from_f32(v).to_f32();
+                words.map(|b| rounded(f32::from_le_bytes(*b))).collect()
             }
             other => return Err(format!("{name} holds {other:?}, not F16 or F32")),
         };
         match values.iter().all(|v| v.is_finite()) {
             true => Ok(values),
-            false => Err(format!("{name} has values that are no numbers")),
+            false => Err(format!("{name} has values that are not finite")),
         }
     };
     let mut all = Vec::new();
@@ -105,4 +152,42 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
         });
     }
     Network::try_from(all).map_err(|all| format!("{} convolutions", all.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Knobs;
+
+    #[test]
+    fn refused_weights_say_why() -> Result<()> {
+        let folder = tempfile::tempdir().map_err(|e| Error::input(e.to_string()))?;
+        let mut short = OWN.to_vec();
+        short.truncate(1000);
+        let mut infinite = OWN.to_vec();
+        let end = infinite.len();
+        infinite[end - 2..].copy_from_slice(&half::f16::INFINITY.to_le_bytes());
+        for (name, bytes, why) in [
+            ("absent", None, "No such file"),
+            ("short", Some(short), "header"),
+            ("infinite", Some(infinite), "not finite"),
+        ] {
+            let path = folder.path().join(name);
+            if let Some(bytes) = bytes {
+                std::fs::write(&path, bytes).map_err(|e| Error::input(e.to_string()))?;
+            }
+            let error = super::super::Options::default()
+                .set("weights", &path.to_string_lossy())
+                .unwrap_err();
+            let Error::Option { expected, .. } = &error else {
+                panic!("{error:?}");
+            };
+            assert!(
+                expected.starts_with("own|FILE")
+                    && expected.to_lowercase().contains(&why.to_lowercase()),
+                "{error}"
+            );
+        }
+        Ok(())
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<
     Ok(build.plan)
 }
 
-/// What the features say, in slots.
+/// The features, in slots.
 #[derive(Clone, Copy)]
 struct Ground {
     class: SlotId,
@@ -47,15 +47,15 @@ struct Ground {
 /// A pair of slots: of buffer A and of buffer B.
 type Pair = [SlotId; 2];
 
-/// Layers on their way: what is fitted, and what the fits made of it.
+/// Layers being processed: the data of the fits, and their results.
 struct Chain {
     data: Pair,
     planes: usize,
-    /// Slots of candidates with their number.
+    /// Slots of candidates with their index.
     made: Vec<(Pair, usize)>,
 }
 
-/// What guides fits.
+/// The guides of the fits.
 #[derive(Clone, Copy)]
 struct Guide {
     color: Pair,
@@ -251,7 +251,7 @@ impl Build<'_> {
         [make(a, bright, other), make(b, other, bright)]
     }
 
-    /// Two halves guide each other. Last, the squared noise of single pixels.
+    /// Two halves guide each other. The last result is the squared noise of single pixels.
     fn two(&mut self, raw: Pair) -> (Guide, SlotId) {
         let squares = self.small(
             square_difference(0.5),
@@ -268,7 +268,7 @@ impl Build<'_> {
         (guide, squares)
     }
 
-    /// One buffer: the colours of a checkerboard guide each other.
+    /// One buffer: the two colours of a checkerboard guide each other.
     fn one(&mut self, y: SlotId, ground: Ground) -> (Guide, SlotId) {
         let n = self.channels;
         let mean = self.plan.transient("mean of neighbours", n);
@@ -295,8 +295,8 @@ impl Build<'_> {
         (guide, squares)
     }
 
-    /// Fits all chains: data of one buffer by the weights of the other. The last fit takes the results so far, which for colour
-    /// are known.
+    /// Fits all chains: the data of one buffer with the weights of the other. The last fit uses the results so far, which exist for
+    /// colour.
     fn stage(
         &mut self,
         chains: &mut [Chain],
@@ -337,7 +337,7 @@ impl Build<'_> {
         }
     }
 
-    /// Judges the newest candidates, and gives the shares of all.
+    /// Evaluates the newest candidates and returns the shares of all.
     fn choose(
         &mut self,
         color: &Chain,
@@ -359,7 +359,7 @@ impl Build<'_> {
         self.smooth(won, SMOOTH.1)
     }
 
-    /// Relative errors of candidates: each buffer judges what was made of the other, or of one buffer each parity.
+    /// Relative errors of candidates: each buffer evaluates the results of the other, or with one buffer each parity.
     fn judged(&mut self, made: Pair, data: Pair, two: bool, scale: SlotId, count: usize) -> SlotId {
         let n = self.channels;
         let out = self.plan.transient("errors", count);
@@ -392,7 +392,7 @@ impl Build<'_> {
         })
     }
 
-    /// The result so far as a guide, with what is left of its noise.
+    /// The result so far as a guide, with its remaining noise.
     fn pilot(&mut self, color: &Chain, maps: SlotId, parity: [Option<usize>; 2]) -> Guide {
         let pilot = self.mix(color, maps);
         let squares = self.small(
@@ -409,7 +409,7 @@ impl Build<'_> {
         }
     }
 
-    /// The estimated error: what the other buffer finds wrong, less its own noise.
+    /// The estimated error: the difference from the other buffer, minus its own noise.
     fn write_error(
         &mut self,
         halves: Pair,

@@ -61,7 +61,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     Ok(out)
 }
 
-/// A layer and the divisor, plane by plane; a divisor of fewer planes has its last taken for the rest.
+/// A layer over the divisor, plane by plane; a divisor with fewer planes repeats its last one.
 fn apply(image: &Image, by: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
     Image::from_fn(
         image.width(),
@@ -71,7 +71,7 @@ fn apply(image: &Image, by: &Image, f: impl Fn(f32, f32) -> f32) -> Image {
     )
 }
 
-/// What limiting makes of the brightness of the mean: light layers follow.
+/// The factor that clamping applies to the brightness of the mean; light layers use it too.
 fn followed(buffers: &Buffers, surface: &Surface, cell: usize) -> Image {
     let (before, after) = match buffers {
         Buffers::Two([a, b]) => {
@@ -104,7 +104,7 @@ fn followed(buffers: &Buffers, surface: &Surface, cell: usize) -> Image {
     )
 }
 
-/// Light layers in the shares that make them add up to the colour, none below zero.
+/// Light layers, scaled to add up to the colour, none below zero.
 fn balance(color: &Image, lights: &mut [(Layer, Image)]) {
     let channels = color.channels();
     let mut parts: Vec<&mut Image> = lights
@@ -175,7 +175,7 @@ fn surface(method: &Nfor, frame: &Frame, channels: usize) -> Surface {
     surface
 }
 
-/// The variance of a feature where the frame tells it.
+/// The variance of a feature, if the frame has it.
 fn known(frame: &Frame, kind: &Kind) -> Option<Image> {
     if *kind == Kind::Position {
         return None;

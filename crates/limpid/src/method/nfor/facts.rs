@@ -1,18 +1,18 @@
-//! What has to be known of a whole frame before it is planned.
+//! Properties of a whole frame that the plan depends on.
 
 use super::{features, halves, others};
 use crate::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
 use crate::definition::noise::spread;
 use crate::{Frame, Image, Kind, Layer, Part, Result, memory};
 
-/// Numbers of a whole frame.
+/// Properties of a whole frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
-    /// What colours are multiplied by to give a picture of ordinary brightness.
+    /// The factor from colours to an image of ordinary brightness.
     pub exposure: f32,
     /// The range of the logarithm of depth.
     pub depth: Depth,
-    /// What positions are multiplied by.
+    /// The factor of positions.
     pub position: f32,
     /// Whether feature layers are noisy.
     pub noisy: bool,
@@ -20,9 +20,9 @@ pub struct Facts {
     pub adds_up: bool,
     /// Whether there are two buffers.
     pub two: bool,
-    /// How many pixels apart noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter.
+    /// The distance in pixels at which noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter.
     pub cell: usize,
-    /// The noise of the picture's brightness, as a share of its mean.
+    /// The noise of the image's brightness, as a share of its mean.
     pub noise: f32,
 }
 
@@ -45,9 +45,9 @@ impl Default for Facts {
     }
 }
 
-/// Mean brightness of a picture of ordinary exposure.
+/// Mean brightness of an image of ordinary exposure.
 const ORDINARY: f32 = 0.25;
-/// Noise of the logarithm of depth above which a place counts as blurred, and the share of such places from which a frame does.
+/// Noise of the logarithm of depth above which a place counts as blurred, and the share of such places above which a frame does.
 const BLURRED: (f32, f32) = (2e-5, 0.15);
 /// The same for normals, which bumps make look noisy.
 const BLURRED_NORMAL: f32 = 1e-3;
@@ -90,8 +90,8 @@ const SHARED: (f32, f32) = (0.78, 0.45);
 /// Smaller differences of the logarithm of brightness are not noise.
 const NO_NOISE: f32 = 0.008;
 
-/// How many pixels apart noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample over its neighbours,
-/// so that they differ less than pixels further away, where the surface does not turn.
+/// The distance in pixels at which noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample over its neighbours,
+/// so that they differ less than pixels further away, where the surface is smooth.
 fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
     let size = color.size();
     let albedo = frame.get(Kind::Albedo);
@@ -157,7 +157,7 @@ fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
     }
 }
 
-/// From the mean brightness, of which the brightest hundredth counts as the next.
+/// From the mean brightness, with the brightest hundredth clamped.
 fn exposure(color: &Image) -> f32 {
     let n = color.channels();
     let pixels = color.size().pixels();
@@ -216,8 +216,8 @@ fn scale(position: &Image) -> f32 {
     }
 }
 
-/// Whether features are noisy in many places: by their own variance where it is known, else by how depth, position or normals
-/// look.
+/// Whether features are noisy in many places: by their own variance if it is known, otherwise by the appearance of depth, position
+/// or normals.
 fn noisy(frame: &Frame, facts: &Facts) -> bool {
     let share = |values: &mut dyn Iterator<Item = f32>, above: f32| {
         let (mut count, mut larger) = (0, 0);

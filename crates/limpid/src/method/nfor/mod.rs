@@ -1,6 +1,6 @@
 //! First-order regression, for path-traced stills of any renderer.
 //!
-//! The definition is `definition::nfor` behind `definition::front`. The schedules are those of the fit:
+//! The definition is `definition::nfor` after `definition::front`. The schedules are those of the fit:
 //! `crate::kernel::nfor`.
 
 mod build;
@@ -25,29 +25,29 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// How much time is spent.
+    /// How much time to spend.
     pub enum Quality {
-        /// One fit of the noisy picture, and one of its result.
+        /// One fit of the noisy image, and one of its result.
         Good = "good",
-        /// A wider window, and a second fit of the noisy picture.
+        /// A wider window, and a second fit of the noisy image.
         Best = "best",
     }
 }
 
 crate::choice! {
-    /// Whether feature layers are noisy themselves.
+    /// Whether feature layers are noisy.
     pub enum Features {
-        /// Found out from the layers.
+        /// Detected from the layers.
         Auto = "auto",
-        /// They are not.
+        /// Not noisy.
         Clean = "clean",
-        /// They are, by depth of field or motion blur: they are filtered first.
+        /// Noisy, by depth of field or motion blur: they are filtered first.
         Noisy = "noisy",
     }
 }
 
 crate::choice! {
-    /// What is written.
+    /// The output.
     pub enum Layers {
         /// Colour, light layers and alpha.
         Color = "color",
@@ -57,7 +57,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How windows are walked.
+    /// How windows are processed.
     enum NforSchedule {
         /// CPU: blocks of pixels share their sums.
         Blocks = "blocks",
@@ -71,23 +71,23 @@ crate::options! {
     pub struct Options {
         /// How much time to spend.
         pub quality: Quality = Quality::Best,
-        /// Radius of the window; 7 for good, 9 for best when not given.
+        /// Radius of the window [default: 7 for good, 9 for best].
         pub radius: Option<usize> = None,
-        /// Whether feature layers are noisy themselves: auto, clean, or noisy as with depth of field or motion blur.
+        /// Whether feature layers are noisy: auto, clean, or noisy, as with depth of field or motion blur.
         pub features: Features = Features::Auto,
-        /// How many pixels apart noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter; measured when not given.
+        /// Distance in pixels at which noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter; measured by default.
         pub noise_distance: Option<usize> = None,
-        /// What is written: color, or all with the estimated error and the shares of the candidates.
+        /// Output: color, or all with the estimated error and the shares of the candidates.
         pub layers: Layers = Layers::Color,
     }
 }
 
-/// NFOR with its options, and what it has seen of the frame.
+/// NFOR with its options, and the properties of the frame.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Nfor {
     /// The options.
     pub options: Options,
-    /// What was measured.
+    /// The measured properties.
     pub facts: Facts,
 }
 
@@ -129,7 +129,7 @@ impl Nfor {
         }
     }
 
-    /// The numbers of the method. Where features are noisy, colour has to decide more.
+    /// The parameters of the method. If features are noisy, colour has more weight.
     fn settings(&self) -> Settings {
         let (noisy, best) = (self.noisy(), self.options.quality == Quality::Best);
         let radius = self.options.radius.unwrap_or(if best { 9 } else { 7 });
@@ -171,7 +171,7 @@ impl Nfor {
     }
 }
 
-/// The feature layers of a frame, in the order in which they are used. Position stands in for depth.
+/// The feature layers of a frame, in the order of their use. Position replaces depth.
 fn features(shape: &Shape) -> Vec<Kind> {
     let mut found: Vec<Kind> = [Kind::Albedo, Kind::Normal, Kind::Depth]
         .into_iter()
@@ -209,7 +209,7 @@ fn others(shape: &Shape) -> Vec<(Layer, usize)> {
     layers.map(|(l, n)| (l.clone(), *n)).collect()
 }
 
-/// What is said of the error: the estimate, and the two that it is the larger of.
+/// The error layers: the estimate, and the two values whose maximum it is.
 const ERROR: [&str; 3] = ["error", "excess", "spread"];
 
 /// A layer about the squared error of each pixel over its squared brightness.
@@ -217,7 +217,7 @@ fn error_layer(name: &str) -> Layer {
     Kind::Light(name.into()).into()
 }
 
-/// How layers with the shares of candidates begin.
+/// The prefix of layers with the shares of candidates.
 const CHOICE: &str = "choice-";
 
 /// The share of a candidate.

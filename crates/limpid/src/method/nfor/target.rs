@@ -1,20 +1,20 @@
-//! How wrong a result is thought to be as a whole, and how many samples would make it better.
+//! The estimated error of a whole result, and how many samples would reduce it.
 
 use super::error_layer;
 use crate::{Frame, Image};
 
-/// Side of the squares over which both estimates of the error are averaged before the larger one counts. Single pixels would
-/// count the noise of the estimate as error.
+/// Side of the squares over which both error estimates are averaged before the larger one is used. With single pixels the
+/// noise of the estimate would count as error.
 const SQUARE: usize = 32;
-/// Both estimates see less than there is: the true error of eleven renders with references over the estimate, geometric mean.
+/// Both estimates miss part of the error: the true error of eleven renders with references over the estimate, geometric mean.
 const UNSEEN: f32 = 1.4;
-/// The error falls with this power of the number of samples, in the mean of those renders.
+/// The error falls with this power of the number of samples, on average over those renders.
 const POWER: f32 = 0.7;
 
 /// The estimated error of a whole result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Mean squared error over squared brightness, for a picture of ordinary exposure. Right within a factor of two for most
+    /// Mean squared error over squared brightness, for an image of ordinary exposure. Accurate to a factor of two for most
     /// renders.
     pub error: f32,
 }
@@ -47,12 +47,12 @@ impl Estimate {
         })
     }
 
-    /// How many times as many samples would bring the error to the target.
+    /// How many times as many samples would reduce the error to the target.
     pub fn samples(self, target: f32) -> f32 {
         (self.error / target).powf(1.0 / POWER)
     }
 
-    /// Takes the layers of the estimate out of a result.
+    /// Removes the layers of the estimate from a result.
     pub fn remove_layers(result: &mut Frame) {
         let added = |name: &str| super::ERROR.contains(&name) || name.starts_with(super::CHOICE);
         let layers: Vec<_> = result.layers().map(|(l, _)| l.clone()).collect();

@@ -19,11 +19,11 @@ use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Part, Result, Shape};
 
-/// Most steps of one solve.
+/// Maximum number of steps of one solve.
 const MOST_STEPS: usize = 1000;
-/// Steps between two looks at the residual.
+/// Steps between two checks of the residual.
 const LOOK_EVERY: usize = 8;
-/// By how much the residual of a round may be larger if more rounds follow, whose weights change the problem anyway: a third less
+/// Factor of the residual of all but the last round, because later rounds change the weights anyway: a third less
 /// work, relMSE within 5 %, up or down.
 const EARLY: f32 = 30.0;
 /// Residual of the plain fits, which cost little.
@@ -208,7 +208,7 @@ impl Build<'_> {
         fit.add(&mut self.plan, from, self.channels)
     }
 
-    /// Joins all features, scaled to a range of one.
+    /// Combines all features, scaled to a range of one.
     fn guides(&mut self) -> Guides {
         let (mut means, mut variances) = (Vec::new(), Vec::new());
         let (mut takes, mut factors) = (Vec::new(), Vec::new());

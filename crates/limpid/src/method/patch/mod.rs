@@ -21,11 +21,11 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 crate::choice! {
-    /// What is written.
+    /// The output.
     pub enum Layers {
         /// Colour.
         Color = "color",
-        /// Also the candidates, their errors and which was taken.
+        /// Also the candidates, their errors and the selection.
         All = "all",
     }
 }
@@ -33,22 +33,22 @@ crate::choice! {
 crate::options! {
     /// Patch reconstruction with its options.
     pub struct Patch {
-        /// How much the base image counts: more keeps its noise, less lets colours drift.
+        /// Weight of the base image: a larger value keeps more of its noise, a smaller one lets colours drift.
         pub alpha: f32 = 0.5,
-        /// How often each candidate is solved, with less weight for what was far off.
+        /// Number of solves of each candidate, with less weight for large errors each time.
         pub rounds: usize = ROUNDS,
-        /// Share of the residual at which a solve is done.
+        /// Residual at which a solve ends, as a share of the right-hand side.
         pub tolerance: f32 = 3e-4,
-        /// Largest minus smallest position; measured when not given.
+        /// Largest minus smallest position; measured by default.
         pub position_range: Option<f32> = None,
-        /// Largest minus smallest depth; measured when not given.
+        /// Largest minus smallest depth; measured by default.
         pub depth_range: Option<f32> = None,
-        /// What is written: color, or all with candidates, errors and selection.
+        /// Output: color, or all with candidates, errors and selection.
         pub layers: Layers = Layers::Color,
     }
 }
 
-/// The features, in the order in which they are used. Depth says nothing that position does not.
+/// The features, in the order of their use. Depth adds nothing to position.
 fn features(has: impl Fn(Kind) -> bool) -> Vec<Kind> {
     let mut kinds = vec![Kind::Albedo, Kind::Normal];
     kinds.push(if has(Kind::Position) {
@@ -111,7 +111,7 @@ impl Patch {
         Ok(())
     }
 
-    /// What a feature is multiplied by, so that its values span one.
+    /// The factor of a feature that scales its values to a range of one.
     fn scale(&self, kind: &Kind) -> f32 {
         let range = match kind {
             Kind::Normal => Some(2.0),
@@ -134,12 +134,12 @@ impl Method for Patch {
         self.depth_range = self.depth_range.or(measured(Kind::Depth));
         if !has_halves(|l| frame.get(l).is_some()) {
             log::warn!(
-                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the most careful candidate is taken everywhere"
+                "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the candidate with the weakest smoothing is used everywhere"
             );
         }
         if features(|k| frame.get(k).is_some()).is_empty() {
             log::warn!(
-                "patch: no feature layers (albedo, normal, position, depth, visibility); patches are kept even"
+                "patch: no feature layers (albedo, normal, position, depth, visibility); patches are kept flat"
             );
         }
         Ok(())

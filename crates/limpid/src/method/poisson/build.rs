@@ -11,11 +11,11 @@ use crate::method::descent::{Descent, Done, System};
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
 
-/// Most steps of one solve: far more than any converging one needs.
+/// Maximum number of steps of one solve: far more than any converging one needs.
 const MOST_STEPS: usize = 200;
 /// The same without a preconditioner.
 const MOST_PLAIN_STEPS: usize = 5000;
-/// Steps between two looks at the residual.
+/// Steps between two checks of the residual.
 const LOOK_EVERY: usize = 2;
 
 pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
@@ -53,12 +53,12 @@ pub(in crate::method) struct Fit {
     pub(in crate::method) norm: Norm,
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
-    /// Least absolute errors have no solution by cosines; there multigrid takes their place.
+    /// Minimum absolute errors cannot be solved by cosines; multigrid replaces them there.
     pub(in crate::method) way: PoissonSchedule,
 }
 
 impl Fit {
-    /// Adds the fit of a base image and its differences, and says where the result is.
+    /// Adds the fit of a base image and its differences, and returns the slot of the result.
     pub(in crate::method) fn add(
         self,
         plan: &mut Plan,
@@ -116,7 +116,7 @@ pub(in crate::method) fn channels(shape: &Shape, layer: &Layer) -> Result<usize>
     found.ok_or_else(|| Error::missing(layer.clone(), why))
 }
 
-/// The system of a Poisson fit: what belongs to each level, and the estimate.
+/// The system of a Poisson fit: the slots of each level, and the estimate.
 struct Grids {
     /// Grid, residual and correction of each level, the finest first.
     levels: Vec<[SlotId; 3]>,

@@ -16,7 +16,7 @@ use crate::plan::{Plan, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
 use front::Front;
 
-/// Planes that one pass filters besides the guide: more would crowd a GPU's registers.
+/// Planes that one pass filters besides the guide: more would exhaust a GPU's registers.
 const CHUNK: usize = 8;
 
 pub(super) fn plan(rdfc: &Rdfc, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
@@ -220,7 +220,7 @@ impl Build<'_> {
         }
     }
 
-    /// Mean, half difference and variance of a layer, as far as they are there.
+    /// Mean, half difference and variance of a layer, as far as they exist.
     fn signal(&mut self, kind: Kind) -> Result<Signal> {
         let (mean, halves, planes) = self.inputs(&kind)?;
         let v = part(kind, Part::Variance);
@@ -453,7 +453,7 @@ impl Build<'_> {
         two_passes(&mut self.plan, squares, Filter::Gaussian { sigma: 0.5 }, 2)
     }
 
-    /// Up to six slots in one; more by and by.
+    /// Merges up to six slots at a time into one.
     fn join(&mut self, name: &str, takes: &[(SlotId, usize, usize)]) -> SlotId {
         let (now, later) = takes.split_at(takes.len().min(6));
         let planes = now.iter().map(|(_, _, n)| n).sum();

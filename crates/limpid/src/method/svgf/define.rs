@@ -1,7 +1,7 @@
 //! The definition, applied to the layers of a frame.
 
-use super::Svgf;
 use super::lights::{Light, planes};
+use super::{Setup, Svgf};
 use crate::definition::atrous::modulate;
 use crate::definition::front;
 use crate::definition::svgf::{Features, History, RESOLVE, features, svgf};
@@ -17,74 +17,122 @@ impl Svgf {
         history: Option<&History>,
     ) -> Result<(Frame, History)> {
         let setup = self.setup(&frame.shape())?;
-        let albedo = frame.get(Kind::Albedo).filter(|_| setup.layers.albedo);
-        let color = frame.color()?;
-        let over = |image: &Image, divide: bool| match albedo {
-            Some(albedo) => modulate(image, albedo, divide),
+        let light = setup.demodulated(frame)?;
+        let features = setup.features(frame);
+        let motion = frame.get(Kind::Motion);
+        let (all, mut left) = svgf(&light, &features, motion, history, &setup.settings);
+        let clean = setup.modulated(&all, frame)?;
+        if self.no_taa {
+            return Ok((clean, left));
+        }
+        let last = history.filter(|_| motion.is_some());
+        let (out, shown) = setup.resolved(&clean, motion, last.and_then(|h| h.shown.as_ref()))?;
+        left.shown = Some(shown);
+        Ok((out, left))
+    }
+}
+
+impl Setup {
+    fn over(&self, image: &Image, frame: &Frame, divide: bool) -> Image {
+        let albedo = frame.get(Kind::Albedo).filter(|_| self.layers.albedo);
+        match albedo {
+            Some(albedo) => {
+                let size = albedo.size();
+                let all = |x, y| front::divisor(std::array::from_fn(|k| albedo.get(x, y, k)));
+                let divisor = Image::from_fn(size.width, size.height, 3, |x, y, k| all(x, y)[k]);
+                modulate(image, &divisor, divide)
+            }
             None => image.clone(),
-        };
+        }
+    }
+
+    /// Colour and all layers that go with it, divided by albedo, side by side.
+    pub(in crate::method) fn demodulated(&self, frame: &Frame) -> Result<Image> {
+        let color = frame.color()?;
         let (w, h) = (color.width(), color.height());
-        let mut light = Image::new(w, h, setup.colors + planes(&setup.lights));
+        let mut light = Image::new(w, h, self.colors + planes(&self.lights));
         let put = |light: &mut Image, first: usize, image: &Image| {
             for k in 0..image.channels() {
                 light.plane_mut(first + k).copy_from_slice(image.plane(k));
             }
         };
-        put(&mut light, 0, &over(color, true));
-        for Light { layer, spot } in &setup.lights {
+        put(&mut light, 0, &self.over(color, frame, true));
+        for Light { layer, spot } in &self.lights {
             let image = frame.require(layer.clone())?;
-            let first = setup.colors + spot.plane;
+            let first = self.colors + spot.plane;
             match spot.albedo {
-                true => put(&mut light, first, &over(image, true)),
+                true => put(&mut light, first, &self.over(image, frame, true)),
                 false => put(&mut light, first, image),
             }
         }
+        Ok(light)
+    }
+
+    /// The opposite: a frame with colour and all layers that go with it.
+    pub(in crate::method) fn modulated(&self, all: &Image, frame: &Frame) -> Result<Frame> {
+        let (w, h) = (all.width(), all.height());
+        let part = |first: usize, count: usize| {
+            Image::from_fn(w, h, count, |x, y, k| all.get(x, y, first + k))
+        };
+        let mut out = Frame::new(self.over(&part(0, self.colors), frame, false))?;
+        for Light { layer, spot } in &self.lights {
+            let light = part(self.colors + spot.plane, spot.channels);
+            let light = match spot.albedo {
+                true => self.over(&light, frame, false),
+                false => light,
+            };
+            out.insert(layer.clone(), light)?;
+        }
+        Ok(out)
+    }
+
+    /// What tells surfaces apart.
+    pub(in crate::method) fn features(&self, frame: &Frame) -> Features {
         let depth = match (frame.get(Kind::Depth), frame.get(Kind::Albedo)) {
-            (Some(depth), Some(albedo)) if setup.signed => Some(signed(depth, albedo)),
+            (Some(depth), Some(albedo)) if self.signed => Some(signed(depth, albedo)),
             (depth, _) => depth.cloned(),
         };
-        let features: Features = features(
+        features(
             frame.get(Kind::Normal),
             depth.as_ref(),
             frame.get(Kind::Position),
             frame.get(Kind::Id),
             frame.size(),
-        );
-        let motion = frame.get(Kind::Motion);
-        let (all, mut left) = svgf(&light, &features, motion, history, &setup.settings);
-        let part = |first: usize, count: usize| {
-            Image::from_fn(w, h, count, |x, y, k| all.get(x, y, first + k))
-        };
-        let clean = over(&part(0, setup.colors), false);
-        let mut made = clean.clone();
-        if !self.no_taa {
-            let last = history.filter(|_| motion.is_some());
-            made = taa(&made, motion, last.and_then(|h| h.shown.as_ref()), RESOLVE);
-            left.shown = Some(made.clone());
-        }
-        let mut out = Frame::new(made.clone())?;
-        for Light { layer, spot } in &setup.lights {
-            let light = part(setup.colors + spot.plane, spot.channels);
+        )
+    }
+
+    /// A result blended with the last one, and its colour.
+    pub(in crate::method) fn resolved(
+        &self,
+        clean: &Frame,
+        motion: Option<&Image>,
+        last: Option<&Image>,
+    ) -> Result<(Frame, Image)> {
+        let before = clean.color()?;
+        let after = taa(before, motion, last, RESOLVE);
+        let mut out = Frame::new(after.clone())?;
+        for Light { layer, spot } in &self.lights {
+            let light = clean.require(layer.clone())?;
             if layer.kind == Kind::Alpha {
-                out.insert(layer.clone(), light)?;
+                out.insert(layer.clone(), light.clone())?;
                 continue;
             }
-            let light = over(&light, false);
-            // What the last step does to the colour, so that lights still add up to it.
+            // What this does to the colour, so that lights still add up to it.
             let change = |x: usize, y: usize, k: usize| {
-                let value = |image: &Image| match spot.channels == setup.colors {
+                let value = |image: &Image| match spot.channels == self.colors {
                     true => image.get(x, y, k),
                     false => front::brightness(image, x, y),
                 };
-                let (before, after) = (value(&clean), value(&made));
+                let (before, after) = (value(before), value(&after));
                 if before > 0.0 { after / before } else { 1.0 }
             };
-            let light = Image::from_fn(w, h, spot.channels, |x, y, k| {
+            let size = clean.size();
+            let light = Image::from_fn(size.width, size.height, spot.channels, |x, y, k| {
                 light.get(x, y, k) * change(x, y, k)
             });
             out.insert(layer.clone(), light)?;
         }
-        Ok((out, left))
+        Ok((out, after))
     }
 }
 

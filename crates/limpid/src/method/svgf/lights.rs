@@ -1,22 +1,23 @@
 //! Slots, and the layers that are filtered along with the colour.
 
+use super::{Setup, layers};
 use crate::kernel::atrous::FEATURES;
 use crate::kernel::front::{brightness, follow, follow_each};
 use crate::kernel::pack::{Pack, Spot, Unpack};
-use crate::kernel::svgf::MOMENTS;
+use crate::kernel::svgf::{MOMENTS, Past};
 use crate::method::Backend;
 use crate::plan::{Element, Layout, Plan, Role, Slot, SlotId};
 use crate::{Kind, Layer, Part, Shape};
 
 /// A layer that is filtered along with the colour.
-pub(super) struct Light {
-    pub(super) layer: Layer,
+pub(in crate::method) struct Light {
+    pub(in crate::method) layer: Layer,
     /// Where it lies among the lights.
-    pub(super) spot: Spot,
+    pub(in crate::method) spot: Spot,
 }
 
 impl Light {
-    pub(super) fn all(shape: &Shape, albedo: bool) -> Vec<Self> {
+    pub(in crate::method) fn all(shape: &Shape, albedo: bool) -> Vec<Self> {
         let mut plane = 0;
         let lights = shape.layers.iter().filter(|(layer, _)| {
             layer.part == Part::Mean && matches!(layer.kind, Kind::Light(_) | Kind::Alpha)
@@ -39,22 +40,22 @@ impl Light {
     }
 }
 
-pub(super) fn planes(lights: &[Light]) -> usize {
+pub(in crate::method) fn planes(lights: &[Light]) -> usize {
     lights.iter().map(|l| l.spot.channels).sum()
 }
 
 /// Makes slots of a plan by back end.
-pub(super) struct Slots {
-    pub(super) plan: Plan,
-    pub(super) on: Backend,
-    pub(super) colors: usize,
-    pub(super) half: bool,
+pub(in crate::method) struct Slots {
+    pub(in crate::method) plan: Plan,
+    pub(in crate::method) on: Backend,
+    pub(in crate::method) colors: usize,
+    pub(in crate::method) half: bool,
     /// Planes of light layers, and how many layers they are.
-    pub(super) lights: (usize, usize),
+    pub(in crate::method) lights: (usize, usize),
 }
 
 impl Slots {
-    pub(super) fn add(
+    pub(in crate::method) fn add(
         &mut self,
         name: &str,
         role: Role,
@@ -80,17 +81,17 @@ impl Slots {
         self.plan.slot(slot.element(element))
     }
 
-    pub(super) fn moments(&mut self, name: &str, role: Role) -> SlotId {
+    pub(in crate::method) fn moments(&mut self, name: &str, role: Role) -> SlotId {
         self.add(name, role, MOMENTS, Element::F32x4)
     }
 
-    pub(super) fn features(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
+    pub(in crate::method) fn features(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
         let id = self.add(name, role, FEATURES, Element::U32x4);
         self.plan.slots[id.0].layout = layout;
         id
     }
 
-    pub(super) fn payload(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
+    pub(in crate::method) fn payload(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
         let element = if self.half {
             Element::F16x4
         } else {
@@ -104,7 +105,11 @@ impl Slots {
     }
 
     /// The light layers side by side, divided by albedo.
-    pub(super) fn lights(&mut self, lights: &[Light], albedo: Option<SlotId>) -> Option<SlotId> {
+    pub(in crate::method) fn lights(
+        &mut self,
+        lights: &[Light],
+        albedo: Option<SlotId>,
+    ) -> Option<SlotId> {
         if lights.is_empty() {
             return None;
         }
@@ -123,7 +128,7 @@ impl Slots {
     }
 
     /// Takes the light layers out of the result; `change` is the colour before and after the last step.
-    pub(super) fn outputs(
+    pub(in crate::method) fn outputs(
         &mut self,
         lights: &[Light],
         result: SlotId,
@@ -143,26 +148,82 @@ impl Slots {
             };
             let mut reads = vec![result];
             reads.extend(albedo.filter(|_| spot.albedo));
-            let Some([before, after]) = change.filter(|_| layer.kind != Kind::Alpha) else {
-                let output = self.plan.output(layer.clone(), n);
-                self.plan.pass(unpack, reads, [output]);
-                continue;
+            let light = match change {
+                Some(_) if layer.kind != Kind::Alpha => self.plan.transient("light", n),
+                _ => self.plan.output(layer.clone(), n),
             };
-            let light = self.plan.transient("light", n);
             self.plan.pass(unpack, reads, [light]);
-            let output = self.plan.output(layer.clone(), n);
-            if n == self.colors {
-                let reads = [light, after, before];
-                self.plan.pass(follow_each(), reads, [output]);
-            } else {
-                let [before, after] = [before, after].map(|slot| {
-                    let bright = self.plan.transient("brightness", 1);
-                    let kernel = brightness(self.colors, 1);
-                    self.plan.pass(kernel, [slot], [bright]);
-                    bright
-                });
-                self.plan.pass(follow(), [light, after, before], [output]);
+            if let Some(change) = change.filter(|_| layer.kind != Kind::Alpha) {
+                self.follow(layer, n, light, change);
             }
         }
+    }
+
+    /// Lets a light layer follow what the last step does to the colour.
+    pub(in crate::method) fn follow(
+        &mut self,
+        layer: &Layer,
+        channels: usize,
+        light: SlotId,
+        [before, after]: [SlotId; 2],
+    ) {
+        let output = self.plan.output(layer.clone(), channels);
+        if channels == self.colors {
+            let reads = [light, after, before];
+            return self.plan.pass(follow_each(), reads, [output]);
+        }
+        let [before, after] = [before, after].map(|slot| {
+            let bright = self.plan.transient("brightness", 1);
+            let kernel = brightness(self.colors, 1);
+            self.plan.pass(kernel, [slot], [bright]);
+            bright
+        });
+        self.plan.pass(follow(), [light, after, before], [output]);
+    }
+
+    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives motion, and the
+    /// layers as they are then: colour first.
+    pub(in crate::method) fn accumulate(
+        &mut self,
+        setup: &Setup,
+        alpha: f32,
+    ) -> (SlotId, Vec<SlotId>) {
+        let (mut reads, albedo) = layers(&mut self.plan, setup);
+        reads.extend(self.lights(&setup.lights, albedo));
+        let motion = self.plan.input(Kind::Motion, 2);
+        let rows = Layout::Rows;
+        let light = ["light", "last light"].map(|n| self.payload(n, Role::History, rows));
+        let features = ["features", "last features"].map(|n| self.features(n, Role::History, rows));
+        let moments = ["moments", "last moments"].map(|n| self.moments(n, Role::History));
+        reads.push(motion);
+        let all = [light, features, moments];
+        for [now, last] in all {
+            self.plan.swap(now, last);
+            reads.push(last);
+        }
+        let (temporal, _) = setup.before(Some(Past { alpha, order: None }));
+        self.plan.pass(temporal, reads, all.map(|[now, _]| now));
+        let color = Spot {
+            channels: setup.colors,
+            plane: 0,
+            vector: 0,
+            lane: 0,
+            albedo: albedo.is_some(),
+            variance: false,
+        };
+        let lights = setup.lights.iter().map(|Light { spot, .. }| Spot {
+            plane: self.colors + 1 + spot.plane,
+            vector: 1 + spot.vector,
+            ..*spot
+        });
+        let spots: Vec<Spot> = std::iter::once(color).chain(lights).collect();
+        let made = spots.into_iter().map(|spot| {
+            let made = self.plan.transient("accumulated", spot.channels);
+            let mut reads = vec![light[0]];
+            reads.extend(albedo.filter(|_| spot.albedo));
+            self.plan.pass(Unpack { spot, exact: false }, reads, [made]);
+            made
+        });
+        (motion, made.collect())
     }
 }

@@ -19,7 +19,7 @@ crate::options! {
     pub struct Bilateral {
         /// Taps to each side: the window is 2·radius + 1 pixels wide.
         pub radius: usize = 3,
-        /// Standard deviation in pixels; half the radius when not given.
+        /// Standard deviation in pixels [default: half the radius].
         pub sigma_space: Option<f32> = None,
         /// Standard deviation in units of the image, over all channels together.
         pub sigma_range: f32 = 0.1,

@@ -19,7 +19,7 @@ crate::options! {
     pub struct Gaussian {
         /// Taps to each side: the window is 2·radius + 1 pixels wide.
         pub radius: usize = 3,
-        /// Standard deviation in pixels; half the radius when not given.
+        /// Standard deviation in pixels [default: half the radius].
         pub sigma: Option<f32> = None,
     }
 }

@@ -3,7 +3,7 @@
 //! The definitions are in `definition::window`. Schedules on the GPU:
 //!
 //! * `direct`: a compute shader reads the `(2r+1)²` pixels from buffers;
-//! * `tile`: from workgroup memory; filters of rank one go along rows, then along columns;
+//! * `tile`: from workgroup memory; filters of rank one run along rows, then along columns;
 //! * `two-pass`: rows, then columns, from buffers (rank one);
 //! * `fragment`: a fragment shader reads `(2r+1)²` texels;
 //! * `quad`: a fragment shader reads `(r+1)²` texels, and the four invocations of a quad share sums by derivatives;
@@ -14,8 +14,8 @@
 //! On the CPU: `separable` (one axis after the other in one pass over memory), `sliding` for mean and deviation, `two-pass`,
 //! `direct`.
 //!
-//! Some of [`WindowSchedule`] are for measurements and not in the list: `quad:coarse:8bit` shares by coarse derivatives, which
-//! gives wrong pictures; `:8bit` behind a schedule of textures keeps eight bits per channel.
+//! Some variants of [`WindowSchedule`] are for measurements and not listed: `quad:coarse:8bit` shares by coarse derivatives,
+//! which gives wrong images; the suffix `:8bit` uses textures with eight bits per channel.
 
 mod bilateral;
 mod gaussian;
@@ -45,11 +45,11 @@ pub(super) const ENTRIES: [Entry; 5] = [
 ];
 
 crate::choice! {
-    /// How a window is walked.
+    /// How a window is processed.
     pub enum WindowSchedule {
         /// CPU: one axis after the other in one pass over memory.
         Separable = "separable",
-        /// CPU: sums that slide along, for mean and deviation.
+        /// CPU: sliding sums, for mean and deviation.
         Sliding = "sliding",
         /// All pixels of the window.
         Direct = "direct",
@@ -71,7 +71,7 @@ crate::choice! {
         Fragment8 = "fragment:8bit",
         /// As `quad`, with textures of eight bits.
         Quad8 = "quad:8bit",
-        /// As `quad:8bit`, by coarse derivatives: wrong pictures.
+        /// As `quad:8bit`, by coarse derivatives: wrong images.
         QuadCoarse8 = "quad:coarse:8bit",
     }
 }
@@ -195,7 +195,7 @@ impl Ready {
             }
             WindowSchedule::TwoPass | WindowSchedule::Linear => {
                 return Err(Error::unsupported(format!(
-                    "{name} has no rows and columns apart; '{schedule}' is for filters that do"
+                    "{name} is not separable; '{schedule}' needs a separable filter"
                 )));
             }
             WindowSchedule::Separable | WindowSchedule::Sliding => (Walk::Separable, Home::Buffer),
@@ -297,7 +297,7 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: $crate::method::Backend) -> Vec<$crate::method::Schedule> {
-                // Wrong options have no schedules of their own; their error comes with the plan.
+                // Wrong options have no schedules; the plan reports their error.
                 self.ready().map_or_else(
                     |_| {
                         let direct = $crate::method::window::WindowSchedule::Direct;

@@ -27,9 +27,9 @@ crate::options! {
     pub struct Tent {
         /// Taps to each side: the window is 2·radius + 1 pixels wide.
         pub radius: usize = 3,
-        /// Weight of the centre along one axis, k; (radius + 1) · slope when not given.
+        /// Weight of the centre along one axis, k [default: (radius + 1) · slope].
         pub peak: Option<f32> = None,
-        /// How much the weight falls from tap to tap, b.
+        /// Decrease of the weight from tap to tap, b.
         pub slope: f32 = 1.0,
     }
 }
@@ -39,9 +39,9 @@ crate::options! {
     pub struct Tent2 {
         /// Taps to each side: the window is 2·radius + 1 pixels wide.
         pub radius: usize = 3,
-        /// Weight of the centre, k, at least 2 · radius · slope; (2 · radius + 1) · slope when not given.
+        /// Weight of the centre, k, at least 2 · radius · slope [default: (2 · radius + 1) · slope].
         pub peak: Option<f32> = None,
-        /// How much the weight falls from tap to tap, b.
+        /// Decrease of the weight from tap to tap, b.
         pub slope: f32 = 1.0,
     }
 }

@@ -8,7 +8,7 @@ use crate::metric::separable::{extend, filter};
 use crate::{Image, srgb_to_linear};
 use std::f32::consts::FRAC_1_SQRT_2;
 
-/// How values become what the screen shows, in linear light.
+/// How values are converted to the linear light of the screen.
 pub(super) enum Source {
     /// Display values.
     Display,
@@ -20,7 +20,7 @@ pub(super) enum Source {
 const OPPONENTS: usize = 3;
 /// Filtered rows that are kept per image: lightness, red-green, twice blue-yellow, Gaussian, edge, point.
 const KEPT: usize = 7;
-/// Rows made from them per image: lightness, red-green, twice blue-yellow, edges across and down, points across and down.
+/// Rows computed from them per image: lightness, red-green, twice blue-yellow, edges across and down, points across and down.
 const MADE: usize = 8;
 
 /// Scratch memory for a band.
@@ -53,7 +53,7 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Raises each pixel of `out` to this band's error, where it is greater.
+    /// Raises each pixel of `out` to this band's error, if that is larger.
     #[inline(always)]
     pub(super) fn measure(&mut self, images: [&Image; 2], source: &Source, out: &mut [f32]) {
         let (width, radius) = (self.width, self.weights.radius);
@@ -100,7 +100,7 @@ impl<'a> Band<'a> {
 }
 
 impl Weights {
-    /// For each kept row: the opponent colour it is made from, and the filter across.
+    /// For each kept row: its source among the opponent colours, and the filter across.
     fn across(&self) -> [(usize, &[f32]); KEPT] {
         let [gauss, edge, point] = &self.feature;
         [
@@ -114,7 +114,7 @@ impl Weights {
         ]
     }
 
-    /// For each made row: the kept row it is made from, and the filter down.
+    /// For each computed row: its source among the kept rows, and the filter down.
     fn down(&self) -> [(usize, &[f32]); MADE] {
         let [gauss, edge, point] = &self.feature;
         [
@@ -167,7 +167,7 @@ fn fill(
     }
 }
 
-/// Turns made rows into what is compared: lightness and two colours in rows 0 to 2, edges in row 4, points in row 6.
+/// Converts computed rows to what is compared: lightness and two colours in rows 0 to 2, edges in row 4, points in row 6.
 #[inline(always)]
 fn perceive(made: &mut [f32], width: usize) {
     let colors = *COLORS;

@@ -29,7 +29,7 @@ const XYZ: [[f64; 3]; 3] = [
 
 /// Exponent of the colour distance.
 const POWER: f32 = 0.7;
-/// Distances up to this share of the greatest …
+/// Distances up to this share of the largest …
 const KNEE: f32 = 0.4;
 /// … take up this share of the error.
 const KNEE_ERROR: f32 = 0.95;
@@ -67,8 +67,8 @@ impl Colors {
         [y, x - y, y - z]
     }
 
-    /// Opponent colours to L\*a\*b\* of the nearest colour that a screen can show, with the Hunt effect: colours are
-    /// seen more strongly where it is light.
+    /// Opponent colours to L\*a\*b\* of the nearest colour that a screen can show, with the Hunt effect: colours
+    /// appear stronger where it is bright.
     #[inline(always)]
     pub(super) fn perceived(&self, [y, red, blue]: [f32; 3]) -> [f32; 3] {
         let [r, g, b] = times(&self.from_white, [y + red, y, y - blue]);

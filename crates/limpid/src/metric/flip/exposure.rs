@@ -28,10 +28,10 @@ pub struct Exposures {
 }
 
 impl Exposures {
-    /// The exposures that the reference asks for.
+    /// The exposures that the reference determines.
     ///
-    /// Where more than half of the reference is black, the median is taken over the other pixels: the published rule has
-    /// no answer there.
+    /// If more than half of the reference is black, the median is taken over the other pixels, because the published rule is
+    /// undefined there.
     pub fn of(reference: &Image) -> Self {
         let at = |i: usize| {
             let grey = reference.plane(0)[i];
@@ -51,7 +51,7 @@ impl Exposures {
         }
         let brightest = all.iter().copied().fold(0.0, f32::max);
         if median <= 0.0 {
-            // A black reference asks for nothing: look at the image as it is.
+            // A black reference determines no exposure: use the image unchanged.
             return Self {
                 start: 0.0,
                 stop: 0.0,

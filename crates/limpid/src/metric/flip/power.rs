@@ -1,4 +1,4 @@
-//! Powers in plain arithmetic, so that loops over pixels become vector code.
+//! Powers in plain arithmetic, so that loops over pixels vectorise.
 
 use std::f32::consts::{FRAC_1_SQRT_2, LN_2};
 

@@ -28,7 +28,7 @@ impl Weights {
     pub(super) fn new(pixels_per_degree: f32) -> Result<Self> {
         if !(1.0..=1000.0).contains(&pixels_per_degree) {
             return Err(Error::input(format!(
-                "{pixels_per_degree} pixels per degree is no view of a screen; expected 1 to 1000, usually 67"
+                "{pixels_per_degree} pixels per degree is out of range; expected 1 to 1000, usually 67"
             )));
         }
         let density = f64::from(pixels_per_degree);

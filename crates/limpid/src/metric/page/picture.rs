@@ -1,4 +1,4 @@
-//! The pictures of a page: how values are stored, in which format, inside an address.
+//! The pictures of a page: how values are stored, in which format, as a data URL.
 
 use super::Item;
 use crate::io::{self, Bits, Format, Transfer, WriteOptions};
@@ -7,18 +7,18 @@ use crate::{Frame, Image, Result, Size};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// The most bytes that pictures may take: with base64, 4/3 of it, the page stays below 20 MB.
+/// Limit for all pictures in bytes: with base64, 4/3 of it, the page stays below 20 MB.
 const MOST_BYTES: f64 = 14e6;
-/// Up to this many pixels in all, pictures are stored without loss.
+/// Up to this many pixels in total, pictures are stored without loss.
 const EXACT_PIXELS: usize = 3_000_000;
 /// Longest side of a thumbnail.
 const THUMB: usize = 240;
-/// Where the curve of linear light begins to be logarithmic.
+/// Where the curve of linear light turns logarithmic.
 const TOE: f32 = 0.005;
 /// JPEG qualities that are tried.
 const QUALITIES: [u8; 4] = [92, 85, 75, 62];
 
-/// How the values of a picture are stored: display values as they are, linear light as `ln(1 + v / toe) / ln(1 + top / toe)`.
+/// How the values of a picture are stored: display values unchanged, linear light as `ln(1 + v / toe) / ln(1 + top / toe)`.
 pub(super) struct Curve {
     pub(super) toe: f32,
     pub(super) top: f32,
@@ -44,9 +44,9 @@ impl Curve {
 /// How the pictures of a page are stored.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
-    /// JPEG quality; PNG if none.
+    /// JPEG quality; `None` for PNG.
     quality: Option<u8>,
-    /// How many pixels become one, along each side.
+    /// The side of the blocks of pixels that are averaged into one.
     shrink: usize,
 }
 
@@ -78,7 +78,7 @@ impl Form {
         }
     }
 
-    /// Bytes of a picture, by a part of it.
+    /// The estimated bytes of a picture, from a part of it.
     fn estimate(self, image: &Image) -> Result<f64> {
         const SIDE: usize = 384;
         let part = |length: usize| {
@@ -106,7 +106,7 @@ impl Form {
         io::encode(format, &Frame::new(shrunk(image, self.shrink))?, &options)
     }
 
-    /// A picture inside an address.
+    /// A picture as a data URL.
     pub(super) fn uri(self, image: &Image) -> Result<String> {
         let kind = if self.quality.is_some() {
             "jpeg"
@@ -118,7 +118,7 @@ impl Form {
     }
 }
 
-/// Every pixel the mean of a square.
+/// Averages blocks of pixels.
 fn shrunk(image: &Image, by: usize) -> Image {
     if by <= 1 {
         return image.clone();
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What does not fit is stored with less quality, then with fewer pixels.
+    /// Pictures that do not fit are stored with lower quality, then with fewer pixels.
     #[test]
     fn large_pictures_are_made_smaller() {
         let mut state = 1u32;

@@ -1,4 +1,4 @@
-//! Sub-groups that march down the image, a lane per column of quads: rows stream through all stages in registers.
+//! Subgroups that march down the image, a lane per column of quads: rows stream through all stages in registers.
 //!
 //! A turn takes a few rows. Each stage gives as many, later by as many rows as it looks ahead, and keeps the last rows that
 //! it read for the next turn; samples of other columns come from other lanes. So nothing is computed twice along a column,

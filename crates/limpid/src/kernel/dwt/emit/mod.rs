@@ -2,7 +2,7 @@
 //!
 //! A workgroup loads a region of quads into registers, a few per thread. Each stage gets the samples that it needs of
 //! other quads through workgroup memory, one cell per sample of the quad; samples that did not change since they were
-//! shared are not shared again. Or sub-groups march down the image, see [`march`].
+//! shared are not shared again. Or subgroups march down the image, see [`march`].
 
 mod access;
 mod march;

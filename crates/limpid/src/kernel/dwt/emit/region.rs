@@ -7,7 +7,7 @@ use crate::wavelet::{Direction, Matrix, Scheme};
 /// Threads of a workgroup that shares memory, along x and y.
 const THREADS: (i32, i32) = (32, 8);
 
-/// Threads of a workgroup whose sub-groups work alone.
+/// Threads of a workgroup whose subgroups work alone.
 const LANES: i32 = 128;
 
 /// Floats in a sector of memory.
@@ -30,7 +30,7 @@ const MANY_OPERATIONS: usize = 80;
 pub(in crate::kernel::dwt) enum Exchange {
     /// Workgroup memory, `banks` times.
     Memory { banks: i32 },
-    /// Other lanes of sub-groups of this size, which march down the image in so many turns, and may load rows of the next
+    /// Other lanes of subgroups of this size, which march down the image in this many turns, and may load rows of the next
     /// one `ahead`.
     Lanes { size: i32, turns: i32, ahead: bool },
 }
@@ -52,7 +52,7 @@ pub(in crate::kernel::dwt) struct Region {
 }
 
 impl Region {
-    /// The region of a scheme for so many quads along x and y. Where steps mirror what they read, they can reach to either
+    /// The region of a scheme for this many quads along x and y. Where steps mirror what they read, they can reach to either
     /// side.
     pub(in crate::kernel::dwt) fn new(
         scheme: &Scheme,
@@ -143,9 +143,9 @@ impl Region {
         self
     }
 
-    /// The region as high as an image of so many quads wants it: high ones compute less twice, low ones are more. And rows of
-    /// a turn, as measured on an NVIDIA H200: large images wait for memory, and more of it is on its way; small ones are
-    /// over before that matters.
+    /// The region with a height that suits an image of this many quads: high ones compute less twice, low ones are more. And rows of
+    /// a turn, as measured on an NVIDIA H200: large images wait for memory, so more of it is requested ahead; small ones end
+    /// before that matters.
     fn marching(mut self, image: Quads, direction: Direction) -> Self {
         let [l, r, t, b] = self.margin;
         if let Exchange::Lanes { size, turns, ahead } = &mut self.exchange {

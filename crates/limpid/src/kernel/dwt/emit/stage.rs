@@ -9,7 +9,7 @@ pub(super) struct Stages<'a> {
     pub(super) region: &'a Region,
     /// Whether every step mirrors what it reads at the borders of the image.
     pub(super) mirrored: bool,
-    /// The part of workgroup memory where each sample stands as it is now.
+    /// The part of workgroup memory that holds the current value of each sample.
     stands: [Option<i32>; 4],
     /// The part where each sample stood last.
     bank: [i32; 4],

@@ -10,6 +10,10 @@ const THREADS: u32 = 32u * GROUPS * BLOCKS;
 var<workgroup> tile: array<vec4<f32>, SPAN_X * SPAN_Y>;
 var<workgroup> kernels: array<vec4<f32>, 8u * TAPS * BLOCKS>;
 
+fn weight(i: u32) -> vec4<f32> {
+    return vec4(unpack2x16float(weights[i].x), unpack2x16float(weights[i].y));
+}
+
 fn bring(chunk: u32, group: vec3<u32>, lane: u32) {
     let origin = vec2<i32>(vec2(group.x * 32u, group.y * 8u * GROUPS)) - i32(RADIUS);
     let size = vec2<i32>(vec2(p.width, p.height));
@@ -23,6 +27,10 @@ fn bring(chunk: u32, group: vec3<u32>, lane: u32) {
     }
     for (var i = lane; i < 8u * TAPS * BLOCKS; i += THREADS) {
         let owner = group.z * BLOCKS + i / (8u * TAPS);
-        kernels[i] = weights[OUTPUTS / 4u + (owner * CHUNKS + chunk) * 8u * TAPS + i % (8u * TAPS)];
+        // Of a matrix with sixteen outputs by sixteen inputs, four inputs of each of eight outputs.
+        let input = i / (2u * TAPS) % 4u;
+        let tap = i / 2u % TAPS;
+        let place = matrix(owner / 2u, chunk / 4u, tap) + 16u * (2u * (owner % 2u) + i % 2u) + chunk % 4u;
+        kernels[i] = vec4(weight(place)[input], weight(place + 4u)[input], weight(place + 8u)[input], weight(place + 12u)[input]);
     }
 }

@@ -1,20 +1,12 @@
-// Planes four by four, for the left and the right pixel of a row of a block. Guides stay so; all others become planar.
+// Planes four by four, for the left and the right pixel of a row of a block: guides, then what each level needs.
 
 fn softplus(v: f32) -> f32 {
     return max(v, 0.0) + log(1.0 + exp(-abs(v)));
 }
 
-fn ranged(v: f32, k: u32) -> f32 {
-    if k < PRECISION + 7u {
-        return softplus(v);
-    }
-    if k < PRECISION + 14u {
-        return softplus(v - 2.0);
-    }
-    if k < PRECISION + 21u {
-        return 12.0 / (1.0 + exp(3.0 - v));
-    }
-    return softplus(v + 3.0);
+// Precisions of guides and brightness, distrust in a tap, precision for the albedo.
+fn ranged(v: vec4<f32>) -> vec4<f32> {
+    return vec4(softplus(v.x), softplus(v.y - 2.0), 12.0 / (1.0 + exp(3.0 - v.z)), softplus(v.w + 3.0));
 }
 
 // In halves the eight guides of a set lie side by side.
@@ -35,8 +27,8 @@ fn put(group: u32, at: vec2<u32>, v: vec4<f32>) {
         dst[guide_place(group, plane, i)] = stored(v);
         return;
     }
-    for (var k = 4u * group; k < 4u * group + 4u; k++) {
-        others[(k - PRECISION) * plane + i] = ranged(v[k % 4u], k);
+    if group < GUIDES_SIZE + LEVELS {
+        others[(group - GUIDES_SIZE) * plane + i] = stored(ranged(v));
     }
 }
 

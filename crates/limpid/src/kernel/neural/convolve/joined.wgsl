@@ -1,4 +1,4 @@
-fn source(chunk: u32, at: vec2<i32>) -> vec4<f32> {
+fn source(chunk: u32, at: vec2<i32>) -> Value {
     let place = vec2<u32>(at);
     let small = vec2(p.width, p.height) / 2u;
     let coarse = chunk * small.x * small.y + place.y / 2u * small.x + place.x / 2u;

@@ -1,9 +1,11 @@
-//! The CPU body: rows of taps in a ring, the weights of a strip of columns, then the sums of one plane after the other.
+//! The CPU body: rows of taps in a ring; for a strip of columns the distances of guides, the weights, and the sums.
+//!
+//! The distance of two pixels is the same from both sides. It is computed once, by the pixel that comes first, and kept for the other.
 
 use super::Level;
 use crate::definition::neural::{self, DARK, GUIDES, LEAST, PRECISION, TAPS};
 use crate::kernel::fast_exp::{fast_exp2_x16, fast_ln};
-use crate::kernel::ring::{self, Held, NEVER, PIECES, Ring, SMALLEST, Strip, Tap, Vectors, WIDTH};
+use crate::kernel::ring::{self, Held, PIECES, Ring, Strip, Tap, WIDTH};
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::f32x16;
@@ -15,17 +17,47 @@ const FIRST_GUIDE: usize = 1;
 const PAYLOAD: usize = FIRST_GUIDE + GUIDES;
 /// Where brightness is in the payload.
 const BRIGHT: usize = 3;
-const COUNT: usize = TAPS.len() * TAPS.len();
+const SIDE: usize = TAPS.len();
+const COUNT: usize = SIDE * SIDE;
+const RADIUS: usize = SIDE / 2;
+/// Taps behind the pixel itself, in the order of rows: those to which it computes the distance.
+const BEHIND: usize = COUNT / 2;
+/// The smallest exponent.
+const LOWEST: f32 = -126.0;
+/// Planes that are summed while weights are made.
+const FIRST: usize = 3;
 
-fn ring(kernel: &Level, width: usize) -> Ring {
-    let spans = std::iter::once(0..width).collect();
-    Ring::new(TAPS.len() / 2, kernel.step, PAYLOAD + kernel.planes, spans)
+/// Where everything is in the scratch memory.
+struct Layout {
+    ring: Ring,
+    /// Words of the distances of a row.
+    row: usize,
 }
 
-/// The ring, a row of each plane that is made, precisions, and the weights of a strip.
+impl Layout {
+    fn new(kernel: &Level, width: usize) -> Self {
+        let spans = std::iter::once(0..width).collect();
+        let ring = Ring::new(RADIUS, kernel.step, PAYLOAD + kernel.planes, spans);
+        let row = BEHIND * ring.stride();
+        Self { ring, row }
+    }
+
+    /// Words of all distances: those of a row and of the rows before it that reach it.
+    fn distances(&self) -> usize {
+        (RADIUS + 1) * self.row
+    }
+
+    /// Where the distances of a row to the first tap behind are, for the first column.
+    fn distance(&self, kernel: &Level, y: usize) -> usize {
+        y / kernel.step % (RADIUS + 1) * self.row + self.ring.row(0)
+    }
+}
+
+/// The ring, the distances, a row of each plane that is made, precisions (below zero), and the weights of a strip.
 pub(super) fn scratch(kernel: &Level, width: usize) -> usize {
-    let ring = ring(kernel, width);
-    ring.words() + (kernel.planes + 2) * ring.made() + COUNT * WIDTH
+    let layout = Layout::new(kernel, width);
+    let made = layout.ring.made();
+    layout.ring.words() + layout.distances() + (kernel.planes + 2) * made + COUNT * WIDTH
 }
 
 pub(super) fn run(kernel: &Level, job: &mut Job<'_>) {
@@ -36,22 +68,25 @@ pub(super) fn run(kernel: &Level, job: &mut Job<'_>) {
 #[inline(always)]
 fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
     let size = job.reads[0].size();
-    let ring = ring(kernel, size.width);
+    let layout = Layout::new(kernel, size.width);
+    let ring = &layout.ring;
     let made = ring.made();
     let (memory, rest) = job.scratch.split_at_mut(ring.words());
+    let (distances, rest) = rest.split_at_mut(layout.distances());
     let (out, rest) = rest.split_at_mut(kernel.planes * made);
     let (precisions, rest) = rest.split_at_mut(2 * made);
     let (weights, _) = rest.as_chunks_mut().0.as_chunks_mut::<PIECES>();
     ring.clear(memory);
+    distances.fill(0.0);
     precisions.fill(0.0);
-    let mut held = Held::new(&ring);
+    let mut held = Held::new(ring);
+    let mut last = None;
     let mut taps: Vec<Tap> = Vec::new();
-    let mut logs = Vec::new();
     for y in ring.order(job.rows.clone()) {
         let tap_rows = ring.tap_rows(size.height, y);
         for (_, row) in &tap_rows {
-            if held.lacks(&ring, *row) {
-                copy(kernel, &ring, &job.reads, *row, memory);
+            if held.lacks(ring, *row) {
+                copy(kernel, ring, &job.reads, *row, memory);
             }
         }
         let others = &job.reads[2];
@@ -62,27 +97,48 @@ fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
             if let Some(plane) = plane {
                 let from = others.row(plane - PRECISION, y);
                 for (to, v) in precisions[k * made..].iter_mut().zip(from) {
-                    *to = LOG2_E * v;
+                    *to = -LOG2_E * v;
                 }
             }
         }
         ring.taps(&tap_rows, &mut taps);
-        logs.clear();
-        logs.extend(
-            taps.iter()
-                .map(|t| (TAPS[t.place[0]] * TAPS[t.place[1]]).log2()),
-        );
-        let strip = Columns {
-            kernel,
-            ring: &ring,
-            taps: &taps,
-            logs: &logs,
-            own: ring.row(y),
-            memory,
-            precisions,
-        };
+        // Rows before the first of a band belong to another one, so that their distances are not there yet.
+        let follows = last.replace(y).is_some_and(|last| last + kernel.step == y);
+        if !follows {
+            for (_, row) in tap_rows.iter().filter(|(j, _)| *j < RADIUS) {
+                let behind = behind(ring, &ring.tap_rows(size.height, *row));
+                let at = [ring.row(*row), layout.distance(kernel, *row)];
+                for x in (0..made).step_by(WIDTH) {
+                    compare(simd, ring.stride(), (memory, distances), at, &behind, x);
+                }
+            }
+        }
+        let behind = behind(ring, &tap_rows);
+        let at = [ring.row(y), layout.distance(kernel, y)];
+        let reached: Vec<Reached> = taps.iter().map(|t| reach(&layout, kernel, t, y)).collect();
         for x in (0..made).step_by(WIDTH) {
-            strip.make(simd, x, weights, out);
+            compare(simd, ring.stride(), (memory, distances), at, &behind, x);
+            let strip = Columns {
+                kernel,
+                ring,
+                taps: &reached,
+                own: at[0],
+                memory,
+                distances,
+                precisions,
+            };
+            let shares = strip.weigh(simd, x, weights, out);
+            for plane in FIRST..kernel.planes {
+                if kernel.guided.is_some() && plane == BRIGHT {
+                    continue;
+                }
+                let from = (PAYLOAD + plane) * ring.stride() + x;
+                let mut sums = ring::sum(simd, (memory, from), &taps, weights, false);
+                for k in 0..PIECES {
+                    sums[k] *= f32x16::load_array_ref(simd, &shares[k]);
+                }
+                ring::put(sums, out, plane * made + x);
+            }
         }
         for plane in 0..kernel.planes {
             if kernel.guided.is_none() || plane != BRIGHT {
@@ -118,79 +174,134 @@ fn copy(kernel: &Level, ring: &Ring, reads: &[View<'_>], y: usize, memory: &mut 
     }
 }
 
+/// The taps behind a pixel, each with its number.
+fn behind(ring: &Ring, rows: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut taps = Vec::new();
+    ring.taps(rows, &mut taps);
+    let number = |t: &Tap| (t.place[1] * SIDE + t.place[0]).checked_sub(BEHIND + 1);
+    taps.iter()
+        .filter_map(|t| Some((number(t)?, t.at)))
+        .collect()
+}
+
+/// A tap with all that its weight needs.
+struct Reached {
+    /// Where its first plane is in the ring.
+    at: usize,
+    /// Where its distance from the pixel is.
+    distance: Option<usize>,
+    /// `log2 h`.
+    log: f32,
+}
+
+fn reach(layout: &Layout, kernel: &Level, tap: &Tap, y: usize) -> Reached {
+    let [i, j] = tap.place;
+    let number = j * SIDE + i;
+    let stride = layout.ring.stride();
+    let distance = if number > BEHIND {
+        Some(layout.distance(kernel, y) + (number - BEHIND - 1) * stride)
+    } else if number < BEHIND {
+        // The tap is the first of the two: seen from there, the pixel is the tap with the opposite number.
+        let row = y + j * kernel.step - RADIUS * kernel.step;
+        let first = layout.distance(kernel, row) + (BEHIND - 1 - number) * stride;
+        Some(first + i * kernel.step - RADIUS * kernel.step)
+    } else {
+        None
+    };
+    Reached {
+        at: tap.at,
+        distance,
+        log: (TAPS[i] * TAPS[j]).log2(),
+    }
+}
+
+/// Distances of the guides of a strip of a row to the taps behind.
+#[inline(always)]
+fn compare<S: Simd>(
+    simd: S,
+    stride: usize,
+    (memory, distances): (&[f32], &mut [f32]),
+    [own, to]: [usize; 2],
+    behind: &[(usize, usize)],
+    x: usize,
+) {
+    let load = |at: usize| f32x16::from_slice(simd, &memory[at..at + 16]);
+    for x in (x..x + WIDTH).step_by(16) {
+        let mut guides = [f32x16::splat(simd, 0.0); GUIDES];
+        for (k, guide) in guides.iter_mut().enumerate() {
+            *guide = load(own + (FIRST_GUIDE + k) * stride + x);
+        }
+        for (number, at) in behind {
+            let mut squares = [f32x16::splat(simd, 0.0); 2];
+            for (k, guide) in guides.iter().enumerate() {
+                let off = load(at + (FIRST_GUIDE + k) * stride + x) - *guide;
+                squares[k % 2] = off.mul_add(off, squares[k % 2]);
+            }
+            let to = to + number * stride + x;
+            (squares[0] + squares[1]).store_slice(&mut distances[to..to + 16]);
+        }
+    }
+}
+
 /// A row that is made.
 struct Columns<'a> {
     kernel: &'a Level,
     ring: &'a Ring,
-    taps: &'a [Tap],
-    /// `log2 h` of each tap.
-    logs: &'a [f32],
+    taps: &'a [Reached],
     /// Where the row is in the ring.
     own: usize,
     memory: &'a [f32],
+    distances: &'a [f32],
     precisions: &'a [f32],
 }
 
 impl Columns<'_> {
+    /// The weights of all taps of a strip, its first planes, and what the others have to be multiplied with.
     #[inline(always)]
-    fn make<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip], out: &mut [f32]) {
-        let (made, stride) = (self.ring.made(), self.ring.stride());
-        let sums = self.weigh(simd, x, weights);
-        let mut shares = sums;
-        for k in 0..PIECES {
-            shares[k] = f32x16::splat(simd, 1.0) / (sums[k] + LEAST);
-        }
-        for plane in 0..self.kernel.planes {
-            if self.kernel.guided.is_some() && plane == BRIGHT {
-                continue;
-            }
-            let from = (PAYLOAD + plane) * stride + x;
-            let mut sums = ring::sum(simd, (self.memory, from), self.taps, weights, false);
-            for k in 0..PIECES {
-                sums[k] *= shares[k];
-            }
-            ring::put(sums, out, plane * made + x);
-        }
-    }
-
-    /// The weights of all taps, and their sums.
-    #[inline(always)]
-    fn weigh<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip]) -> Vectors<S> {
-        let (memory, stride) = (self.memory, self.ring.stride());
-        let load = |plane: usize, at: usize| ring::load(simd, memory, at + plane * stride + x);
-        let bright = PAYLOAD + BRIGHT;
+    fn weigh<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip], out: &mut [f32]) -> Strip {
+        let (stride, made) = (self.ring.stride(), self.ring.made());
+        let load = |from: &[f32], at: usize| f32x16::from_slice(simd, &from[at..at + 16]);
+        let bright = (PAYLOAD + BRIGHT) * stride;
         let guided = self.kernel.guided.is_some();
-        let precision = ring::load(simd, self.precisions, x);
-        let sharpness = ring::load(simd, self.precisions, self.ring.made() + x);
-        let (least, never) = (f32x16::splat(simd, SMALLEST), f32x16::splat(simd, NEVER));
-        let mut sums = [f32x16::splat(simd, 0.0); PIECES];
-        for ((tap, log), made) in self.taps.iter().zip(self.logs).zip(weights) {
-            let mut squares = [f32x16::splat(simd, 0.0); PIECES];
-            for plane in FIRST_GUIDE..FIRST_GUIDE + GUIDES {
-                let (here, there) = (load(plane, self.own), load(plane, tap.at));
-                for k in 0..PIECES {
-                    let off = there[k] - here[k];
-                    squares[k] = off.mul_add(off, squares[k]);
+        let kept = self.kernel.planes > FIRST + usize::from(guided);
+        let zero = f32x16::splat(simd, 0.0);
+        let mut shares = [[0.0; 16]; PIECES];
+        for (piece, share) in shares.iter_mut().enumerate() {
+            let x = x + 16 * piece;
+            let precision = load(self.precisions, x);
+            let sharpness = load(self.precisions, made + x);
+            let here = match guided {
+                true => load(self.memory, self.own + bright + x),
+                false => zero,
+            };
+            let mut total = f32x16::splat(simd, LEAST);
+            let mut sums = [zero; FIRST];
+            for (tap, strip) in self.taps.iter().zip(weights.iter_mut()) {
+                let mut e = f32x16::splat(simd, tap.log) - load(self.memory, tap.at + x);
+                if let Some(distance) = tap.distance {
+                    e = load(self.distances, distance + x).mul_add(precision, e);
+                }
+                if guided {
+                    let off = load(self.memory, tap.at + bright + x) - here;
+                    e = (off * off).mul_add(sharpness, e);
+                }
+                let w = fast_exp2_x16(simd, e.max(f32x16::splat(simd, LOWEST)));
+                total += w;
+                for (plane, sum) in sums.iter_mut().enumerate() {
+                    let v = load(self.memory, tap.at + (PAYLOAD + plane) * stride + x);
+                    *sum = v.mul_add(w, *sum);
+                }
+                if kept {
+                    w.store_array(&mut strip[piece]);
                 }
             }
-            let mut e = load(0, tap.at);
-            for k in 0..PIECES {
-                e[k] = f32x16::splat(simd, *log) - e[k] - squares[k] * precision[k];
+            let part = f32x16::splat(simd, 1.0) / total;
+            part.store_array(share);
+            for (plane, sum) in sums.iter().enumerate() {
+                let to = &mut out[plane * made + x..][..16];
+                (*sum * part).store_slice(to);
             }
-            if guided {
-                let (here, there) = (load(bright, self.own), load(bright, tap.at));
-                for k in 0..PIECES {
-                    let off = there[k] - here[k];
-                    e[k] -= off * off * sharpness[k];
-                }
-            }
-            for k in 0..PIECES {
-                let counts = e[k].simd_gt(least);
-                e[k] = fast_exp2_x16(simd, counts.select(e[k], never));
-                sums[k] += e[k];
-            }
-            ring::store(e, made);
         }
-        sums
+        shares
     }
 }

@@ -1,65 +1,66 @@
-// Each thread makes one pixel.
-
 const LOG2_E: f32 = 1.442695;
+
+struct Pixel {
+    guides: Guides,
+    bright: f32,
+    // Precisions of the guides and of the brightness.
+    stops: vec2<f32>,
+}
+
+struct Tap {
+    guides: Guides,
+    value: vec4<f32>,
+    place: u32,
+    distrust: f32,
+}
 
 fn spline(i: i32) -> f32 {
     return select(select(0.0625, 0.25, abs(i) == 1), 0.375, i == 0);
 }
 
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let x = i32(group.x * 32u + lane % 32u);
-    let y = i32(group.y * 8u + lane / 32u);
-    let size = vec2<i32>(vec2(p.width, p.height));
-    if x >= size.x || y >= size.y {
-        return;
-    }
-    let n = p.width * p.height;
-    let here = u32(y) * p.width + u32(x);
-    let own = guides_at(here);
-    let stop = others[p.stop * n + here] * LOG2_E;
-    var sharpness = 0.0;
+fn is_row(y: i32, k: i32) -> bool {
+    let row = y + k * i32(p.step);
+    return row >= 0 && row < i32(p.height);
+}
+
+fn row_at(y: i32, k: i32) -> i32 {
+    return min(y + k * i32(p.step), i32(p.height) - 1);
+}
+
+fn place_at(x: i32, y: i32) -> u32 {
+    return u32(y) * p.width + u32(x);
+}
+
+fn pixel_at(x: i32, y: i32) -> Pixel {
+    let i = place_at(x, y);
+    let v = precisions_at(p.level * p.width * p.height + i) * LOG2_E;
     if GUIDED {
-        sharpness = others[p.sharpness * n + here] * LOG2_E;
+        return Pixel(guides_at(i), src[i].w, v.xy);
     }
-    let bright = src[here].w;
-    var total = 1e-12;
-    var sums: array<vec4<f32>, VECTORS>;
-    for (var j = -2; j <= 2; j++) {
-        let row = y + j * i32(p.step);
-        if row < 0 || row >= size.y {
-            continue;
-        }
-        for (var i = -2; i <= 2; i++) {
-            let column = x + i * i32(p.step);
-            if column < 0 || column >= size.x {
-                continue;
-            }
-            let there = u32(row) * p.width + u32(column);
-            let other = guides_at(there);
-            let d = own.low - other.low;
-            let e = own.high - other.high;
-            let tap = src[there];
-            var exponent = -stop * (dot(d, d) + dot(e, e));
-            if GUIDED {
-                let off = bright - tap.w;
-                exponent -= sharpness * off * off + others[p.distrust * n + there] * LOG2_E;
-            }
-            let w = spline(i) * spline(j) * exp2(exponent);
-            total += w;
-            sums[0] += w * tap;
-            for (var v = 1u; v < VECTORS; v++) {
-                sums[v] += w * src[v * n + there];
-            }
-        }
-    }
-    let share = 1.0 / total;
-    var color = sums[0] * share;
+    return Pixel(guides_at(i), 0.0, vec2(v.w, 0.0));
+}
+
+fn tap_at(x: i32, y: i32) -> Tap {
+    let i = place_at(x, y);
+    var distrust = 0.0;
     if GUIDED {
-        color.w = log(max(dot(color.xyz, vec3(0.2126, 0.7152, 0.0722)), 0.0) + 0.05);
+        distrust = precisions_at(p.level * p.width * p.height + i).z * LOG2_E;
     }
-    dst[here] = color;
-    for (var v = 1u; v < VECTORS; v++) {
-        dst[v * n + here] = sums[v] * share;
+    return Tap(guides_at(i), src[i], i, distrust);
+}
+
+fn weight(own: Pixel, tap: Tap) -> f32 {
+    var exponent = own.stops.x * difference(own.guides, tap.guides);
+    if GUIDED {
+        let off = own.bright - tap.value.w;
+        exponent += own.stops.y * off * off + tap.distrust;
     }
+    return exp2(-exponent);
+}
+
+fn result(v: vec4<f32>) -> vec4<f32> {
+    if GUIDED {
+        return vec4(v.xyz, log(max(dot(v.xyz, vec3(0.2126, 0.7152, 0.0722)), 0.0) + 0.05));
+    }
+    return v;
 }

@@ -1,11 +1,11 @@
 //! One level of the filter with learned guides.
 
 mod cpu;
+mod gpu;
 
-use crate::definition::neural::{GUIDES, PRECISION, TAPS};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use crate::plan::Element;
-use crate::{Result, Size, params};
+use crate::definition::neural::TAPS;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::{Result, Size};
 
 /// What weighs besides the guides: brightness and distrust, by the planes of the network that say how much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +32,8 @@ pub(crate) struct Level {
     pub guided: Option<Guided>,
     /// Planes of the payload on the CPU.
     pub planes: usize,
-}
-
-params! {
-    /// Parameters of the shader.
-    struct Params { width: u32, height: u32, step: u32, guides: u32, stop: u32, sharpness: u32, distrust: u32 }
+    /// Whether a GPU compares guides in half precision, where it can.
+    pub native: bool,
 }
 
 impl Kernel for Level {
@@ -53,38 +50,10 @@ impl Kernel for Level {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, vectors) = (site.reads[0].size, site.reads[0].planes);
-        let mut source = String::from(Params::WGSL);
-        source.push_str(&format!(
-            "const VECTORS: u32 = {vectors};
-const GUIDED: bool = {};
-@group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> others: array<f32>;
-@group(0) @binding(4) var<storage, read_write> dst: array<vec4<f32>>;
-",
-            self.guided.is_some()
-        ));
-        source.push_str(match site.reads[1].element {
-            Element::U32x4 => include_str!("guides_half.wgsl"),
-            _ => include_str!("guides_full.wgsl"),
-        });
-        source.push_str(include_str!("gpu.wgsl"));
-        let of = |plane: usize| (plane - PRECISION) as u32;
-        let params = Params {
-            width: size.width as u32,
-            height: size.height as u32,
-            step: self.step as u32,
-            guides: (self.first / GUIDES) as u32,
-            stop: of(self.precision),
-            sharpness: self.guided.map_or(0, |g| of(g.sharpness)),
-            distrust: self.guided.map_or(0, |g| of(g.distrust)),
-        };
-        Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
+        Ok(gpu::dispatch(self, site))
     }
 
     fn scratch(&self, size: Size) -> usize {
         cpu::scratch(self, size.width)
     }
 }
-
-const _: () = assert!(GUIDES == 8, "shaders read two vectors of guides");

@@ -65,9 +65,9 @@ struct Pace {
 
 /// Columns of a stretch, and the most sums for a result, for results that are written past the cache.
 ///
-/// Measured for 3840 columns on two threads, stretches past the cache against whole rows into it: Gaussian of 3, 5, 7 taps
-/// 1.21, 1.45, 1.82 against 1.60, 1.58, 1.56 ns a pixel (with 1024 columns 1.25, 1.46, 1.56); mean and deviation 2.1, 2.6, 3.2
-/// against 2.4, 2.3, 2.9 (with 1024 columns 2.5 for the first).
+/// Measured for 3840 columns on two threads, stretches past the cache and whole rows into it: Gaussian of 3, 5, 7 taps
+/// 1.21, 1.45, 1.82 and 1.60, 1.58, 1.56 ns a pixel (with 1024 columns 1.25, 1.46, 1.56); mean and deviation 2.1, 2.6, 3.2
+/// and 2.4, 2.3, 2.9 (with 1024 columns 2.5 for the first).
 const COLUMNS: usize = 512;
 const LIGHT: usize = 3;
 

@@ -105,7 +105,7 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
     Ok(out)
 }
 
-/// Over the divisor; by its first plane where planes differ in number.
+/// Divides by the divisor; by its first plane if the numbers of planes differ.
 fn divided(image: &Image, by: &Image) -> Image {
     let same = by.channels() == image.channels();
     Image::from_fn(
@@ -122,7 +122,7 @@ fn bright(image: &Image) -> Image {
     })
 }
 
-/// Light, the variance of its brightness, and what outliers were multiplied by.
+/// Light, the variance of its brightness, and the factor applied to outliers.
 fn light(
     method: &Atrous,
     frame: &Frame,

@@ -51,7 +51,7 @@ impl Build<'_> {
         out
     }
 
-    /// The variance of a feature where the frame tells it.
+    /// The variance of a feature, if the frame has it.
     fn known(&mut self, kind: &Kind, planes: usize, input: SlotId) -> Option<SlotId> {
         if *kind == Kind::Position {
             return None;

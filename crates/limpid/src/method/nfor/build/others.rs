@@ -1,4 +1,4 @@
-//! Light layers and alpha on their way through the fits of colour.
+//! Light layers and alpha, filtered by the fits of the colour.
 
 use super::{Build, Chain, Ground, Pair};
 use crate::kernel::front::{divide, finish, follow, middle};
@@ -8,7 +8,7 @@ use crate::method::nfor::others;
 use crate::plan::SlotId;
 use crate::{Kind, Layer};
 
-/// Planes of other layers that are fitted together: more would crowd a GPU's registers.
+/// Planes of other layers that are fitted together: more would exhaust a GPU's registers.
 const CHUNK: usize = 6;
 
 /// Other layers that are fitted together.
@@ -19,7 +19,7 @@ pub(super) struct Chunk {
 }
 
 impl Build<'_> {
-    /// Light layers over the divisor and limited as colour was, and alpha as it is, a few planes at a time.
+    /// Light layers over the divisor, clamped like the colour, and alpha unchanged, a few planes at a time.
     pub(super) fn others(&mut self, ground: Ground, before: Pair, after: Pair) -> Vec<Chunk> {
         let layers = others(self.shape);
         let mut chunks = Vec::new();

@@ -1,4 +1,4 @@
-//! The front end of the thesis's algorithm: classes, and limits for outliers.
+//! Preprocessing: classes, and limits for outliers.
 
 use super::{Build, Signal};
 use crate::kernel::front::{Limit, brightness, class, follow, middle};
@@ -6,7 +6,7 @@ use crate::method::rdfc::part;
 use crate::plan::{Plan, SlotId};
 use crate::{Kind, Part, Result};
 
-/// The front end: classes, and the brightness before and after outliers were limited.
+/// Preprocessing: classes, and the brightness before and after outliers were clamped.
 pub(super) struct Front {
     pub(super) class: SlotId,
     before: SlotId,
@@ -14,7 +14,7 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// What limiting makes of a layer.
+    /// Applies the clamping to a layer.
     pub(super) fn follow(&self, plan: &mut Plan, slot: SlotId, planes: usize) -> SlotId {
         let out = plan.transient("limited with colour", planes);
         plan.pass(follow(), [slot, self.after, self.before], [out]);
@@ -23,7 +23,7 @@ impl Front {
 }
 
 impl Build<'_> {
-    /// The colour with its outliers limited, each half by the other or the mean by itself.
+    /// The colour with clamped outliers, each half by the other or the mean by itself.
     pub(super) fn limited(&mut self) -> Result<(Signal, Option<Front>)> {
         let (mean, halves, n) = self.inputs(&Kind::Color)?;
         let kinds = [Kind::Albedo, Kind::Normal, Kind::Depth];

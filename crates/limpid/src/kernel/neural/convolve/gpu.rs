@@ -1,0 +1,333 @@
+//! The convolution on a GPU: by the matrix units, or by vectors of four outputs.
+
+use super::{Convolve, Into, Source};
+use crate::definition::neural::{
+    Convolution, DISTRUST, DIVISOR, DIVISOR_STEPS, PRECISION, SHARPNESS, STEPS,
+};
+use crate::kernel::{Dispatch, Site, WgslStruct};
+use crate::plan::Element;
+use crate::{Result, params};
+use half::f16;
+use std::fmt::Write;
+
+params! {
+    /// Parameters of the shader.
+    struct Params { width: u32, height: u32, from_width: u32, from_height: u32, to_width: u32, to_height: u32 }
+}
+
+/// Pixels below each other that a thread makes, and outputs.
+const RUN: u32 = 8;
+/// Rows and columns of a matrix.
+const SIDE: usize = 16;
+/// Subgroups of a workgroup that uses matrices.
+const TEAM: u32 = 2;
+
+impl Convolve {
+    /// The table of weights: biases of all outputs, then for each sixteen outputs, each sixteen inputs and each tap a matrix, in which
+    /// the weights of an output lie side by side; in half precision, as in the file.
+    pub(crate) fn table_gpu(&self, from: &Convolution) -> Vec<u32> {
+        let outputs = self.outputs_of_gpu();
+        let bias = |o: &Option<usize>| o.map_or(0.0, |o| from.bias[o]);
+        let mut all: Vec<f32> = outputs.iter().map(bias).collect();
+        for block in outputs.chunks(SIDE) {
+            for inputs in self.inputs_of_gpu().chunks(SIDE) {
+                for tap in 0..from.side * from.side {
+                    for output in block {
+                        let weight = |i: &Option<usize>| {
+                            let (o, i) = (*output).zip(*i)?;
+                            Some(from.weight(o, i, tap))
+                        };
+                        all.extend(inputs.iter().map(|i| weight(i).unwrap_or(0.0)));
+                    }
+                }
+            }
+        }
+        let pair = |p: &[f32]| {
+            let [low, high] = [p[0], p[1]].map(|v| u32::from(f16::from_f32(v).to_bits()));
+            high << 16 | low
+        };
+        all.chunks(2).map(pair).collect()
+    }
+
+    /// Inputs in the order of the shader, four to a vector, sixteen to a matrix.
+    fn inputs_of_gpu(&self) -> Vec<Option<usize>> {
+        let planes = self.inputs / 4;
+        let place = |i: usize| match self.source {
+            // Vectors are the four pixels of a block, each with four planes.
+            Source::Blocks => {
+                let plane = 4 * (i / 16) + i % 4;
+                (plane < planes).then_some(4 * plane + i / 4 % 4)
+            }
+            _ => Some(i),
+        };
+        (0..self.inputs.next_multiple_of(SIDE)).map(place).collect()
+    }
+
+    /// Outputs in the order of the shader.
+    fn outputs_of_gpu(&self) -> Vec<Option<usize>> {
+        if self.into != Into::Guides {
+            return (0..self.outputs).map(Some).collect();
+        }
+        // Vectors are four planes of a pixel; those of the pixels of a block follow each other.
+        let plane = |vector: usize, k: usize| match vector.checked_sub(PRECISION / 4) {
+            None => Some(4 * vector + k),
+            Some(level) if level < STEPS.len() => [PRECISION, SHARPNESS, DISTRUST]
+                .get(k)
+                .copied()
+                .or((level < DIVISOR_STEPS.len()).then_some(DIVISOR))
+                .map(|first| first + level),
+            Some(_) => None,
+        };
+        let all = 16 * (PRECISION / 4 + STEPS.len());
+        (0..all.next_multiple_of(4 * SIDE))
+            .map(|i| Some(4 * plane(i / 16, i % 4)? + i / 4 % 4))
+            .collect()
+    }
+
+    /// Blocks of eight outputs that a workgroup makes, and runs below each other. Small workgroups wait less for memory; of three blocks
+    /// they would be too small.
+    fn shape(&self) -> [u32; 2] {
+        let blocks = self.outputs_of_gpu().len() as u32 / 8;
+        let fits = |[n, _]: &[u32; 2]| blocks.is_multiple_of(*n);
+        [[4, 1], [3, 2], [2, 1]]
+            .into_iter()
+            .find(fits)
+            .unwrap_or([1, 2])
+    }
+
+    /// Matrices of outputs that a subgroup makes, and rows of pixels.
+    fn shape_of_matrices(&self) -> [u32; 2] {
+        match self.outputs / SIDE {
+            2 => [2, 4],
+            3 => [3, 4],
+            10 => [4, 4],
+            _ => [1, 4],
+        }
+    }
+
+    /// The entry point, whose sums have names of their own: as arrays they would not stay in registers everywhere.
+    fn entry(&self, s: &mut String) {
+        s.push_str(
+            "@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let x = lane % 32u;
+    let y = lane / 32u % GROUPS * 8u;
+    let part = lane / (32u * GROUPS);
+    let block = group.z * BLOCKS + part;\n",
+        );
+        for k in 0..RUN {
+            let _ = writeln!(
+                s,
+                "    var a{k} = weight(2u * block);\n    var b{k} = weight(2u * block + 1u);"
+            );
+        }
+        s.push_str(
+            "    for (var chunk = 0u; chunk < VECTORS; chunk++) {
+        bring(chunk, group, lane);
+        workgroupBarrier();
+        for (var column = 0u; column < SIDE; column++) {
+            let start = y * SPAN_X + x + column;\n",
+        );
+        let side = self.side as u32;
+        for k in 0..RUN + side - 1 {
+            let _ = writeln!(s, "            let v{k} = tile[start + {k}u * SPAN_X];");
+        }
+        for (k, lane) in ["x", "y", "z", "w"].into_iter().enumerate() {
+            for row in 0..side {
+                let tap = k as u32 * side * side + row * side;
+                let _ = writeln!(
+                    s,
+                    "            {{
+                let at = part * 8u * TAPS + 2u * ({tap}u + column);
+                let wa = kernels[at];
+                let wb = kernels[at + 1u];"
+                );
+                for k in 0..RUN {
+                    let v = format!("v{}.{lane}", k + row);
+                    let _ = writeln!(
+                        s,
+                        "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});"
+                    );
+                }
+                s.push_str("            }\n");
+            }
+        }
+        s.push_str(
+            "        }
+        workgroupBarrier();
+    }
+    let at = vec2(group.x * 32u + x, group.y * 8u * GROUPS + y);\n",
+        );
+        for k in 0..RUN {
+            let _ = writeln!(
+                s,
+                "    if at.x < p.width && at.y + {k}u < p.height {{\n        finish(block, at + vec2(0u, {k}u), a{k}, b{k});\n    }}"
+            );
+        }
+        s.push_str("}\n");
+    }
+
+    /// The entry point with matrices. A row of pixels is read once for all taps above each other.
+    fn entry_of_matrices(&self, s: &mut String) {
+        let [blocks, rows] = self.shape_of_matrices();
+        let side = self.side as u32;
+        s.push_str(
+            "@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let team = lane / LANES;\n",
+        );
+        for (row, block) in (0..rows).flat_map(|r| (0..blocks).map(move |b| (r, b))) {
+            let _ = writeln!(s, "    var sums{row}_{block}: Sums;");
+        }
+        s.push_str(
+            "    for (var chunk = 0u; chunk < CHUNKS; chunk++) {
+        bring(chunk, group, lane);
+        workgroupBarrier();
+        for (var column = 0u; column < SIDE; column++) {
+            let start = (team * ROWS * SPAN_X + column) * PITCH;\n",
+        );
+        for row in 0..rows + side - 1 {
+            let _ = writeln!(
+                s,
+                "            let v{row} = coopLoadT<Pixels>(&tile[start + {row}u * SPAN_X * PITCH], PITCH);"
+            );
+        }
+        for (tap, block) in (0..side).flat_map(|t| (0..blocks).map(move |b| (t, b))) {
+            let _ = writeln!(
+                s,
+                "            {{
+                let w = coopLoad<Weights>(&weights[matrix(group.z * BLOCKS + {block}u, chunk, {tap}u * SIDE + column)], 4u);"
+            );
+            for row in 0..rows {
+                let sums = format!("sums{row}_{block}");
+                let _ = writeln!(
+                    s,
+                    "                {sums} = coopMultiplyAdd(v{}, w, {sums});",
+                    row + tap
+                );
+            }
+            s.push_str("            }\n");
+        }
+        s.push_str("        }\n        workgroupBarrier();\n    }\n");
+        for row in 0..rows {
+            for block in 0..blocks {
+                let _ = writeln!(
+                    s,
+                    "    coopStoreT(sums{row}_{block}, &made[(team * BLOCKS + {block}u) * 16u * MADE_PITCH], MADE_PITCH);"
+                );
+            }
+            let _ = writeln!(
+                s,
+                "    workgroupBarrier();\n    leave(group, team, lane % LANES, {row}u);\n    workgroupBarrier();"
+            );
+        }
+        s.push_str("}\n");
+    }
+}
+
+pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
+    let (from, to) = (site.reads[0].size, site.writes[0].size);
+    let size = match (kernel.source, kernel.into) {
+        (_, Into::Guides) | (Source::Plain | Source::Joined, _) => from,
+        _ => to,
+    };
+    let element = site.reads[0].element;
+    let outputs = kernel.outputs_of_gpu().len() as u32;
+    let lanes = site.target.matrices.filter(|_| kernel.matrices);
+    let mut source = String::from(Params::WGSL);
+    let stored = match lanes {
+        Some(_) => include_str!("../matrix.wgsl"),
+        None => crate::kernel::neural::stored(element),
+    };
+    source.push_str(stored);
+    source.push_str(&format!(
+        "const SIDE: u32 = {};
+const VECTORS: u32 = {};
+const CHUNKS: u32 = {};
+const OUTPUTS: u32 = {};
+const GUIDES_SIZE: u32 = {};
+const LEVELS: u32 = {};
+const HALF: bool = {};
+@group(0) @binding(1) var<storage, read> src: array<Stored>;
+",
+        kernel.side,
+        kernel.inputs_of_gpu().len() / 4,
+        kernel.inputs.div_ceil(SIDE),
+        outputs,
+        PRECISION / 4,
+        STEPS.len(),
+        element == Element::F16x4,
+    ));
+    let mut binding = 2;
+    if kernel.source == Source::Joined {
+        source.push_str("@group(0) @binding(2) var<storage, read> coarse_map: array<Stored>;\n");
+        binding += 1;
+    }
+    let weights = match lanes {
+        Some(_) => "vec4<f16>",
+        None => "vec2<u32>",
+    };
+    source.push_str(&format!(
+        "@group(0) @binding({binding}) var<storage, read> weights: array<{weights}>;
+@group(0) @binding({}) var<storage, read_write> dst: array<Stored>;\n",
+        binding + 1
+    ));
+    if kernel.into == Into::Guides {
+        source.push_str(&format!(
+            "@group(0) @binding({}) var<storage, read_write> others: array<Stored>;\n",
+            binding + 2
+        ));
+    }
+    source.push_str(match kernel.source {
+        Source::Plain => include_str!("plain.wgsl"),
+        Source::Pooled => include_str!("pooled.wgsl"),
+        Source::Joined => include_str!("joined.wgsl"),
+        Source::Blocks => include_str!("blocks.wgsl"),
+    });
+    source.push_str(match kernel.into {
+        Into::Plain => include_str!("into_plain.wgsl"),
+        Into::Rectified => include_str!("into_rectified.wgsl"),
+        Into::Guides => include_str!("into_guides.wgsl"),
+    });
+    source.push_str(include_str!("table.wgsl"));
+    // Pixels and outputs of a workgroup.
+    let [width, height, planes] = match lanes {
+        Some(lanes) => {
+            let [blocks, rows] = kernel.shape_of_matrices();
+            source.push_str(&format!(
+                "enable f16;
+enable wgpu_cooperative_matrix;
+const BLOCKS: u32 = {blocks};
+const ROWS: u32 = {rows};
+const TEAM: u32 = {TEAM};
+const LANES: u32 = {lanes};\n"
+            ));
+            source.push_str(include_str!("matrix.wgsl"));
+            kernel.entry_of_matrices(&mut source);
+            [SIDE as u32, rows * TEAM, blocks * SIDE as u32]
+        }
+        None => {
+            let [blocks, groups] = kernel.shape();
+            source.push_str(&format!(
+                "const BLOCKS: u32 = {blocks};\nconst GROUPS: u32 = {groups};\n"
+            ));
+            source.push_str(include_str!("gpu.wgsl"));
+            kernel.entry(&mut source);
+            [32, RUN * groups, 8 * blocks]
+        }
+    };
+    let params = Params {
+        width: size.width as u32,
+        height: size.height as u32,
+        from_width: from.width as u32,
+        from_height: from.height as u32,
+        to_width: to.width as u32,
+        to_height: to.height as u32,
+    };
+    let groups = [
+        (size.width as u32).div_ceil(width),
+        (size.height as u32).div_ceil(height),
+        outputs / planes,
+    ];
+    Ok(Dispatch::own(source, &params, groups))
+}

@@ -1,0 +1,102 @@
+//! The definition, applied to the layers of a frame.
+
+use super::{Neural, features, others, three};
+use crate::definition::neural;
+use crate::definition::svgf::{History, integrate};
+use crate::{Frame, Image, Kind, Result};
+
+impl Neural {
+    /// The definition on the next frame of a sequence: the result, and what is left to the frame after it, where history counts.
+    #[doc(hidden)]
+    pub fn define_next(
+        &self,
+        frame: &Frame,
+        history: Option<&History>,
+    ) -> Result<(Frame, Option<History>)> {
+        let Some(setup) = self.past(&frame.shape())? else {
+            return Ok((still(self, frame)?, None));
+        };
+        let features = setup.features(frame);
+        let motion = frame.get(Kind::Motion);
+        let light = setup.demodulated(frame)?;
+        let (color, moments) = integrate(&light, &features, motion.zip(history), &setup.settings);
+        let mut blend = setup.modulated(&color, frame)?;
+        for kind in [Kind::Albedo, Kind::Normal, Kind::Depth] {
+            if let Some(image) = frame.get(kind.clone()) {
+                blend.insert(kind, image.clone())?;
+            }
+        }
+        let mut out = still(self, &blend)?;
+        let mut shown = None;
+        if !self.options.no_taa {
+            let last = history.and_then(|h| h.shown.as_ref());
+            let (resolved, color) = setup.resolved(&out, motion, last)?;
+            (out, shown) = (resolved, Some(color));
+        }
+        let left = History {
+            color,
+            moments,
+            features,
+            shown,
+        };
+        Ok((out, Some(left)))
+    }
+}
+
+/// One frame by itself.
+fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
+    let (shape, whole) = (frame.shape(), method.whole());
+    let color = frame.color()?;
+    let (w, h) = (color.width(), color.height());
+    let [albedo, normal, depth] = features(&shape);
+    let layers = neural::Layers {
+        color,
+        albedo: frame.get(Kind::Albedo).filter(|_| albedo),
+        normal: frame.get(Kind::Normal).filter(|_| normal),
+        depth: frame.get(Kind::Depth).filter(|_| depth),
+    };
+    let (x, divisor) = neural::inputs(&layers, whole);
+    let guides = neural::guides(&x, method.options.weights.loaded()?.network());
+    let others = others(&shape);
+    let planes = 3 + others.iter().map(|(_, n)| n).sum::<usize>();
+    let mut payload = Image::new(w, h, planes);
+    let over = |v: f32, i: usize, c: usize| v * whole.exposure / divisor.plane(c)[i];
+    for i in 0..w * h {
+        for (c, v) in three(color, i).into_iter().enumerate() {
+            payload.plane_mut(c)[i] = over(v, i, c);
+        }
+    }
+    let mut plane = 3;
+    for (layer, channels) in &others {
+        let image = frame.require(layer.clone())?;
+        for c in 0..*channels {
+            let to = payload.plane_mut(plane + c).iter_mut();
+            for (i, (to, v)) in to.zip(image.plane(c)).enumerate() {
+                *to = match layer.kind {
+                    Kind::Alpha => *v,
+                    _ => over(*v, i, c),
+                };
+            }
+        }
+        plane += channels;
+    }
+    let result = neural::filtered(&payload, &guides);
+    let divisor = neural::filtered_divisor(&divisor, &guides);
+    let made = |first: usize, channels: usize, alpha: bool| {
+        Image::from_fn(w, h, channels, |x, y, c| {
+            let v = result.get(x, y, first + c);
+            match alpha {
+                true => v,
+                false => v * divisor.get(x, y, c) / whole.exposure,
+            }
+        })
+    };
+    let mut out = Frame::new(made(0, color.channels(), false))?;
+    let mut plane = 3;
+    for (layer, channels) in others {
+        let alpha = layer.kind == Kind::Alpha;
+        out.insert(layer, made(plane, channels, alpha))?;
+        plane += channels;
+    }
+    Ok(out)
+}

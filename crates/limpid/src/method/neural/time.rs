@@ -1,0 +1,34 @@
+//! The last step in sequences with motion.
+
+use crate::Layer;
+use crate::method::Backend;
+use crate::method::svgf::{Setup, Slots, planes, resolve};
+use crate::plan::{Plan, SlotId};
+
+/// Slots of a plan for what history needs.
+pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
+    Slots {
+        plan,
+        on,
+        colors: setup.settings.colors,
+        half: false,
+        lights: (planes(&setup.lights), setup.lights.len()),
+    }
+}
+
+/// Blends the colour, the first of the layers that were made, with the last result; light layers follow it.
+pub(super) fn resolved(
+    mut slots: Slots,
+    motion: Option<SlotId>,
+    made: &[(Layer, usize, SlotId)],
+) -> Plan {
+    let mut made = made.iter();
+    if let Some((layer, channels, clean)) = made.next() {
+        let output = slots.plan.output(layer.clone(), *channels);
+        resolve(&mut slots, [*clean, output], motion);
+        for (layer, channels, light) in made {
+            slots.follow(layer, *channels, *light, [*clean, output]);
+        }
+    }
+    slots.plan
+}
