@@ -29,7 +29,7 @@ const SHARE: f64 = 0.02;
 const SLACK: u64 = 1 << 20;
 
 /// Frames at the end may take this many times the processor time of those at the beginning.
-const SLOWER: f64 = 1.15;
+const SLOWER: f64 = 1.3;
 
 /// What a process holds.
 #[derive(Debug, Clone, Copy)]

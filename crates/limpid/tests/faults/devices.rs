@@ -107,7 +107,7 @@ fn a_lost_device_stays_lost() {
         .unwrap();
 }
 
-/// Works for so many rounds in one invocation. A round is a loop of its own: software drivers end loops after 65 535 steps.
+/// Works for long in so many workgroups: software drivers end loops after 65 535 steps.
 #[derive(Debug)]
 struct Slow(u32);
 
@@ -124,20 +124,18 @@ impl Kernel for Slow {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let source = format!(
-            "{}struct Params {{ rounds: u32 }}
+            "{}struct Params {{ steps: u32 }}
 @group(0) @binding(0) var<uniform> p: Params;
 @compute @workgroup_size(1)
-fn main() {{
-    var x = u32(read0[0]);
-    for (var i = 0u; i < p.rounds; i++) {{
-        for (var j = 0u; j < 60000u; j++) {{ x = x * 1664525u + 1013904223u + (x >> 7u); }}
-    }}
-    write0[0] = f32(x);
+fn main(@builtin(workgroup_id) group: vec3<u32>) {{
+    var x = u32(read0[0]) + group.x;
+    for (var i = 0u; i < p.steps; i++) {{ x = x * 1664525u + 1013904223u + (x >> 7u); }}
+    write0[group.x % 16u] = f32(x);
 }}
 ",
             site.slots()
         );
-        Ok(Dispatch::compute(source, &self.0, [1; 3]))
+        Ok(Dispatch::compute(source, &60_000u32, [self.0, 1, 1]))
     }
 }
 
@@ -177,7 +175,7 @@ fn a_driver_that_hangs_is_given_up() {
 fn waiting_for_a_device_can_be_stopped() {
     let (_, gpu) = open();
     // Long enough to be stopped, short enough for the device to be closed at the end.
-    let (mut runner, frame) = slow(&gpu, 5_000);
+    let (mut runner, frame) = slow(&gpu, 12_000);
     let watch = Watch::default();
     let stop = watch.stop_flag();
     let stopper = std::thread::spawn(move || {
