@@ -46,6 +46,7 @@ conformance! {
     tent = "filter:tent",
     tent2 = "filter:tent2",
     variance = "filter:variance",
+    ensemble = "ensemble",
     neural = "neural",
     nfor = "nfor",
     nlm = "nlm",

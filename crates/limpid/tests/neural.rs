@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod support;
+#[path = "support/walk.rs"]
+mod walk;
 
 use limpid::method::{Method, Neural};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
-use support::{frame, sequence};
+use support::frame;
+use walk::sequence;
 
 /// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
 const SAMPLE: &[u8] = include_bytes!("data/neural.safetensors");
@@ -154,4 +157,25 @@ fn sequences_follow_the_definition() {
             }
         }
     }
+}
+
+/// Small frames, wide ones, and what an 8K frame takes.
+#[test]
+fn sizes_from_one_pixel_to_8k() {
+    let device = Device::open("cpu").unwrap();
+    for (width, height) in [(1, 1), (64, 64), (3, 500), (7680, 9)] {
+        let frame = frame(Size::new(width, height));
+        let made = run(&frame, &device);
+        let values = made.color().unwrap().data();
+        assert!(values.iter().all(|v| v.is_finite()), "{width}x{height}");
+    }
+    let mut shape = frame(Size::new(16, 16)).shape();
+    shape.layers.retain(|l, _| l.kind != Kind::Motion);
+    shape.size = Size::new(7680, 4320);
+    let mut method = Neural::default();
+    method.prepare(&frame(Size::new(16, 16))).unwrap();
+    let mut options = Options::new(method);
+    options.memory = Some(8 << 30);
+    let fit = limpid::FittedPlan::new(device.limits(), &shape, &options).unwrap();
+    assert!(fit.tile_count() > 1 && fit.bytes(2) < 8 << 30);
 }

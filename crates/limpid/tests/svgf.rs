@@ -4,12 +4,14 @@
 
 #[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
+#[path = "support/walk.rs"]
+mod walk;
 
 use limpid::definition::svgf::History;
 use limpid::method::atrous::Storage;
 use limpid::method::{Method, Svgf};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
-use support::sequence;
+use walk::sequence;
 
 fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
     let mut left = Frame::empty(frame.size()).unwrap();

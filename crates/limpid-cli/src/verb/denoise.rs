@@ -14,7 +14,7 @@ use limpid::io::y4m::Colour;
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
 use limpid::plan::Role;
-use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size};
+use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
 use limpid_lab::find;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,8 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     if args.method.is_some() {
         args.how.look_up(&mut options, device.backend())?;
     }
-    if args.batch.jobs > 1 && has_history(&options) {
+    let sequences = follows(args) || args.inputs.iter().any(|i| in_time(i));
+    if args.batch.jobs > 1 && sequences && has_history(&options) {
         let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
@@ -132,6 +133,9 @@ fn still(
     sequence: &mut Sequence,
 ) -> Result<()> {
     let begin = Instant::now();
+    if !follows(args) {
+        sequence.finish(&Watch::default())?;
+    }
     let mut found = None;
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
@@ -153,6 +157,11 @@ fn still(
         tell!("{}: {}", job.from.display(), verdict(target, found, name));
     }
     Ok(())
+}
+
+/// Whether images are frames of one sequence, although each is named: the method has no other use.
+fn follows(args: &Args) -> bool {
+    matches!(args.method.as_deref(), Some("svgf" | "taa"))
 }
 
 /// Whether the input has several frames: a film, or a sequence of files.

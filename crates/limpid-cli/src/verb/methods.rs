@@ -30,8 +30,12 @@ const ADVICE: [(&str, &[Advice]); 6] = [
                 when: "default: best quality, especially with few samples; learned guides",
             },
             Advice {
+                path: "ensemble",
+                when: "default for two buffers of many samples: the mean of neural and nfor",
+            },
+            Advice {
                 path: "nfor",
-                when: "many samples in two buffers; no network; estimates its error",
+                when: "no network; estimates its error",
             },
             Advice {
                 path: "atrous",
@@ -47,8 +51,12 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         "A rendered sequence (limpid denoise 'shot.####.exr' -o 'clean.####.exr')",
         &[
             Advice {
+                path: "neural",
+                when: "default with motion vectors: uses history, best quality and least flicker",
+            },
+            Advice {
                 path: "svgf",
-                when: "default with motion vectors: least flicker; real-time on a GPU",
+                when: "--quality fast: no network; real-time on any GPU",
             },
             Advice {
                 path: "taa",

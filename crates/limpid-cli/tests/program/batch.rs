@@ -1,8 +1,8 @@
 //! Many files: what is meant, where results go, what is refused before the work, what happens when one file fails.
 
 use crate::{limpid, said};
-use limpid::io::{self, WriteOptions};
-use limpid::{Frame, Image};
+use limpid::io::{self, ReadOptions, WriteOptions};
+use limpid::{Frame, Image, Kind};
 use std::path::Path;
 
 /// A grey picture with grain.
@@ -275,4 +275,38 @@ fn options_name_the_method_that_they_belong_to() {
         let got = limpid(folder.path(), &format!("denoise a.png -o b.png {options}"));
         assert!(got.status.success(), "{options}: {}", said(&got));
     }
+}
+
+/// Images that are named one by one are not frames of a sequence, though they have motion vectors.
+#[test]
+fn images_of_a_batch_are_independent() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    for (name, brightness) in [("a", 0.2f32), ("b", 0.9)] {
+        let color = Image::from_fn(24, 16, 3, |x, y, c| {
+            brightness * (1.0 + ((x * 7 + y * 5 + c * 3) % 11) as f32 / 11.0)
+        });
+        let mut frame = Frame::new(color).unwrap();
+        let normal = Image::from_fn(24, 16, 3, |_, _, c| [0.0, 0.0, 1.0][c]);
+        frame.insert(Kind::Normal, normal).unwrap();
+        let depth = Image::from_fn(24, 16, 1, |_, _, _| 2.0);
+        frame.insert(Kind::Depth, depth).unwrap();
+        frame.insert(Kind::Motion, Image::new(24, 16, 2)).unwrap();
+        let path = place.join(format!("{name}.exr"));
+        io::write(path, &frame, None, &WriteOptions::default()).unwrap();
+    }
+    for line in [
+        "denoise a.exr b.exr -o both/ --device cpu",
+        "denoise a.exr b.exr -o apart/ --device cpu --jobs 2",
+        "denoise b.exr -o alone.exr --device cpu",
+    ] {
+        let got = limpid(place, line);
+        assert!(got.status.success(), "{line}: {}", said(&got));
+    }
+    let color = |name: &str| {
+        let loaded = io::read(place.join(name), &ReadOptions::default()).unwrap();
+        loaded.frame.color().unwrap().clone()
+    };
+    assert_eq!(color("both/b.exr"), color("alone.exr"));
+    assert_eq!(color("apart/b.exr"), color("alone.exr"));
 }

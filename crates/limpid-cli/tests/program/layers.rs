@@ -132,7 +132,7 @@ fn features_may_be_files_of_their_own() {
         "denoise beauty.exr -o two.exr --layer-file color.b=beauty.exr --device cpu",
     );
     assert!(
-        said(&got).contains("nfor") && said(&got).contains("two buffers"),
+        said(&got).contains("ensemble") && said(&got).contains("two buffers"),
         "{}",
         said(&got)
     );

@@ -68,6 +68,18 @@ fn pixel(image: &Image, x: usize, y: usize) -> [f64; 3] {
 
 /// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
 pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step: Step) -> Image {
+    taa_of(color, motion, history, None, step)
+}
+
+/// The same where `frames` tells how many frames have shown the surface of a pixel: until there are more than `1 / blend`, the new
+/// one has its share of them. What was just uncovered is not blended.
+pub fn taa_of(
+    color: &Image,
+    motion: Option<&Image>,
+    history: Option<&Image>,
+    frames: Option<&Image>,
+    step: Step,
+) -> Image {
     let (w, h, channels) = (color.width(), color.height(), color.channels());
     let convert =
         |c: [f64; 3]| compressed(if channels == 3 { to_ycocg(c) } else { c }, step.highlights);
@@ -102,9 +114,11 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
                 .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
                 .fold(1.0, f64::max);
             let new = convert(pixel(color, x, y));
+            let frames = frames.map_or(f64::INFINITY, |f| f64::from(f.get(x, y, 0)));
+            let share = f64::from(step.blend).max(1.0 / frames);
             let made = back(std::array::from_fn(|c| {
                 let clipped = mu[c] + away[c] / ratio;
-                clipped + f64::from(step.blend) * (new[c] - clipped)
+                clipped + share * (new[c] - clipped)
             }));
             for c in 0..channels {
                 out.set(x, y, c, made[c] as f32);

@@ -14,6 +14,7 @@ mod shrink;
 pub mod atrous;
 pub mod ddid;
 pub mod eaw;
+pub mod ensemble;
 pub mod film;
 pub mod neural;
 pub mod nfor;
@@ -30,6 +31,7 @@ pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
 pub use eaw::Eaw;
+pub use ensemble::Ensemble;
 pub use film::Film;
 pub use knob::{Knob, Knobs, Refused, Value};
 pub use neural::Neural;
@@ -223,6 +225,7 @@ pub const METHODS: &[Entry] = &[
     taa::ENTRY,
     nfor::ENTRY,
     neural::ENTRY,
+    ensemble::ENTRY,
     nlm::ENTRY,
     ddid::ENTRY,
     rdfc::ENTRY,

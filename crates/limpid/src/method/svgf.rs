@@ -244,7 +244,7 @@ impl Method for Svgf {
             slots
                 .plan
                 .pass(Unpack { spot, exact: false }, reads, [clean]);
-            resolve(&mut slots, [clean, output], moves);
+            resolve(&mut slots, [clean, output], None, moves);
             change = Some([clean, output]);
         }
         slots.outputs(&setup.lights, now, albedo, change);
@@ -346,14 +346,20 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
     }
 }
 
-/// Blends the result with the last one; without motion it is softened as a first one is.
-pub(super) fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: Option<SlotId>) {
+/// Blends the result with the last one, by the motion of the frame, and by its moments if they count; without motion it is softened as a first one is.
+pub(super) fn resolve(
+    slots: &mut Slots,
+    [clean, output]: [SlotId; 2],
+    moments: Option<SlotId>,
+    motion: Option<SlotId>,
+) {
     let kernel = Resolve {
         gamma: RESOLVE.gamma,
         blend: RESOLVE.blend,
         highlights: RESOLVE.highlights,
         soften: RESOLVE.soften,
         window: Some(RESOLVE.radius),
+        frames: moments.is_some(),
         motion: motion.is_some(),
         history: motion.is_some(),
     };
@@ -363,9 +369,9 @@ pub(super) fn resolve(slots: &mut Slots, [clean, output]: [SlotId; 2], motion: O
     let [last, result] = ["last result", "result"]
         .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
     slots.plan.swap(result, last);
-    slots
-        .plan
-        .pass(kernel, [clean, last, motion], [output, result]);
+    let reads = [Some(clean), Some(last), moments, Some(motion)];
+    let reads: Vec<SlotId> = reads.into_iter().flatten().collect();
+    slots.plan.pass(kernel, reads, [output, result]);
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and what colour is divided by,

@@ -176,6 +176,7 @@ impl Method for Taa {
             reads.push(plan.input(Kind::Motion, 2));
         }
         let resolve = Resolve {
+            frames: false,
             gamma: step.gamma,
             blend: step.blend,
             highlights: step.highlights,

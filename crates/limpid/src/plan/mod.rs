@@ -81,6 +81,26 @@ pub(crate) enum Step {
 }
 
 impl Step {
+    /// The same step on other slots.
+    fn moved(self, to: &impl Fn(SlotId) -> SlotId) -> Self {
+        match self {
+            Self::Pass(mut pass) => {
+                for id in pass.reads.iter_mut().chain(&mut pass.writes) {
+                    *id = to(*id);
+                }
+                Self::Pass(pass)
+            }
+            Self::Repeat { steps, most, until } => Self::Repeat {
+                steps: steps.into_iter().map(|s| s.moved(to)).collect(),
+                most,
+                until: until.map(|until| Until {
+                    slot: to(until.slot),
+                    ..until
+                }),
+            },
+        }
+    }
+
     /// Its share of the work, see [`Kernel::work`].
     pub(crate) fn work(&self) -> f32 {
         match self {
@@ -161,6 +181,31 @@ impl Plan {
         self.align = align.max(1);
     }
 
+    /// Appends another plan for frames of the same size. Its outputs become transient slots, which are returned with their layers.
+    pub(crate) fn absorb(&mut self, other: Self) -> Vec<(Layer, SlotId)> {
+        // Tiles need the larger margin of the two.
+        self.local = match (self.steps.is_empty(), self.reach(), other.reach()) {
+            (true, _, far) => far,
+            (false, one, other) => one.zip(other).map(|(a, b)| a.max(b)),
+        };
+        self.align = self.align.max(other.align);
+        let first = self.slots.len();
+        let moved = |id: SlotId| SlotId(id.0 + first);
+        let mut outputs = Vec::new();
+        for (i, mut slot) in other.slots.into_iter().enumerate() {
+            if let Role::Output(layer) = &slot.role {
+                outputs.push((layer.clone(), SlotId(first + i)));
+                slot.role = Role::Transient;
+            }
+            self.slots.push(slot);
+        }
+        self.steps
+            .extend(other.steps.into_iter().map(|s| s.moved(&moved)));
+        let swaps = other.swaps.into_iter().map(|pair| pair.map(moved));
+        self.swaps.extend(swaps);
+        outputs
+    }
+
     /// Adds a slot.
     pub fn slot(&mut self, slot: Slot) -> SlotId {
         self.slots.push(slot);
@@ -170,12 +215,12 @@ impl Plan {
     /// Adds an input of planar `f32`, filled from a layer of the frame.
     pub fn input(&mut self, layer: impl Into<Layer>, planes: usize) -> SlotId {
         let layer = layer.into();
-        self.slot(Slot::new(
-            layer.to_string(),
-            Role::Input(layer),
-            self.size,
-            planes,
-        ))
+        let slot = Slot::new(layer.to_string(), Role::Input(layer), self.size, planes);
+        // Each layer comes in once.
+        match self.slots.iter().position(|s| s.same_form(&slot)) {
+            Some(there) => SlotId(there),
+            None => self.slot(slot),
+        }
     }
 
     /// Adds an output of planar `f32`, which becomes a layer of the result.

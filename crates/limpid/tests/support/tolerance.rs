@@ -31,6 +31,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("film", 1e-4),
     // Sixteen convolutions in a row make guides whose squared differences are exponents, times up to a thousand.
     ("neural", 1e-3),
+    // On a GPU the network is in half precision.
+    ("ensemble", 4e-3),
     // Normal equations in single precision, solved three times in a row, each time with weights of the result before.
     ("nfor", 1e-3),
 ];
@@ -62,7 +64,7 @@ pub(crate) fn of(method: &str, case: &str) -> f32 {
 pub(crate) fn jumps(method: &str) -> f32 {
     match method {
         // The candidate with the least error is taken, and the choice is smoothed over its neighbours.
-        "nfor" => 0.02,
+        "nfor" | "ensemble" => 0.02,
         _ => 0.0,
     }
 }

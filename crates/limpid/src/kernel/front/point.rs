@@ -80,6 +80,14 @@ pub(crate) fn at_least(share: f32) -> Stencil {
     })
 }
 
+/// `a + share (b - a)`.
+pub(crate) fn between(share: f32) -> Stencil {
+    stencil("between", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(a + (b - a) * k.param(share));
+    })
+}
+
 /// `a²`.
 pub(crate) fn squared() -> Stencil {
     stencil("squared", |k| k.write(k.read().here().squared()))

@@ -123,13 +123,17 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
             let own = color.map(|c| c[x]);
             let (albedo, normal) = (albedo.map(|c| c[x]), normal.map(|c| c[x]));
             let made = neural::pixel(own, albedo, normal, depth[x], whole);
-            [v0[x], v1[x], v2[x]] = [0, 1, 2].map(|k| fast_ln(1.0 + made.inputs[k]));
+            [v0[x], v1[x], v2[x]] = [0, 1, 2].map(|k| 1.0 + made.inputs[k]);
             [a0[x], a1[x], a2[x]] = [3, 4, 5].map(|k| made.inputs[k]);
             [n0[x], n1[x], n2[x], d[x]] = [6, 7, 8, 9].map(|k| made.inputs[k]);
             [d0[x], d1[x], d2[x]] = made.divisor;
             let value = [0, 1, 2].map(|c| own[c] * whole.exposure / made.divisor[c]);
             [r[x], g[x], b[x]] = value;
-            bright[x] = fast_ln(neural::luminance(value).max(0.0) + neural::DARK);
+            bright[x] = neural::luminance(value).max(0.0) + neural::DARK;
+        }
+        // Loops over one row vectorise, the one above does not.
+        for row in [v0, v1, v2, bright] {
+            row.iter_mut().for_each(|v| *v = fast_ln(*v));
         }
     }
 }

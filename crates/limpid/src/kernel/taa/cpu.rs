@@ -2,6 +2,7 @@
 
 use super::Resolve;
 use crate::definition::taa::{LEAST_SCALE, NARROWEST};
+use crate::kernel::svgf::FRAMES;
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
@@ -89,6 +90,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
     let motion = kernel
         .motion
         .then(|| job.reads[job.reads.len() - 1].clone());
+    let frames = kernel.frames.then(|| {
+        let after = 1 + usize::from(kernel.motion);
+        job.reads[job.reads.len() - after].clone()
+    });
     let planes = color.planes().min(3);
     let three = planes == 3;
     let convert = |c| blendable(c, three, kernel.highlights);
@@ -122,7 +127,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
                         Some(_) => columns.at(x),
                         None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
                     };
-                    let kept = blended(kernel, old, convert(raw), (mean, deviation));
+                    let frames = frames.as_ref().map(|f| f.row(FRAMES, y)[x]);
+                    let share = frames.map_or(kernel.blend, |n| kernel.blend.max(1.0 / n));
+                    let new = (convert(raw), share);
+                    let kept = blended(kernel, old, new, (mean, deviation));
                     (back(kept), kept)
                 }
             };
@@ -168,7 +176,7 @@ fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32;
 fn blended(
     kernel: &Resolve,
     old: [f32; 3],
-    new: [f32; 3],
+    (new, share): ([f32; 3], f32),
     (mean, deviation): ([f32; 3], [f32; 3]),
 ) -> [f32; 3] {
     let away: [f32; 3] = std::array::from_fn(|c| old[c] - mean[c]);
@@ -178,7 +186,7 @@ fn blended(
     });
     std::array::from_fn(|c| {
         let clipped = mean[c] + away[c] / ratio;
-        clipped + kernel.blend * (new[c] - clipped)
+        clipped + share * (new[c] - clipped)
     })
 }
 

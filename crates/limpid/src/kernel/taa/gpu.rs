@@ -2,6 +2,7 @@
 
 use super::Resolve;
 use crate::definition::taa::{LEAST_SCALE, NARROWEST};
+use crate::kernel::svgf::FRAMES;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
@@ -120,6 +121,7 @@ const PLAIN: Resolve = Resolve {
     highlights: 0.0,
     soften: 0.0,
     window: None,
+    frames: false,
     motion: false,
     history: false,
 };
@@ -244,6 +246,11 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             "        let mean = mu_at(at);\n        let deviation = sigma_at(at);\n".into()
         }
     };
+    let mut share = "p.blend".to_owned();
+    if kernel.frames {
+        reads.push("moments");
+        share = format!("max(p.blend, 1.0 / moments[at][{FRAMES}])");
+    }
     let moved = if kernel.motion {
         reads.push("motion");
         "motion_at(at).xy"
@@ -282,7 +289,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
         let least = {NARROWEST:?} * abs(mean.x) + 1e-8;
         let over = abs(away) / max(p.gamma * deviation, vec3<f32>(least));
         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));
-        kept = clipped + p.blend * (seen(here).xyz - clipped);
+        kept = clipped + {share} * (seen(here).xyz - clipped);
         made = back(kept);
     }} else {{
 {alone}    }}

@@ -34,7 +34,7 @@ impl Kernel for ToYCoCg {
 /// Blends a frame with the previous result, reprojected and clipped to what the frame allows.
 ///
 /// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
-/// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.
+/// unless it makes them itself, then the moments of [`super::svgf`] if they count, then motion if there is any. Writes colour, and history for the next frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolve {
     /// Half the size of the box, in standard deviations.
@@ -47,6 +47,8 @@ pub(crate) struct Resolve {
     pub soften: f32,
     /// The radius of the window, when it makes mean and deviation itself.
     pub window: Option<usize>,
+    /// Whether moments are given, which tell how many frames have shown the surface of a pixel: the new frame has its share of them.
+    pub frames: bool,
     /// Whether motion is given.
     pub motion: bool,
     /// Whether there is a history; else it reads and writes colour only.
@@ -63,7 +65,8 @@ impl Kernel for Resolve {
             return Contract::rows(1, 1, 1);
         }
         let statistics = if self.window.is_some() { 0 } else { 2 };
-        Contract::gather(2 + statistics + usize::from(self.motion), 2, None)
+        let more = usize::from(self.motion) + usize::from(self.frames);
+        Contract::gather(2 + statistics + more, 2, None)
     }
 
     fn scratch(&self, size: Size) -> usize {

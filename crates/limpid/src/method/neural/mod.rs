@@ -44,7 +44,7 @@ crate::options! {
         pub weights: Weights = Weights::Own,
         /// In sequences with motion: least share of a new frame in what is filtered. A smaller one is steadier and follows changes of
         /// light more slowly; 1 leaves history out.
-        pub alpha: f32 = 0.1,
+        pub alpha: f32 = 0.3,
         /// In sequences with motion: do not blend the result with the last one.
         pub no_taa: bool = false,
     }
@@ -83,6 +83,14 @@ impl Neural {
             return Ok(None);
         }
         blend.setup(shape).map(Some)
+    }
+
+    /// The same without history.
+    pub(super) fn alone(&self) -> Self {
+        Self {
+            alone: true,
+            ..self.clone()
+        }
     }
 
     fn whole(&self) -> Whole {
@@ -189,9 +197,7 @@ impl Method for Neural {
 
     /// Tiles have no history: they do not hold what moves into them.
     fn in_place(&self) -> Option<Box<dyn Method>> {
-        let mut method = self.clone();
-        method.alone = true;
-        Some(Box::new(method))
+        Some(Box::new(self.alone()))
     }
 
     fn boxed(&self) -> Box<dyn Method> {

@@ -19,13 +19,13 @@ pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
 /// Blends the colour, the first of the layers that were made, with the last result; light layers follow it.
 pub(super) fn resolved(
     mut slots: Slots,
-    motion: Option<SlotId>,
+    [moments, motion]: [SlotId; 2],
     made: &[(Layer, usize, SlotId)],
 ) -> Plan {
     let mut made = made.iter();
     if let Some((layer, channels, clean)) = made.next() {
         let output = slots.plan.output(layer.clone(), *channels);
-        resolve(&mut slots, [*clean, output], motion);
+        resolve(&mut slots, [*clean, output], Some(moments), Some(motion));
         for (layer, channels, light) in made {
             slots.follow(layer, *channels, *light, [*clean, output]);
         }

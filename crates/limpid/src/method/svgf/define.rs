@@ -5,7 +5,7 @@ use super::{Setup, Svgf};
 use crate::definition::atrous::modulate;
 use crate::definition::front;
 use crate::definition::svgf::{Features, History, RESOLVE, features, svgf};
-use crate::definition::taa::taa;
+use crate::definition::taa::taa_of;
 use crate::{Frame, Image, Kind, Result};
 
 impl Svgf {
@@ -26,7 +26,8 @@ impl Svgf {
             return Ok((clean, left));
         }
         let last = history.filter(|_| motion.is_some());
-        let (out, shown) = setup.resolved(&clean, motion, last.and_then(|h| h.shown.as_ref()))?;
+        let shown = last.and_then(|h| h.shown.as_ref());
+        let (out, shown) = setup.resolved(&clean, motion, shown, None)?;
         left.shown = Some(shown);
         Ok((out, left))
     }
@@ -107,9 +108,13 @@ impl Setup {
         clean: &Frame,
         motion: Option<&Image>,
         last: Option<&Image>,
+        moments: Option<&Image>,
     ) -> Result<(Frame, Image)> {
         let before = clean.color()?;
-        let after = taa(before, motion, last, RESOLVE);
+        let size = clean.size();
+        let (w, h) = (size.width, size.height);
+        let frames = moments.map(|m| Image::from_fn(w, h, 1, |x, y, _| m.get(x, y, 2)));
+        let after = taa_of(before, motion, last, frames.as_ref(), RESOLVE);
         let mut out = Frame::new(after.clone())?;
         for Light { layer, spot } in &self.lights {
             let light = clean.require(layer.clone())?;
@@ -126,7 +131,6 @@ impl Setup {
                 let (before, after) = (value(before), value(&after));
                 if before > 0.0 { after / before } else { 1.0 }
             };
-            let size = clean.size();
             let light = Image::from_fn(size.width, size.height, spot.channels, |x, y, k| {
                 light.get(x, y, k) * change(x, y, k)
             });

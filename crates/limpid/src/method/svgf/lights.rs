@@ -181,13 +181,13 @@ impl Slots {
         self.plan.pass(follow(), [light, after, before], [output]);
     }
 
-    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives motion, and the
-    /// layers as they are then: colour first.
+    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives moments and motion, and
+    /// the layers as they are then: colour first.
     pub(in crate::method) fn accumulate(
         &mut self,
         setup: &Setup,
         alpha: f32,
-    ) -> (SlotId, Vec<SlotId>) {
+    ) -> ([SlotId; 2], Vec<SlotId>) {
         let (mut reads, albedo) = layers(&mut self.plan, setup);
         reads.extend(self.lights(&setup.lights, albedo));
         let motion = self.plan.input(Kind::Motion, 2);
@@ -224,6 +224,7 @@ impl Slots {
             self.plan.pass(Unpack { spot, exact: false }, reads, [made]);
             made
         });
-        (motion, made.collect())
+        let made = made.collect();
+        ([moments[0], motion], made)
     }
 }

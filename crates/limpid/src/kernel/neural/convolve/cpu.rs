@@ -244,12 +244,12 @@ fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
     };
     ranged(left);
     ranged(right);
-    for (x, to) in to.iter_mut().enumerate() {
-        *to = if x % 2 == 0 {
-            left[x / 2]
-        } else {
-            right[x / 2]
-        };
+    let (pairs, rest) = to.as_chunks_mut::<2>();
+    for ((to, left), right) in pairs.iter_mut().zip(&*left).zip(&*right) {
+        *to = [*left, *right];
+    }
+    if let [last] = rest {
+        *last = left[pairs.len()];
     }
 }
 

@@ -25,12 +25,16 @@ fn bring(chunk: u32, group: vec3<u32>, lane: u32) {
         }
         tile[i] = v;
     }
+    // A vector of the table holds four inputs of one output; here four outputs of one input lie side by side.
     for (var i = lane; i < 8u * TAPS * BLOCKS; i += THREADS) {
-        let owner = group.z * BLOCKS + i / (8u * TAPS);
-        // Of a matrix with sixteen outputs by sixteen inputs, four inputs of each of eight outputs.
-        let input = i / (2u * TAPS) % 4u;
-        let tap = i / 2u % TAPS;
-        let place = matrix(owner / 2u, chunk / 4u, tap) + 16u * (2u * (owner % 2u) + i % 2u) + chunk % 4u;
-        kernels[i] = vec4(weight(place)[input], weight(place + 4u)[input], weight(place + 8u)[input], weight(place + 12u)[input]);
+        let part = i / (8u * TAPS);
+        let owner = group.z * BLOCKS + part;
+        let output = i % 8u;
+        let tap = i / 8u % TAPS;
+        let v = weight(matrix(owner / 2u, chunk / 4u, tap) + 4u * (8u * (owner % 2u) + output) + chunk % 4u);
+        let first = part * 8u * TAPS + 2u * tap + output / 4u;
+        for (var k = 0u; k < 4u; k++) {
+            kernels[first + 2u * TAPS * k][output % 4u] = v[k];
+        }
     }
 }

@@ -1,0 +1,141 @@
+//! The mean of [`super::neural`] and [`super::nfor`], for renders with two buffers of many samples.
+//!
+//! The two err differently: one has learned what images look like, the other fits each image anew. Their mean has less error than
+//! either (docs/nfor.md).
+
+use super::neural::{Neural, Weights};
+use super::nfor::{self, Nfor};
+use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use crate::kernel::front::between;
+use crate::plan::Plan;
+use crate::{Error, Frame, Image, Result, Shape};
+
+/// The method in the list.
+pub(super) const ENTRY: Entry = Entry {
+    name: "ensemble",
+    used: Use::Denoise,
+    about: "Mean of neural and nfor: path-traced stills with two buffers of many samples",
+    make: || Box::new(Ensemble::default()),
+};
+
+crate::choice! {
+    /// How it runs.
+    enum EnsembleSchedule {
+        /// The first schedule of each of the two methods.
+        Usual = "usual",
+    }
+}
+
+crate::options! {
+    /// The options of the mean.
+    pub struct Options {
+        /// Share of nfor in the result, 0 to 1.
+        pub share: f32 = 0.5,
+        /// How much time nfor may take.
+        pub quality: nfor::Quality = nfor::Quality::Best,
+        /// The weights of the network of neural: those of the library, or a file.
+        pub weights: Weights = Weights::Own,
+    }
+}
+
+/// The mean with its options, and the two methods with the properties of the frame.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ensemble {
+    /// The options.
+    pub options: Options,
+    neural: Neural,
+    nfor: Nfor,
+}
+
+impl Knobs for Ensemble {
+    fn knobs(&self) -> Vec<Knob> {
+        self.options.knobs()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.options.set(name, value)
+    }
+}
+
+impl Ensemble {
+    /// The two methods.
+    fn both(&self) -> Result<(Neural, Nfor)> {
+        let share = self.options.share;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::option("share", share, "0 … 1"));
+        }
+        let (mut neural, mut nfor) = (self.neural.alone(), self.nfor.clone());
+        neural.options.weights = self.options.weights.clone();
+        nfor.options.quality = self.options.quality;
+        Ok((neural, nfor))
+    }
+}
+
+/// The first schedule of a method.
+fn usual(method: &dyn Method, on: Backend) -> Result<Schedule> {
+    let first = method.schedules(on).into_iter().next();
+    first.ok_or_else(|| Error::unsupported(format!("{} has no schedule", method.name())))
+}
+
+impl Method for Ensemble {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+        self.neural.prepare(frame)?;
+        self.nfor.prepare(frame)
+    }
+
+    fn seen(&self) -> Option<String> {
+        self.nfor.seen()
+    }
+
+    fn schedules(&self, on: Backend) -> Vec<Schedule> {
+        Schedule::list(on, [EnsembleSchedule::Usual])
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        schedule.choice::<EnsembleSchedule>()?;
+        let (neural, nfor) = self.both()?;
+        let on = schedule.backend();
+        let mut plan = Plan::new(format!("ensemble {schedule}"), shape.size);
+        let learned = plan.absorb(neural.plan(shape, &usual(&neural, on)?)?);
+        let fitted = plan.absorb(nfor.plan(shape, &usual(&nfor, on)?)?);
+        for (layer, one) in learned {
+            let other = fitted.iter().find(|(l, _)| *l == layer);
+            let (_, other) =
+                other.ok_or_else(|| Error::missing(layer.clone(), "nfor made none"))?;
+            let output = plan.output(layer, plan.at(one).planes);
+            plan.pass(between(self.options.share), [one, *other], [output]);
+        }
+        Ok(plan)
+    }
+
+    fn define(&self, frame: &Frame) -> Result<Frame> {
+        let (neural, nfor) = self.both()?;
+        let (learned, fitted) = (neural.define(frame)?, nfor.define(frame)?);
+        let share = self.options.share;
+        let mut out = Frame::empty(frame.size())?;
+        for (layer, one) in learned.layers() {
+            let other = fitted.require(layer.clone())?;
+            let made = Image::from_fn(one.width(), one.height(), one.channels(), |x, y, c| {
+                let (a, b) = (one.get(x, y, c), other.get(x, y, c));
+                a + (b - a) * share
+            });
+            out.insert(layer.clone(), made)?;
+        }
+        Ok(out)
+    }
+
+    fn examples(&self) -> Vec<Box<dyn Method>> {
+        let mut method = self.clone();
+        method.nfor.options.radius = Some(3);
+        method.options.share = 0.3;
+        vec![Box::new(method)]
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
