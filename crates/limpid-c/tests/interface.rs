@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use limpid_c::*;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
 fn text(text: &str) -> CString {
@@ -53,7 +53,7 @@ fn frames_and_denoisers_begin_and_end() {
 #[test]
 fn null_and_nonsense_are_errors() {
     let [color, nonsense] = ["color", "nonsense"].map(text);
-    let wrong = b"\xff\xfe\0".as_ptr().cast::<c_char>();
+    let wrong = c"\xff\xfe".as_ptr();
     // SAFETY: NULL and strings that are not UTF-8 are allowed everywhere; the rest is as above.
     unsafe {
         assert!(limpid_frame_new(0, 4).is_null() && !told().is_empty());

@@ -1,7 +1,5 @@
 //! The runner itself.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::process::Command;
 
 #[test]

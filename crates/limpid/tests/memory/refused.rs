@@ -24,7 +24,10 @@ fn each(name: &str, large: usize, mut work: impl FnMut() -> Result<()>) -> usize
     for number in 0.. {
         let (made, refused) = refusing(large, number, &mut work);
         match &made {
-            Err(Error::Device { fault, .. }) if matches!(fault, DeviceFault::OutOfMemory(_)) => {}
+            Err(Error::Device {
+                fault: DeviceFault::OutOfMemory(_),
+                ..
+            }) => {}
             // A large buffer is tried before a small one.
             Ok(()) => {}
             Err(error) => panic!("{name}: allocation {number}: {error}"),

@@ -173,7 +173,7 @@ impl Report {
                     copy,
                 }),
                 (Err(error), _) | (_, Err(error)) => {
-                    crate::say::line(&format!("limpid: {wavelet} {name}: {error}"))
+                    crate::say::line(&format!("limpid: {wavelet} {name}: {error}"));
                 }
             }
         }

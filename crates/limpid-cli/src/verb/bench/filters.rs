@@ -143,7 +143,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                             });
                         }
                         Err(error) => {
-                            crate::say::line(&format!("limpid: {filter} {schedule}: {error:#}"))
+                            crate::say::line(&format!("limpid: {filter} {schedule}: {error:#}"));
                         }
                     }
                 }
