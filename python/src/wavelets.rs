@@ -3,7 +3,7 @@
 use crate::bank::{self, Bank, Real};
 use crate::error::{OrRaise, raise};
 use crate::work::short;
-use limpid::wavelet::{Border, Wavelet};
+use limpid::wavelet::{Boundary, Wavelet};
 use numpy::ndarray::Ix3;
 use numpy::{Element, PyArray, PyArray3, PyArrayMethods, PyReadonlyArray3};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ pub(crate) struct Axis(Vec<f64>, Vec<f64>, String);
 
 impl Axis {
     fn bank<T: Real>(&self, py: Python<'_>) -> PyResult<Bank<T>> {
-        let border: Border = self.2.parse().or_raise(py)?;
+        let border: Boundary = self.2.parse().or_raise(py)?;
         if self.0.len() != self.1.len() || self.0.is_empty() || self.0.len() % 2 == 1 {
             let message = "filters must have one even length".to_owned();
             return Err(raise(py, "InputError", message));

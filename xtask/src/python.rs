@@ -27,7 +27,8 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
             return Ok(());
         }
     };
-    cargo("build --workspace")?;
+    // With the targets of the tests: their dependencies have more features, and without them the library would be built again.
+    cargo("build --workspace --all-targets")?;
     let module = stage().map_err(|error| format!("target/python-module: {error}"))?;
     run(Command::new(python)
         .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])

@@ -190,7 +190,7 @@ fn images_of(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     if images.is_empty() {
         return usage(format!(
-            "{}: the folder holds no images (.exr, .png, .jpg, .tif, .hdr, .pfm)",
+            "{}: the folder contains no images; see limpid info for the formats",
             folder.display()
         ));
     }

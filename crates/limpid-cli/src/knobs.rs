@@ -3,7 +3,7 @@
 use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use limpid::method::{Auto, Entry, Method, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
@@ -100,19 +100,29 @@ pub(crate) fn candidates(args: &[OsString]) -> anyhow::Result<Vec<Named>> {
     Ok(found.collect())
 }
 
-/// The verb and what follows it: `-q`, `--threads 2` and `--memory 8G` may stand before it.
-fn after_globals<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w str] {
+/// The words from the verb on: options of the program itself may precede it.
+fn after_globals<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
+    let program = crate::Cli::command();
     let mut rest = words.get(1..).unwrap_or_default();
-    loop {
-        rest = match rest {
-            ["--threads" | "--memory", _, rest @ ..] => rest,
-            [option, rest @ ..] if option.starts_with('-') => rest,
-            _ => return rest,
+    while let [word, after @ ..] = rest
+        && word.starts_with('-')
+    {
+        let mut own = program.get_arguments();
+        let takes_value = own.any(|option| {
+            let named = option
+                .get_long()
+                .is_some_and(|long| word.strip_prefix("--") == Some(long));
+            named && option.get_action().takes_values()
+        });
+        rest = match takes_value {
+            true => after.get(1..).unwrap_or_default(),
+            false => after,
         };
     }
+    rest
 }
 
-/// How images are reconstructed when no method is named.
+/// The default method of `reconstruct`.
 pub(crate) const RECONSTRUCTION: &str = "poisson";
 
 /// The value of `--method`.

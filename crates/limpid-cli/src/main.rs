@@ -14,6 +14,7 @@ mod video;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use limpid::wavelet::Direction;
 use say::OrUsage;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -78,8 +79,8 @@ fn main() -> ExitCode {
             Verb::View(args) => verb::view::run(&args),
             Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
             Verb::Filter(args) => verb::filter::run(&args, &knobs),
-            Verb::Dwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::Forward),
-            Verb::Idwt(args) => verb::dwt::run(&args, &knobs, verb::dwt::Way::Inverse),
+            Verb::Dwt(args) => verb::dwt::run(&args, &knobs, Direction::Forward),
+            Verb::Idwt(args) => verb::dwt::run(&args, &knobs, Direction::Inverse),
             Verb::Reconstruct(args) => verb::reconstruct::run(&args, &knobs),
             Verb::Plan(args) => verb::plan::run(&args, &knobs),
             Verb::Bench(args) => verb::bench::run(&args, &knobs),

@@ -48,7 +48,7 @@ pub(crate) struct Node {
     /// Throughput over density of the path up to here.
     pub(crate) weight: Vec3A,
     pub(crate) light: Option<Attempt>,
-    pub(crate) way: Option<Way>,
+    pub(crate) continuation: Option<Continuation>,
 }
 
 /// A try to reach a light from a vertex.
@@ -67,7 +67,7 @@ pub(crate) struct Attempt {
 
 /// The way on from a vertex that the path took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Continuation {
     pub(crate) step: Step,
     /// Probability that the path went on at all.
     pub(crate) survival: f32,
@@ -129,7 +129,7 @@ impl Tracer<'_> {
                 }
             }
             let (u, choice, survive) = (random.two(), random.one(), random.one());
-            let mut way = None;
+            let mut continuation = None;
             if let Some(step) = vertex.sample(u, choice) {
                 let after = weight * step.value / step.pdf;
                 let survival = if bounce < SURE {
@@ -148,8 +148,8 @@ impl Tracer<'_> {
                     };
                     let weight_on = after / survival;
                     color += weight_on * end.radiance * chosen;
-                    way = Some((
-                        Way {
+                    continuation = Some((
+                        Continuation {
                             step,
                             survival,
                             end,
@@ -163,10 +163,12 @@ impl Tracer<'_> {
                     vertex,
                     weight,
                     light: light.filter(|_| !vertex.bsdf.is_delta()),
-                    way: way.map(|(w, _)| w),
+                    continuation: continuation.map(|(w, _)| w),
                 });
             }
-            let Some((w, weight_on)) = way else { break };
+            let Some((w, weight_on)) = continuation else {
+                break;
+            };
             weight = weight_on;
             wo = -w.step.direction;
             next = w.end.surface;

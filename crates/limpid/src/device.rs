@@ -85,7 +85,7 @@ impl Device {
     /// Its display name.
     pub fn name(&self) -> String {
         match self {
-            Self::Cpu(cpu) => format!("cpu ({} threads, {})", cpu.threads(), cpu.level_name()),
+            Self::Cpu(cpu) => format!("cpu ({})", cpu.describe()),
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => gpu.name().to_owned(),
         }

@@ -65,7 +65,7 @@ pub enum Error {
         fault: DeviceFault,
     },
     /// Reading or writing failed.
-    #[error("{}: {cause}", path.display())]
+    #[error("{}: {}", path.display(), system(cause))]
     Io {
         /// The file.
         path: PathBuf,
@@ -158,9 +158,9 @@ impl Error {
         let near = known
             .iter()
             .flat_map(|k| {
-                // The first word of `permuted:local` may be all that was meant.
-                let first = k.split(':').next().unwrap_or(k);
-                [(distance(name, k), *k), (distance(name, first), *k)]
+                // `permuted` may be meant for `permuted:local`, and `gaussian` for `filter:gaussian`.
+                let parts = [k.split(':').next(), k.rsplit(':').next(), Some(*k)];
+                parts.map(|part| (distance(name, part.unwrap_or(k)), *k))
             })
             .min()
             .filter(|(d, k)| *d <= 1 + k.len() / 3);
@@ -185,6 +185,14 @@ fn hint(near: Option<&str>, known: &[String]) -> String {
     match known.len().saturating_sub(LISTED) {
         0 => format!("Known: {first}"),
         more => format!("Known: {first} and {more} more"),
+    }
+}
+
+/// The system's message; the name of the kind is all that an error without one has.
+fn system(cause: &std::io::Error) -> String {
+    match cause.kind() {
+        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        _ => cause.to_string(),
     }
 }
 

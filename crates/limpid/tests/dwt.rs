@@ -5,7 +5,7 @@ use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
 use limpid::kernel::Target;
 use limpid::method::{Backend, Dwt, Idwt, Method, Scale, Shrink, Threshold, schedule};
-use limpid::wavelet::Border;
+use limpid::wavelet::Boundary;
 use limpid::{
     Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Options, Result, Shape, Size, Watch,
     denoise_on,
@@ -108,9 +108,9 @@ fn large_images_are_the_same_on_every_device() {
 fn images_come_back_whatever_the_border_is() {
     for (width, height) in [(1, 1), (7, 5), (32, 16), (33, 20)] {
         let image = noise(width, height, 1);
-        for boundary in Border::all() {
+        for boundary in Boundary::all() {
             for wavelet in ["db2", "bior4.4", "coif3"] {
-                if boundary == Border::Mirror && wavelet == "coif3" {
+                if boundary == Boundary::Mirror && wavelet == "coif3" {
                     continue;
                 }
                 let there = Dwt {
@@ -182,7 +182,7 @@ fn undecimated_and_own_wavelets_come_back() {
 fn what_does_not_fit_is_told() {
     let image = noise(9, 9, 1);
     let without_size = Idwt {
-        boundary: Border::Zero,
+        boundary: Boundary::Zero,
         ..Idwt::default()
     };
     let error = run(without_size, &image).unwrap_err().to_string();
@@ -245,11 +245,11 @@ fn volumes_are_the_same_on_every_device() {
         ..Dwt::default()
     };
     for (method, width, height, channels) in [
-        (by("cdf97", Border::Mirror, 3, 5), 13, 9, 3),
-        (by("cdf53", Border::Mirror, 1, 2), 40, 33, 1),
-        (by("db2", Border::Mirror, 2, 6), 7, 11, 1),
-        (by("bior2.2", Border::Periodization, 2, 8), 12, 8, 3),
-        (by("dmey", Border::Periodization, 1, 4), 8, 6, 1),
+        (by("cdf97", Boundary::Mirror, 3, 5), 13, 9, 3),
+        (by("cdf53", Boundary::Mirror, 1, 2), 40, 33, 1),
+        (by("db2", Boundary::Mirror, 2, 6), 7, 11, 1),
+        (by("bior2.2", Boundary::Periodization, 2, 8), 12, 8, 3),
+        (by("dmey", Boundary::Periodization, 1, 4), 8, 6, 1),
     ] {
         let frames = method.frames.unwrap();
         let frame = Frame::new(noise(width, height * frames, channels)).unwrap();
@@ -292,9 +292,9 @@ fn approximate_filters_are_solved_for() {
     let image = noise(96, 80, 1);
     let size = Some(Size::new(96, 80));
     for (boundary, undecimated) in [
-        (Border::Periodization, false),
-        (Border::Symmetric, false),
-        (Border::Periodization, true),
+        (Boundary::Periodization, false),
+        (Boundary::Symmetric, false),
+        (Boundary::Periodization, true),
     ] {
         let wavelet = "dmey".to_owned();
         let there = Dwt {

@@ -6,8 +6,8 @@ mod support;
 #[path = "support/walk.rs"]
 mod walk;
 
-use limpid::method::{Method, Neural};
-use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Size};
+use limpid::method::{Knobs, Method, Neural};
+use limpid::{Denoiser, Device, Error, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
 use support::frame;
 use walk::sequence;
@@ -156,6 +156,32 @@ fn sequences_follow_the_definition() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn refused_weights_say_why() {
+    let own = include_bytes!("../weights/guides.safetensors");
+    let folder = tempfile::tempdir().unwrap();
+    let mut infinite = own.to_vec();
+    let end = infinite.len();
+    infinite[end - 2..].copy_from_slice(&half::f16::INFINITY.to_le_bytes());
+    for (name, bytes, why) in [
+        ("absent", None, "no such file"),
+        ("short", Some(own[..1000].to_vec()), "header"),
+        ("infinite", Some(infinite), "not finite"),
+    ] {
+        let path = folder.path().join(name);
+        if let Some(bytes) = bytes {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        let set = Neural::default().set("weights", path.to_str().unwrap());
+        let error = set.unwrap_err();
+        let Error::Option { expected, .. } = &error else {
+            panic!("{error:?}");
+        };
+        assert!(expected.starts_with("own|FILE"), "{error}");
+        assert!(expected.to_lowercase().contains(why), "{error}");
     }
 }
 

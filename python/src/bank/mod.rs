@@ -17,7 +17,7 @@ pub(crate) use spread::{gather, spread};
 pub(crate) use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
-use limpid::wavelet::Border;
+use limpid::wavelet::Boundary;
 
 /// `f32` or `f64`.
 pub(crate) trait Real: SimdFloatElement + Send + Sync + 'static {
@@ -41,7 +41,7 @@ impl Real for f64 {
 pub(crate) struct Bank<T> {
     lo: Vec<T>,
     hi: Vec<T>,
-    border: Border,
+    border: Boundary,
 }
 
 /// The smallest work, in values, that is worth a second thread.
@@ -49,7 +49,7 @@ const SMALL: usize = 1 << 15;
 
 impl<T: Real> Bank<T> {
     /// Filters of one even length.
-    pub(crate) fn new(lo: &[f64], hi: &[f64], border: Border) -> Self {
+    pub(crate) fn new(lo: &[f64], hi: &[f64], border: Boundary) -> Self {
         let values = |filter: &[f64]| filter.iter().map(|v| T::of(*v)).collect();
         Self {
             lo: values(lo),
@@ -67,7 +67,7 @@ impl<T: Real> Bank<T> {
     }
 
     fn periodized(&self) -> bool {
-        self.border == Border::Periodization
+        self.border == Boundary::Periodization
     }
 
     /// Coefficients of each band of `n` samples.

@@ -100,7 +100,7 @@ impl Chapter<'_> {
             seconds: None,
         });
         let page = self.folder.join(format!("{}.html", self.name));
-        tell!("   look at {}", page.display());
+        tell!("   page: {}", page.display());
         let captions: Vec<(String, String)> = self.items.iter().map(caption).collect();
         let shown = Page {
             title: self.title.to_owned(),
@@ -170,7 +170,7 @@ img { width: 100%; image-rendering: pixelated; } figcaption { font-size: 14px; c
 <h1>What limpid does</h1>
 ";
 
-/// A path-traced image: `nfor` for quality, `atrous` for speed.
+/// A path-traced image: `neural` and `nfor` for quality, `atrous` for speed.
 fn still(folder: &Path, device: &Device) -> Result<String> {
     tell!("\n1. A render with {SAMPLES} samples per pixel");
     let frame = render("cornell", 0, (SIZE, SAMPLES), 0)?;
@@ -181,8 +181,8 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "render",
         title: "A render",
-        about: "Four samples per pixel leave noise everywhere. neural averages with guides that a small network makes and keeps \
-                shadows and reflections; nfor learns nothing and fits colour to albedo, normals and depth; atrous is for previews.",
+        about: "Four samples per pixel are noisy everywhere. neural, the default, is guided by a small network and preserves \
+                shadows and reflections; nfor fits colour to albedo, normals and depth without a network; atrous is for previews.",
         command: "limpid denoise render.exr -o clean.exr",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -191,7 +191,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     chapter.add("noisy", frame.color()?, None, "")?;
     for (name, why) in [
         ("neural", ": the default"),
-        ("nfor", ": nothing learned"),
+        ("nfor", ": without a network"),
         ("atrous", ": --quality fast, for previews"),
     ] {
         let (result, seconds) = timed(device, find(Use::Denoise, name)?, &frame)?;
@@ -201,7 +201,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     chapter.finish()
 }
 
-/// A sequence with motion: `svgf`.
+/// A sequence with motion: `neural`, and `svgf` for speed.
 fn sequence(folder: &Path, device: &Device) -> Result<String> {
     tell!(
         "\n2. A sequence of {FRAMES} frames with {SHOT_SAMPLES} samples per pixel, with motion vectors"
@@ -211,30 +211,35 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "sequence",
         title: "A sequence",
-        about: "A camera walks down a corridor, two samples per pixel and frame. svgf gathers light from earlier frames along the \
-                motion vectors, so that the picture is calm although each frame is mostly noise. This is the sixth frame.",
+        about: "A camera moves down a corridor, with two samples per pixel and frame. Light is accumulated from earlier frames \
+                along the motion vectors, so the result is stable although each frame is mostly noise: by neural, the default, \
+                and by svgf, which is made for real time. This is the sixth frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),
         items: Vec::new(),
     };
-    let options = Options::of(find(Use::Denoise, "svgf")?);
-    let mut sequence = Sequence::new(device, &options);
-    let mut made = None;
-    let mut seconds = 0.0;
+    let mut frames = Vec::new();
     for n in 0..FRAMES {
         let frame = render("corridor", n, (SHOT, SHOT_SAMPLES), 0)?;
         let path = folder.join(format!("sequence.{n:04}.exr"));
         io::write(path, &frame, None, &WriteOptions::default())?;
-        let begin = Instant::now();
-        let result = sequence.run(&frame, &say::quiet())?;
-        seconds = begin.elapsed().as_secs_f64();
-        made = Some((frame, result));
+        frames.push(frame);
     }
-    if let Some((frame, result)) = made {
-        chapter.add("noisy", frame.color()?, None, "")?;
-        let why = " per frame: light is accumulated over earlier frames";
-        chapter.add("svgf", result.color()?, Some(seconds), why)?;
+    let last = frames.last().context("no frames")?;
+    chapter.add("noisy", last.color()?, None, "")?;
+    for (name, why) in [
+        ("neural", " per frame: the default"),
+        ("svgf", " per frame: --quality fast, real-time on a GPU"),
+    ] {
+        let mut sequence = Sequence::new(device, &Options::of(find(Use::Denoise, name)?));
+        let (mut result, mut seconds) = (last.clone(), 0.0);
+        for frame in &frames {
+            let begin = Instant::now();
+            result = sequence.run(frame, &say::quiet())?;
+            seconds = begin.elapsed().as_secs_f64();
+        }
+        chapter.add(name, result.color()?, Some(seconds), why)?;
     }
     chapter.finish()
 }
@@ -250,8 +255,8 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "photo",
         title: "A photograph",
-        about: "The noise of a small sensor grows with the light. Its strength is measured in the picture; nlm removes it quickly, \
-                and ddid keeps more detail.",
+        about: "The noise of a small sensor grows with brightness. Its strength is measured in the image; nlm removes it quickly, \
+                and ddid preserves more detail.",
         command: "limpid denoise photo-noisy.png -o clean.png",
         space: Space::Display,
         reference: clean,

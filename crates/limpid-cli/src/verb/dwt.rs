@@ -45,19 +45,12 @@ pub(crate) struct Args {
     how: How,
 }
 
-/// Which transform.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    Forward,
-    Inverse,
-}
-
-pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
-    let (method, wavelet) = method(args, knobs, way)?;
+pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()> {
+    let (method, wavelet) = method(args, knobs, direction)?;
     let mut how = args.how.clone();
     how.schedule = how.schedule.or(args.scheme.clone());
     if args.explain {
-        return explain(args, how, (method, wavelet), way);
+        return explain(args, how, (method, wavelet), direction);
     }
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
@@ -74,11 +67,11 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
         let levels = levels_of_film(options.method.as_ref())?;
         let form = Form {
             colour: Colour::Stored,
-            exact: way == Way::Forward,
+            exact: direction == Direction::Forward,
         };
         let mut groups = Groups {
             levels,
-            way,
+            direction,
             frames: value(options.method.as_ref(), "frames").parse().ok(),
             waiting: Vec::new(),
             device,
@@ -88,7 +81,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
         return video::run_late(input, output, form, |image| groups.push(image));
     }
     let format = Format::from_path(output).or_usage()?;
-    if way == Way::Forward
+    if direction == Direction::Forward
         && matches!(
             format,
             Format::Png | Format::Jpeg | Format::Webp | Format::Hdr
@@ -101,7 +94,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
     let samples: usize = value(options.method.as_ref(), "reversible")
         .parse()
         .unwrap_or(8);
-    let deep = way == Way::Inverse && format == Format::Png && samples > 8;
+    let deep = direction == Direction::Inverse && format == Format::Png && samples > 8;
     let bits = deep.then_some(Bits::Sixteen);
     let job = Job {
         from: input.clone(),
@@ -113,10 +106,10 @@ pub(crate) fn run(args: &Args, knobs: &Given, way: Way) -> Result<()> {
 }
 
 /// The method with its options, and its wavelet. Coefficients of films have unit scale by default.
-fn method(args: &Args, knobs: &Given, way: Way) -> Result<(Box<dyn Method>, Wavelet)> {
-    let mut method: Box<dyn Method> = match way {
-        Way::Forward => Box::new(Dwt::default()),
-        Way::Inverse => Box::new(Idwt {
+fn method(args: &Args, knobs: &Given, direction: Direction) -> Result<(Box<dyn Method>, Wavelet)> {
+    let mut method: Box<dyn Method> = match direction {
+        Direction::Forward => Box::new(Dwt::default()),
+        Direction::Inverse | Direction::Adjoint => Box::new(Idwt {
             size: args.size,
             ..Idwt::default()
         }),
@@ -162,7 +155,7 @@ fn levels_of_film(method: &dyn Method) -> Result<usize> {
 /// Coefficients of films are stored as samples, 0 … 1: the low-pass band unchanged, others centred on 0.5.
 struct Groups {
     levels: usize,
-    way: Way,
+    direction: Direction,
     frames: Option<usize>,
     waiting: Vec<Image>,
     device: Device,
@@ -186,7 +179,7 @@ impl Groups {
         }
         let mut image = stacked(&std::mem::take(&mut self.waiting))?;
         let levels = self.levels;
-        if self.way == Way::Inverse {
+        if self.direction == Direction::Inverse {
             shift(&mut image, (count, levels), |v| 2.0 * v - 1.0);
             return unstacked(&files::change(image, &mut self.sequence)?, count);
         }
@@ -245,7 +238,7 @@ fn explain(
     args: &Args,
     mut how: How,
     (method, wavelet): (Box<dyn Method>, Wavelet),
-    way: Way,
+    direction: Direction,
 ) -> Result<()> {
     // Schemes are for GPUs: those that `auto` does not take because they are slow can still be explained.
     if how.device == "auto" {
@@ -258,18 +251,19 @@ fn explain(
     if let (Some(lifting), DeviceLimits::Gpu(_)) = (wavelet.lifting(), limits)
         && let Some(name) = fit.schedule.choice().ok().and_then(DwtSchedule::scheme)
     {
-        print_scheme(wavelet.name(), lifting, name, way)?;
+        print_scheme(wavelet.name(), lifting, name, direction)?;
     }
     tell!("{}", fit.plan);
     plan::print_kernels(&fit.plan, limits)
 }
 
 /// Matrices and counts of a scheme.
-fn print_scheme(wavelet: &str, lifting: &Lifting, name: SchemeName, way: Way) -> Result<()> {
-    let direction = match way {
-        Way::Forward => Direction::Forward,
-        Way::Inverse => Direction::Inverse,
-    };
+fn print_scheme(
+    wavelet: &str,
+    lifting: &Lifting,
+    name: SchemeName,
+    direction: Direction,
+) -> Result<()> {
     let scheme = Scheme::new(lifting, name, direction);
     tell!(
         "{wavelet} by {name}, per quad of samples; x^-1 is one quad to the right, y^-1 one below\n"

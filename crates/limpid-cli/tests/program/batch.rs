@@ -234,6 +234,8 @@ fn every_verb_takes_threads() {
         "compare a.png --reference a.png --threads 1",
         "filter gaussian a.png -o g.png --threads 1 --device cpu",
         "--threads 1 info",
+        "-q --threads 1 denoise a.png -o n.png --method nlm --radius 2 --patch 1 --device cpu",
+        "--threads=1 --quiet filter gaussian a.png -o g.png --radius 2 --device cpu",
     ] {
         let got = limpid(folder.path(), line);
         assert!(got.status.success(), "{line}: {}", said(&got));

@@ -89,6 +89,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         let clean = psnr(name);
         assert!(clean[0] > noisy[chapter] + 5.0, "{name}: {text}");
     }
+    assert!(psnr("neural")[1] > noisy[1] + 5.0, "{text}");
     for file in [
         "index.html",
         "render.html",

@@ -8,7 +8,7 @@
 use super::{Direction, Record};
 use crate::bsdf::{Class, reflect};
 use crate::camera::Ray;
-use crate::path::{Attempt, End, Node, Tracer, Way, emitted};
+use crate::path::{Attempt, Continuation, End, Node, Tracer, emitted};
 use crate::render::Film;
 use crate::scene::Surface;
 use crate::vertex::{Step, Vertex};
@@ -45,8 +45,8 @@ pub(crate) fn difference(
     shift.arrive(end.surface, ray.direction, &node.vertex.surface);
     for node in &record.nodes {
         sum += shift.light(node);
-        if let Some(way) = &node.way {
-            sum += shift.advance(node, way);
+        if let Some(continuation) = &node.continuation {
+            sum += shift.advance(node, continuation);
         }
     }
     debug_assert!(sum.is_finite(), "a shifted path gave {sum}");
@@ -161,14 +161,14 @@ impl Shift<'_> {
     }
 
     /// The base path's way on: the difference of what both paths meet there, and the step to the next vertex.
-    fn advance(&mut self, node: &Node, way: &Way) -> Vec3A {
-        let step = &way.step;
-        let scale = 1.0 / (step.pdf * way.survival);
-        let base = node.weight * step.value * way.end.radiance * scale;
+    fn advance(&mut self, node: &Node, continuation: &Continuation) -> Vec3A {
+        let step = &continuation.step;
+        let scale = 1.0 / (step.pdf * continuation.survival);
+        let base = node.weight * step.value * continuation.end.radiance * scale;
         let light_pdf = if node.vertex.bsdf.is_delta() {
             0.0
         } else {
-            way.end.light_pdf
+            continuation.end.light_pdf
         };
         let pdfs = step.pdf + light_pdf;
         let next = match std::mem::replace(&mut self.place, Place::Lost) {
@@ -177,7 +177,7 @@ impl Shift<'_> {
                 value: step.value,
                 pdf: step.pdf,
                 jacobian: 1.0,
-                radiance: way.end.radiance,
+                radiance: continuation.end.radiance,
                 light_pdf,
                 place: Place::Joined,
             }),
@@ -187,12 +187,12 @@ impl Shift<'_> {
                     value,
                     pdf,
                     jacobian: 1.0,
-                    radiance: way.end.radiance,
+                    radiance: continuation.end.radiance,
                     light_pdf,
                     place: Place::Joined,
                 })
             }
-            Place::Apart(v) => self.advance_apart(node, way, &v),
+            Place::Apart(v) => self.advance_apart(node, continuation, &v),
         };
         let Some(next) = next else {
             return self.weigh(base, step.pdf, pdfs, None);
@@ -211,15 +211,21 @@ impl Shift<'_> {
         sum
     }
 
-    fn advance_apart(&self, node: &Node, way: &Way, vertex: &Vertex) -> Option<Next> {
-        match (self.class(&vertex.surface), &way.end.surface) {
-            (Class::Rough, None) => Some(self.to_sky(way, vertex)),
+    fn advance_apart(
+        &self,
+        node: &Node,
+        continuation: &Continuation,
+        vertex: &Vertex,
+    ) -> Option<Next> {
+        match (self.class(&vertex.surface), &continuation.end.surface) {
+            (Class::Rough, None) => Some(self.to_sky(continuation, vertex)),
             (Class::Rough, Some(s)) if self.class(s) == Class::Rough => {
                 Some(self.connect(node, vertex, s))
             }
             (Class::Rough | Class::Glossy, _) => {
-                let (step, jacobian) = copy_half_vector(&node.vertex, way.step.wi, vertex)?;
-                let mut next = self.follow(way, vertex, &step, jacobian);
+                let (step, jacobian) =
+                    copy_half_vector(&node.vertex, continuation.step.wi, vertex)?;
+                let mut next = self.follow(continuation, vertex, &step, jacobian);
                 if self.class(&vertex.surface) == Class::Rough {
                     // Met by the half vector of a rough vertex, a light would be mapped back by connecting to it.
                     next.radiance = Vec3A::ZERO;
@@ -227,8 +233,8 @@ impl Shift<'_> {
                 Some(next)
             }
             (Class::Delta, _) => {
-                let step = vertex.delta(way.step.wi.z < 0.0)?;
-                let mut next = self.follow(way, vertex, &step, 1.0);
+                let step = vertex.delta(continuation.step.wi.z < 0.0)?;
+                let mut next = self.follow(continuation, vertex, &step, 1.0);
                 next.light_pdf = 0.0;
                 Some(next)
             }
@@ -236,16 +242,16 @@ impl Shift<'_> {
     }
 
     /// Both paths go on to the same direction of the sky.
-    fn to_sky(&self, way: &Way, vertex: &Vertex) -> Next {
-        let (value, pdf) = vertex.eval(way.step.direction);
-        let ray = vertex.leave(way.step.direction);
+    fn to_sky(&self, continuation: &Continuation, vertex: &Vertex) -> Next {
+        let (value, pdf) = vertex.eval(continuation.step.direction);
+        let ray = vertex.leave(continuation.step.direction);
         let visible = pdf > 0.0 && self.tracer.scene.free(&ray, f32::INFINITY);
         Next {
             value: if visible { value } else { Vec3A::ZERO },
             pdf: if visible { pdf } else { 0.0 },
             jacobian: 1.0,
-            radiance: way.end.radiance,
-            light_pdf: way.end.light_pdf,
+            radiance: continuation.end.radiance,
+            light_pdf: continuation.end.light_pdf,
             place: Place::Lost,
         }
     }
@@ -274,9 +280,15 @@ impl Shift<'_> {
     }
 
     /// Traces the shifted path on; it stays apart if both paths meet a surface of the same class.
-    fn follow(&self, way: &Way, vertex: &Vertex, step: &Step, jacobian: f32) -> Next {
+    fn follow(
+        &self,
+        continuation: &Continuation,
+        vertex: &Vertex,
+        step: &Step,
+        jacobian: f32,
+    ) -> Next {
         let end = self.trace(vertex, step);
-        let place = match (&way.end.surface, end.surface) {
+        let place = match (&continuation.end.surface, end.surface) {
             (Some(base), Some(own)) if self.class(base) == self.class(&own) => {
                 Place::Apart(Vertex::new(self.tracer.scene, own, -step.direction))
             }

@@ -1,9 +1,9 @@
-//! What a GPU body gives: WGSL text, constants, parameters, grid.
+//! The result of a GPU body: WGSL text, constants, parameters, grid.
 
 use crate::Size;
 use crate::plan::{Home, Slot};
 
-/// What kernels may know of a GPU.
+/// The properties of a GPU that kernels may depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
     /// Maximum number of invocations in a workgroup.
@@ -14,7 +14,7 @@ pub struct Target {
     pub groups: u32,
     /// Largest storage buffer, in bytes.
     pub binding_bytes: u64,
-    /// Most storage buffers that one shader binds.
+    /// Maximum number of storage buffers that one shader binds.
     pub storage_buffers: u32,
     /// Longest side of a texture.
     pub texture_side: u32,
@@ -29,7 +29,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// What every WebGPU device has.
+    /// The minimum of every WebGPU device.
     pub const BASE: Self = Self {
         invocations: 256,
         workgroup_bytes: 16 << 10,
@@ -100,13 +100,13 @@ pub enum Stage {
 /// `@location(i)` instead. When `sampler` is set, a linear clamping sampler follows as the last binding.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
-    /// The text: `shared.wgsl` is put in front of it.
+    /// The text; `shared.wgsl` is prepended.
     pub source: String,
     /// Name of the entry point.
     pub entry: &'static str,
     /// Values of `override` constants.
     pub constants: Vec<(&'static str, f64)>,
-    /// Bytes of the uniform `Params`; none if empty.
+    /// Bytes of the uniform `Params`; empty if there are none.
     pub params: Vec<u8>,
     /// Compute or fragment.
     pub stage: Stage,
@@ -141,7 +141,7 @@ impl Dispatch {
         }
     }
 
-    /// The whole text that is compiled: with what all shaders share.
+    /// The complete text to compile, including what all shaders share.
     pub fn text(&self) -> String {
         // `enable` directives must come first in WGSL.
         let directive = |l: &&str| l.starts_with("enable ") || l.starts_with("requires ");

@@ -1,4 +1,4 @@
-//! What a CPU body gets: a band of rows, read views with their halo, written rows.
+//! The input of a CPU body: a band of rows, read views with their halo, written rows.
 
 use crate::Size;
 use bytemuck::Pod;
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
         self.planes
     }
 
-    /// One row of one plane, as 4-byte words. Rows outside the contract are a fault of the kernel.
+    /// One row of one plane, as 4-byte words. Reading rows outside the contract is a bug in the kernel.
     #[inline]
     pub fn row(&self, plane: usize, y: usize) -> &'a [f32] {
         debug_assert!(
@@ -138,12 +138,12 @@ impl<'a> ViewMut<'a> {
 pub struct Job<'a> {
     /// SIMD level to dispatch on.
     pub level: Level,
-    /// Rows to make, in the written slots.
+    /// Rows to compute, in the written slots.
     pub rows: Range<usize>,
     /// Slots read, in the order of the contract.
     pub reads: Vec<View<'a>>,
     /// Slots written, in the order of the contract.
     pub writes: Vec<ViewMut<'a>>,
-    /// Scratch memory of at least what the kernel asked for; contents undefined.
+    /// Scratch memory of at least the requested size; contents undefined.
     pub scratch: &'a mut [f32],
 }

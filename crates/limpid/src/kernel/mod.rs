@@ -1,11 +1,11 @@
-//! ONE OPERATION a folder: a contract and two bodies.
+//! One operation per folder: a contract and two bodies.
 //!
-//! A [`Kernel`] states what it reads and writes and how far it looks, and has a body for the CPU (a [`Job`]: a band of
+//! A [`Kernel`] states what it reads and writes and its halo, and has a body for the CPU (a [`Job`]: a band of
 //! rows) and one for the GPU (a [`Dispatch`]: WGSL text with its constants and grid). Parameters are fields of the
-//! kernel, so a kernel prints itself with `Debug`. Kernels know no methods.
+//! kernel, so that `Debug` prints them. Kernels do not depend on methods.
 //!
 //! The kernels of this crate are private: their shaders run without runtime checks (see [`Dispatch::trusted`]), which is sound
-//! because only this crate's methods put them together with slots. Small ones are described once, see `kernel/stencil`.
+//! because only this crate's methods combine them with slots. Small ones are described once, see `kernel/stencil`.
 
 mod dispatch;
 mod job;
@@ -61,13 +61,13 @@ pub enum Scope {
         /// Rows above and below.
         halo: usize,
     },
-    /// Any rows of its inputs: changes of layout, reprojection.
+    /// Any rows of its inputs: layout changes, reprojection.
     Gather,
     /// Everything at once, called once: global sums, solves.
     Whole,
 }
 
-/// What a kernel promises.
+/// The contract of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contract {
     /// Number of slots it reads.
@@ -78,12 +78,12 @@ pub struct Contract {
     pub scope: Scope,
     /// How many pixels away an output may depend on an input, in original pixels; `None` for the whole image.
     pub reach: Option<usize>,
-    /// Whether written slots are read too (changed in place).
+    /// Whether written slots are also read (updated in place).
     pub updates: bool,
 }
 
 impl Contract {
-    /// Looks at the rows it writes and `halo` more on each side, and as far to the left and right.
+    /// Reads the rows it writes and `halo` more on each side, and as far to the left and right.
     pub const fn rows(reads: usize, writes: usize, halo: usize) -> Self {
         Self {
             reads,
@@ -94,7 +94,7 @@ impl Contract {
         }
     }
 
-    /// Looks anywhere, `reach` original pixels far.
+    /// Reads anywhere within `reach` original pixels.
     pub const fn gather(reads: usize, writes: usize, reach: Option<usize>) -> Self {
         Self {
             reads,
@@ -105,7 +105,7 @@ impl Contract {
         }
     }
 
-    /// Works on everything at once.
+    /// Works on the whole image at once.
     pub const fn whole(reads: usize, writes: usize) -> Self {
         Self {
             reads,
@@ -116,7 +116,7 @@ impl Contract {
         }
     }
 
-    /// The same, changing the slots it writes in place.
+    /// The same, updating the written slots in place.
     #[must_use]
     pub const fn updating(mut self) -> Self {
         self.updates = true;
@@ -129,10 +129,10 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// A short name: `gaussian`, `atrous`.
     fn name(&self) -> &'static str;
 
-    /// What it promises.
+    /// Its contract.
     fn contract(&self) -> Contract;
 
-    /// The CPU body: makes the rows `job.rows` of the written slots. It is not asked for where [`Kernel::gpu_only`] says so.
+    /// The CPU body: computes the rows `job.rows` of the written slots. It is not called if [`Kernel::gpu_only`] is true.
     fn cpu(&self, _job: &mut Job<'_>) {
         debug_assert!(self.gpu_only(), "{} has no body for the CPU", self.name());
     }
@@ -146,17 +146,17 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// The GPU body: the WGSL text for slots of these sizes on this device.
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch>;
 
-    /// Whether the GPU body also takes a texture for the slot that it reads as number `read`: the layer's channels in texels.
+    /// Whether the GPU body also accepts a texture for the slot with index `read`: the layer's channels in texels.
     fn reads_texture(&self, _read: usize) -> bool {
         false
     }
 
-    /// Words of scratch memory the CPU body wants for one band of images of this size.
+    /// Words of scratch memory that the CPU body needs for one band of images of this size.
     fn scratch(&self, _size: Size) -> usize {
         0
     }
 
-    /// Work per pixel beside that of the other kernels of a plan: what share of the progress it is.
+    /// Work per pixel relative to the other kernels of a plan, for the progress.
     fn work(&self) -> f32 {
         1.0
     }

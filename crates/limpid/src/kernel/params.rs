@@ -3,7 +3,7 @@
 //! [`params!`] declares a Rust struct and the WGSL struct of the same name and fields, so that nothing has to be kept
 //! in sync. Fields are 4-byte scalars, for which Rust's `repr(C)` and WGSL's uniform layout agree.
 
-/// A struct that can write itself as WGSL.
+/// A struct with a WGSL declaration.
 pub trait WgslStruct {
     /// Its name.
     const NAME: &'static str;

@@ -8,7 +8,7 @@ use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition;
 use crate::kernel::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
-use crate::kernel::pack::{Pack, Spot, Unpack};
+use crate::kernel::pack::{Pack, PackedAt, Unpack};
 use crate::kernel::upward::Upward;
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Layer, Result, Shape};
@@ -149,7 +149,7 @@ impl Method for Eaw {
             let slot = Slot::new(name, Role::Transient, shape.size, planes);
             plan.slot(slot.element(element).layout(layout))
         };
-        let spot = Spot {
+        let packed_at = PackedAt {
             channels,
             plane: 0,
             vector: 0,
@@ -160,7 +160,7 @@ impl Method for Eaw {
         let input = plan.input(Layer::COLOR, channels);
         let mut fine = slot(&mut plan, "level 0".into(), None);
         let pack = Pack {
-            spot,
+            packed_at,
             first: true,
             half: false,
         };
@@ -214,7 +214,14 @@ impl Method for Eaw {
         }
         let made = plan.transient("made", channels);
         let output = plan.output(Layer::COLOR, channels);
-        plan.pass(Unpack { spot, exact: false }, sum, [made]);
+        plan.pass(
+            Unpack {
+                packed_at,
+                exact: false,
+            },
+            sum,
+            [made],
+        );
         settled.leave(&mut plan, made, output);
         Ok(plan)
     }

@@ -101,7 +101,7 @@ plain_value!(bool, "true|false");
 plain_value!(String, "TEXT");
 plain_value!(crate::Size, "WxH");
 plain_value!(
-    crate::wavelet::Border,
+    crate::wavelet::Boundary,
     "mirror|symmetric|reflect|periodic|periodization|zero|constant|smooth|antisymmetric|antireflect"
 );
 plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");

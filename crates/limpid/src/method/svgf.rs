@@ -8,13 +8,13 @@ mod lights;
 
 pub(super) use lights::{Light, Slots, planes};
 
-use super::atrous::walk::Way;
+use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::svgf::{RESOLVE, Settings, TAPS};
 use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::front::{divisor, signed_depth};
-use crate::kernel::pack::{Spot, Unpack};
+use crate::kernel::pack::{PackedAt, Unpack};
 use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
 use crate::kernel::taa::Resolve;
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
@@ -162,10 +162,10 @@ impl Method for Svgf {
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let setup = self.setup(shape)?;
-        let way = Way::of(schedule)?;
+        let traversal = Traversal::of(schedule)?;
         let mut slots = Slots {
             plan: Plan::new(format!("svgf {schedule}"), shape.size),
-            on: way.on,
+            on: traversal.on,
             colors: setup.colors,
             half: setup.settings.half,
             lights: (planes(&setup.lights), setup.lights.len()),
@@ -183,7 +183,10 @@ impl Method for Svgf {
         let moments = slots.moments("moments", role);
         let (mut first, mut moves, mut past) = (None, None, None);
         if setup.motion {
-            let order = way.phases.filter(|_| self.levels > 1).map(Phases::split);
+            let order = traversal
+                .phases
+                .filter(|_| self.levels > 1)
+                .map(Phases::split);
             let layout = order.map_or(Layout::Rows, Layout::Phases);
             let motion = slots.plan.input(Kind::Motion, 2);
             let old = slots.payload("level 1", Role::History, layout);
@@ -205,7 +208,7 @@ impl Method for Svgf {
         slots.plan.pass(spatial, [features, moments], [payload]);
         let mut now = payload;
         for level in 0..self.levels {
-            let walk = walk(&way, level, level + 1 == self.levels);
+            let walk = walk(&traversal, level, level + 1 == self.levels);
             let to = match walk {
                 Walk::Permuted { to, .. } => to,
                 Walk::Dilated => None,
@@ -225,7 +228,7 @@ impl Method for Svgf {
             now = next;
         }
         let output = slots.plan.output(Layer::COLOR, setup.colors);
-        let spot = Spot {
+        let packed_at = PackedAt {
             channels: setup.colors,
             plane: 0,
             vector: 0,
@@ -236,14 +239,24 @@ impl Method for Svgf {
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
         let mut change = None;
         if self.no_taa {
-            slots
-                .plan
-                .pass(Unpack { spot, exact: false }, reads, [output]);
+            slots.plan.pass(
+                Unpack {
+                    packed_at,
+                    exact: false,
+                },
+                reads,
+                [output],
+            );
         } else {
             let clean = slots.plan.transient("clean", setup.colors);
-            slots
-                .plan
-                .pass(Unpack { spot, exact: false }, reads, [clean]);
+            slots.plan.pass(
+                Unpack {
+                    packed_at,
+                    exact: false,
+                },
+                reads,
+                [clean],
+            );
             resolve(&mut slots, [clean, output], None, moves);
             change = Some([clean, output]);
         }
@@ -329,8 +342,8 @@ impl Setup {
 }
 
 /// Where the taps of a level lie.
-fn walk(way: &Way, level: usize, last: bool) -> Walk {
-    match way.phases {
+fn walk(traversal: &Traversal, level: usize, last: bool) -> Walk {
+    match traversal.phases {
         None => Walk::Dilated,
         Some(phases) => {
             let from = Phases {
@@ -340,7 +353,7 @@ fn walk(way: &Way, level: usize, last: bool) -> Walk {
             Walk::Permuted {
                 from,
                 to: (!last).then(|| from.split()),
-                taps: way.taps,
+                taps: traversal.taps,
             }
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! Invariants: all schemes of a wavelet compute the same numbers.
 
-mod border;
+mod boundary;
 mod factor;
 mod family;
 mod laurent;
@@ -16,7 +16,7 @@ mod parse;
 mod polyphase;
 mod scheme;
 
-pub use border::{Border, mirrored};
+pub use boundary::{Boundary, mirrored};
 #[doc(hidden)]
 pub use factor::{factor, lifting_error};
 pub use family::{Bank, Normalisation, Wavelet};

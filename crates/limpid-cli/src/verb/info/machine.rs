@@ -6,6 +6,7 @@ use anyhow::Result;
 use limpid::Device;
 use limpid::exec::cpu::Cpu;
 use limpid::exec::gpu::Adapter;
+use limpid::io::Format;
 use limpid::method::Backend;
 use serde_json::{Value, json};
 
@@ -21,19 +22,16 @@ pub(super) fn run(as_json: bool) -> Result<()> {
     for device in devices()? {
         tell!("  {:<8} {}", text(&device["name"]), text(&device["what"]));
         if let Some(facts) = device["facts"].as_object() {
-            let short = |(k, _): &(&String, &Value)| SHOWN.contains(&k.as_str());
-            let facts: Vec<String> = facts
-                .iter()
-                .filter(short)
-                .map(|(k, v)| format!("{k} {}", text(v)))
-                .collect();
+            let facts: Vec<String> = facts.iter().filter_map(|(k, v)| short(k, v)).collect();
             tell!("           {}", facts.join(", "));
         }
     }
     let used = Device::open("auto").map_or_else(|e| e.to_string(), |d| d.name());
     tell!("  auto     {used}");
     tell!("\nfiles");
-    tell!("  images   .exr .png .jpg .tif .hdr .pfm");
+    let usual = |format: &Format| format.extensions().first().map(|e| format!(".{e}"));
+    let images: Vec<String> = Format::ALL.iter().filter_map(usual).collect();
+    tell!("  images   {}", images.join(" "));
     let films = match has_ffmpeg() {
         true => "by ffmpeg",
         false => "need ffmpeg, which was not found",
@@ -46,8 +44,16 @@ pub(super) fn run(as_json: bool) -> Result<()> {
     Ok(())
 }
 
-/// What the overview shows; JSON has everything.
-const SHOWN: [&str; 4] = ["memory MiB", "SIMD levels", "sub-groups", "f16"];
+/// A fact in the overview; JSON has all of them.
+fn short(name: &str, value: &Value) -> Option<String> {
+    match (name, value) {
+        ("memory MiB", value) => Some(format!("memory {} MiB", text(value))),
+        ("SIMD levels", value) => Some(format!("SIMD levels {}", text(value))),
+        ("subgroups", value) => Some(format!("subgroups {}", text(value))),
+        ("f16", Value::Bool(true)) => Some("f16".to_owned()),
+        _ => None,
+    }
+}
 
 /// Whether ffmpeg is on the path.
 fn has_ffmpeg() -> bool {
@@ -66,7 +72,7 @@ fn devices() -> Result<Vec<Value>> {
     let cpu = Cpu::new(None)?;
     let mut devices = vec![json!({
         "name": "cpu",
-        "what": format!("{} threads, {}", cpu.threads(), cpu.level_name()),
+        "what": cpu.describe(),
         "facts": { "memory MiB": memory() >> 20, "SIMD levels": Cpu::levels().iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" ") },
     })];
     let adapters = Adapter::all().unwrap_or_else(|error| {
@@ -93,7 +99,7 @@ fn devices() -> Result<Vec<Value>> {
                 "texture side": target.texture_side,
                 "workgroup": target.invocations,
                 "workgroup memory KiB": target.workgroup_bytes >> 10,
-                "sub-groups": target.subgroup.map_or("none".to_owned(), |(a, b)| format!("{a}..{b}")),
+                "subgroups": target.subgroup.map_or("none".to_owned(), |(a, b)| format!("{a}..{b}")),
                 "f16": target.f16,
                 "timestamps": adapter.timestamps,
             },

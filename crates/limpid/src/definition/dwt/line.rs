@@ -1,13 +1,13 @@
 //! One level of the transform along a line.
 
-use crate::wavelet::{Bank, Border, Lifting, Taps, Wavelet, mirrored};
+use crate::wavelet::{Bank, Boundary, Lifting, Taps, Wavelet, mirrored};
 use crate::{Error, Result};
 
 /// The number of low and of high coefficients of a line of `n` samples.
-pub fn counts(n: usize, wavelet: &Wavelet, border: Border) -> (usize, usize) {
+pub fn counts(n: usize, wavelet: &Wavelet, border: Boundary) -> (usize, usize) {
     match border {
-        Border::Mirror => (n.div_ceil(2), n / 2),
-        Border::Periodization => (n.div_ceil(2), n.div_ceil(2)),
+        Boundary::Mirror => (n.div_ceil(2), n / 2),
+        Boundary::Periodization => (n.div_ceil(2), n.div_ceil(2)),
         _ => {
             let count = (n + wavelet.bank().len() - 1) / 2;
             (count, count)
@@ -18,7 +18,7 @@ pub fn counts(n: usize, wavelet: &Wavelet, border: Border) -> (usize, usize) {
 /// A transform of lines of equal length.
 pub(super) struct Line<'a> {
     wavelet: &'a Wavelet,
-    border: Border,
+    border: Boundary,
     n: usize,
 }
 
@@ -33,8 +33,8 @@ fn steps(wavelet: &Wavelet) -> Result<&Lifting> {
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(wavelet: &'a Wavelet, border: Border, n: usize) -> Result<Self> {
-        if border == Border::Mirror {
+    pub(super) fn new(wavelet: &'a Wavelet, border: Boundary, n: usize) -> Result<Self> {
+        if border == Boundary::Mirror {
             steps(wavelet)?;
         }
         Ok(Self { wavelet, border, n })
@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
 
     /// Low and high coefficients.
     pub(super) fn forward(&self, x: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-        if self.border == Border::Mirror {
+        if self.border == Boundary::Mirror {
             return self.lift(x);
         }
         let (count, _) = counts(self.n, self.wavelet, self.border);
@@ -56,7 +56,7 @@ impl<'a> Line<'a> {
 
     /// The transpose of [`forward`](Self::forward).
     pub(super) fn adjoint(&self, low: &[f64], high: &[f64]) -> Result<Vec<f64>> {
-        if self.border == Border::Mirror {
+        if self.border == Boundary::Mirror {
             return self.lift_adjoint(low, high);
         }
         let mut x = vec![0.0; self.n];
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
 
     /// The line whose coefficients these are.
     pub(super) fn inverse(&self, low: &[f64], high: &[f64]) -> Result<Vec<f64>> {
-        if self.border == Border::Mirror {
+        if self.border == Boundary::Mirror {
             return self.unlift(low, high);
         }
         let Bank { rec_lo, rec_hi, .. } = self.wavelet.bank();
@@ -93,7 +93,7 @@ impl<'a> Line<'a> {
         let len = filter.len() as i64;
         // Where tap 0 of the filter of coefficient 0 falls; coefficient i is 2i further on.
         let (start, period) = match self.border {
-            Border::Periodization => (1 - len / 2, Some(2 * count as i64)),
+            Boundary::Periodization => (1 - len / 2, Some(2 * count as i64)),
             _ => (2 - len, None),
         };
         let place = |(j, f): (usize, &f64)| {
@@ -111,7 +111,7 @@ impl<'a> Line<'a> {
         for (j, f) in filter.iter().enumerate() {
             let (i, j, half) = (i as i64, j as i64, filter.len() as i64 / 2);
             let samples = match self.border {
-                Border::Periodization => {
+                Boundary::Periodization => {
                     let even = self.n.next_multiple_of(2) as i64;
                     let at = (2 * i + half - j).rem_euclid(even) as usize;
                     vec![(at.min(self.n - 1), 1.0)]

@@ -23,7 +23,7 @@ pub use undecimated::Undecimated;
 pub use volume::Extent;
 pub(crate) use volume::{extent, low_frames};
 
-use crate::wavelet::{Border, Normalisation, Wavelet};
+use crate::wavelet::{Boundary, Normalisation, Wavelet};
 use crate::{Error, Image, Result, Size};
 use line::Line;
 
@@ -33,7 +33,7 @@ pub struct Dwt {
     /// The wavelet.
     pub wavelet: Wavelet,
     /// What stands beyond the image.
-    pub border: Border,
+    pub border: Boundary,
     /// The size of coefficients.
     pub normalisation: Normalisation,
     /// How often `LL` is transformed.
@@ -226,7 +226,7 @@ mod tests {
         ) {
             let dwt = Dwt {
                 wavelet: Wavelet::named(WAVELETS[wavelet]).unwrap(),
-                border: Border::all().nth(border).unwrap(),
+                border: Boundary::all().nth(border).unwrap(),
                 normalisation: if unit { Normalisation::Unit } else { Normalisation::Orthonormal },
                 levels,
             };
@@ -247,7 +247,7 @@ mod tests {
         ) {
             let dwt = Dwt {
                 wavelet: Wavelet::named(WAVELETS[wavelet]).unwrap(),
-                border: Border::all().nth(border).unwrap(),
+                border: Boundary::all().nth(border).unwrap(),
                 normalisation: Normalisation::Orthonormal,
                 levels,
             };
@@ -279,10 +279,10 @@ mod tests {
             normalisation: Normalisation::Orthonormal,
             levels: 1,
         };
-        let cyclic = dwt("bior4.4", Border::Periodization)
+        let cyclic = dwt("bior4.4", Boundary::Periodization)
             .forward(&image)
             .unwrap();
-        let lifted = dwt("cdf97", Border::Mirror).forward(&image).unwrap();
+        let lifted = dwt("cdf97", Boundary::Mirror).forward(&image).unwrap();
         for x in 4..12 {
             assert!((cyclic.low.get(x, 0, 0) - lifted.low.get(x, 0, 0)).abs() < 1e-5);
             assert!(
@@ -296,7 +296,7 @@ mod tests {
     fn wrong_coefficients_are_refused() {
         let dwt = Dwt {
             wavelet: Wavelet::named("cdf53").unwrap(),
-            border: Border::Mirror,
+            border: Boundary::Mirror,
             normalisation: Normalisation::Unit,
             levels: 1,
         };

@@ -89,7 +89,7 @@ impl Dwt {
         if layout == Arrangement::Interleaved {
             let whole = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
             let fits = !self.border.expands()
-                && (self.border == crate::wavelet::Border::Mirror
+                && (self.border == crate::wavelet::Boundary::Mirror
                     || sizes.iter().take(self.levels).all(whole));
             if !fits {
                 return Err(Error::unsupported(format!(
@@ -192,11 +192,11 @@ impl Dwt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wavelet::{Border, Normalisation, Wavelet};
+    use crate::wavelet::{Boundary, Normalisation, Wavelet};
 
     #[test]
     fn both_layouts_hold_everything() {
-        for border in Border::all() {
+        for border in Boundary::all() {
             for (w, h, levels) in [(1, 1, 2), (7, 5, 3), (16, 8, 3), (33, 2, 1), (9, 9, 0)] {
                 let dwt = Dwt {
                     wavelet: Wavelet::named("cdf97").unwrap(),
@@ -208,10 +208,10 @@ mod tests {
                 let coefficients = dwt.forward(&image).unwrap();
                 for layout in [Arrangement::Subbands, Arrangement::Interleaved] {
                     let Ok(packed) = dwt.pack(&coefficients, layout) else {
-                        assert!(layout == Arrangement::Interleaved && border != Border::Mirror);
+                        assert!(layout == Arrangement::Interleaved && border != Boundary::Mirror);
                         continue;
                     };
-                    if border == Border::Mirror {
+                    if border == Boundary::Mirror {
                         assert_eq!(packed.size(), image.size());
                     }
                     let back = dwt.unpack(&packed, image.size(), layout).unwrap();

@@ -3,7 +3,7 @@
 use super::line::{Line, counts};
 use super::{Dwt, Pass};
 use crate::Result;
-use crate::wavelet::{Border, Wavelet};
+use crate::wavelet::{Boundary, Wavelet};
 
 /// Index and weight of the terms of each value.
 pub(crate) type Table = Vec<Vec<(usize, f64)>>;
@@ -15,7 +15,7 @@ pub(crate) fn line_tables(dwt: &Dwt, n: usize, pass: Pass) -> Result<[Table; 2]>
     let (l, h) = counts(n, wavelet, border);
     let line = Line::new(wavelet, border, n)?;
     let bank = wavelet.bank();
-    let tables = if border == Border::Mirror {
+    let tables = if border == Boundary::Mirror {
         lifted(&line, n, (l, h), pass)?
     } else if pass == Pass::Inverse {
         let table = |filter: &[f64], count: usize| {

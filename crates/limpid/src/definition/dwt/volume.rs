@@ -131,10 +131,10 @@ pub(crate) fn low_frames(frames: usize, dwt: &Dwt) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wavelet::{Border, Normalisation, Wavelet};
+    use crate::wavelet::{Boundary, Normalisation, Wavelet};
     use proptest::prelude::*;
 
-    fn dwt(name: &str, border: Border, levels: usize) -> Dwt {
+    fn dwt(name: &str, border: Boundary, levels: usize) -> Dwt {
         Dwt {
             wavelet: Wavelet::named(name).unwrap(),
             border,
@@ -160,7 +160,7 @@ mod tests {
 
         #[test]
         fn any_volume_comes_back(w in 1usize..12, h in 1usize..12, t in 1usize..12, levels in 0usize..4, pick in 0usize..4) {
-            let dwt = dwt(["cdf97", "cdf53", "db2", "haar"][pick], Border::Mirror, levels);
+            let dwt = dwt(["cdf97", "cdf53", "db2", "haar"][pick], Boundary::Mirror, levels);
             let image = volume([w, h, t]);
             let there = dwt.forward_volume(&image, t).unwrap();
             let back = dwt.inverse_volume(&there, t).unwrap();
@@ -189,7 +189,7 @@ mod tests {
                 panic!("{head}");
             };
             let [w, h, t, levels] = [w, h, t, levels].map(|n| n.parse::<usize>().unwrap());
-            let found = dwt(name, Border::Periodization, levels)
+            let found = dwt(name, Boundary::Periodization, levels)
                 .forward_volume(&volume([w, h, t]), t)
                 .unwrap();
             let wanted: Vec<f32> = numbers
@@ -212,11 +212,11 @@ mod tests {
     fn volumes_that_do_not_fit_are_refused() {
         let image = volume([6, 4, 3]);
         assert!(
-            dwt("haar", Border::Mirror, 1)
+            dwt("haar", Boundary::Mirror, 1)
                 .forward_volume(&image, 5)
                 .is_err()
         );
-        for border in [Border::Periodization, Border::Zero] {
+        for border in [Boundary::Periodization, Boundary::Zero] {
             let error = dwt("db2", border, 1).forward_volume(&image, 3).unwrap_err();
             assert!(error.to_string().contains("mirror"), "{error}");
         }

@@ -87,6 +87,13 @@ impl Cpu {
             .map_or("best", |(n, _)| n)
     }
 
+    /// Threads and SIMD level, for display.
+    pub fn describe(&self) -> String {
+        let threads = self.threads();
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("{threads} thread{plural}, {}", self.level_name())
+    }
+
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()

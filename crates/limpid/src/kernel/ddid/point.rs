@@ -69,20 +69,20 @@ const GROUP: u32 = 128;
 
 /// Going in with the noise to be stabilised, or out with the inverse of that.
 #[derive(Clone, Copy)]
-enum Way<'a> {
-    In(Option<Poisson>),
-    Out(Option<&'a Inverse>),
+enum Conversion<'a> {
+    Forward(Option<Poisson>),
+    Inverse(Option<&'a Inverse>),
 }
 
-fn shader(site: &Site<'_>, way: Way<'_>) -> Dispatch {
+fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
     let slot = site.reads[0];
     let pixels = slot.size.pixels() as u32;
     let groups = pixels.div_ceil(GROUP);
     let wide = groups.min(site.target.groups);
-    let m = matrix(slot.planes, matches!(way, Way::In(_)));
-    let (noise, inverse) = match way {
-        Way::In(noise) => (noise, None),
-        Way::Out(inverse) => (inverse.map(|i| i.noise), inverse),
+    let m = matrix(slot.planes, matches!(conversion, Conversion::Forward(_)));
+    let (noise, inverse) = match conversion {
+        Conversion::Forward(noise) => (noise, None),
+        Conversion::Inverse(inverse) => (inverse.map(|i| i.noise), inverse),
     };
     let params = Params {
         pixels,
@@ -109,8 +109,8 @@ fn shader(site: &Site<'_>, way: Way<'_>) -> Dispatch {
          var<private> table: array<f32, {ENTRIES}> = array({});\n{}",
         Params::WGSL,
         slot.planes,
-        matches!(way, Way::In(Some(_))),
-        matches!(way, Way::Out(Some(_))),
+        matches!(conversion, Conversion::Forward(Some(_))),
+        matches!(conversion, Conversion::Inverse(Some(_))),
         table.map(|v| format!("{v:?}")).join(", "),
         include_str!("point.wgsl")
     );
@@ -134,7 +134,7 @@ impl Kernel for Enter {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(shader(site, Way::In(self.noise)))
+        Ok(shader(site, Conversion::Forward(self.noise)))
     }
 }
 
@@ -155,6 +155,6 @@ impl Kernel for Leave {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(shader(site, Way::Out(self.noise.as_ref())))
+        Ok(shader(site, Conversion::Inverse(self.noise.as_ref())))
     }
 }

@@ -239,14 +239,18 @@ fn row_pair<S: Simd, L: Stream<S>>(
     };
     let start = usize::from(before > 0 || across.at < 0).min(blocks);
     let end = readable.min(writable).clamp(start, blocks);
-    for i in 0..start {
-        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
-    }
-    for i in start..end {
-        block::<S, L, false>(simd, steps, &mut across, to, (i, state));
-    }
-    for i in end..blocks {
-        block::<S, L, true>(simd, steps, &mut across, to, (i, state));
+    // One place for each of the two: every copy is compiled for all wavelets and SIMD levels.
+    let mut i = 0;
+    while i < blocks {
+        if i < start || i >= end {
+            block::<S, L, true>(simd, steps, &mut across, to, (i, state));
+            i += 1;
+            continue;
+        }
+        while i < end {
+            block::<S, L, false>(simd, steps, &mut across, to, (i, state));
+            i += 1;
+        }
     }
 }
 

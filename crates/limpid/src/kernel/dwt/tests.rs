@@ -8,7 +8,7 @@ use super::whole::{Memory, forward, inverse};
 use crate::definition::dwt::{Arrangement as Packing, Dwt};
 use crate::exec::cpu::Cpu;
 use crate::kernel::stream::STREAM_BYTES;
-use crate::wavelet::{Border, Normalisation, Wavelet};
+use crate::wavelet::{Boundary, Normalisation, Wavelet};
 use crate::{Image, Size};
 
 /// Lifting in `f32` against `f64`, a few levels deep, on values below one. The filters of B3 are far from orthogonal: each
@@ -63,7 +63,7 @@ fn the_definition_is_met_there_and_back() {
                 let image = noise(width, height);
                 let definition = Dwt {
                     wavelet: wavelet.clone(),
-                    border: Border::Mirror,
+                    border: Boundary::Mirror,
                     normalisation: Normalisation::Unit,
                     levels,
                 };
@@ -150,7 +150,7 @@ fn blocks_of_any_lifting_meet_the_definition() {
             let (size, image) = (Size::new(width, height), noise(width, height));
             let definition = Dwt {
                 wavelet: wavelet.clone(),
-                border: Border::Mirror,
+                border: Boundary::Mirror,
                 normalisation: Normalisation::Orthonormal,
                 levels: 1,
             };

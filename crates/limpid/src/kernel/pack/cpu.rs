@@ -12,28 +12,28 @@ fn divisor(a: f32) -> f32 {
 }
 
 pub(super) fn pack(kernel: &Pack, job: &mut Job<'_>) {
-    let spot = kernel.spot;
+    let packed_at = kernel.packed_at;
     for y in job.rows.clone() {
         if kernel.first {
             for row in job.writes[0].rows(y) {
                 row.fill(0.0);
             }
         }
-        let weights: &[f32] = match (spot.variance, spot.channels) {
+        let weights: &[f32] = match (packed_at.variance, packed_at.channels) {
             (true, 3) => &LUMINANCE,
             _ => &[1.0; 3],
         };
-        for k in 0..spot.channels {
+        for k in 0..packed_at.channels {
             let from = job.reads[0].row(k, y);
-            let plane = spot.plane + if spot.variance { 0 } else { k };
+            let plane = packed_at.plane + if packed_at.variance { 0 } else { k };
             let to = job.writes[0].row(plane, y);
-            if spot.variance && k == 0 {
+            if packed_at.variance && k == 0 {
                 to.fill(0.0);
             }
-            let albedo = spot
+            let albedo = packed_at
                 .albedo
                 .then(|| job.reads[1].row(k.min(job.reads[1].planes() - 1), y));
-            match (albedo, spot.variance) {
+            match (albedo, packed_at.variance) {
                 (Some(a), false) => {
                     for ((t, f), a) in to.iter_mut().zip(from).zip(a) {
                         *t = f / divisor(*a);
@@ -54,22 +54,26 @@ pub(super) fn pack(kernel: &Pack, job: &mut Job<'_>) {
             }
         }
         if kernel.half {
-            let planes = if spot.variance { 1 } else { spot.channels };
+            let planes = if packed_at.variance {
+                1
+            } else {
+                packed_at.channels
+            };
             for k in 0..planes {
-                half::round(job.writes[0].row(spot.plane + k, y));
+                half::round(job.writes[0].row(packed_at.plane + k, y));
             }
         }
     }
 }
 
 pub(super) fn unpack(kernel: &Unpack, job: &mut Job<'_>) {
-    let spot = kernel.spot;
+    let packed_at = kernel.packed_at;
     for y in job.rows.clone() {
         for k in 0..job.writes[0].planes() {
-            let from = job.reads[0].row(spot.plane + k, y);
+            let from = job.reads[0].row(packed_at.plane + k, y);
             let to = job.writes[0].row(k, y);
             to.copy_from_slice(from);
-            if !spot.albedo {
+            if !packed_at.albedo {
                 continue;
             }
             let planes = job.reads[1].planes();
@@ -79,7 +83,7 @@ pub(super) fn unpack(kernel: &Unpack, job: &mut Job<'_>) {
                 }
                 continue;
             }
-            if spot.variance {
+            if packed_at.variance {
                 let rows: [&[f32]; 3] =
                     std::array::from_fn(|c| job.reads[1].row(c.min(planes - 1), y));
                 for (x, t) in to.iter_mut().enumerate() {

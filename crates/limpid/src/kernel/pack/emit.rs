@@ -1,6 +1,6 @@
 //! The WGSL text of packing and unpacking.
 
-use super::{Pack, PackFeatures, Packing, Spot, Unpack};
+use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use crate::definition::atrous::BLACK;
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::plan::{Element, Home, Slot};
@@ -56,10 +56,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 /// A value of a layer, divided by albedo.
-fn value(spot: Spot, k: usize, albedo_planes: usize) -> String {
+fn value(packed_at: PackedAt, k: usize, albedo_planes: usize) -> String {
     let layer = format!("layer[{k}u * p.count + i]");
     let a = k.min(albedo_planes.max(1) - 1);
-    if spot.albedo {
+    if packed_at.albedo {
         format!("{layer} / divisor(albedo[{a}u * p.count + i])")
     } else {
         layer
@@ -72,24 +72,24 @@ fn albedo_planes(site: &Site<'_>) -> usize {
 
 /// Into a planar slot: for filters that work on planes.
 fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
-    let spot = kernel.spot;
+    let packed_at = kernel.packed_at;
     let mut body = String::new();
-    for k in 0..spot.channels {
-        let value = value(spot, k, albedo_planes(site));
+    for k in 0..packed_at.channels {
+        let value = value(packed_at, k, albedo_planes(site));
         let _ = writeln!(
             body,
             "    slot[{}u * p.count + i] = {value};",
-            spot.plane + k
+            packed_at.plane + k
         );
     }
-    each(site, names(spot, true), &body)
+    each(site, names(packed_at, true), &body)
 }
 
 fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
-    let spot = kernel.spot;
+    let packed_at = kernel.packed_at;
     let (mut body, albedo) = albedo(kernel, site);
-    for k in 0..spot.channels {
-        let factor = if spot.albedo {
+    for k in 0..packed_at.channels {
+        let factor = if packed_at.albedo {
             format!(" * {}", albedo(k))
         } else {
             String::new()
@@ -97,15 +97,15 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         let _ = writeln!(
             body,
             "    layer[{k}u * p.count + i] = slot[{}u * p.count + i]{factor};",
-            spot.plane + k
+            packed_at.plane + k
         );
     }
-    each(site, names(spot, false), &body)
+    each(site, names(packed_at, false), &body)
 }
 
 /// What is multiplied with on the way out: how it is read, and the text of a channel of it.
 fn albedo(kernel: &Unpack, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
-    let slot = site.reads.get(1).filter(|_| kernel.spot.albedo);
+    let slot = site.reads.get(1).filter(|_| kernel.packed_at.albedo);
     let exact = kernel.exact;
     let texture = slot.is_some_and(|s| s.home != Home::Buffer);
     let planes = albedo_planes(site);
@@ -130,8 +130,8 @@ fn albedo(kernel: &Unpack, site: &Site<'_>) -> (String, impl Fn(usize) -> String
 }
 
 /// Names of the bindings.
-fn names(spot: Spot, packs: bool) -> &'static [&'static str] {
-    match (spot.albedo, packs) {
+fn names(packed_at: PackedAt, packs: bool) -> &'static [&'static str] {
+    match (packed_at.albedo, packs) {
         (true, true) => &["layer", "albedo", "slot"],
         (false, true) => &["layer", "slot"],
         (true, false) => &["slot", "albedo", "layer"],
@@ -140,7 +140,7 @@ fn names(spot: Spot, packs: bool) -> &'static [&'static str] {
 }
 
 pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
-    let (spot, slot) = (kernel.spot, site.writes[0]);
+    let (packed_at, slot) = (kernel.packed_at, site.writes[0]);
     if slot.element == Element::F32 {
         return pack_plane(kernel, site);
     }
@@ -152,34 +152,34 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
             let _ = writeln!(body, "    slot[{v}u * p.count + i] = {zero};");
         }
     }
-    let at = format!("slot[{}u * p.count + i]", spot.vector);
+    let at = format!("slot[{}u * p.count + i]", packed_at.vector);
     let _ = writeln!(body, "    var v = {};", unstored(slot, &at));
-    if spot.variance {
+    if packed_at.variance {
         let planes = albedo_planes(site);
         let part = |k: usize| {
-            let weight = if spot.channels == 3 {
+            let weight = if packed_at.channels == 3 {
                 LUMINANCE[k]
             } else {
                 1.0
             };
             let a = k.min(planes - 1);
-            let a = if spot.albedo {
+            let a = if packed_at.albedo {
                 format!("divisor(albedo[{a}u * p.count + i])")
             } else {
                 "1.0".into()
             };
             format!("layer[{k}u * p.count + i] * pow2({weight:?} / {a})")
         };
-        let parts: Vec<String> = (0..spot.channels).map(part).collect();
-        let _ = writeln!(body, "    v[{}] = {};", spot.lane, parts.join(" + "));
+        let parts: Vec<String> = (0..packed_at.channels).map(part).collect();
+        let _ = writeln!(body, "    v[{}] = {};", packed_at.lane, parts.join(" + "));
     } else {
-        for k in 0..spot.channels {
-            let value = value(spot, k, albedo_planes(site));
-            let _ = writeln!(body, "    v[{}] = {value};", spot.lane + k);
+        for k in 0..packed_at.channels {
+            let value = value(packed_at, k, albedo_planes(site));
+            let _ = writeln!(body, "    v[{}] = {value};", packed_at.lane + k);
         }
     }
     let _ = writeln!(body, "    {at} = {};", stored(slot, "v"));
-    let mut dispatch = each(site, names(spot, true), &body);
+    let mut dispatch = each(site, names(packed_at, true), &body);
     dispatch
         .source
         .push_str("fn pow2(v: f32) -> f32 {\n    return v * v;\n}\n");
@@ -187,11 +187,11 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
-    let (spot, slot) = (kernel.spot, site.reads[0]);
+    let (packed_at, slot) = (kernel.packed_at, site.reads[0]);
     if slot.element == Element::F32 {
         return unpack_plane(kernel, site);
     }
-    let at = format!("slot[{}u * p.count + i]", spot.vector);
+    let at = format!("slot[{}u * p.count + i]", packed_at.vector);
     let (mut body, a) = albedo(kernel, site);
     let mut v = unstored(slot, &at);
     if kernel.exact {
@@ -199,7 +199,7 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     }
     let _ = writeln!(body, "    let v = {v};");
     for k in 0..site.writes[0].planes {
-        let factor = match (spot.albedo, spot.variance) {
+        let factor = match (packed_at.albedo, packed_at.variance) {
             (false, _) => String::new(),
             (true, false) => format!(" * {}", a(k)),
             (true, true) => {
@@ -217,10 +217,10 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         let _ = writeln!(
             body,
             "    layer[{k}u * p.count + i] = v[{}]{factor};",
-            spot.lane + k
+            packed_at.lane + k
         );
     }
-    each(site, names(spot, false), &body)
+    each(site, names(packed_at, false), &body)
 }
 
 fn stored(slot: &Slot, v: &str) -> String {

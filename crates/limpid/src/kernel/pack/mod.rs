@@ -12,9 +12,9 @@ pub(crate) use surface::{PackSurface, unpacked};
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
 
-/// Where a layer lies in a slot, and what is done to it on the way.
+/// Where a layer is in a packed slot, and how it is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Spot {
+pub(crate) struct PackedAt {
     /// Channels of the layer.
     pub channels: usize,
     /// First plane on the CPU.
@@ -34,7 +34,7 @@ pub(crate) struct Spot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pack {
     /// Where to.
-    pub spot: Spot,
+    pub packed_at: PackedAt,
     /// Whether it is the first: the rest of the slot becomes zero. Later ones keep the existing values.
     pub first: bool,
     /// Whether values are rounded to half precision.
@@ -45,7 +45,7 @@ pub(crate) struct Pack {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unpack {
     /// Where from.
-    pub spot: Spot,
+    pub packed_at: PackedAt,
     /// Whether values below 0 become 0 and what they are multiplied with is taken as it is, however near to black.
     pub exact: bool,
 }
@@ -75,7 +75,7 @@ impl Kernel for Pack {
     }
 
     fn contract(&self) -> Contract {
-        let contract = Contract::rows(1 + usize::from(self.spot.albedo), 1, 0);
+        let contract = Contract::rows(1 + usize::from(self.packed_at.albedo), 1, 0);
         if self.first {
             contract
         } else {
@@ -98,7 +98,7 @@ impl Kernel for Unpack {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(1 + usize::from(self.spot.albedo), 1, 0)
+        Contract::rows(1 + usize::from(self.packed_at.albedo), 1, 0)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {

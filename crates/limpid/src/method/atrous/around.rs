@@ -101,7 +101,7 @@ impl Around {
         let input = plan.input(Layer::COLOR, setup.colors);
         let mut color = plan.transient("payload", setup.colors);
         let pack = Pack {
-            spot: setup.items[0].spot,
+            packed_at: setup.items[0].packed_at,
             first: true,
             half: false,
         };
@@ -161,9 +161,16 @@ impl Around {
             return Err(Error::input("the plan belongs to another method"));
         }
         let output = plan.output(Layer::COLOR, self.setup.colors);
-        let spot = self.setup.items[0].spot;
+        let packed_at = self.setup.items[0].packed_at;
         let reads: Vec<SlotId> = [Some(color), begun.albedo].into_iter().flatten().collect();
-        plan.pass(Unpack { spot, exact: false }, reads, [output]);
+        plan.pass(
+            Unpack {
+                packed_at,
+                exact: false,
+            },
+            reads,
+            [output],
+        );
         Ok(())
     }
 

@@ -12,15 +12,15 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
     let mut squared = vec![false; setup.planes()];
     for item in &setup.items {
         let mut image = frame.require(item.layer.clone())?.clone();
-        if item.spot.variance {
+        if item.packed_at.variance {
             image = luminance_variance(&image, albedo);
-            squared[item.spot.plane] = true;
-        } else if let Some(albedo) = albedo.filter(|_| item.spot.albedo) {
+            squared[item.packed_at.plane] = true;
+        } else if let Some(albedo) = albedo.filter(|_| item.packed_at.albedo) {
             image = modulate(&image, albedo, true);
         }
         for k in 0..image.channels() {
             payload
-                .plane_mut(item.spot.plane + k)
+                .plane_mut(item.packed_at.plane + k)
                 .copy_from_slice(image.plane(k));
         }
     }
@@ -66,16 +66,16 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
     let result = atrous::synthesis(&levels, &method.gains);
     let mut out = Frame::empty(size)?;
     for item in &setup.items {
-        let channels = if item.spot.variance {
+        let channels = if item.packed_at.variance {
             1
         } else {
-            item.spot.channels
+            item.packed_at.channels
         };
         let mut image = Image::from_fn(size.width, size.height, channels, |x, y, k| {
-            result.get(x, y, item.spot.plane + k)
+            result.get(x, y, item.packed_at.plane + k)
         });
-        if let Some(albedo) = albedo.filter(|_| item.spot.albedo) {
-            image = if item.spot.variance {
+        if let Some(albedo) = albedo.filter(|_| item.packed_at.albedo) {
+            image = if item.packed_at.variance {
                 let ones = Image::new(size.width, size.height, 3).map(|_| 1.0);
                 let factor = modulate(&ones, albedo, false);
                 Image::from_fn(size.width, size.height, 1, |x, y, _| {
@@ -122,15 +122,15 @@ fn guard(payload: &mut Image, colors: usize, items: &[super::setup::Item]) {
         if item.layer.kind == Kind::Alpha {
             continue;
         }
-        let count = if item.spot.variance {
+        let count = if item.packed_at.variance {
             1
         } else {
-            item.spot.channels
+            item.packed_at.channels
         };
         for k in 0..count {
-            let plane = payload.plane_mut(item.spot.plane + k);
+            let plane = payload.plane_mut(item.packed_at.plane + k);
             for (v, f) in plane.iter_mut().zip(factor.data()) {
-                *v *= if item.spot.variance { f * f } else { *f };
+                *v *= if item.packed_at.variance { f * f } else { *f };
             }
         }
     }

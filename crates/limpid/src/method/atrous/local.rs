@@ -13,7 +13,7 @@ use super::walk::{self, State};
 use crate::definition::front;
 use crate::definition::nfor::DARK;
 use crate::kernel::front as kernel;
-use crate::kernel::pack::{Pack, PackFeatures, PackSurface, Packing, Spot, Unpack};
+use crate::kernel::pack::{Pack, PackFeatures, PackSurface, PackedAt, Packing, Unpack};
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::plan::{Layout, Plan, SlotId};
@@ -140,7 +140,7 @@ impl Atrous {
         let colors = setup.colors;
         let noise = Item {
             layer: Layer::new(Kind::Color, Part::Variance),
-            spot: Spot {
+            packed_at: PackedAt {
                 channels: 1,
                 plane: colors,
                 vector: 0,
@@ -152,13 +152,17 @@ impl Atrous {
         let (mut plane, mut vector) = (colors + 1, 1);
         let old = std::mem::take(&mut setup.items);
         for (i, mut item) in old.into_iter().enumerate() {
-            item.spot.albedo = false;
+            item.packed_at.albedo = false;
             if i == 0 {
                 setup.items.push(item);
                 setup.items.push(noise.clone());
-            } else if !item.spot.variance {
-                (item.spot.plane, item.spot.vector, item.spot.lane) = (plane, vector, 0);
-                plane += item.spot.channels;
+            } else if !item.packed_at.variance {
+                (
+                    item.packed_at.plane,
+                    item.packed_at.vector,
+                    item.packed_at.lane,
+                ) = (plane, vector, 0);
+                plane += item.packed_at.channels;
                 vector += 1;
                 setup.items.push(item);
             }
@@ -390,7 +394,7 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
                 let slot = build.over(layer.clone(), front.divide);
                 match front.limit {
                     Some([before, after]) => {
-                        let n = item.spot.channels;
+                        let n = item.packed_at.channels;
                         build.small(kernel::follow(), "limited", &[slot, after, before], n)
                     }
                     None => slot,
@@ -409,7 +413,7 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
     } else {
         for (i, (item, source)) in setup.items.iter().zip(sources).enumerate() {
             let pack = Pack {
-                spot: item.spot,
+                packed_at: item.packed_at,
                 first: i == 0,
                 half: setup.half,
             };
@@ -436,14 +440,17 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
     };
     let result = walk::levels(method, &mut slots, state);
     for item in &setup.items {
-        let n = item.spot.channels;
+        let n = item.packed_at.channels;
         let color = item.layer.kind == Kind::Color;
-        if color && item.spot.variance && !method.variance {
+        if color && item.packed_at.variance && !method.variance {
             continue;
         }
-        let mut spot = item.spot;
-        if item.layer.kind == Kind::Alpha || spot.variance {
-            let unpack = Unpack { spot, exact: false };
+        let mut packed_at = item.packed_at;
+        if item.layer.kind == Kind::Alpha || packed_at.variance {
+            let unpack = Unpack {
+                packed_at,
+                exact: false,
+            };
             if item.layer.kind == Kind::Alpha {
                 let output = slots.plan.output(item.layer.clone(), n);
                 slots.plan.pass(unpack, [result], [output]);
@@ -461,9 +468,12 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
             slots.plan.pass(finish(), [once, once, by], [output]);
             continue;
         }
-        spot.albedo = true;
+        packed_at.albedo = true;
         let output = slots.plan.output(item.layer.clone(), n);
-        let unpack = Unpack { spot, exact: true };
+        let unpack = Unpack {
+            packed_at,
+            exact: true,
+        };
         slots.plan.pass(unpack, [result, front.divide], [output]);
     }
     Ok(slots.plan)

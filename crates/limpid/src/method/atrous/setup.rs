@@ -3,7 +3,7 @@
 use super::local::Local;
 use super::{Atrous, Border, Storage, Taps};
 use crate::definition::noise;
-use crate::kernel::pack::Spot;
+use crate::kernel::pack::PackedAt;
 use crate::method::Value;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape, luminance};
 
@@ -14,7 +14,7 @@ pub(super) const SQUARES: [usize; 3] = [1, 2, 4];
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Item {
     pub(in crate::method) layer: Layer,
-    pub(in crate::method) spot: Spot,
+    pub(in crate::method) packed_at: PackedAt,
 }
 
 /// A feature that stops the filter.
@@ -52,22 +52,29 @@ pub(in crate::method) struct Setup {
 /// Planes of the payload on the CPU, and planes of four channels on the GPU.
 impl Setup {
     pub(in crate::method) fn planes(&self) -> usize {
-        let end = |i: &Item| i.spot.plane + if i.spot.variance { 1 } else { i.spot.channels };
+        let end = |i: &Item| {
+            i.packed_at.plane
+                + if i.packed_at.variance {
+                    1
+                } else {
+                    i.packed_at.channels
+                }
+        };
         self.items.iter().map(end).max().unwrap_or(0)
     }
 
     pub(in crate::method) fn vectors(&self) -> usize {
         self.items
             .iter()
-            .map(|i| i.spot.vector + 1)
+            .map(|i| i.packed_at.vector + 1)
             .max()
             .unwrap_or(0)
     }
 
     /// The plane of the variance.
     pub(in crate::method) fn squared(&self) -> Option<usize> {
-        let variance = self.items.iter().find(|i| i.spot.variance);
-        variance.map(|i| i.spot.plane)
+        let variance = self.items.iter().find(|i| i.packed_at.variance);
+        variance.map(|i| i.packed_at.plane)
     }
 
     /// For each guide, its first plane in the features, and its planes. Packed features have fixed positions.
@@ -261,7 +268,7 @@ impl Atrous {
     fn items(&self, shape: &Shape, colors: usize, albedo: bool) -> Result<Vec<Item>> {
         let mut items = vec![Item {
             layer: Layer::COLOR,
-            spot: Spot {
+            packed_at: PackedAt {
                 channels: colors,
                 plane: 0,
                 vector: 0,
@@ -276,7 +283,7 @@ impl Atrous {
             let channels = shape.require(&variance)?;
             items.push(Item {
                 layer: variance,
-                spot: Spot {
+                packed_at: PackedAt {
                     channels,
                     plane,
                     vector: 0,
@@ -291,7 +298,7 @@ impl Atrous {
             let own = self.variance;
             items.push(Item {
                 layer: Kind::Alpha.into(),
-                spot: Spot {
+                packed_at: PackedAt {
                     channels: 1,
                     plane,
                     vector: if own { vector } else { 0 },
@@ -306,7 +313,7 @@ impl Atrous {
         for (layer, channels) in self.lights(shape)? {
             items.push(Item {
                 layer,
-                spot: Spot {
+                packed_at: PackedAt {
                     channels,
                     plane,
                     vector,

@@ -14,7 +14,7 @@ use crate::{Error, Kind, Layer, Part, Result, Shape};
 
 /// The parts of a schedule.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::method) struct Way {
+pub(in crate::method) struct Traversal {
     /// The order of pixels; `None` for rows.
     pub(in crate::method) phases: Option<Phases>,
     /// Where taps are read on a GPU.
@@ -24,7 +24,7 @@ pub(in crate::method) struct Way {
     pub(in crate::method) on: Backend,
 }
 
-impl Way {
+impl Traversal {
     pub(in crate::method) fn of(schedule: &Schedule) -> Result<Self> {
         let phases = |order, mirror| Phases {
             level: 0,
@@ -55,13 +55,13 @@ impl Way {
 /// Creates slots of a plan for a back end.
 pub(super) struct Slots<'a> {
     setup: &'a Setup,
-    way: Way,
+    traversal: Traversal,
     pub(super) plan: Plan,
 }
 
 impl Slots<'_> {
     pub(super) fn payload(&mut self, name: String, layout: Layout) -> SlotId {
-        let (planes, element) = match self.way.on {
+        let (planes, element) = match self.traversal.on {
             Backend::Cpu => (self.setup.planes(), Element::F32),
             Backend::Gpu if self.setup.half => (self.setup.vectors(), Element::F16x4),
             Backend::Gpu => (self.setup.vectors(), Element::F32x4),
@@ -72,7 +72,7 @@ impl Slots<'_> {
 
     pub(super) fn features(&mut self, name: String, layout: Layout) -> SlotId {
         let dims = self.setup.stops(0).len();
-        let (planes, element) = match self.way.on {
+        let (planes, element) = match self.traversal.on {
             Backend::Cpu => (dims, Element::F32),
             Backend::Gpu if self.setup.packs() => (1, Element::U32x4),
             Backend::Gpu => (dims.div_ceil(4), Element::F32x4),
@@ -89,19 +89,23 @@ pub(super) fn slots<'a>(
     shape: &Shape,
     schedule: &Schedule,
 ) -> Result<Slots<'a>> {
-    let way = Way::of(schedule)?;
-    if way.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
+    let traversal = Traversal::of(schedule)?;
+    if traversal.phases.is_some_and(|p| p.mirror) != (method.border != Border::Zero) {
         let expected = "one that matches the option border: exact for zero, mirror for mirror";
         return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
     // Samples of a sub-sampled picture lie at multiples of the grid; mirrored orders depend on where the splits fall. Both are
     // powers of two.
-    plan.align = match way.phases {
+    plan.align = match traversal.phases {
         Some(phases) if phases.mirror => method.grid().max(1 << setup.levels),
         _ => method.grid(),
     };
-    Ok(Slots { setup, way, plan })
+    Ok(Slots {
+        setup,
+        traversal,
+        plan,
+    })
 }
 
 pub(in crate::method) fn plan(
@@ -122,19 +126,19 @@ pub(in crate::method) fn plan(
     }
     let result = levels(method, &mut slots, State { payload, features });
     for item in &setup.items {
-        let channels = if item.spot.variance {
+        let channels = if item.packed_at.variance {
             1
         } else {
-            item.spot.channels
+            item.packed_at.channels
         };
         let output = slots.plan.output(item.layer.clone(), channels);
-        let reads: Vec<SlotId> = [Some(result), albedo.filter(|_| item.spot.albedo)]
+        let reads: Vec<SlotId> = [Some(result), albedo.filter(|_| item.packed_at.albedo)]
             .into_iter()
             .flatten()
             .collect();
         slots.plan.pass(
             Unpack {
-                spot: item.spot,
+                packed_at: item.packed_at,
                 exact: false,
             },
             reads,
@@ -148,14 +152,16 @@ fn pack(slots: &mut Slots<'_>, shape: &Shape, albedo: Option<SlotId>) -> SlotId 
     let setup = slots.setup;
     let payload = slots.payload("payload".into(), Layout::Rows);
     for (i, item) in setup.items.iter().enumerate() {
-        let channels = shape.channels(&item.layer).unwrap_or(item.spot.channels);
+        let channels = shape
+            .channels(&item.layer)
+            .unwrap_or(item.packed_at.channels);
         let layer = slots.plan.input(item.layer.clone(), channels);
-        let reads: Vec<SlotId> = [Some(layer), albedo.filter(|_| item.spot.albedo)]
+        let reads: Vec<SlotId> = [Some(layer), albedo.filter(|_| item.packed_at.albedo)]
             .into_iter()
             .flatten()
             .collect();
         let kernel = Pack {
-            spot: item.spot,
+            packed_at: item.packed_at,
             first: i == 0,
             half: setup.half,
         };
@@ -205,14 +211,14 @@ fn guard(setup: &Setup) -> Guard {
         vectors: vec![[0; 4]; setup.vectors()],
     };
     for item in setup.items.iter().filter(|i| i.layer.kind != Kind::Alpha) {
-        let (count, power) = if item.spot.variance {
+        let (count, power) = if item.packed_at.variance {
             (1, 2)
         } else {
-            (item.spot.channels, 1)
+            (item.packed_at.channels, 1)
         };
         for k in 0..count {
-            powers.planes[item.spot.plane + k] = power;
-            powers.vectors[item.spot.vector][item.spot.lane + k] = power;
+            powers.planes[item.packed_at.plane + k] = power;
+            powers.vectors[item.packed_at.vector][item.packed_at.lane + k] = power;
         }
     }
     Guard {
@@ -227,7 +233,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     let setup = slots.setup;
     let last = level + 1 == setup.levels;
     let grid = if level == 0 { method.grid() } else { 1 };
-    let from = slots.way.phases.map(|p| Phases {
+    let from = slots.traversal.phases.map(|p| Phases {
         level: level as u32,
         ..p
     });
@@ -253,7 +259,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
                 to: (!last).then(|| from.split()),
                 // A tile marks pixels that do not count, and unsampled ones must still be filled.
                 taps: if grid == 1 {
-                    slots.way.taps
+                    slots.traversal.taps
                 } else {
                     Source::Global
                 },
@@ -303,7 +309,7 @@ pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> Sl
     let count = slots.setup.levels;
     // Further planes do not fit the tile of fused levels, nor does the filling of unsampled pixels.
     let at_once = if slots.setup.vectors() == 1 && method.grid() == 1 {
-        slots.way.fused
+        slots.traversal.fused
     } else {
         1
     };
@@ -350,7 +356,7 @@ pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> Sl
 
 /// A slot like the payload in single precision.
 fn full(slots: &mut Slots<'_>) -> SlotId {
-    let (planes, element) = match slots.way.on {
+    let (planes, element) = match slots.traversal.on {
         Backend::Cpu => (slots.setup.planes(), Element::F32),
         Backend::Gpu => (slots.setup.vectors(), Element::F32x4),
     };

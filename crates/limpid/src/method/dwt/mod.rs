@@ -17,7 +17,7 @@ pub use schedule::DwtSchedule;
 
 use super::{Backend, Entry, Method, Ordered, Schedule, Use};
 use crate::plan::Plan;
-use crate::wavelet::{Border, Direction, Normalisation, Wavelet};
+use crate::wavelet::{Boundary, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 
 /// The transform and its inverse in the list of methods.
@@ -68,7 +68,7 @@ macro_rules! transform {
                 /// The scale of coefficients.
                 pub scale: Scale = Scale::Orthonormal,
                 /// How the image continues beyond its borders.
-                pub boundary: Border = Border::Mirror,
+                pub boundary: Boundary = Boundary::Mirror,
                 /// The order of coefficients.
                 pub layout: Arrangement = Arrangement::Subbands,
                 /// Keep all samples of all bands, stacked: shifting the image shifts the coefficients.
@@ -239,7 +239,12 @@ impl Method for Dwt {
             },
         ]);
         examples.extend(
-            [Border::Smooth, Border::Antireflect, Border::Periodization].map(|boundary| Self {
+            [
+                Boundary::Smooth,
+                Boundary::Antireflect,
+                Boundary::Periodization,
+            ]
+            .map(|boundary| Self {
                 boundary,
                 ..Self::by("bior2.2", 2, Scale::Unit)
             }),

@@ -6,7 +6,7 @@ use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads, me
 use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
-use crate::wavelet::{Border, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
+use crate::wavelet::{Boundary, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 
 /// Resolved options.
@@ -14,7 +14,7 @@ pub(in crate::method) struct Ready {
     pub(in crate::method) wavelet: Wavelet,
     pub(in crate::method) levels: usize,
     pub(in crate::method) normalisation: Normalisation,
-    pub(super) border: Border,
+    pub(super) border: Boundary,
     pub(super) layout: Arrangement,
     pub(super) undecimated: bool,
     pub(super) reversible: Option<usize>,
@@ -36,7 +36,7 @@ impl Ready {
             wavelet: wavelet(name)?,
             levels,
             normalisation: scale.into(),
-            border: Border::Mirror,
+            border: Boundary::Mirror,
             layout: Arrangement::Subbands,
             undecimated: false,
             reversible: None,
@@ -51,7 +51,7 @@ impl Ready {
             if !(1..=16).contains(&bits) {
                 return Err(Error::option("reversible", bits, "1 to 16 bits"));
             }
-            let alone = self.border == Border::Mirror && !self.undecimated && !self.adjoint;
+            let alone = self.border == Boundary::Mirror && !self.undecimated && !self.adjoint;
             if self.wavelet.name() != "cdf53" || !alone {
                 let expected =
                     "wavelet cdf53 and boundary mirror with it, neither undecimated nor adjoint";
@@ -167,7 +167,7 @@ impl Ready {
 
     /// Whether the levels run as lifting; otherwise by tables.
     pub(super) fn lifted(&self) -> bool {
-        self.border == Border::Mirror
+        self.border == Boundary::Mirror
             && !self.undecimated
             && self.reversible.is_none()
             && !self.adjoint

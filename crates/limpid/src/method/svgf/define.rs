@@ -58,10 +58,10 @@ impl Setup {
             }
         };
         put(&mut light, 0, &self.over(color, frame, true));
-        for Light { layer, spot } in &self.lights {
+        for Light { layer, packed_at } in &self.lights {
             let image = frame.require(layer.clone())?;
-            let first = self.colors + spot.plane;
-            match spot.albedo {
+            let first = self.colors + packed_at.plane;
+            match packed_at.albedo {
                 true => put(&mut light, first, &self.over(image, frame, true)),
                 false => put(&mut light, first, image),
             }
@@ -76,9 +76,9 @@ impl Setup {
             Image::from_fn(w, h, count, |x, y, k| all.get(x, y, first + k))
         };
         let mut out = Frame::new(self.over(&part(0, self.colors), frame, false))?;
-        for Light { layer, spot } in &self.lights {
-            let light = part(self.colors + spot.plane, spot.channels);
-            let light = match spot.albedo {
+        for Light { layer, packed_at } in &self.lights {
+            let light = part(self.colors + packed_at.plane, packed_at.channels);
+            let light = match packed_at.albedo {
                 true => self.over(&light, frame, false),
                 false => light,
             };
@@ -116,7 +116,7 @@ impl Setup {
         let frames = moments.map(|m| Image::from_fn(w, h, 1, |x, y, _| m.get(x, y, 2)));
         let after = taa_of(before, motion, last, frames.as_ref(), RESOLVE);
         let mut out = Frame::new(after.clone())?;
-        for Light { layer, spot } in &self.lights {
+        for Light { layer, packed_at } in &self.lights {
             let light = clean.require(layer.clone())?;
             if layer.kind == Kind::Alpha {
                 out.insert(layer.clone(), light.clone())?;
@@ -124,14 +124,14 @@ impl Setup {
             }
             // What this does to the colour, so that lights still add up to it.
             let change = |x: usize, y: usize, k: usize| {
-                let value = |image: &Image| match spot.channels == self.colors {
+                let value = |image: &Image| match packed_at.channels == self.colors {
                     true => image.get(x, y, k),
                     false => front::brightness(image, x, y),
                 };
                 let (before, after) = (value(before), value(&after));
                 if before > 0.0 { after / before } else { 1.0 }
             };
-            let light = Image::from_fn(size.width, size.height, spot.channels, |x, y, k| {
+            let light = Image::from_fn(size.width, size.height, packed_at.channels, |x, y, k| {
                 light.get(x, y, k) * change(x, y, k)
             });
             out.insert(layer.clone(), light)?;

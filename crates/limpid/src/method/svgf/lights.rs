@@ -3,7 +3,7 @@
 use super::{Setup, layers};
 use crate::kernel::atrous::FEATURES;
 use crate::kernel::front::{brightness, follow, follow_each};
-use crate::kernel::pack::{Pack, Spot, Unpack};
+use crate::kernel::pack::{Pack, PackedAt, Unpack};
 use crate::kernel::svgf::{MOMENTS, Past};
 use crate::method::Backend;
 use crate::plan::{Element, Layout, Plan, Role, Slot, SlotId};
@@ -13,7 +13,7 @@ use crate::{Kind, Layer, Part, Shape};
 pub(in crate::method) struct Light {
     pub(in crate::method) layer: Layer,
     /// Where it lies among the lights.
-    pub(in crate::method) spot: Spot,
+    pub(in crate::method) packed_at: PackedAt,
 }
 
 impl Light {
@@ -26,7 +26,7 @@ impl Light {
             plane += channels;
             Self {
                 layer: layer.clone(),
-                spot: Spot {
+                packed_at: PackedAt {
                     channels: *channels,
                     plane: plane - channels,
                     vector,
@@ -41,7 +41,7 @@ impl Light {
 }
 
 pub(in crate::method) fn planes(lights: &[Light]) -> usize {
-    lights.iter().map(|l| l.spot.channels).sum()
+    lights.iter().map(|l| l.packed_at.channels).sum()
 }
 
 /// Makes slots of a plan by back end.
@@ -114,11 +114,11 @@ impl Slots {
             return None;
         }
         let slot = self.add_vectors("lights", Role::Transient, self.lights, Element::F32x4);
-        for (i, Light { layer, spot }) in lights.iter().enumerate() {
-            let mut reads = vec![self.plan.input(layer.clone(), spot.channels)];
-            reads.extend(albedo.filter(|_| spot.albedo));
+        for (i, Light { layer, packed_at }) in lights.iter().enumerate() {
+            let mut reads = vec![self.plan.input(layer.clone(), packed_at.channels)];
+            reads.extend(albedo.filter(|_| packed_at.albedo));
             let pack = Pack {
-                spot: *spot,
+                packed_at: *packed_at,
                 first: i == 0,
                 half: false,
             };
@@ -135,19 +135,19 @@ impl Slots {
         albedo: Option<SlotId>,
         change: Option<[SlotId; 2]>,
     ) {
-        for Light { layer, spot } in lights {
-            let n = spot.channels;
-            let inside = Spot {
-                plane: self.colors + 1 + spot.plane,
-                vector: 1 + spot.vector,
-                ..*spot
+        for Light { layer, packed_at } in lights {
+            let n = packed_at.channels;
+            let inside = PackedAt {
+                plane: self.colors + 1 + packed_at.plane,
+                vector: 1 + packed_at.vector,
+                ..*packed_at
             };
             let unpack = Unpack {
-                spot: inside,
+                packed_at: inside,
                 exact: false,
             };
             let mut reads = vec![result];
-            reads.extend(albedo.filter(|_| spot.albedo));
+            reads.extend(albedo.filter(|_| packed_at.albedo));
             let light = match change {
                 Some(_) if layer.kind != Kind::Alpha => self.plan.transient("light", n),
                 _ => self.plan.output(layer.clone(), n),
@@ -203,7 +203,7 @@ impl Slots {
         }
         let (temporal, _) = setup.before(Some(Past { alpha, order: None }));
         self.plan.pass(temporal, reads, all.map(|[now, _]| now));
-        let color = Spot {
+        let color = PackedAt {
             channels: setup.colors,
             plane: 0,
             vector: 0,
@@ -211,17 +211,24 @@ impl Slots {
             albedo: albedo.is_some(),
             variance: false,
         };
-        let lights = setup.lights.iter().map(|Light { spot, .. }| Spot {
-            plane: self.colors + 1 + spot.plane,
-            vector: 1 + spot.vector,
-            ..*spot
+        let lights = setup.lights.iter().map(|Light { packed_at, .. }| PackedAt {
+            plane: self.colors + 1 + packed_at.plane,
+            vector: 1 + packed_at.vector,
+            ..*packed_at
         });
-        let spots: Vec<Spot> = std::iter::once(color).chain(lights).collect();
-        let made = spots.into_iter().map(|spot| {
-            let made = self.plan.transient("accumulated", spot.channels);
+        let spots: Vec<PackedAt> = std::iter::once(color).chain(lights).collect();
+        let made = spots.into_iter().map(|packed_at| {
+            let made = self.plan.transient("accumulated", packed_at.channels);
             let mut reads = vec![light[0]];
-            reads.extend(albedo.filter(|_| spot.albedo));
-            self.plan.pass(Unpack { spot, exact: false }, reads, [made]);
+            reads.extend(albedo.filter(|_| packed_at.albedo));
+            self.plan.pass(
+                Unpack {
+                    packed_at,
+                    exact: false,
+                },
+                reads,
+                [made],
+            );
             made
         });
         let made = made.collect();

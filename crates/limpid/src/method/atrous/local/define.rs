@@ -41,8 +41,8 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
                 })
             }
         };
-        for k in 0..item.spot.channels {
-            let plane = payload.plane_mut(item.spot.plane + k);
+        for k in 0..item.packed_at.channels {
+            let plane = payload.plane_mut(item.packed_at.plane + k);
             plane.copy_from_slice(image.plane(k));
         }
     }
@@ -80,7 +80,7 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
     let result = atrous::synthesis(&levels, &method.gains);
     let mut out = Frame::empty(size)?;
     for item in &setup.items {
-        let variance = item.spot.variance;
+        let variance = item.packed_at.variance;
         if variance && !method.variance {
             continue;
         }
@@ -88,9 +88,9 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
             true => bright(&surface.divide).map(|v| v * v),
             false => surface.divide.clone(),
         };
-        let image = Image::from_fn(w, h, item.spot.channels, |x, y, k| {
-            let v = result.get(x, y, item.spot.plane + k);
-            let k = if by.channels() == item.spot.channels {
+        let image = Image::from_fn(w, h, item.packed_at.channels, |x, y, k| {
+            let v = result.get(x, y, item.packed_at.plane + k);
+            let k = if by.channels() == item.packed_at.channels {
                 k
             } else {
                 0

@@ -8,7 +8,7 @@ use std::str::FromStr;
 ///
 /// All but [`Mirror`](Self::Mirror) and [`Periodization`](Self::Periodization) give more coefficients than samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Border {
+pub enum Boundary {
     /// Lifting steps read samples mirrored at the first and last one, as in JPEG 2000. As many coefficients as samples.
     #[default]
     Mirror,
@@ -32,20 +32,20 @@ pub enum Border {
     Periodization,
 }
 
-const NAMES: [(Border, &str); 10] = [
-    (Border::Mirror, "mirror"),
-    (Border::Zero, "zero"),
-    (Border::Constant, "constant"),
-    (Border::Symmetric, "symmetric"),
-    (Border::Reflect, "reflect"),
-    (Border::Periodic, "periodic"),
-    (Border::Smooth, "smooth"),
-    (Border::Antisymmetric, "antisymmetric"),
-    (Border::Antireflect, "antireflect"),
-    (Border::Periodization, "periodization"),
+const NAMES: [(Boundary, &str); 10] = [
+    (Boundary::Mirror, "mirror"),
+    (Boundary::Zero, "zero"),
+    (Boundary::Constant, "constant"),
+    (Boundary::Symmetric, "symmetric"),
+    (Boundary::Reflect, "reflect"),
+    (Boundary::Periodic, "periodic"),
+    (Boundary::Smooth, "smooth"),
+    (Boundary::Antisymmetric, "antisymmetric"),
+    (Boundary::Antireflect, "antireflect"),
+    (Boundary::Periodization, "periodization"),
 ];
 
-impl Border {
+impl Boundary {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|n| n.0)
@@ -118,13 +118,13 @@ pub fn mirrored(i: i64, n: usize) -> usize {
     at.min(period - at) as usize
 }
 
-impl fmt::Display for Border {
+impl fmt::Display for Boundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(NAMES.iter().find(|n| n.0 == *self).map_or("", |n| n.1))
     }
 }
 
-impl FromStr for Border {
+impl FromStr for Boundary {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     /// The extended signal `1 2 4` from -5 to 7.
-    fn extended(border: Border) -> Vec<f64> {
+    fn extended(border: Boundary) -> Vec<f64> {
         let signal = [1.0, 2.0, 4.0];
         let value = |i| {
             border
@@ -157,14 +157,14 @@ mod tests {
     fn borders_extend_as_drawn() {
         #[rustfmt::skip]
         let cases = [
-            (Border::Zero, [0., 0., 0., 0., 0., 1., 2., 4., 0., 0., 0., 0., 0.]),
-            (Border::Constant, [1., 1., 1., 1., 1., 1., 2., 4., 4., 4., 4., 4., 4.]),
-            (Border::Symmetric, [2., 4., 4., 2., 1., 1., 2., 4., 4., 2., 1., 1., 2.]),
-            (Border::Reflect, [2., 1., 2., 4., 2., 1., 2., 4., 2., 1., 2., 4., 2.]),
-            (Border::Periodic, [2., 4., 1., 2., 4., 1., 2., 4., 1., 2., 4., 1., 2.]),
-            (Border::Smooth, [-4., -3., -2., -1., 0., 1., 2., 4., 6., 8., 10., 12., 14.]),
-            (Border::Antisymmetric, [2., 4., -4., -2., -1., 1., 2., 4., -4., -2., -1., 1., 2.]),
-            (Border::Antireflect, [-6., -5., -4., -2., 0., 1., 2., 4., 6., 7., 8., 10., 12.]),
+            (Boundary::Zero, [0., 0., 0., 0., 0., 1., 2., 4., 0., 0., 0., 0., 0.]),
+            (Boundary::Constant, [1., 1., 1., 1., 1., 1., 2., 4., 4., 4., 4., 4., 4.]),
+            (Boundary::Symmetric, [2., 4., 4., 2., 1., 1., 2., 4., 4., 2., 1., 1., 2.]),
+            (Boundary::Reflect, [2., 1., 2., 4., 2., 1., 2., 4., 2., 1., 2., 4., 2.]),
+            (Boundary::Periodic, [2., 4., 1., 2., 4., 1., 2., 4., 1., 2., 4., 1., 2.]),
+            (Boundary::Smooth, [-4., -3., -2., -1., 0., 1., 2., 4., 6., 8., 10., 12., 14.]),
+            (Boundary::Antisymmetric, [2., 4., -4., -2., -1., 1., 2., 4., -4., -2., -1., 1., 2.]),
+            (Boundary::Antireflect, [-6., -5., -4., -2., 0., 1., 2., 4., 6., 7., 8., 10., 12.]),
         ];
         for (border, wanted) in cases {
             assert_eq!(extended(border), wanted, "{border}");
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn names_come_back() {
-        for border in Border::all() {
-            assert_eq!(border.to_string().parse::<Border>().unwrap(), border);
+        for border in Boundary::all() {
+            assert_eq!(border.to_string().parse::<Boundary>().unwrap(), border);
             assert!(border.sample(-7, 1).len() <= 1, "{border}");
         }
     }
