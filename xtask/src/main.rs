@@ -4,6 +4,7 @@ mod book;
 mod browser;
 mod fuzz;
 mod house;
+mod nightly;
 mod package;
 mod python;
 mod vulkan;
@@ -28,6 +29,9 @@ Chores:
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
            runner: targets, --minutes N, --inputs N
+  soak     long runs of films and stills: memory, files, threads, pipelines and times must stay as they are; --minutes N
+  miri     the code with `unsafe` under Miri (nightly toolchain)
+  tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
   python   only the tests of the Python module; what follows goes to pytest
@@ -45,6 +49,9 @@ fn main() -> ExitCode {
         "rustdoc" => rustdoc(),
         "package" => package::check(),
         "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "soak" => nightly::soak(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "miri" => nightly::miri(),
+        "tsan" => nightly::tsan(),
         "browser" => browser::ensure(),
         "deny" => deny(),
         "msrv" => msrv(),

@@ -90,14 +90,22 @@ fn main() -> ExitCode {
             Verb::Man(args) => verb::shell::man(&args, Cli::command()),
         }
     });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if say::broken_pipe(&error) => ExitCode::SUCCESS,
+    let code = match result {
+        Ok(()) => 0,
+        Err(error) if say::broken_pipe(&error) => 0,
         Err(error) => {
             say::error(&error);
-            ExitCode::from(if say::is_usage(&error) { 2 } else { 1 })
+            match say::is_usage(&error) {
+                true => 2,
+                false if say::interrupted() => say::INTERRUPTED,
+                false => 1,
+            }
         }
+    };
+    if limpid::exec::gpu::driver_is_stuck() {
+        say::end_now(code);
     }
+    ExitCode::from(code)
 }
 
 /// Without a desktop, a Mesa layer looks for a Wayland display and complains on standard error if there is none.

@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Prints a line on standard output. A closed pipe is an error that ends the program quietly, not a panic.
 macro_rules! tell {
@@ -158,9 +158,10 @@ pub(crate) fn repeated_warnings() {
     }
 }
 
-/// A line on standard error, above a progress bar if there is one.
-fn line(text: &str) {
-    eprintln!("{text}");
+/// A line on standard error. Where nobody reads it, there is nobody to tell.
+pub(crate) fn line(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints an error that does not end the program.
@@ -170,8 +171,14 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// Whether an error concerns all files, not just one.
 pub(crate) fn ends_all(error: &anyhow::Error) -> bool {
-    let ends =
-        |e: &limpid::Error| matches!(e, limpid::Error::Stopped | limpid::Error::Device { .. });
+    // A smaller file may fit memory that has no room for this one.
+    let ends = |e: &limpid::Error| match e {
+        limpid::Error::Stopped => true,
+        limpid::Error::Device { fault, .. } => {
+            !matches!(fault, limpid::DeviceFault::OutOfMemory(_))
+        }
+        _ => false,
+    };
     is_usage(error)
         || broken_pipe(error)
         || error.chain().any(|e| e.downcast_ref().is_some_and(ends))
@@ -240,22 +247,65 @@ impl log::Log for Warnings {
     fn flush(&self) {}
 }
 
-/// Starts the log, and stops work cleanly on Ctrl-C; a second Ctrl-C exits immediately.
+/// The exit code of a program that was interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// How long work may take to stop after Ctrl-C: a reader may wait for a pipe, or a driver for its device.
+const TO_STOP: Duration = Duration::from_secs(10);
+
+/// Starts the log, and stops work cleanly at Ctrl-C; a second Ctrl-C, or work that does not stop, ends the program at once.
 pub(crate) fn start() {
     static LOG: Warnings = Warnings;
     if log::set_logger(&LOG).is_ok() {
         log::set_max_level(log::LevelFilter::Warn);
     }
-    let stopped = AtomicBool::new(false);
     let handler = move || {
-        if stopped.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+        let end = || end_now(INTERRUPTED);
+        if flag().swap(true, Ordering::Relaxed) {
+            end();
         }
-        flag().store(true, Ordering::Relaxed);
+        std::thread::spawn(move || {
+            std::thread::sleep(TO_STOP);
+            line("limpid: stopped in the middle of something that does not end");
+            end();
+        });
     };
     if let Err(error) = ctrlc::set_handler(handler) {
         log::warn!("Ctrl-C will exit immediately: {error}");
     }
+    quiet_about_memory();
+}
+
+/// Ends the program at once: what tidies up at the end of a process may wait for what does not answer.
+pub(crate) fn end_now(code: u8) -> ! {
+    use std::io::Write as _;
+    let _ = std::io::stdout().flush();
+    #[cfg(unix)]
+    {
+        unsafe extern "C" {
+            fn _exit(code: std::ffi::c_int) -> !;
+        }
+        // SAFETY: the function of POSIX, which ends the process and takes any number.
+        unsafe { _exit(i32::from(code)) }
+    }
+    #[cfg(not(unix))]
+    std::process::exit(i32::from(code))
+}
+
+/// An image that gets no memory panics, and the library makes an error of it, which is printed like any other.
+fn quiet_about_memory() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = panic.payload().downcast_ref::<String>();
+        if !text.is_some_and(|t| t.starts_with("out of memory: ")) {
+            usual(panic);
+        }
+    }));
+}
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn interrupted() -> bool {
+    flag().load(Ordering::Relaxed)
 }
 
 /// The flag that Ctrl-C sets.

@@ -225,6 +225,11 @@ impl Shot<'_> {
                 Err(error) => {
                     say::error(&error);
                     failed += 1;
+                    // A frame that was read but failed takes those along that looked ahead to it.
+                    if sequence.waiting() == 0 {
+                        failed += waiting.len();
+                        waiting.clear();
+                    }
                     continue;
                 }
             };

@@ -139,6 +139,7 @@ fn flow(
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
     let stream = target.stream()?;
+    let name = target.name();
     let counter = say::frames();
     std::thread::scope(|scope| -> Result<()> {
         scope.spawn(move || {
@@ -176,7 +177,7 @@ fn flow(
         // What stopped the writer explains why a frame could not be sent.
         match writing.join() {
             Ok(Ok(())) => result,
-            Ok(Err(error)) => Err(error.into()),
+            Ok(Err(error)) => Err(anyhow::Error::from(error).context(name)),
             Err(_) => Err(anyhow!("the film could not be written")),
         }
     })?;
@@ -240,6 +241,7 @@ impl Target {
         };
         if is_y4m(to) {
             let mut builder = tempfile::Builder::new();
+            builder.prefix(".limpid-").suffix(".tmp");
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -247,12 +249,23 @@ impl Target {
                 builder.permissions(std::fs::Permissions::from_mode(0o666));
             }
             let part = (builder.tempfile_in(folder)).with_context(|| to.display().to_string())?;
+            // As long as it is locked, nobody takes it for one that was left behind.
+            let _ = part.as_file().try_lock();
             return Ok(Self::File {
                 part,
                 to: to.to_owned(),
             });
         }
         Ok(Self::Ffmpeg(ffmpeg::Encoder::start(to, from, form.exact)?))
+    }
+
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        match self {
+            Self::Output => "standard output".to_owned(),
+            Self::File { to, .. } => to.display().to_string(),
+            Self::Ffmpeg(encoder) => encoder.name(),
+        }
     }
 
     fn stream(&mut self) -> Result<Box<dyn Write + Send>> {
@@ -267,6 +280,8 @@ impl Target {
         match self {
             Self::Output => Ok(()),
             Self::File { part, to } => {
+                let on_disk = part.as_file().sync_all();
+                on_disk.with_context(|| to.display().to_string())?;
                 part.persist(&to)
                     .map_err(|e| e.error)
                     .with_context(|| to.display().to_string())?;

@@ -1,14 +1,18 @@
 //! Data flow: frame, method and schedule, plan, device, frame.
 
 mod blend;
+mod range;
+mod sequence;
 
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
+use crate::memory::caught;
 use crate::method::{self, Method, Ordered, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{Device, DeviceLimits, Error, FittedPlan, Frame, Image, Result, Shape, Size, tune};
+use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape};
 use blend::blend;
-use std::collections::VecDeque;
+
+pub use sequence::Sequence;
 
 /// What to do, and how.
 #[derive(Debug)]
@@ -85,220 +89,10 @@ pub fn denoise_on(
     Sequence::new(device, options).run(frame, watch)
 }
 
-/// Processes frames in order. Their shapes may change.
-///
-/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
-/// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
-/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
-///
-/// ```
-/// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
-/// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Taa::default()));
-/// for _ in 0..3 {
-///     let frame = Frame::new(Image::new(8, 8, 3))?;
-///     let out = sequence.run(&frame, &Watch::default())?;
-/// }
-/// # Ok::<(), limpid::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Sequence {
-    device: Device,
-    options: Options,
-    kept: Option<Kept>,
-    /// The fastest schedule, and the shape it was measured for.
-    fastest: Option<(Shape, Schedule)>,
-    residuals: Vec<Vec<f32>>,
-    /// Frames that wait for their result, if results are blended with them.
-    waiting: VecDeque<Option<Frame>>,
-    /// Whether results may be delayed.
-    waits: bool,
-    /// Whether the next frame is the first of a film.
-    fresh: bool,
-}
-
-/// The state that is kept from frame to frame.
-#[derive(Debug)]
-struct Kept {
-    shape: Shape,
-    /// The options it was made for, with the numbers found in the last frame.
-    options: Options,
-    denoiser: Denoiser,
-}
-
-impl Kept {
-    /// A black frame, for runs after the last one.
-    fn nothing(&self) -> Result<Frame> {
-        let mut frame = Frame::empty(self.shape.size)?;
-        for slot in self.denoiser.plan().slots() {
-            if let Role::Input(layer) = &slot.role {
-                let Size { width, height } = self.shape.size;
-                frame.insert(layer.clone(), Image::new(width, height, slot.planes))?;
-            }
-        }
-        Ok(frame)
-    }
-}
-
-impl Sequence {
-    /// A new sequence.
-    pub fn new(device: &Device, options: &Options) -> Self {
-        Self {
-            device: device.clone(),
-            options: options.clone(),
-            kept: None,
-            fastest: None,
-            residuals: Vec::new(),
-            waiting: VecDeque::new(),
-            waits: false,
-            fresh: false,
-        }
-    }
-
-    /// Runs on the next frame and returns its result. Methods with look-ahead do without it.
-    pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let mended = frame.mended()?;
-        let out = self.run_mended(&mended, watch)?;
-        Ok(self.blended(out, &mended))
-    }
-
-    /// Takes the next frame of a film and returns the results that are complete. With a method that looks ahead these belong to
-    /// earlier frames; [`Sequence::finish`] returns the last ones.
-    ///
-    /// ```
-    /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
-    /// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Film::default()));
-    /// let mut out = Vec::new();
-    /// for _ in 0..4 {
-    ///     let frame = Frame::new(Image::new(8, 8, 3))?;
-    ///     out.extend(sequence.push(&frame, &Watch::default())?);
-    /// }
-    /// out.extend(sequence.finish(&Watch::default())?);
-    /// assert_eq!(out.len(), 4);
-    /// # Ok::<(), limpid::Error>(())
-    /// ```
-    pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let mended = frame.mended()?;
-        // Frames of another size are another film.
-        let mut out = match &self.kept {
-            Some(kept) if kept.shape != mended.shape() => self.finish(watch)?,
-            _ => Vec::new(),
-        };
-        self.waits = true;
-        let made = self.run_mended(&mended, watch)?;
-        let ahead = self.method().ahead();
-        let blends = |kept: &Kept| kept.denoiser.blends();
-        let blends = self.kept.as_ref().is_some_and(blends);
-        self.waiting.push_back(blends.then(|| mended.into_owned()));
-        if self.waiting.len() > ahead {
-            out.extend(self.came(made));
-        }
-        Ok(out)
-    }
-
-    /// Ends a film and returns the remaining results. The next frame starts another film.
-    pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
-        let Some(mut kept) = self.kept.take() else {
-            return Ok(Vec::new());
-        };
-        let ahead = kept.options.method.ahead();
-        let waiting = self.waiting.len();
-        let mut made = Vec::new();
-        if waiting > 0 {
-            let nothing = kept.nothing()?;
-            kept.options.method.wait(ahead, true);
-            kept.denoiser.update(&kept.options)?;
-            for _ in 0..ahead {
-                made.push(kept.denoiser.run_plain(&nothing, watch)?);
-            }
-            kept.options.method.wait(ahead, false);
-            kept.denoiser.update(&kept.options)?;
-        }
-        kept.denoiser.reset();
-        self.fresh = true;
-        self.kept = Some(kept);
-        // The result of a short film at first is before its beginning.
-        let made = made.into_iter().skip(ahead.saturating_sub(waiting));
-        Ok(made.filter_map(|made| self.came(made)).collect())
-    }
-
-    /// A result, which belongs to the frame that has waited longest.
-    fn came(&mut self, made: Frame) -> Option<Frame> {
-        Some(match self.waiting.pop_front()? {
-            Some(frame) => self.blended(made, &frame),
-            None => made,
-        })
-    }
-
-    fn blended(&self, made: Frame, frame: &Frame) -> Frame {
-        match &self.kept {
-            Some(kept) => kept.denoiser.blended(made, frame),
-            None => made,
-        }
-    }
-
-    /// Runs on a frame without missing samples.
-    fn run_mended(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let shape = frame.shape();
-        let fresh = std::mem::take(&mut self.fresh);
-        let kept = self.kept.take().filter(|kept| kept.shape == shape);
-        let mut kept = match kept {
-            Some(kept)
-                if kept.denoiser.has_history()
-                    && !fresh
-                    && !kept.options.method.measures_each() =>
-            {
-                kept
-            }
-            kept => self.adjusted(kept, frame, shape)?,
-        };
-        let out = kept.denoiser.run_plain(frame, watch)?;
-        self.residuals = kept.denoiser.residuals().to_vec();
-        self.kept = Some(kept);
-        Ok(out)
-    }
-
-    /// A denoiser with the numbers of this frame: the existing one, or a new one.
-    fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
-        let mut options = self.options.clone();
-        options.method.prepare(frame)?;
-        if self.waits {
-            let ahead = options.method.ahead();
-            options.method.wait(ahead, false);
-        }
-        if options.schedule == Pick::Fastest {
-            let schedule = match self.fastest.take() {
-                Some((kept, schedule)) if kept == shape => schedule,
-                _ => {
-                    let asked = self.options.method.as_ref();
-                    tune::fastest(&self.device, frame, &options, asked)?
-                }
-            };
-            self.fastest = Some((shape.clone(), schedule.clone()));
-            options.schedule = Pick::Given(schedule);
-        }
-        if let Some(mut kept) = kept
-            && kept.denoiser.update(&options)?
-        {
-            kept.options = options;
-            return Ok(kept);
-        }
-        Ok(Kept {
-            denoiser: Denoiser::new(&self.device, &shape, &options)?,
-            options,
-            shape,
-        })
-    }
-
-    /// The method with the numbers found in the last frame.
-    pub fn method(&self) -> &dyn Method {
-        let kept = self.kept.as_ref().map(|kept| &kept.options);
-        kept.unwrap_or(&self.options).method.as_ref()
-    }
-
-    /// See [`Denoiser::residuals`]; of the last frame.
-    pub fn residuals(&self) -> &[Vec<f32>] {
-        &self.residuals
-    }
+/// Whether a device had no memory for something.
+fn is_short(error: &Error) -> bool {
+    let short = |fault: &DeviceFault| matches!(fault, DeviceFault::OutOfMemory(_));
+    matches!(error, Error::Device { fault, .. } if short(fault))
 }
 
 /// A method prepared for frames of one shape: prepare once, run many times. History between frames lives here.
@@ -314,14 +108,45 @@ pub struct Denoiser {
     shape: Shape,
     /// The method, if tiles are ordered differently than its frames.
     orders: Option<Box<dyn Method>>,
+    /// The longest side of tiles that memory had room for, where it had none for what was asked.
+    shrunk: Option<usize>,
+    /// Whether a run ended in the middle, by a panic.
+    broken: bool,
 }
 
+/// Tiles do not get smaller than this when memory is short.
+const SMALLEST_TILE: usize = 64;
+
 impl Denoiser {
-    /// Plans, compiles and allocates for frames of this shape.
+    /// Plans, compiles and takes memory for frames of this shape. Where the device has not that much, smaller tiles are tried.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
             return Err(Error::option("strength", options.strength, "0 … 1"));
         }
+        let first = match Self::fitted(device, shape, options) {
+            Err(error) if is_short(&error) => error,
+            other => return other,
+        };
+        let mut smaller = options.clone();
+        let longest = shape.size.width.max(shape.size.height);
+        let mut tile = options.tile.unwrap_or(longest).min(longest) / 2;
+        while tile >= SMALLEST_TILE {
+            smaller.tile = Some(tile);
+            match Self::fitted(device, shape, &smaller) {
+                Ok(mut made) => {
+                    log::warn!("{first}; it runs in tiles of {tile} pixels");
+                    made.shrunk = Some(tile);
+                    return Ok(made);
+                }
+                Err(error) if is_short(&error) => tile /= 2,
+                // There are no tiles that small.
+                Err(_) => break,
+            }
+        }
+        Err(first)
+    }
+
+    fn fitted(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         let FittedPlan {
             plan,
             schedule,
@@ -329,7 +154,7 @@ impl Denoiser {
             in_place,
             ..
         } = FittedPlan::new(device.limits(), shape, options)?;
-        let runner = device.runner(plan)?;
+        let runner = caught(|| device.runner(plan))?;
         Ok(Self {
             runner,
             tiles,
@@ -339,13 +164,19 @@ impl Denoiser {
             limits: device.limits(),
             shape: shape.clone(),
             orders: in_place.then(|| options.method.boxed()),
+            shrunk: None,
+            broken: false,
         })
     }
 
     /// Takes the numbers of other options, such as a noise level, and keeps memory, shaders and history. Returns false if the options
     /// need other passes; then nothing has changed, and a new denoiser is needed.
     pub fn update(&mut self, options: &Options) -> Result<bool> {
-        let fit = FittedPlan::new(self.limits, &self.shape, options)?;
+        let mut asked = std::borrow::Cow::Borrowed(options);
+        if self.shrunk.is_some() {
+            asked.to_mut().tile = self.shrunk;
+        }
+        let fit = FittedPlan::new(self.limits, &self.shape, &asked)?;
         let same = fit.tiles == self.tiles && self.runner.update(&fit.plan)?;
         if same {
             self.schedule = fit.schedule;
@@ -386,6 +217,23 @@ impl Denoiser {
 
     /// The same at full strength.
     fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        if self.broken {
+            return Err(Error::unsupported(
+                "an earlier run of this denoiser ended in the middle; make a new one",
+            ));
+        }
+        self.broken = true;
+        let mut ended = false;
+        let out = caught(|| {
+            let out = self.run_parts(frame, watch);
+            ended = true;
+            out
+        });
+        self.broken = !ended;
+        out
+    }
+
+    fn run_parts(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         if frame.size() != self.shape.size {
             return Err(Error::input(format!(
                 "the frame is {}, the denoiser was made for {}",

@@ -108,7 +108,15 @@ impl Device {
 
 #[cfg(feature = "gpu")]
 fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Result<Device> {
-    let all = Adapter::all();
+    let all = match (Adapter::all(), wanted) {
+        (Ok(all), _) => all,
+        // Whoever did not ask for a GPU can do without.
+        (Err(error), None) => {
+            log::warn!("{error}; the CPU is used");
+            Vec::new()
+        }
+        (Err(error), Some(_)) => return Err(error),
+    };
     let found = match wanted {
         None => match all.iter().find(|a| !a.software) {
             Some(adapter) => Some(adapter),

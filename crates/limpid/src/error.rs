@@ -93,6 +93,9 @@ pub enum DeviceFault {
     /// The driver refused a shader or a call.
     #[error("{0}")]
     Refused(String),
+    /// The driver took longer than it may.
+    #[error("no answer. {0}")]
+    NoAnswer(String),
 }
 
 /// A result with Limpid's [`Error`].

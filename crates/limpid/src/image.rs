@@ -1,6 +1,6 @@
 //! Planar `f32` pixels.
 
-use crate::memory::AlignedVec;
+use crate::memory::{self, AlignedVec};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -65,13 +65,29 @@ pub struct Image {
 }
 
 impl Image {
-    /// A black image.
+    /// A black image. Panics where the system has no memory for it; [`Image::try_new`] gives an error.
     pub fn new(width: usize, height: usize, channels: usize) -> Self {
         Self {
             size: Size { width, height },
             channels,
             data: AlignedVec::zeros(width * height * channels),
         }
+    }
+
+    /// A black image, or an error where the system has no memory for it.
+    ///
+    /// ```
+    /// use limpid::Image;
+    /// assert!(Image::try_new(4, 3, 3).is_ok());
+    /// assert!(Image::try_new(1 << 30, 1 << 30, 3).is_err());
+    /// ```
+    pub fn try_new(width: usize, height: usize, channels: usize) -> Result<Self> {
+        let pixels = width.saturating_mul(height);
+        Ok(Self {
+            size: Size { width, height },
+            channels,
+            data: AlignedVec::try_zeros(pixels.saturating_mul(channels))?,
+        })
     }
 
     /// An image that owns the given planes, stored one after the other.
@@ -206,7 +222,7 @@ impl Image {
     /// The same pixels, interleaved.
     pub fn to_interleaved(&self) -> Vec<f32> {
         const PART: usize = 1 << 14;
-        let mut out = vec![0.0; self.data.len()];
+        let mut out = memory::zeros(self.data.len());
         let parts = out.par_chunks_mut((PART * self.channels).max(1));
         parts.enumerate().for_each(|(part, out)| {
             for (c, plane) in self.planes().enumerate() {

@@ -1,5 +1,13 @@
-//! Memory for pixels that starts at a cache line: vectors of 64 bytes then occupy one line each, if rows are multiples of
-//! that.
+//! Memory for pixels.
+//!
+//! - It starts at a cache line: vectors of 64 bytes then lie in one line each, as long as rows are multiples of that.
+//! - Where the system refuses it, that is an error and not the end of the program. [`zeroed`] and [`AlignedVec::try_zeros`] give the
+//!   error; images, which are made in places that cannot fail otherwise, panic with a text that [`caught`] turns into the error. All
+//!   calls that take frames and files in go through [`caught`].
+
+use crate::{DeviceFault, Error, Result};
+use bytemuck::Zeroable;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// A number of bytes, formatted for messages.
 pub(crate) fn in_words(bytes: u64) -> String {
@@ -8,6 +16,77 @@ pub(crate) fn in_words(bytes: u64) -> String {
         1024..1_048_576 => format!("{} KiB", bytes >> 10),
         _ => format!("{} MiB", bytes >> 20),
     }
+}
+
+/// What the panic of an image without memory begins with.
+const REFUSED: &str = "out of memory: ";
+
+/// The error for memory that the system refuses.
+fn refused(bytes: usize) -> Error {
+    let what = format!(
+        "The system refused {} for pixels; smaller tiles or images need less",
+        in_words(bytes as u64)
+    );
+    Error::device("this machine", DeviceFault::OutOfMemory(what))
+}
+
+/// Zeros, or an error where the system has no memory for them.
+pub(crate) fn zeroed<T: Zeroable>(len: usize) -> Result<Vec<T>> {
+    let made = bytemuck::allocation::try_zeroed_vec(len);
+    made.map_err(|()| refused(len.saturating_mul(size_of::<T>())))
+}
+
+/// The values of an iterator, of which there are `len`, or an error where the system has no memory for them.
+pub(crate) fn collected<T>(len: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    reserve(&mut all, len)?;
+    all.extend(values.take(len));
+    Ok(all)
+}
+
+/// Zeros, in places that cannot fail otherwise: panics as images do.
+pub(crate) fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
+    zeroed(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
+}
+
+/// A copy, in places that cannot fail otherwise.
+pub(crate) fn copied(values: &[f32]) -> Vec<f32> {
+    gathered(values.len(), values.iter().copied())
+}
+
+/// At most `len` values of an iterator, in places that cannot fail otherwise.
+pub(crate) fn gathered<T>(len: usize, values: impl Iterator<Item = T>) -> Vec<T> {
+    collected(len, values).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
+}
+
+fn refuse(bytes: usize) -> ! {
+    panic!("{REFUSED}{bytes} bytes for an image")
+}
+
+/// Room for more values, or an error where the system has no memory for them.
+pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    let made = values.try_reserve_exact(more);
+    made.map_err(|_| refused(more.saturating_mul(size_of::<T>())))
+}
+
+/// Whether the system would give so much memory now: what cannot be had is better known before the work.
+pub(crate) fn there(bytes: u64) -> Result<()> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    reserve(&mut Vec::<u8>::new(), bytes)
+}
+
+/// Does some work; an image that got no memory on the way is an error. Other panics go on.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| match refusal(&*panic) {
+        Some(error) => Err(error),
+        None => resume_unwind(panic),
+    })
+}
+
+/// The error that a panic stands for, if it is that of an image without memory.
+pub(crate) fn refusal(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
+    let bytes = panic.downcast_ref::<String>()?.strip_prefix(REFUSED)?;
+    Some(refused(bytes.split(' ').next()?.parse().ok()?))
 }
 
 /// Bytes of a cache line.
@@ -22,11 +101,16 @@ pub(crate) struct AlignedVec {
 }
 
 impl AlignedVec {
-    /// Zeros.
+    /// Zeros. Panics where the system has no memory for them; [`caught`] makes an error of it.
     pub(crate) fn zeros(len: usize) -> Self {
-        let words = vec![0.0; len + LINE / size_of::<f32>()];
+        Self::try_zeros(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<f32>())))
+    }
+
+    /// Zeros, or an error where the system has no memory for them.
+    pub(crate) fn try_zeros(len: usize) -> Result<Self> {
+        let words: Vec<f32> = zeroed(len.saturating_add(LINE / size_of::<f32>()))?;
         let start = words.as_ptr().align_offset(LINE).min(words.len() - len);
-        Self { words, start, len }
+        Ok(Self { words, start, len })
     }
 
     /// The same numbers without the gap before them.
@@ -82,6 +166,19 @@ impl PartialEq for AlignedVec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_refused_is_an_error() {
+        let most = usize::MAX >> 8;
+        let told = |error: Error| error.to_string();
+        assert!(told(zeroed::<f32>(most).unwrap_err()).contains("refused"));
+        assert!(told(collected(most, std::iter::repeat(0_u8)).unwrap_err()).contains("refused"));
+        let error = caught(|| Ok(AlignedVec::zeros(most).len())).unwrap_err();
+        let is_memory = |e: &Error| matches!(e, Error::Device { fault, .. } if matches!(fault, DeviceFault::OutOfMemory(_)));
+        assert!(is_memory(&error), "{error}");
+        let other = catch_unwind(|| caught(|| -> Result<()> { panic!("another reason") }));
+        assert!(other.is_err());
+    }
 
     #[test]
     fn memory_begins_with_a_cache_line() {

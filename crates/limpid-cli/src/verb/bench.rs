@@ -8,7 +8,7 @@ mod table;
 
 use crate::knobs::Given;
 use crate::run::How;
-use crate::say::{OrUsage, tell};
+use crate::say::{self, OrUsage, tell};
 use crate::verb::plan::shape;
 use anyhow::Result;
 use limpid::exec::PassTime;
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         let subject = (&shape, given.as_ref());
         match measure(&device, subject, &options, args.runs, report.copy_gbps) {
             Ok(row) => report.rows.push(row),
-            Err(error) => eprintln!("limpid: {schedule}: {error:#}"),
+            Err(error) => say::line(&format!("limpid: {schedule}: {error:#}")),
         }
     }
     if args.json {

@@ -114,13 +114,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         options.texts = taken.texts();
         io::write(&path, &pick(rendered, args.layers)?, None, &options)?;
         if !say::is_quiet() {
-            eprintln!(
+            say::line(&format!(
                 "{name}: {} samples per pixel, {}, {:.2} s, written to {}",
                 args.spp,
                 args.size,
                 begin.elapsed().as_secs_f64(),
                 path.display()
-            );
+            ));
         }
         if !args.keep_state {
             std::fs::remove_file(state_path(&path)).ok();

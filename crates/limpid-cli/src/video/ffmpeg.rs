@@ -122,6 +122,10 @@ impl Encoder {
         })
     }
 
+    pub(super) fn name(&self) -> String {
+        self.to.display().to_string()
+    }
+
     pub(super) fn stream(&mut self) -> Option<Box<dyn Write + Send>> {
         let stream = self.child.stdin.take()?;
         Some(Box::new(BufWriter::with_capacity(1 << 20, stream)))

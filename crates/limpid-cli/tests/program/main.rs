@@ -6,7 +6,11 @@ mod batch;
 mod bench;
 mod browser;
 mod compare;
+#[cfg(unix)]
+mod drivers;
 mod dwt;
+#[cfg(unix)]
+mod faults;
 mod info_file;
 mod layers;
 mod names;

@@ -4,7 +4,7 @@
 //! their magnitudes is robust against the few that are edges. For Gaussian noise the median magnitude is
 //! 0.6745 standard deviations.
 
-use crate::Image;
+use crate::{Image, memory};
 
 /// The high-pass filter of Daubechies' wavelet with two vanishing moments: ramps give no detail. Its squares sum to 1, so
 /// details of white noise have the noise's own standard deviation.
@@ -57,7 +57,7 @@ pub fn estimate(image: &Image) -> f32 {
 pub fn spread(luminance: &Image) -> f32 {
     let (w, h) = (luminance.width(), luminance.height());
     let at = |x: usize, y: usize| luminance.get(x, y, 0);
-    let mut squares: Vec<f32> = Vec::with_capacity(w * h);
+    let mut squares: Vec<f32> = memory::gathered(w * h, std::iter::empty());
     for y in 1..h {
         for x in 1..w {
             let d = at(x - 1, y - 1) - at(x, y - 1) - at(x - 1, y) + at(x, y);
@@ -77,7 +77,7 @@ pub fn spread(luminance: &Image) -> f32 {
 pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     // Rows, then columns; where the filter would leave the image it starts earlier instead, unless the image is shorter.
     let start = |at: usize, n: usize| at.min(n.saturating_sub(HIGH_PASS.len()));
-    let mut rows = vec![0.0f64; width * height];
+    let mut rows = memory::zeros::<f64>(width * height);
     for y in 0..height {
         for x in 0..width {
             rows[y * width + x] = HIGH_PASS

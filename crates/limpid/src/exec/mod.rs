@@ -57,10 +57,8 @@ pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     for slot in &plan.slots {
         if let Role::Output(layer) = &slot.role {
-            frame.insert(
-                layer.clone(),
-                Image::new(size.width, size.height, slot.planes),
-            )?;
+            let image = Image::try_new(size.width, size.height, slot.planes)?;
+            frame.insert(layer.clone(), image)?;
         }
     }
     Ok(frame)

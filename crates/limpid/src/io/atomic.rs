@@ -1,12 +1,24 @@
 //! Output files are written completely or not at all.
 //!
-//! Bytes are written to a temporary file in the folder of the target and flushed to the disk; then the temporary file is renamed
-//! to the target. A reader sees the old file or the new one, never a part; if anything fails (no space, no
-//! permission, the program is killed), the old file is untouched.
+//! Bytes go to a temporary file in the folder of the target, are flushed to the disk, and the temporary file is renamed
+//! onto the target. A reader sees the old file or the new one, never a part; when anything fails (no space, no
+//! permission, the program is killed) the old file is untouched.
+//!
+//! A program that is killed leaves its temporary file behind. A program that writes has its file locked; the next one that writes to
+//! the folder removes those that nobody has locked.
 
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the names of temporary files begin and end with.
+const TEMPORARY: [&str; 2] = [".limpid-", ".tmp"];
+
+/// A file that was written to within this time is left alone: its lock may be about to be taken.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// Writes a file completely or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -57,7 +69,7 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
         ));
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".limpid-").suffix(".tmp");
+    builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -68,6 +80,9 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = builder
         .tempfile_in(folder)
         .map_err(|e| std::io::Error::from(e.kind()))?;
+    // Where a file system has no locks, nothing is ever removed.
+    let _ = file.as_file().try_lock();
+    sweep_once(folder);
     file.as_file_mut().write_all(bytes)?;
     file.as_file().sync_all()?;
     if let Some(before) = before {
@@ -75,6 +90,40 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
     file.persist(target).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// Removes what was left behind in a folder, the first time that it is written to.
+fn sweep_once(folder: &Path) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if swept.len() < 1000 && swept.insert(folder.to_owned()) {
+        drop(swept);
+        sweep(folder, YOUNG);
+    }
+}
+
+/// Removes temporary files that are older than this and that nobody has locked.
+fn sweep(folder: &Path, young: Duration) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name
+            .to_str()
+            .is_some_and(|n| n.starts_with(TEMPORARY[0]) && n.ends_with(TEMPORARY[1]));
+        if !ours || !entry.metadata().is_ok_and(|m| is_old(&m, young)) {
+            continue;
+        }
+        let path = entry.path();
+        let file = std::fs::OpenOptions::new().write(true).open(&path);
+        if file.is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether a file was not written to for so long. One from the future is young.
+fn is_old(file: &std::fs::Metadata, young: Duration) -> bool {
+    let age = file.modified().ok().and_then(|m| m.elapsed().ok());
+    file.is_file() && age.is_some_and(|age| age >= young)
 }
 
 #[cfg(test)]
@@ -96,6 +145,23 @@ mod tests {
         write(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(names(folder.path()), ["a.bin"]);
+    }
+
+    #[test]
+    fn what_was_left_behind_is_removed_unless_it_is_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [".limpid-dead.tmp", ".limpid-live.tmp", ".other-dead.tmp"] {
+            std::fs::write(at(name), b"part").unwrap();
+        }
+        let live = std::fs::File::open(at(".limpid-live.tmp")).unwrap();
+        live.lock().unwrap();
+        sweep(folder.path(), Duration::from_secs(3600));
+        assert_eq!(names(folder.path()).len(), 3);
+        sweep(folder.path(), Duration::ZERO);
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, [".limpid-live.tmp", ".other-dead.tmp"]);
     }
 
     #[test]

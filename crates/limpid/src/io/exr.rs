@@ -15,6 +15,7 @@ mod write;
 
 use self::assign::{Divide, Mapped};
 use super::names::Adjust;
+use crate::memory::{self, zeroed};
 use crate::{Error, Image, Kind, Layer, Result, Size};
 use ::exr::meta::attribute::{AttributeValue, SampleType};
 use ::exr::meta::header::Header;
@@ -52,12 +53,12 @@ pub(super) enum Samples {
 }
 
 impl Samples {
-    fn zeros(kind: SampleType, count: usize) -> Self {
-        match kind {
-            SampleType::F16 => Self::F16(vec![f16::ZERO; count]),
-            SampleType::F32 => Self::F32(vec![0.0; count]),
-            SampleType::U32 => Self::U32(vec![0; count]),
-        }
+    fn zeros(kind: SampleType, count: usize) -> Result<Self> {
+        Ok(match kind {
+            SampleType::F16 => Self::F16(zeroed(count)?),
+            SampleType::F32 => Self::F32(zeroed(count)?),
+            SampleType::U32 => Self::U32(zeroed(count)?),
+        })
     }
 
     fn to_f32(&self, out: &mut [f32]) {
@@ -71,7 +72,7 @@ impl Samples {
     fn from_f32(values: &[f32], kind: SampleType) -> Self {
         match kind {
             SampleType::F16 => {
-                let mut half = vec![f16::ZERO; values.len()];
+                let mut half = memory::zeros::<f16>(values.len());
                 half.convert_from_f32_slice(values);
                 // Values past half's range stay finite: infinity would count as a missing sample.
                 for (h, v) in half.iter_mut().zip(values) {
@@ -81,7 +82,7 @@ impl Samples {
                 }
                 Self::F16(half)
             }
-            SampleType::F32 => Self::F32(values.to_vec()),
+            SampleType::F32 => Self::F32(memory::copied(values)),
             SampleType::U32 => Self::U32(values.iter().map(|v| v.round() as u32).collect()),
         }
     }
@@ -138,7 +139,7 @@ impl Source {
     /// The image of a layer, in the frame's convention.
     pub(super) fn image(&self, mapped: &Mapped) -> Result<Image> {
         let size = size_of(&self.parts[mapped.part].header);
-        let mut image = Image::new(size.width, size.height, mapped.channels.len());
+        let mut image = Image::try_new(size.width, size.height, mapped.channels.len())?;
         let count = size.pixels();
         image
             .data_mut()
@@ -178,7 +179,7 @@ impl Source {
     /// Converts layer values to file values; unchanged values keep their bits.
     pub(super) fn encode(&self, mapped: &Mapped, channel: usize, plane: &[f32]) -> Samples {
         let old = &self.parts[mapped.part].samples[mapped.channels[channel]];
-        let mut before = vec![0.0; plane.len()];
+        let mut before = memory::zeros(plane.len());
         old.to_f32(&mut before);
         self.adjust(mapped, channel, &mut before);
         let same: Vec<bool> = before
@@ -186,7 +187,7 @@ impl Source {
             .zip(plane)
             .map(|(a, b)| a.to_bits() == b.to_bits())
             .collect();
-        let mut values = plane.to_vec();
+        let mut values = memory::copied(plane);
         if mapped.adjust == Adjust::FlipY && channel == 1 {
             values.iter_mut().for_each(|v| *v = -*v);
         }

@@ -1,6 +1,6 @@
 //! The contents of a file, without its pixels.
 
-use super::{Format, Picture, ReadOptions, guard, load, read_bytes, sniff};
+use super::{Format, Picture, ReadOptions, guard, load, read_bytes};
 use crate::{Layer, Result, Size};
 use std::path::Path;
 
@@ -69,8 +69,7 @@ pub struct ChannelFacts {
 /// ```
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Facts> {
     let path = path.as_ref();
-    let bytes = load(path)?;
-    let (format, note) = sniff(&bytes, path)?;
+    let (bytes, format, note) = load(path, options.limit)?;
     let mut facts = guard(path, || match format.codec().inspect {
         Some(inspect) => inspect(&bytes, path, options),
         None => Ok(of_raster(&read_bytes(&bytes, format, path, options)?)),

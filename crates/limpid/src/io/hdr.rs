@@ -2,7 +2,7 @@
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size};
-use crate::{Error, Image, Result};
+use crate::{Error, Image, Result, memory};
 use std::path::Path;
 
 /// Radiance HDR in the table of formats.
@@ -19,7 +19,7 @@ pub(super) const CODEC: Codec = Codec {
     inspect: None,
     write: |page| {
         let raster = page.raster(Transfer::Linear)?;
-        Ok((write(&raster, page.kept()), Vec::new()))
+        Ok((write(&raster, page.kept())?, Vec::new()))
     },
 };
 
@@ -98,7 +98,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     if size.pixels() / (1 << 16) > rest.len() {
         return Err(damaged("it is too small for its size"));
     }
-    let mut color = Image::new(size.width, size.height, 3);
+    let mut color = Image::try_new(size.width, size.height, 3)?;
     let mut row = vec![[0_u8; 4]; size.width];
     for y in 0..size.height {
         scan_line(&mut rest, &mut row).ok_or_else(|| {
@@ -215,10 +215,12 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
     [r, g, b, exponent as u8]
 }
 
-/// Grey is written as colour and alpha is dropped, because the format has neither.
-fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+/// Grey is written as colour and the alpha is left out: the format has neither.
+fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let mut file = Vec::new();
+    // Noise is not packed; a run has one byte more than what it codes at most.
+    memory::reserve(&mut file, 5 * size.pixels() + 4096)?;
     match kept {
         Some(kept) => kept.lines.iter().for_each(|line| {
             file.extend(line.chars().map(|c| c as u8));
@@ -243,7 +245,7 @@ fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
             file.extend(row.iter().flatten());
         }
     }
-    file
+    Ok(file)
 }
 
 /// Encodes one component: runs of at least four equal values, and the values between them.

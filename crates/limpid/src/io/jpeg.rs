@@ -3,7 +3,7 @@
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
+use super::raster::{Raster, Transfer, check_longest, check_size, quantise, room};
 use crate::{Error, Result, Size};
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 use rayon::prelude::*;
@@ -105,6 +105,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             path.display()
         )));
     }
+    room(size, 3)?;
     let fault = |e: DecodeErrors| match e {
         DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
         e => damaged(e.to_string()),
@@ -124,7 +125,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         _ => (3, ColorSpace::RGB),
     };
     decoder.set_options(options.jpeg_set_out_colorspace(space));
-    let mut buffer = vec![0_u8; size.pixels() * channels];
+    let mut buffer = crate::memory::zeroed::<u8>(size.pixels() * channels)?;
     decoder.decode_into(&mut buffer).map_err(fault)?;
     let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut notes = Vec::new();
@@ -221,9 +222,9 @@ fn write(
     let size = raster.size();
     check_longest(size, 65_535, "JPEG", path)?;
     let samples = raster.color.to_interleaved();
-    let data: Vec<u8> = (samples.par_iter())
-        .map(|v| quantise(*v, 255.0) as u8)
-        .collect();
+    let mut data = crate::memory::zeroed::<u8>(samples.len())?;
+    let pairs = data.par_iter_mut().zip(&samples);
+    pairs.for_each(|(to, v)| *to = quantise(*v, 255.0) as u8);
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
     let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
         let path = path.display();

@@ -43,10 +43,12 @@ mod tiff;
 mod webp;
 pub mod y4m;
 
-use crate::{Error, Frame, Result};
+use crate::{Error, Frame, Result, memory};
 pub(crate) use atomic::write as write_whole;
 use codec::{Holds, Page, Written, tell};
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 pub use facts::{ChannelFacts, Facts, LayerFacts, PartFacts, inspect};
@@ -61,32 +63,57 @@ pub use raster::Transfer;
 /// The format is detected by content; if the extension does not match, a note says so.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
     let path = path.as_ref();
-    let bytes = load(path)?;
-    let (format, note) = sniff(&bytes, path)?;
+    let (bytes, format, note) = load(path, options.limit)?;
     let mut picture = guard(path, || read_bytes(bytes, format, path, options))?;
     picture.notes.splice(0..0, note);
     Ok(picture)
 }
 
-/// The whole file.
-fn load(path: &Path) -> Result<Vec<u8>> {
+/// The whole file, its format by content, and a note when the extension is another one's. A file of no known format is not read
+/// beyond its first bytes, and no file beyond the limit.
+fn load(path: &Path, limit: u64) -> Result<(Vec<u8>, Format, Option<String>)> {
+    let wrong = |what: String| Error::input(format!("{}: {what}", path.display()));
     if path.is_dir() {
-        return Err(Error::input(format!(
-            "{}: this is a folder; expected an image file",
-            path.display()
-        )));
+        return Err(wrong("this is a folder; expected an image file".to_owned()));
     }
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let fault = |e| Error::io(path, e);
+    let mut file = File::open(path).map_err(fault)?;
+    let mut bytes = Vec::new();
+    let read = |file: &mut File, most: u64, bytes: &mut Vec<u8>| {
+        let read = Read::by_ref(file).take(most).read_to_end(bytes);
+        read.map(drop).map_err(fault)
+    };
+    read(&mut file, HEAD, &mut bytes)?;
     if bytes.is_empty() {
-        return Err(Error::input(format!(
-            "{}: the file is empty",
-            path.display()
-        )));
+        return Err(wrong("the file is empty".to_owned()));
     }
-    Ok(bytes)
+    let (format, note) = sniff(&bytes, path)?;
+    let length = file.metadata().map_or(0, |m| m.len());
+    // Smaller copies of the pixels in the file are not read.
+    let most = limit.saturating_add(limit / 2).saturating_add(MORE);
+    let too_long = || {
+        let most = memory::in_words(limit);
+        wrong(format!("the file is larger than the limit of {most}"))
+    };
+    if length > most {
+        return Err(too_long());
+    }
+    let more = usize::try_from(length).unwrap_or(usize::MAX);
+    memory::reserve(&mut bytes, more)?;
+    read(&mut file, most - HEAD, &mut bytes)?;
+    match file.read(&mut [0]).map_err(fault)? {
+        0 => Ok((bytes, format, note)),
+        _ => Err(too_long()),
+    }
 }
 
-/// Extensions of raw files. Many look like TIFF files that contain only a small preview.
+/// Bytes that tell formats apart.
+const HEAD: u64 = 4096;
+
+/// What a file may have beside its pixels.
+const MORE: u64 = 64 << 20;
+
+/// Extensions of raw files. Many look like TIFF files, and hold a small preview where a picture would be.
 const RAW: [&str; 16] = [
     "3fr", "arw", "cr2", "cr3", "crw", "dng", "erf", "iiq", "mrw", "nef", "orf", "pef", "raf",
     "rw2", "srw", "x3f",
@@ -136,11 +163,14 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
 /// The structure of files is checked before decoders see them, and the fuzz targets run without this guard, so it should
 /// never be needed.
 fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(Error::input(format!(
-            "{}: the file is corrupt: its decoder failed",
-            path.display()
-        )))
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let corrupt = || {
+            Error::input(format!(
+                "{}: the file is corrupt: its decoder failed",
+                path.display()
+            ))
+        };
+        Err(memory::refusal(&*panic).unwrap_or_else(corrupt))
     })
 }
 

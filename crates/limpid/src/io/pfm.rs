@@ -2,7 +2,7 @@
 
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use std::path::Path;
 
 /// Portable float map in the table of formats.
@@ -22,7 +22,7 @@ pub(super) const CODEC: Codec = Codec {
     inspect: None,
     write: |page| {
         let raster = page.raster(Transfer::Linear)?;
-        Ok((write(&raster, page.kept()), Vec::new()))
+        Ok((write(&raster, page.kept())?, Vec::new()))
     },
 };
 
@@ -96,18 +96,14 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
         f32::from_le_bytes
     };
     let row = size.width * channels;
-    let samples: Vec<f32> = words[..values]
-        .chunks_exact(row)
-        .rev()
-        .flatten()
-        .map(|w| decode(*w))
-        .collect();
+    let rows = words[..values].chunks_exact(row).rev().flatten();
+    let samples = memory::collected(values, rows.map(|w| decode(*w)))?;
     let raster = Raster::from_interleaved(size, channels, &samples)?;
     Ok((raster, Kept { big_endian, scale }))
 }
 
-/// Alpha is dropped, because the format has none.
-fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
+/// The alpha is left out: the format has none.
+fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let channels = raster.color.channels();
     let big_endian = kept.is_some_and(|k| k.big_endian);
@@ -121,8 +117,9 @@ fn write(raster: &Raster, kept: Option<&Kept>) -> Vec<u8> {
         f32::to_le_bytes
     };
     let samples = raster.color.to_interleaved();
+    memory::reserve(&mut file, size_of_val(&samples[..]))?;
     for row in samples.chunks_exact(size.width * channels).rev() {
         file.extend(row.iter().flat_map(|v| encode(*v)));
     }
-    file
+    Ok(file)
 }

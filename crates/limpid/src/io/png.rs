@@ -1,9 +1,9 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise};
+use super::raster::{Raster, Transfer, check_size, quantise, room};
 use super::{Bits, WriteOptions};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -92,6 +92,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             bytes.len()
         )));
     }
+    room(size, 4)?;
     let mut decoder = png::Decoder::new_with_limits(
         Cursor::new(bytes),
         png::Limits {
@@ -99,6 +100,9 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         },
     );
     decoder.set_transformations(png::Transformations::EXPAND);
+    // Kept as they are. Unpacked, a few bytes of them may be gigabytes.
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(damaged)?;
     let mut notes = Vec::new();
     if reader.info().animation_control.is_some() {
@@ -107,7 +111,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let length = reader
         .output_buffer_size()
         .ok_or_else(|| Error::input(format!("{}: {size} pixels are too many", path.display())))?;
-    let mut buffer = vec![0; length];
+    let mut buffer = memory::zeroed::<u8>(length)?;
     let info = reader.next_frame(&mut buffer).map_err(damaged)?;
     let buffer = &buffer[..info.buffer_size()];
     let channels = info.color_type.samples();
@@ -115,11 +119,12 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         png::BitDepth::Sixteen => {
             let (pairs, _) = buffer.as_chunks::<2>();
             let values = pairs.iter().map(|p| f32::from(u16::from_be_bytes(*p)));
-            (values.map(|v| v / 65535.0).collect(), Bits::Sixteen)
+            let values = values.map(|v| v / 65535.0);
+            (memory::collected(pairs.len(), values)?, Bits::Sixteen)
         }
         _ => {
             let values = buffer.iter().map(|v| f32::from(*v) / 255.0);
-            (values.collect(), Bits::Eight)
+            (memory::collected(buffer.len(), values)?, Bits::Eight)
         }
     };
     let raster = Raster::from_interleaved(size, channels, &samples)?;
@@ -159,7 +164,7 @@ fn write(
             Error::unsupported(format!("{}: {size} is too large for PNG", path.display()))
         })
     };
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let bits = options.bits.or(kept.map(|k| k.bits)).unwrap_or(Bits::Eight);
     let data: Vec<u8> = match bits {
         Bits::Eight => samples.iter().map(|v| quantise(*v, 255.0) as u8).collect(),

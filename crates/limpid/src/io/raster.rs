@@ -1,7 +1,7 @@
 //! Colour and alpha: the contents of every format but EXR.
 
 use super::{Format, Origin};
-use crate::memory::in_words;
+use crate::memory::{self, in_words};
 use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
 use rayon::prelude::*;
 use std::path::Path;
@@ -29,12 +29,16 @@ impl Raster {
         let colors = if channels >= 3 { 3 } else { 1 };
         let count = size.pixels();
         let mut planes = image.into_data();
-        let alpha =
-            (channels > colors).then(|| planes[colors * count..(colors + 1) * count].to_vec());
+        let alpha = match channels > colors {
+            true => {
+                let mut alpha = Image::try_new(size.width, size.height, 1)?;
+                let plane = &planes[colors * count..(colors + 1) * count];
+                alpha.data_mut().copy_from_slice(plane);
+                Some(alpha)
+            }
+            false => None,
+        };
         planes.truncate(colors * count);
-        let alpha = alpha
-            .map(|a| Image::from_planes(size.width, size.height, 1, a))
-            .transpose()?;
         Ok(Self {
             color: Image::from_planes(size.width, size.height, colors, planes)?,
             alpha,
@@ -43,8 +47,10 @@ impl Raster {
 
     /// The same from samples of 8 bits.
     pub(super) fn from_bytes(size: Size, channels: usize, samples: &[u8]) -> Result<Self> {
-        let samples: Vec<f32> = samples.par_iter().map(|v| f32::from(*v) / 255.0).collect();
-        Self::from_interleaved(size, channels, &samples)
+        let mut values = memory::zeroed(samples.len())?;
+        let pairs = values.par_iter_mut().zip(samples);
+        pairs.for_each(|(to, v)| *to = f32::from(*v) / 255.0);
+        Self::from_interleaved(size, channels, &values)
     }
 
     pub(super) fn into_frame(self) -> Result<Frame> {
@@ -93,12 +99,12 @@ impl Raster {
         }
     }
 
-    /// Channels and alpha, interleaved.
-    pub(super) fn to_interleaved(&self) -> (usize, Vec<f32>) {
+    /// Channels with the alpha, side by side.
+    pub(super) fn to_interleaved(&self) -> Result<(usize, Vec<f32>)> {
         let colors = self.color.channels();
         let channels = colors + usize::from(self.alpha.is_some());
         let count = self.color.size().pixels();
-        let mut out = vec![0.0; channels * count];
+        let mut out = memory::zeroed(channels * count)?;
         let planes = self
             .color
             .planes()
@@ -107,7 +113,7 @@ impl Raster {
             let slots = out.iter_mut().skip(c).step_by(channels);
             slots.zip(plane).for_each(|(o, v)| *o = *v);
         }
-        (channels, out)
+        Ok((channels, out))
     }
 
     pub(super) fn size(&self) -> Size {
@@ -159,6 +165,12 @@ pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Pat
         )));
     }
     Ok(())
+}
+
+/// Refuses pixels that the system has no memory for, where a decoder would end the program for lack of it.
+pub(super) fn room(size: Size, channels: usize) -> Result<()> {
+    let bytes = channels.saturating_mul(4).saturating_mul(size.pixels());
+    memory::there(bytes as u64)
 }
 
 /// Refuses implausible sizes before memory is allocated.

@@ -2,9 +2,9 @@
 //! resolution tags are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise};
+use super::raster::{Raster, Transfer, check_size, quantise, room};
 use super::{Bits, WriteOptions};
-use crate::{Error, Image, Result};
+use crate::{Error, Image, Result, memory};
 use ::tiff::decoder::{BufferLayoutPreference, Decoder, DecodingResult, Limits};
 use ::tiff::encoder::colortype::{
     ColorType as Encoded, Gray8, Gray16, Gray32Float, RGB8, RGB16, RGB32Float,
@@ -152,6 +152,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             layout.complete_len
         )));
     }
+    room(size, channels)?;
     let mut notes = Vec::new();
     if decoder.more_images() {
         let previews = previews(bytes).map_err(fault)?;
@@ -282,13 +283,14 @@ fn values(
     path: &Path,
 ) -> Result<(Vec<f32>, Sample)> {
     let unsupported = |what: String| Error::unsupported(format!("{}: {what}", path.display()));
-    let scaled = |v: &[u8], max: f32| v.iter().map(|v| f32::from(*v) / max).collect();
+    let scaled =
+        |v: &[u8], max: f32| memory::collected(v.len(), v.iter().map(|v| f32::from(*v) / max));
     let palette = matches!(color, ColorType::Palette(_));
     Ok(match data {
         DecodingResult::U8(v) if color.bit_depth() == 8 => {
             // A palette's values are numbers of colours.
             let max = if palette { 1.0 } else { 255.0 };
-            (scaled(v, max), Sample::Eight)
+            (scaled(v, max)?, Sample::Eight)
         }
         DecodingResult::U8(v) if [1, 2, 4].contains(&color.bit_depth()) => {
             notes.push(format!(
@@ -299,7 +301,7 @@ fn values(
             (unpack(v, row, color.bit_depth()), Sample::Eight)
         }
         DecodingResult::U16(v) if color.bit_depth() == 16 => (
-            v.iter().map(|v| f32::from(*v) / 65535.0).collect(),
+            memory::collected(v.len(), v.iter().map(|v| f32::from(*v) / 65535.0))?,
             Sample::Sixteen,
         ),
         DecodingResult::U32(v) => {
@@ -313,7 +315,7 @@ fn values(
             notes.push("half floats are written as floats".to_owned());
             (v.iter().map(|v| v.to_f32()).collect(), Sample::Float)
         }
-        DecodingResult::F32(v) => (v.clone(), Sample::Float),
+        DecodingResult::F32(v) => (memory::copied(v), Sample::Float),
         DecodingResult::F64(v) => {
             notes.push("double floats are written as floats".to_owned());
             (v.iter().map(|v| *v as f32).collect(), Sample::Float)
@@ -364,7 +366,7 @@ fn write(
     path: &Path,
 ) -> Result<Vec<u8>> {
     let sample = sample(kept, options);
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let writer = Writer {
         kept,
         size: raster.size(),

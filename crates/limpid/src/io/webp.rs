@@ -2,8 +2,8 @@
 //! preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_size, quantise};
-use crate::{Error, Result};
+use super::raster::{Raster, Transfer, check_longest, check_size, quantise, room};
+use crate::{Error, Result, memory};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
 use std::path::Path;
@@ -26,8 +26,8 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// The longest side that the format supports.
-const LONGEST: usize = 16_384;
+/// The longest side: the header has room for one pixel more, which no reader takes.
+const LONGEST: usize = 16_383;
 
 /// What is preserved of a WebP file besides its pixels.
 #[derive(Debug)]
@@ -74,6 +74,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };
     let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
+    room(size, channels)?;
     let mut notes = Vec::new();
     if decoder.is_animated() {
         notes.push("an animation; only its first frame is read".to_owned());
@@ -84,7 +85,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
         exif: decoder.exif_metadata().map_err(fault)?,
         xmp: decoder.xmp_metadata().map_err(fault)?,
     };
-    let mut buffer = vec![0_u8; size.pixels() * channels];
+    let mut buffer = memory::zeroed::<u8>(size.pixels() * channels)?;
     match decoder.is_animated() {
         true => decoder.read_frame(&mut buffer).map(drop).map_err(fault)?,
         false => decoder.read_image(&mut buffer).map_err(fault)?,
@@ -95,7 +96,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
 fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, LONGEST, "WebP", path)?;
-    let (channels, samples) = raster.to_interleaved();
+    let (channels, samples) = raster.to_interleaved()?;
     let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
     let color = match channels {
         1 => ColorType::L8,
@@ -143,7 +144,7 @@ mod tests {
         let path = Path::new("a.webp");
         let file = write(&raster, Some(&kept), path).unwrap();
         let (back, again, notes) = read(&file, path, 1 << 20).unwrap();
-        assert_eq!(back.to_interleaved(), (4, samples));
+        assert_eq!(back.to_interleaved().unwrap(), (4, samples));
         assert_eq!(
             (again.profile, again.exif, again.xmp),
             (kept.profile, kept.exif, None)
@@ -163,7 +164,7 @@ mod tests {
         let path = Path::new("a.webp");
         let (back, ..) = read(&write(&raster, None, path).unwrap(), path, 1 << 20).unwrap();
         assert_eq!(
-            back.to_interleaved(),
+            back.to_interleaved().unwrap(),
             (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
         );
     }

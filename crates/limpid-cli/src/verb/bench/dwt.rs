@@ -172,7 +172,9 @@ impl Report {
                     inverse,
                     copy,
                 }),
-                (Err(error), _) | (_, Err(error)) => eprintln!("limpid: {wavelet} {name}: {error}"),
+                (Err(error), _) | (_, Err(error)) => {
+                    crate::say::line(&format!("limpid: {wavelet} {name}: {error}"));
+                }
             }
         }
         Ok(())

@@ -142,7 +142,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
                                 ratio_to_copy: row.ratio_to_copy * filter_ms / row.median_ms,
                             });
                         }
-                        Err(error) => eprintln!("limpid: {filter} {schedule}: {error:#}"),
+                        Err(error) => {
+                            crate::say::line(&format!("limpid: {filter} {schedule}: {error:#}"));
+                        }
                     }
                 }
             }

@@ -75,7 +75,12 @@ fn devices() -> Result<Vec<Value>> {
         "what": cpu.describe(),
         "facts": { "memory MiB": memory() >> 20, "SIMD levels": Cpu::levels().iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" ") },
     })];
-    for adapter in Adapter::all() {
+    let adapters = Adapter::all().unwrap_or_else(|error| {
+        let what = error.to_string();
+        devices.push(json!({ "name": "gpu", "what": what, "facts": {} }));
+        Vec::new()
+    });
+    for adapter in adapters {
         let target = adapter.target;
         let software = if adapter.software {
             ", software adapter, not used by auto"

@@ -4,7 +4,7 @@ use super::Cpu;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::fit::{most_scratch, scratch_words};
 use crate::kernel::{Job, Scope, View, ViewMut};
-use crate::memory::AlignedVec;
+use crate::memory::{AlignedVec, zeroed};
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
 use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
@@ -49,14 +49,16 @@ impl CpuRunner {
             }
         }
         let scratch = most_scratch(&plan);
+        let buffers: Result<_> = words.into_iter().map(AlignedVec::try_zeros).collect();
+        let scratch: Result<_> = (0..cpu.threads())
+            .map(|_| Ok(Mutex::new(zeroed(scratch)?)))
+            .collect();
         let times = plan.passes().iter().map(|p| time_zero(p)).collect();
         Ok(Self {
             cpu: cpu.clone(),
-            buffers: words.into_iter().map(AlignedVec::zeros).collect(),
+            buffers: buffers?,
             place,
-            scratch: (0..cpu.threads())
-                .map(|_| Mutex::new(vec![0.0; scratch]))
-                .collect(),
+            scratch: scratch?,
             plan,
             times,
             residuals: Vec::new(),

@@ -63,7 +63,7 @@ impl Gpu {
         for round in 0..runs.max(1) + 3 {
             let start = Instant::now();
             runner.compute(&watch)?;
-            self.wait()?;
+            runner.wait()?;
             let wall = start.elapsed();
             runner.read_times()?;
             let device = runner.times()[0].time;

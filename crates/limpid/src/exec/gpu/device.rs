@@ -1,9 +1,11 @@
 //! Adapters and devices.
 
+use super::patience::{Asker, ask, patience};
 use super::pipeline::Pipelines;
 use crate::kernel::Target;
 use crate::{DeviceFault, Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A GPU that can be opened.
 #[derive(Debug, Clone)]
@@ -22,8 +24,12 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// All adapters of this machine, hardware first.
-    pub fn all() -> Vec<Self> {
+    /// All adapters of this machine, real ones first. A driver that does not answer is an error.
+    pub fn all() -> Result<Vec<Self>> {
+        ask("gpu", "looking for devices", Self::found)
+    }
+
+    fn found() -> Vec<Self> {
         let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
         desc.backends = wgpu::Backends::PRIMARY;
         let instance = wgpu::Instance::new(desc);
@@ -98,7 +104,10 @@ impl Adapter {
             ..Default::default()
         };
         let name = &self.info.name;
-        let opened = pollster::block_on(self.inner.request_device(&desc));
+        let adapter = self.inner.clone();
+        let opened = ask(name, "opening the device", move || {
+            pollster::block_on(adapter.request_device(&desc))
+        })?;
         let (device, queue) = opened.map_err(|e| {
             Error::device(name, DeviceFault::Refused(format!("cannot be opened: {e}")))
         })?;
@@ -111,16 +120,13 @@ impl Adapter {
         gpu.0
             .device
             .on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-                locked(&faults).get_or_insert(fault(error));
+                locked(&faults).next.get_or_insert(fault(error));
             }));
         let faults = gpu.0.faults.clone();
-        gpu.0
-            .device
-            .set_device_lost_callback(move |reason, message| {
-                if reason != wgpu::DeviceLostReason::Destroyed {
-                    *locked(&faults) = Some(DeviceFault::Lost(message));
-                }
-            });
+        gpu.0.device.set_device_lost_callback(move |_, message| {
+            let fault = DeviceFault::Lost(message);
+            locked(&faults).lost.get_or_insert(fault);
+        });
         Ok(gpu)
     }
 }
@@ -182,7 +188,20 @@ pub(super) struct Inner {
     pub(super) timestamps: bool,
     pub(super) checked: bool,
     pub(super) pipelines: Mutex<Pipelines>,
-    faults: Arc<Mutex<Option<DeviceFault>>>,
+    pub(super) asker: Asker,
+    pub(super) patience: Mutex<Duration>,
+    /// The most memory that may be taken of it.
+    most: Mutex<Option<u64>>,
+    faults: Arc<Mutex<Faults>>,
+}
+
+/// What went wrong outside of any call.
+#[derive(Debug, Default)]
+struct Faults {
+    /// To be told by the next call.
+    next: Option<DeviceFault>,
+    /// Told by every call from now on.
+    lost: Option<DeviceFault>,
 }
 
 impl Gpu {
@@ -195,6 +214,9 @@ impl Gpu {
             timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
             checked: false,
             pipelines: Mutex::default(),
+            asker: Asker::new(),
+            patience: Mutex::new(patience()),
+            most: Mutex::new(None),
             faults: Arc::default(),
             device,
             queue,
@@ -231,8 +253,28 @@ impl Gpu {
         locked(&self.0.pipelines).built()
     }
 
-    /// Runs `work` and turns driver errors into typed errors.
+    /// Limits the memory that is taken of the device, where others need it too: by all denoisers together, as far as the driver's
+    /// allocator tells. What needs more gets [`DeviceFault::OutOfMemory`].
+    pub fn limit_memory(&self, most: Option<u64>) {
+        *locked(&self.0.most) = most;
+    }
+
+    /// Whether so many bytes more may be taken.
+    pub(super) fn may_take(&self, bytes: usize) -> Result<()> {
+        let Some(most) = *locked(&self.0.most) else {
+            return Ok(());
+        };
+        let report = self.0.device.generate_allocator_report();
+        let taken = report.map_or(0, |r| r.total_allocated_bytes);
+        if taken.saturating_add(bytes as u64) <= most {
+            return Ok(());
+        }
+        Err(Error::device(self.name(), out_of_memory()))
+    }
+
+    /// Runs `work`, turning whatever the driver says about it into a typed error.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check()?;
         let memory = self
             .0
             .device
@@ -249,36 +291,46 @@ impl Gpu {
                 found = Some(fault(error));
             }
         }
-        match found.or_else(|| locked(&self.0.faults).take()) {
+        // A lost device refuses everything; that it is lost is the reason, which it tells when it is asked.
+        if found.is_some() {
+            let _ = self.0.device.poll(wgpu::PollType::Poll);
+        }
+        self.check()?;
+        match found {
             Some(fault) => Err(Error::device(self.name(), fault)),
             None => result,
         }
     }
 
-    /// Waits until all submitted work is done.
-    pub(super) fn wait(&self) -> Result<()> {
-        let polled = self.0.device.poll(wgpu::PollType::wait_indefinitely());
-        if let Some(fault) = locked(&self.0.faults).take() {
-            return Err(Error::device(self.name(), fault));
+    /// What went wrong meanwhile: that the device is lost, or an error that no call was told yet.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = locked(&self.0.faults);
+        match faults.lost.clone().or_else(|| faults.next.take()) {
+            Some(fault) => Err(Error::device(self.name(), fault)),
+            None => Ok(()),
         }
-        polled
-            .map(drop)
-            .map_err(|e| Error::device(self.name(), DeviceFault::Lost(e.to_string())))
+    }
+
+    /// From now on every call is told that the device is lost.
+    pub(super) fn lose(&self, fault: DeviceFault) {
+        locked(&self.0.faults).lost.get_or_insert(fault);
     }
 }
 
 fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
-        wgpu::Error::OutOfMemory { .. } => {
-            DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
-        }
+        wgpu::Error::OutOfMemory { .. } => out_of_memory(),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             DeviceFault::Refused(description)
         }
     }
 }
 
-/// The contents of a lock, even if another thread panicked while holding it: the data stays valid.
+fn out_of_memory() -> DeviceFault {
+    DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
+}
+
+/// The lock's content, also when another thread panicked while holding it: all that is kept there stays valid.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

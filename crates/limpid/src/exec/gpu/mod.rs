@@ -5,6 +5,7 @@
 
 mod copy;
 mod device;
+mod patience;
 mod pipeline;
 mod ports;
 mod ready;
@@ -13,6 +14,7 @@ mod resource;
 mod runner;
 
 pub use device::{Adapter, Gpu};
+pub use patience::driver_is_stuck;
 pub use ports::Ports;
 pub use record::{Bindings, Recorder};
 pub use resource::Resource;

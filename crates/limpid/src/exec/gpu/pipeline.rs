@@ -23,7 +23,7 @@ pub(super) enum Bind {
     Sampler,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     source: String,
     entry: &'static str,
@@ -157,7 +157,11 @@ impl Gpu {
         if let Some(found) = locked(&self.0.pipelines).get(&key) {
             return Ok(found);
         }
-        let built = Arc::new(self.guarded(|| Ok(self.build(name, dispatch, &key)))?);
+        let (owned, asked, of) = (dispatch.clone(), key.clone(), name.to_owned());
+        let built = self.ask(&format!("building the shader '{name}'"), move |gpu| {
+            gpu.guarded(|| Ok(gpu.build(&of, &owned, &asked)))
+        });
+        let built = Arc::new(built?);
         locked(&self.0.pipelines).keep(key, built.clone());
         Ok(built)
     }

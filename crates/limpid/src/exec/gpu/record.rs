@@ -74,6 +74,7 @@ impl Recorder {
         let mut uniforms = Vec::new();
         let mut number = 0;
         let nodes = prepare(gpu, &plan, &plan.steps, &mut uniforms, &mut number)?;
+        gpu.may_take(plan.memory().bytes())?;
         let own = gpu.guarded(|| Ok(memory(gpu, &plan)))?;
         let params = gpu.guarded(|| {
             let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {

@@ -97,6 +97,11 @@ impl GpuRunner {
 
     /// Runs all passes on data that is already on the device, without waiting for the end.
     pub fn compute(&mut self, watch: &Watch) -> Result<()> {
+        let gpu = self.gpu.clone();
+        gpu.guarded(|| self.submit(watch))
+    }
+
+    fn submit(&mut self, watch: &Watch) -> Result<()> {
         let bound = self.bindings.turn(self.recorder.turn());
         let mut encoder = self.encoder();
         let mut all = Vec::new();
@@ -125,8 +130,8 @@ impl GpuRunner {
                                 .record_joined(&list, &mut encoder, bound, None);
                             list.clear();
                             let full = std::mem::replace(&mut encoder, self.encoder());
-                            self.gpu.queue().submit([full.finish()]);
-                            let seen = self.first_value(u.slot)?;
+                            self.gpu.submit(full.finish(), watch)?;
+                            let seen = self.first_value(u.slot, watch)?;
                             residuals.push(seen);
                             if seen <= u.at_most {
                                 break;
@@ -145,11 +150,7 @@ impl GpuRunner {
         if let Some((queries, resolved, _)) = &self.timer {
             encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
         }
-        let gpu = self.gpu.clone();
-        gpu.guarded(|| {
-            gpu.queue().submit([encoder.finish()]);
-            Ok(())
-        })?;
+        self.gpu.submit(encoder.finish(), watch)?;
         // However many pieces a frame was recorded in, it is over once, and only when all of it was sent.
         self.recorder.advance();
         Ok(())
@@ -157,6 +158,10 @@ impl GpuRunner {
 
     /// Waits for the device and reads the outputs back.
     pub fn download(&mut self, output: &mut Frame) -> Result<()> {
+        self.fetch_outputs(output, &Watch::default())
+    }
+
+    fn fetch_outputs(&mut self, output: &mut Frame, watch: &Watch) -> Result<()> {
         let mut encoder = self.encoder();
         let mut at = 0;
         for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
@@ -165,9 +170,8 @@ impl GpuRunner {
                 at += slot.bytes() as u64;
             }
         }
-        self.gpu.queue().submit([encoder.finish()]);
         let plan = self.recorder.plan();
-        mapped(&self.gpu, &self.staging, at, |bytes| {
+        self.fetch(encoder, at, watch, |bytes| {
             let words: &[f32] = bytemuck::cast_slice(bytes);
             let mut at = 0;
             for slot in &plan.slots {
@@ -196,19 +200,20 @@ impl GpuRunner {
         let Some((_, resolved, period)) = &self.timer else {
             return Ok(());
         };
-        let bytes = 16 * self.timed() as u64;
+        let (bytes, period) = (16 * self.timed() as u64, f64::from(*period));
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(resolved, 0, &self.staging, 0, bytes);
-        self.gpu.queue().submit([encoder.finish()]);
-        let times = &mut self.times;
-        mapped(&self.gpu, &self.staging, bytes, |bytes| {
+        let mut times = std::mem::take(&mut self.times);
+        let read = self.fetch(encoder, bytes, &Watch::default(), |bytes| {
             for (time, ticks) in times.iter_mut().zip(bytes.chunks_exact(16)) {
                 let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(ticks);
-                let nanos = end.saturating_sub(begin) as f64 * f64::from(*period);
+                let nanos = end.saturating_sub(begin) as f64 * period;
                 time.time = Duration::from_nanos(nanos as u64);
             }
             Ok(())
-        })
+        });
+        self.times = times;
+        read
     }
 
     /// Passes with individual times.
@@ -218,7 +223,7 @@ impl GpuRunner {
 
     /// Waits until the device has finished all submitted work.
     pub fn wait(&self) -> Result<()> {
-        self.gpu.wait()
+        self.gpu.wait_for(None, &Watch::default())
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -232,7 +237,7 @@ impl GpuRunner {
         self.recorder.record_pass(ready, encoder, bound, queries);
     }
 
-    fn first_value(&self, id: SlotId) -> Result<f32> {
+    fn first_value(&self, id: SlotId, watch: &Watch) -> Result<f32> {
         let own = self.recorder.resource(id);
         let buffer = match (own, &self.outside[id.0]) {
             (Some(Resource::Buffer(buffer)), _) | (None, Some(buffer)) => buffer,
@@ -244,13 +249,49 @@ impl GpuRunner {
         };
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(buffer, 0, &self.staging, 0, 4);
-        self.gpu.queue().submit([encoder.finish()]);
         let mut value = f32::NAN;
-        mapped(&self.gpu, &self.staging, 4, |bytes| {
+        self.fetch(encoder, 4, watch, |bytes| {
             value = bytemuck::pod_read_unaligned(&bytes[..4]);
             Ok(())
         })?;
         Ok(value)
+    }
+
+    /// Submits copies to the staging buffer, waits for the device, and hands the first `bytes` of it to `read`.
+    fn fetch(
+        &self,
+        encoder: wgpu::CommandEncoder,
+        bytes: u64,
+        watch: &Watch,
+        read: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return read(&[]);
+        }
+        let (gpu, buffer) = (&self.gpu, &self.staging);
+        gpu.guarded(|| {
+            let sent = gpu.submit(encoder.finish(), watch)?;
+            let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
+            let (send, receive) = std::sync::mpsc::channel();
+            slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
+            let refused = |what: String| {
+                let what = format!("results cannot be read: {what}");
+                Error::device(gpu.name(), DeviceFault::Refused(what))
+            };
+            let waited = gpu.wait_for(Some(sent), watch);
+            // Another thread that waits may have taken the answer and be about to hand it over.
+            let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
+                Ok(Ok(())) => match slice.get_mapped_range() {
+                    Ok(view) => read(&view[..bytes as usize]),
+                    Err(e) => Err(refused(e.to_string())),
+                },
+                Ok(Err(e)) => Err(refused(e.to_string())),
+                Err(e) => Err(refused(e.to_string())),
+            });
+            // Also where the wait was given up: the buffer is free for the next frame.
+            buffer.unmap();
+            result
+        })
     }
 }
 
@@ -262,7 +303,7 @@ impl Runner for GpuRunner {
     fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()> {
         self.upload(input)?;
         self.compute(watch)?;
-        self.download(output)?;
+        self.fetch_outputs(output, watch)?;
         self.read_times()?;
         watch.done(1.0);
         Ok(())
@@ -360,32 +401,4 @@ fn timer(gpu: &Gpu, passes: usize) -> (wgpu::QuerySet, wgpu::Buffer, f32) {
         mapped_at_creation: false,
     });
     (queries, resolved, gpu.queue().get_timestamp_period())
-}
-
-/// Maps the first `bytes` of a buffer, waits for the device, and passes them to `read`.
-fn mapped(
-    gpu: &Gpu,
-    buffer: &wgpu::Buffer,
-    bytes: u64,
-    read: impl FnOnce(&[u8]) -> Result<()>,
-) -> Result<()> {
-    if bytes == 0 {
-        return read(&[]);
-    }
-    let (send, receive) = std::sync::mpsc::channel();
-    let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
-    slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
-    gpu.wait()?;
-    let refused = |what: String| Error::device(gpu.name(), DeviceFault::Refused(what));
-    match receive.recv() {
-        Ok(Ok(())) => {}
-        Ok(Err(e)) => return Err(refused(format!("results cannot be read: {e}"))),
-        Err(e) => return Err(refused(format!("results cannot be read: {e}"))),
-    }
-    let result = match slice.get_mapped_range() {
-        Ok(view) => read(&view[..bytes as usize]),
-        Err(e) => Err(refused(format!("results cannot be read: {e}"))),
-    };
-    buffer.unmap();
-    result
 }

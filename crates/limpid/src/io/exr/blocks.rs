@@ -207,7 +207,7 @@ pub(super) fn check_memory(
             )));
         }
     }
-    Ok(())
+    crate::memory::there(total)
 }
 
 /// Checks the header of a block that its decoder would trust.

@@ -154,7 +154,7 @@ pub(in crate::io) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Sou
                 .list
                 .iter()
                 .map(|c| Samples::zeros(c.sample_type, count))
-                .collect(),
+                .collect::<Result<_>>()?,
         });
     }
     let mut rest = blocks.as_slice();

@@ -220,7 +220,7 @@ mod tests {
             (b"YUV4MPEG2 W2 F1:1\n", "size"),
             (b"YUV4MPEG2 W999999999 H999999999 F1:1\n", "size"),
             (b"YUV4MPEG2 W2 H2 F1:1 C411x\n", "C411x"),
-            (b"YUV4MPEG2 W2 H2 F1:1 Cmono\nFRAME\n123", "whole"),
+            (b"YUV4MPEG2 W2 H2 F1:1 Cmono\nFRAME\n123", "incomplete"),
             (b"YUV4MPEG2 W2 H2 F1:1 Cmono\nFRAMES\n1234", "FRAME"),
         ] {
             let read = Reader::new(film, Colour::Encoded).and_then(|mut r| r.next_image());

@@ -3,7 +3,7 @@
 use super::{features, halves, others};
 use crate::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
 use crate::definition::noise::spread;
-use crate::{Frame, Image, Kind, Layer, Part, Result};
+use crate::{Frame, Image, Kind, Layer, Part, Result, memory};
 
 /// Properties of a whole frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,7 +109,8 @@ fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
         .collect();
     let mut largest = 0.0f32;
     for axis in [0, 1] {
-        let (mut near, mut far) = (Vec::new(), Vec::new());
+        let room = || memory::gathered(size.pixels().min(1 << 21), std::iter::empty());
+        let (mut near, mut far): (Vec<f32>, Vec<f32>) = (room(), room());
         let (mx, my) = if axis == 0 { (3, 0) } else { (0, 3) };
         if size.width <= 2 * mx || size.height <= 2 * my {
             continue;
@@ -159,9 +160,9 @@ fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
 /// From the mean brightness, with the brightest hundredth clamped.
 fn exposure(color: &Image) -> f32 {
     let n = color.channels();
-    let mut bright: Vec<f32> = (0..color.size().pixels())
-        .map(|i| color.planes().map(|p| p[i]).sum::<f32>() / n as f32)
-        .collect();
+    let pixels = color.size().pixels();
+    let brightness = |i: usize| color.planes().map(|p| p[i]).sum::<f32>() / n as f32;
+    let mut bright = memory::gathered(pixels, (0..pixels).map(brightness));
     let at = (bright.len() - 1) * 99 / 100;
     let (_, most, _) = bright.select_nth_unstable_by(at, f32::total_cmp);
     let most = *most;
@@ -183,7 +184,7 @@ fn hit(depth: f32) -> bool {
 
 fn depth_range(depth: &Image) -> Option<Depth> {
     let found = depth.data().iter().filter(|d| hit(**d));
-    let mut logs: Vec<f32> = found.map(|d| d.ln()).collect();
+    let mut logs = memory::gathered(depth.data().len(), found.map(|d| d.ln()));
     let last = logs.len().checked_sub(1)?;
     let mut at = |share: usize| {
         let (_, v, _) = logs.select_nth_unstable_by(last * share / 100, f32::total_cmp);
@@ -199,7 +200,7 @@ fn depth_range(depth: &Image) -> Option<Depth> {
 /// One over the range of the axis along which positions differ most, without the outermost hundredths.
 fn scale(position: &Image) -> f32 {
     let range = |plane: &[f32]| {
-        let mut values = plane.to_vec();
+        let mut values = memory::copied(plane);
         let last = values.len() - 1;
         let mut at = |share: usize| {
             let (_, v, _) = values.select_nth_unstable_by(last * share / 100, f32::total_cmp);
@@ -218,27 +219,24 @@ fn scale(position: &Image) -> f32 {
 /// Whether features are noisy in many places: by their own variance if it is known, otherwise by the appearance of depth, position
 /// or normals.
 fn noisy(frame: &Frame, facts: &Facts) -> bool {
-    let share = |values: &[f32], above: f32| {
-        values.iter().filter(|v| **v > above).count() as f32 / values.len().max(1) as f32
+    let share = |values: &mut dyn Iterator<Item = f32>, above: f32| {
+        let (mut count, mut larger) = (0, 0);
+        for v in values {
+            count += 1;
+            larger += usize::from(v > above);
+        }
+        larger as f32 / count.max(1) as f32
     };
     let known = features(&frame.shape()).into_iter().find_map(|kind| {
         let variance = frame.get(Layer::new(kind.clone(), Part::Variance))?;
         let mean = frame.get(kind.clone())?;
-        let relative: Vec<f32> = match kind {
-            Kind::Depth => variance
-                .data()
-                .iter()
-                .zip(mean.data())
-                .map(|(v, d)| if hit(*d) { v / (d * d) } else { 0.0 })
-                .collect(),
-            Kind::Position => variance
-                .data()
-                .iter()
-                .map(|v| v * facts.position.powi(2))
-                .collect(),
-            _ => variance.data().to_vec(),
-        };
-        Some(share(&relative, 1e-4))
+        let values = variance.data().iter().copied();
+        let relative = |(v, d): (f32, &f32)| if hit(*d) { v / (d * d) } else { 0.0 };
+        Some(match kind {
+            Kind::Depth => share(&mut values.zip(mean.data()).map(relative), 1e-4),
+            Kind::Position => share(&mut values.map(|v| v * facts.position.powi(2)), 1e-4),
+            _ => share(&mut { values }, 1e-4),
+        })
     });
     if let Some(share) = known {
         return share > BLURRED.1;
@@ -257,7 +255,7 @@ fn noisy(frame: &Frame, facts: &Facts) -> bool {
     } else {
         return false;
     };
-    share(&seen, above) > BLURRED.1
+    share(&mut seen.into_iter(), above) > BLURRED.1
 }
 
 /// The noise of a feature at places all over the picture, as in `definition::front::feature_noise`.

@@ -24,8 +24,8 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
     };
     let surface = front::surface(&layers, size, n, method.divides(), method.exposure());
     let over = |image: &Image| divided(image, &surface.divide);
-    let (light, noise, share) = light(method, frame, &surface, &over)?;
-    let guide = tent(&bright(&light), 1, 1.0, 0.0);
+    let (light, noise, share, seen) = light(method, frame, &surface, &over)?;
+    let guide = tent(&seen, 1, 1.0, 0.0);
     let mut payload = Image::new(w, h, setup.planes());
     let mut squared = vec![false; setup.planes()];
     squared[n] = true;
@@ -122,13 +122,13 @@ fn bright(image: &Image) -> Image {
     })
 }
 
-/// Light, the variance of its brightness, and the factor applied to outliers.
+/// Light, the variance of its brightness, the factor applied to outliers, and the brightness that guides the first level.
 fn light(
     method: &Atrous,
     frame: &Frame,
     surface: &Surface,
     over: &dyn Fn(&Image) -> Image,
-) -> Result<(Image, Image, Image)> {
+) -> Result<(Image, Image, Image, Image)> {
     let class = &surface.class;
     let around = |image: &Image| {
         let once = tent(&bright(image), AROUND, 1.0, 0.0);
@@ -171,7 +171,12 @@ fn light(
         let light = Image::from_fn(mean.width(), mean.height(), mean.channels(), |x, y, c| {
             mean.get(x, y, c) * share.get(x, y, 0)
         });
-        return Ok((light, noise, share));
+        // A file whose colour is not the mean of its halves is guided by the halves.
+        let seen = match keeps {
+            true => bright(&light),
+            false => bright(&both(&a, &b, |a, b| 0.5 * (a + b))),
+        };
+        return Ok((light, noise, share, seen));
     }
     let before = over(frame.color()?);
     let light = match keeps {
@@ -183,7 +188,8 @@ fn light(
     if let Some(known) = known.filter(|v| v.channels() == light.channels()) {
         let divided = bright(&over(&over(known)));
         let limited = both(&divided, &share, |v, s| v * s * s);
-        return Ok((light, around(&limited), share));
+        let seen = bright(&light);
+        return Ok((light, around(&limited), share, seen));
     }
     let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class, 1);
     let n = light.channels();
@@ -191,5 +197,6 @@ fn light(
         let off = light.get(x, y, c) - board.mean.get(x, y, c);
         off * off / (1.0 + board.share.get(x, y, 0))
     });
-    Ok((light, around(&squares), share))
+    let seen = bright(&light);
+    Ok((light, around(&squares), share, seen))
 }

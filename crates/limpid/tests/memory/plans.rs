@@ -1,49 +1,11 @@
 //! What a plan says about its memory is what a run takes: on the CPU by a counting allocator, on a GPU by the driver's allocator.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[expect(dead_code, reason = "only frames are needed here")]
-mod support;
-
+use crate::{alone, peak, support};
 use limpid::exec::cpu::Cpu;
 use limpid::method::{Entry, METHODS, Method};
 use limpid::plan::Role;
 use limpid::{Denoiser, Device, FittedPlan, Frame, Options, Size};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use support::frame;
-
-/// Counts the bytes that are taken, and the most there were.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Large enough for tables and plans to be small beside pixels.
 const SIZE: Size = Size::new(320, 240);
@@ -80,9 +42,9 @@ fn close(name: &str, taken: usize, stated: usize, wrong: &mut Vec<String>) {
     }
 }
 
-/// One test, so that nothing else allocates meanwhile.
 #[test]
 fn runs_take_the_memory_that_plans_state() {
+    let _alone = alone();
     let frame = frame(SIZE);
     let threads = 2;
     let cpu = Device::Cpu(Cpu::new(Some(threads)).unwrap());
@@ -95,12 +57,11 @@ fn runs_take_the_memory_that_plans_state() {
             .run(&frame)
             .unwrap();
         let fit = FittedPlan::new(cpu.limits(), &frame.shape(), &options).unwrap();
-        let before = NOW.load(Ordering::Relaxed);
-        PEAK.store(before, Ordering::Relaxed);
-        let mut denoiser = Denoiser::new(&cpu, &frame.shape(), &options).unwrap();
-        let out = denoiser.run(&frame).unwrap();
-        let taken = PEAK.load(Ordering::Relaxed) - before;
-        drop((denoiser, out));
+        let (_, taken) = peak(|| {
+            let mut denoiser = Denoiser::new(&cpu, &frame.shape(), &options).unwrap();
+            let out = denoiser.run(&frame).unwrap();
+            (denoiser, out)
+        });
         // The frame is there before.
         let stated = fit.bytes(threads) - inputs(&fit);
         close(

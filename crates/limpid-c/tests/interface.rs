@@ -1,0 +1,89 @@
+//! The C interface from Rust, so that Miri can look at it (`cargo xtask miri`): pointers, strings, memory and their ends.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use limpid_c::*;
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+
+fn text(text: &str) -> CString {
+    CString::new(text).unwrap()
+}
+
+fn told() -> String {
+    // SAFETY: the text is valid until the next call of this thread.
+    let text = unsafe { CStr::from_ptr(limpid_error()) };
+    text.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn frames_and_denoisers_begin_and_end() {
+    let [color, cpu, shrink, levels, one] = ["color", "cpu", "shrink", "levels", "1"].map(text);
+    let pixels: Vec<f32> = (0..5 * 4 * 3).map(|i| (i % 7) as f32 / 7.0).collect();
+    // SAFETY: all strings end with zero, all pointers are of live frames and arrays of the right length, and each is freed once.
+    unsafe {
+        let frame = limpid_frame_new(5, 4);
+        assert_eq!(
+            (limpid_frame_width(frame), limpid_frame_height(frame)),
+            (5, 4)
+        );
+        let set = limpid_frame_set(frame, color.as_ptr(), pixels.as_ptr(), 3);
+        assert_eq!(set, LimpidStatus::Ok);
+        assert_eq!(limpid_frame_channels(frame, color.as_ptr()), 3);
+        let mut out = vec![0.0; pixels.len()];
+        let got = limpid_frame_get(frame, color.as_ptr(), out.as_mut_ptr(), 3);
+        assert_eq!((got, &out), (LimpidStatus::Ok, &pixels));
+        let denoiser = limpid_denoiser_new(cpu.as_ptr(), shrink.as_ptr());
+        assert!(!denoiser.is_null(), "{}", told());
+        let set = limpid_denoiser_set(denoiser, levels.as_ptr(), one.as_ptr());
+        assert_eq!(set, LimpidStatus::Ok, "{}", told());
+        let clean = limpid_denoiser_run(denoiser, frame);
+        assert!(!clean.is_null(), "{}", told());
+        // Results outlive what made them.
+        limpid_denoiser_reset(denoiser);
+        limpid_denoiser_free(denoiser);
+        limpid_frame_free(frame);
+        let got = limpid_frame_get(clean, color.as_ptr(), out.as_mut_ptr(), 3);
+        assert_eq!(got, LimpidStatus::Ok);
+        assert!(out.iter().all(|v| v.is_finite()) && out != pixels);
+        limpid_frame_free(clean);
+    }
+}
+
+#[test]
+fn null_and_nonsense_are_errors() {
+    let [color, nonsense] = ["color", "nonsense"].map(text);
+    let wrong = c"\xff\xfe".as_ptr();
+    // SAFETY: NULL and strings that are not UTF-8 are allowed everywhere; the rest is as above.
+    unsafe {
+        assert!(limpid_frame_new(0, 4).is_null() && !told().is_empty());
+        assert!(limpid_frame_read(null()).is_null() && told().contains("NULL"));
+        assert!(limpid_frame_read(wrong).is_null() && told().contains("UTF-8"));
+        assert_eq!(
+            limpid_frame_write(null(), color.as_ptr()),
+            LimpidStatus::Input
+        );
+        assert_eq!(
+            (limpid_frame_width(null()), limpid_frame_height(null())),
+            (0, 0)
+        );
+        assert_eq!(limpid_frame_channels(null(), color.as_ptr()), 0);
+        let frame = limpid_frame_new(2, 2);
+        let set = limpid_frame_set(frame, color.as_ptr(), null(), 3);
+        assert_eq!(set, LimpidStatus::Input);
+        let set = limpid_frame_set(frame, nonsense.as_ptr(), [0.0; 12].as_ptr(), 3);
+        assert_ne!(set, LimpidStatus::Ok);
+        let set = limpid_frame_set(frame, color.as_ptr(), [0.0; 12].as_ptr(), 7);
+        assert_eq!(set, LimpidStatus::Input);
+        assert_eq!(
+            limpid_frame_get(frame, color.as_ptr(), null_mut(), 3),
+            LimpidStatus::Missing
+        );
+        assert!(limpid_denoiser_new(nonsense.as_ptr(), null()).is_null());
+        assert!(limpid_denoiser_run(null_mut(), frame).is_null());
+        limpid_denoiser_reset(null_mut());
+        limpid_denoiser_free(null_mut());
+        limpid_frame_free(null_mut());
+        limpid_frame_free(frame);
+    }
+}

@@ -1,0 +1,96 @@
+//! Values whose squares an `f32` cannot hold.
+//!
+//! Methods square colour, and some square that again. A frame with values far beyond any light is divided by a power of two before
+//! it runs, and its result multiplied again; nothing is rounded by that.
+
+use crate::{Frame, Image, Kind, Layer, Part};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// How many times 32 binary digits the values of a frame are too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Range(i32);
+
+/// The largest power of two that needs no help: about 10¹².
+const LARGE: i32 = 40;
+/// Powers of two in one step.
+const STEP: i32 = 32;
+
+impl Range {
+    /// The range of a frame's colour, and the frame within the usual one.
+    pub(super) fn of(frame: Cow<'_, Frame>) -> (Cow<'_, Frame>, Self) {
+        let images = frame.layers().filter(|(layer, _)| power(layer) == 1);
+        let most = images.map(|(_, image)| largest(image)).fold(0.0, f32::max);
+        if most <= 2f32.powi(LARGE) {
+            return (frame, Self::default());
+        }
+        let over = most.log2() as i32 - LARGE;
+        let range = Self(over / STEP + 1);
+        (Cow::Owned(range.scaled(frame.into_owned(), -1)), range)
+    }
+
+    /// A result in the range of its frame.
+    pub(super) fn back(self, frame: Frame) -> Frame {
+        match self {
+            Self(0) => frame,
+            range => range.scaled(frame, 1),
+        }
+    }
+
+    fn scaled(self, mut frame: Frame, sign: i32) -> Frame {
+        let layers: Vec<Layer> = frame.layers().map(|(layer, _)| layer.clone()).collect();
+        let factor = 2f32.powi(sign * STEP);
+        for layer in layers {
+            // Step by step: the whole factor may be no number.
+            let times = self.0 * power(&layer);
+            if let Some(image) = frame.get_mut(layer).filter(|_| times > 0) {
+                let scale = |v: &mut f32| {
+                    let made = (0..times).fold(*v, |v, _| v * factor);
+                    *v = made.clamp(f32::MIN, f32::MAX);
+                };
+                image.data_mut().par_iter_mut().for_each(scale);
+            }
+        }
+        frame
+    }
+}
+
+/// The power of light that a layer is.
+fn power(layer: &Layer) -> i32 {
+    match (&layer.kind, layer.part) {
+        (Kind::Color | Kind::Light(_) | Kind::Dx | Kind::Dy, Part::Variance) => 2,
+        (Kind::Color | Kind::Light(_) | Kind::Dx | Kind::Dy, _) => 1,
+        _ => 0,
+    }
+}
+
+fn largest(image: &Image) -> f32 {
+    let part = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+    image
+        .data()
+        .par_chunks(1 << 16)
+        .map(part)
+        .reduce(|| 0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_too_large_is_scaled_and_comes_back() {
+        let frame = |v: f32| Frame::new(Image::from_fn(3, 2, 3, |x, y, _| v * (x + y) as f32));
+        for v in [0.0, 1e-30, 1.0, 1e10] {
+            let frame = frame(v).unwrap();
+            let (same, range) = Range::of(Cow::Borrowed(&frame));
+            assert!(matches!(same, Cow::Borrowed(_)) && range == Range::default());
+        }
+        for v in [1e13, 3e19, 1e30, 1e38] {
+            let frame = frame(v).unwrap();
+            let (small, range) = Range::of(Cow::Borrowed(&frame));
+            let most = largest(small.color().unwrap());
+            assert!(most > 1.0 && most <= 2f32.powi(LARGE), "{v}: {most}");
+            assert_eq!(range.back(small.into_owned()), frame);
+        }
+    }
+}

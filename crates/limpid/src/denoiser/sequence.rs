@@ -1,0 +1,263 @@
+//! Frames one after the other.
+
+use super::range::Range;
+use super::{Denoiser, Options};
+use crate::exec::Watch;
+use crate::memory::caught;
+use crate::method::{Method, Pick, Schedule};
+use crate::plan::Role;
+use crate::{Device, Frame, Image, Result, Shape, Size, tune};
+use std::collections::VecDeque;
+
+/// Processes frames in order. Their shapes may change.
+///
+/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
+/// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
+/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
+///
+/// ```
+/// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
+/// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Taa::default()));
+/// for _ in 0..3 {
+///     let frame = Frame::new(Image::new(8, 8, 3))?;
+///     let out = sequence.run(&frame, &Watch::default())?;
+/// }
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sequence {
+    device: Device,
+    options: Options,
+    kept: Option<Kept>,
+    /// The fastest schedule, and the shape it was measured for.
+    fastest: Option<(Shape, Schedule)>,
+    residuals: Vec<Vec<f32>>,
+    /// Frames whose results are still to come, where they are blended with them.
+    waiting: VecDeque<Option<Frame>>,
+    /// Whether results may be late.
+    waits: bool,
+    /// Whether the next frame is the first of a film.
+    fresh: bool,
+    /// Of the values of the last frame.
+    range: Range,
+}
+
+/// What is kept from frame to frame.
+#[derive(Debug)]
+struct Kept {
+    shape: Shape,
+    /// What it was made for, with the numbers found in the last frame.
+    options: Options,
+    denoiser: Denoiser,
+}
+
+impl Kept {
+    /// A black frame, for runs after the last one.
+    fn nothing(&self) -> Result<Frame> {
+        let mut frame = Frame::empty(self.shape.size)?;
+        for slot in self.denoiser.plan().slots() {
+            if let Role::Input(layer) = &slot.role {
+                let Size { width, height } = self.shape.size;
+                frame.insert(layer.clone(), Image::new(width, height, slot.planes))?;
+            }
+        }
+        Ok(frame)
+    }
+}
+
+impl Sequence {
+    /// A sequence that has not begun.
+    pub fn new(device: &Device, options: &Options) -> Self {
+        Self {
+            device: device.clone(),
+            options: options.clone(),
+            kept: None,
+            fastest: None,
+            residuals: Vec::new(),
+            waiting: VecDeque::new(),
+            waits: false,
+            fresh: false,
+            range: Range::default(),
+        }
+    }
+
+    /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
+    pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        caught(|| {
+            let (mended, range) = Range::of(frame.mended()?);
+            if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
+                // What it remembers is of another range.
+                kept.denoiser.reset();
+            }
+            self.range = range;
+            let out = self.run_mended(&mended, watch)?;
+            Ok(range.back(self.blended(out, &mended)))
+        })
+    }
+
+    /// Takes the next frame of a film. Gives the results that are there: those of earlier frames where the method looks ahead, so
+    /// that none may come now and some by [`Sequence::finish`].
+    ///
+    /// ```
+    /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
+    /// let mut sequence = Sequence::new(&Device::open("cpu")?, &Options::new(Film::default()));
+    /// let mut out = Vec::new();
+    /// for _ in 0..4 {
+    ///     let frame = Frame::new(Image::new(8, 8, 3))?;
+    ///     out.extend(sequence.push(&frame, &Watch::default())?);
+    /// }
+    /// out.extend(sequence.finish(&Watch::default())?);
+    /// assert_eq!(out.len(), 4);
+    /// # Ok::<(), limpid::Error>(())
+    /// ```
+    ///
+    /// An error loses the frames whose results were still to come; the next frame is the first of another film.
+    pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
+        let out = caught(|| self.pushed(frame, watch));
+        if out.is_err() {
+            self.waiting.clear();
+        }
+        out
+    }
+
+    fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
+        let (mended, range) = Range::of(frame.mended()?);
+        // Frames of another size are another film.
+        let mut out = match &self.kept {
+            Some(kept) if kept.shape != mended.shape() || self.range != range => {
+                self.finish(watch)?
+            }
+            _ => Vec::new(),
+        };
+        self.range = range;
+        self.waits = true;
+        let made = self.run_mended(&mended, watch)?;
+        let ahead = self.method().ahead();
+        let blends = |kept: &Kept| kept.denoiser.blends();
+        let blends = self.kept.as_ref().is_some_and(blends);
+        self.waiting.push_back(blends.then(|| mended.into_owned()));
+        if self.waiting.len() > ahead {
+            out.extend(self.came(made));
+        }
+        Ok(out)
+    }
+
+    /// Number of frames whose results are still to come.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Ends a film: the results of frames that were waiting for others. The next frame is the first of another film.
+    pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
+        let out = caught(|| self.finished(watch));
+        if out.is_err() {
+            self.waiting.clear();
+        }
+        out
+    }
+
+    fn finished(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
+        let Some(mut kept) = self.kept.take() else {
+            return Ok(Vec::new());
+        };
+        let ahead = kept.options.method.ahead();
+        let waiting = self.waiting.len();
+        let mut made = Vec::new();
+        if waiting > 0 {
+            let nothing = kept.nothing()?;
+            kept.options.method.wait(ahead, true);
+            kept.denoiser.update(&kept.options)?;
+            for _ in 0..ahead {
+                made.push(kept.denoiser.run_plain(&nothing, watch)?);
+            }
+            kept.options.method.wait(ahead, false);
+            kept.denoiser.update(&kept.options)?;
+        }
+        kept.denoiser.reset();
+        self.fresh = true;
+        self.kept = Some(kept);
+        // What comes out of a short film at first is before its beginning.
+        let made = made.into_iter().skip(ahead.saturating_sub(waiting));
+        Ok(made.filter_map(|made| self.came(made)).collect())
+    }
+
+    /// A result, which is that of the frame that waited longest.
+    fn came(&mut self, made: Frame) -> Option<Frame> {
+        let made = match self.waiting.pop_front()? {
+            Some(frame) => self.blended(made, &frame),
+            None => made,
+        };
+        Some(self.range.back(made))
+    }
+
+    fn blended(&self, made: Frame, frame: &Frame) -> Frame {
+        match &self.kept {
+            Some(kept) => kept.denoiser.blended(made, frame),
+            None => made,
+        }
+    }
+
+    /// Runs on a frame without missing samples.
+    fn run_mended(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        let shape = frame.shape();
+        let fresh = std::mem::take(&mut self.fresh);
+        let kept = self.kept.take().filter(|kept| kept.shape == shape);
+        let mut kept = match kept {
+            Some(kept)
+                if kept.denoiser.has_history()
+                    && !fresh
+                    && !kept.options.method.measures_each() =>
+            {
+                kept
+            }
+            kept => self.adjusted(kept, frame, shape)?,
+        };
+        let out = kept.denoiser.run_plain(frame, watch)?;
+        self.residuals = kept.denoiser.residuals().to_vec();
+        self.kept = Some(kept);
+        Ok(out)
+    }
+
+    /// A denoiser with the numbers of this frame: the one that was kept, or a new one.
+    fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
+        let mut options = self.options.clone();
+        options.method.prepare(frame)?;
+        if self.waits {
+            let ahead = options.method.ahead();
+            options.method.wait(ahead, false);
+        }
+        if options.schedule == Pick::Fastest {
+            let schedule = match self.fastest.take() {
+                Some((kept, schedule)) if kept == shape => schedule,
+                _ => {
+                    let asked = self.options.method.as_ref();
+                    tune::fastest(&self.device, frame, &options, asked)?
+                }
+            };
+            self.fastest = Some((shape.clone(), schedule.clone()));
+            options.schedule = Pick::Given(schedule);
+        }
+        if let Some(mut kept) = kept
+            && kept.denoiser.update(&options)?
+        {
+            kept.options = options;
+            return Ok(kept);
+        }
+        Ok(Kept {
+            denoiser: Denoiser::new(&self.device, &shape, &options)?,
+            options,
+            shape,
+        })
+    }
+
+    /// The method with what it has seen of the last frame.
+    pub fn method(&self) -> &dyn Method {
+        let kept = self.kept.as_ref().map(|kept| &kept.options);
+        kept.unwrap_or(&self.options).method.as_ref()
+    }
+
+    /// See [`Denoiser::residuals`], of the last frame.
+    pub fn residuals(&self) -> &[Vec<f32>] {
+        &self.residuals
+    }
+}
