@@ -94,7 +94,7 @@ def test_what_cannot_be_cut_is_refused():
         limpid_dask.denoise(noisy, method="shrink", sigma=0.1, device="cpu")
     with pytest.raises(limpid.InputError, match="same size"):
         limpid_dask.denoise(noisy, normal=da.zeros((32, 64, 3)))
-    with pytest.raises(limpid.InputError, match="no image"):
+    with pytest.raises(limpid.InputError, match="not an image"):
         limpid_dask.denoise(da.zeros(10))
     with pytest.raises(limpid.UnknownNameError, match="radius"):
         limpid_dask.denoise(noisy, method="nlm", radios=3)
