@@ -9,7 +9,6 @@ use crate::definition::svgf::{
 use crate::kernel::atrous::light_weights;
 use crate::kernel::half;
 use crate::kernel::{Job, View};
-use crate::plan::Phases;
 use crate::simd::dispatch;
 use fearless_simd::Simd;
 
@@ -217,7 +216,8 @@ fn nearer(before: f32, z: f32, after: f32) -> f32 {
 fn packed(n: [f32; 3]) -> [f32; 3] {
     let long = dot(n, n).sqrt();
     let unit = if long > 0.0 { 1.0 / long } else { 0.0 };
-    n.map(|v| ((v * unit).clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0)
+    let stored = |v: f32| ((v * unit).clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0;
+    [stored(n[0]), stored(n[1]), stored(n[2])]
 }
 
 /// Words of scratch memory: depths of two rows.
@@ -267,7 +267,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
         }
         if let Some((past, old)) = &past {
             for x in 0..width {
-                let now: [f32; FEATURES] = std::array::from_fn(|k| features[k][x]);
+                let mut now = [0.0; FEATURES];
+                for (now, row) in now.iter_mut().zip(&features) {
+                    *now = row[x];
+                }
                 let Some((color, then, mut from)) = old.at(past, &now, [x, y], seen[3][x]) else {
                     continue;
                 };
@@ -280,7 +283,8 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
                 for (row, old) in payload.iter_mut().zip(color).take(colors) {
                     row[x] = old + alpha * (row[x] - old);
                 }
-                let moments = [0, 1].map(|k| then[k] + alpha * (seen[k][x] - then[k]));
+                let blend = |k: usize| then[k] + alpha * (seen[k][x] - then[k]);
+                let moments = [blend(0), blend(1)];
                 let spread = moments[1] - moments[0] * moments[0];
                 payload[colors][x] = (spread / frames.min(deepest(past.alpha))).max(0.0);
                 [seen[0][x], seen[1][x], seen[2][x]] = [moments[0], moments[1], frames];
@@ -371,60 +375,62 @@ impl<'a> Old<'a> {
         id: f32,
     ) -> Option<([f32; 3], [f32; 3], Taps)> {
         let size = self.size;
-        let motion = self.motion.map(|plane| plane[y * size.width + x]);
+        let own = y * size.width + x;
         // Far away is as good as just outside, and fits an integer.
         let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
-        let (px, py) = (
-            far(x as f32 + motion[0], size.width),
-            far(y as f32 + motion[1], size.height),
-        );
+        let px = far(x as f32 + self.motion[0][own], size.width);
+        let py = far(y as f32 + self.motion[1][own], size.height);
         let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
         let mut taps = Taps::default();
-        for (k, (dx, dy)) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
-            .into_iter()
-            .enumerate()
-        {
-            let (qx, qy) = (px.floor() + dx, py.floor() + dy);
+        // Loops instead of `map`: what is called through it does not become part of this function.
+        for k in 0..4 {
+            let qx = px.floor() + (k % 2) as f32;
+            let qy = py.floor() + (k / 2) as f32;
             if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
                 continue;
             }
             let q = [qx as usize, qy as usize];
             let i = q[1] * size.width + q[0];
-            let past = self.moments.map(|plane| plane[i]);
-            if past[2] <= 0.0 || past[3] != id {
-                continue;
-            }
-            if !alike(now, &self.features.map(|plane| plane[i])) {
+            if self.moments[2][i] <= 0.0 || self.moments[3][i] != id || !self.alike(now, i) {
                 continue;
             }
             let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
-            let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
-            let (ox, oy) = (place(size.width, q[0]), place(size.height, q[1]));
-            (taps.at[k], taps.weights[k]) = (oy * size.width + ox, weight);
+            let at = match kernel.order {
+                Some(order) => {
+                    order.place(size.height, q[1]) * size.width + order.place(size.width, q[0])
+                }
+                None => i,
+            };
+            (taps.at[k], taps.weights[k]) = (at, weight);
             for (sum, plane) in color.iter_mut().zip(self.color).take(self.colors) {
-                *sum += weight * plane[oy * size.width + ox];
+                *sum += weight * plane[at];
             }
-            for k in 0..3 {
-                moments[k] += weight * past[k];
+            for (sum, plane) in moments.iter_mut().zip(self.moments) {
+                *sum += weight * plane[i];
             }
             weights += weight;
         }
-        taps.weights = taps.weights.map(|w| w / weights);
-        (weights > TAPS_LEAST).then(|| {
-            (
-                color.map(|c| c / weights),
-                moments.map(|m| m / weights),
-                taps,
-            )
-        })
+        if weights <= TAPS_LEAST {
+            return None;
+        }
+        let inverse = 1.0 / weights;
+        for v in color
+            .iter_mut()
+            .chain(&mut moments)
+            .chain(&mut taps.weights)
+        {
+            *v *= inverse;
+        }
+        Some((color, moments, taps))
     }
-}
 
-#[inline(always)]
-fn alike(now: &[f32; FEATURES], then: &[f32; FEATURES]) -> bool {
-    let slope = now[4].abs() + now[5].abs();
-    let near = (now[3] - then[3]).abs() <= DEPTH_CHANGE * now[3].abs() + 2.0 * slope;
-    let ([ax, ay, az, ..], [bx, by, bz, ..]) = (now, then);
-    let (a, b) = ([*ax, *ay, *az], [*bx, *by, *bz]);
-    near && (a == b || dot(a, b) >= NORMAL_CHANGE)
+    /// Whether a pixel and one of the last frame show the same surface.
+    #[inline(always)]
+    fn alike(&self, now: &[f32; FEATURES], i: usize) -> bool {
+        let [x, y, z, depth, ..] = &self.features;
+        let slope = now[4].abs() + now[5].abs();
+        let near = (now[3] - depth[i]).abs() <= DEPTH_CHANGE * now[3].abs() + 2.0 * slope;
+        let (a, b) = ([now[0], now[1], now[2]], [x[i], y[i], z[i]]);
+        near && (a == b || dot(a, b) >= NORMAL_CHANGE)
+    }
 }

@@ -26,14 +26,14 @@ fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
 fn blendable(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     let c = if three { to_ycocg(c) } else { c };
     let scale = 1.0 / (1.0 + highlights * c[0].max(0.0));
-    c.map(|v| v * scale)
+    [c[0] * scale, c[1] * scale, c[2] * scale]
 }
 
 /// The inverse of [`blendable`].
 #[inline(always)]
 fn restored(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     let scale = 1.0 / (1.0 - highlights * c[0].max(0.0)).max(LEAST_SCALE);
-    let c = c.map(|v| v * scale);
+    let c = [c[0] * scale, c[1] * scale, c[2] * scale];
     if three { from_ycocg(c) } else { c }
 }
 
@@ -283,19 +283,20 @@ fn blend(
     let [m0, m1, m2] = mean.each_ref().map(|row| &row[..n]);
     let [d0, d1, d2] = deviation.each_ref().map(|row| &row[..n]);
     for x in 0..n {
-        let mean = [m0[x], m1[x], m2[x]];
-        let away = [o0[x] - mean[0], o1[x] - mean[1], o2[x] - mean[2]];
-        let least = NARROWEST * mean[0].abs() + 1e-8;
-        let over = |c: usize, deviation: f32| away[c].abs() / (kernel.gamma * deviation).max(least);
-        let ratio = over(0, d0[x])
-            .max(over(1, d1[x]))
-            .max(over(2, d2[x]))
-            .max(1.0);
-        let now = [n0[x], n1[x], n2[x]];
-        let made: [f32; 3] = std::array::from_fn(|c| {
-            let clipped = mean[c] + away[c] / ratio;
-            clipped + kernel.blend * (now[c] - clipped)
-        });
+        let [a0, a1, a2] = [o0[x] - m0[x], o1[x] - m1[x], o2[x] - m2[x]];
+        let least = NARROWEST * m0[x].abs() + 1e-8;
+        let most = |deviation: f32| (kernel.gamma * deviation).max(least);
+        let over = (a0.abs() / most(d0[x])).max(a1.abs() / most(d1[x]));
+        let inverse = 1.0 / over.max(a2.abs() / most(d2[x])).max(1.0);
+        let mix = |mean: f32, away: f32, now: f32| {
+            let clipped = mean + away * inverse;
+            clipped + kernel.blend * (now - clipped)
+        };
+        let made = [
+            mix(m0[x], a0, n0[x]),
+            mix(m1[x], a1, n1[x]),
+            mix(m2[x], a2, n2[x]),
+        ];
         [o0[x], o1[x], o2[x]] = made;
         [n0[x], n1[x], n2[x]] = restored(made, three, kernel.highlights);
     }
@@ -362,7 +363,8 @@ impl<'a> Old<'a> {
             }
             weights += weight;
         }
-        (weights > 1e-3).then(|| sum.map(|s| s / weights))
+        let inverse = 1.0 / weights;
+        (weights > 1e-3).then_some([sum[0] * inverse, sum[1] * inverse, sum[2] * inverse])
     }
 
     /// The sixteen pixels around a place, no less and no more than the four nearest; none outside or without a history.
@@ -373,36 +375,34 @@ impl<'a> Old<'a> {
         if !inside(x, width) || !inside(y, height) {
             return None;
         }
-        let corner = [x.floor() as isize - 1, y.floor() as isize - 1];
+        let (left, top) = (x.floor() as isize - 1, y.floor() as isize - 1);
         let near = |v: isize, n: usize| v.clamp(0, n as isize - 1) as usize;
-        let own = near(corner[1] + 1, height) * width + near(corner[0] + 1, width);
-        if self.there[own] == 0.0 {
+        if self.there[near(top + 1, height) * width + near(left + 1, width)] == 0.0 {
             return None;
         }
         let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
-        let rows: [usize; 4] =
-            std::array::from_fn(|j| near(corner[1] + j as isize, height) * width);
-        let whole = corner[0] >= 0 && corner[0] as usize + 4 <= width;
-        let columns: [usize; 4] = std::array::from_fn(|i| near(corner[0] + i as isize, width));
-        Some(std::array::from_fn(|p| {
-            if p >= self.count {
-                return 0.0;
-            }
-            let plane = self.planes[p];
-            let taps = rows.map(|row| match plane[row + columns[0]..].first_chunk::<4>() {
-                Some(taps) if whole => *taps,
-                _ => columns.map(|x| plane[row + x]),
-            });
-            let mut sums = [0.0; 4];
-            for (taps, wy) in taps.iter().zip(wy) {
-                for i in 0..4 {
-                    sums[i] += wy * taps[i];
+        let whole = left >= 0 && left as usize + 4 <= width;
+        let mut made = [0.0; 3];
+        // Loops instead of `map`: what is called through it does not become part of this function.
+        for (made, plane) in made.iter_mut().zip(self.planes).take(self.count) {
+            let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
+            for (j, wy) in wy.into_iter().enumerate() {
+                let row = &plane[near(top + j as isize, height) * width..][..width];
+                let [a, b, c, d] = if whole {
+                    let taps = &row[left as usize..left as usize + 4];
+                    [taps[0], taps[1], taps[2], taps[3]]
+                } else {
+                    let at = |i: isize| row[near(left + i, width)];
+                    [at(0), at(1), at(2), at(3)]
+                };
+                sum += wy * (wx[0] * a + wx[1] * b + wx[2] * c + wx[3] * d);
+                if j == 1 || j == 2 {
+                    (least, most) = (least.min(b.min(c)), most.max(b.max(c)));
                 }
             }
-            let sum = sums[0] * wx[0] + sums[1] * wx[1] + sums[2] * wx[2] + sums[3] * wx[3];
-            let [a, b, c, d] = [taps[1][1], taps[1][2], taps[2][1], taps[2][2]];
-            sum.max(a.min(b).min(c.min(d))).min(a.max(b).max(c.max(d)))
-        }))
+            *made = sum.max(least).min(most);
+        }
+        Some(made)
     }
 }
 
