@@ -17,8 +17,6 @@ use crate::{Result, Size};
 
 /// Planes of the moments.
 pub(crate) const MOMENTS: usize = 4;
-/// The plane of the number of frames.
-pub(crate) const FRAMES: usize = 2;
 
 /// Where normals or depth come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +105,10 @@ impl Kernel for Temporal {
             Some(_) => Contract::gather(layers + 4, 3, None),
             None => Contract::rows(layers, 3, 1),
         }
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(size.width)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
