@@ -462,7 +462,7 @@ fn wrong_plans_are_refused() {
     plan.check().unwrap();
     let (now, last) = (plan.history("now", 1), plan.history("last", 2));
     for (one, other, why) in [
-        (now, output, "no history"),
+        (now, output, "not history"),
         (now, now, "swapped twice"),
         (now, last, "differ in form"),
     ] {

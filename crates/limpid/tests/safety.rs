@@ -66,12 +66,12 @@ fn memory_that_does_not_fit_is_refused() {
             "usage",
         );
         let rgba = wgpu::TextureFormat::Rgba32Float;
-        refused(&planes, view(EXTENT, rgba, 1), "wants a buffer");
+        refused(&planes, view(EXTENT, rgba, 1), "needs a buffer");
         let method = Atrous::default();
         let schedule = method.schedules(Backend::Gpu).remove(0);
         let plan = method.plan(&frame(SIZE).shape(), &schedule).unwrap();
         let textures = Recorder::new(gpu, plan.on_textures(Element::F32x4)).unwrap();
-        refused(&textures, buffer(1 << 20, storage), "wants a texture");
+        refused(&textures, buffer(1 << 20, storage), "needs a texture");
         let half = wgpu::TextureFormat::Rgba16Float;
         refused(&textures, view(EXTENT, half, 1), "Rgba16Float");
         let mut small = EXTENT;

@@ -98,7 +98,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept)> {
     if size.pixels() / (1 << 16) > rest.len() {
         return Err(damaged("it is too small for its size"));
     }
-    let mut color = Image::new(size.width, size.height, 3);
+    let mut color = Image::try_new(size.width, size.height, 3)?;
     let mut row = vec![[0_u8; 4]; size.width];
     for y in 0..size.height {
         scan_line(&mut rest, &mut row).ok_or_else(|| {

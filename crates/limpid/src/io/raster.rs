@@ -167,6 +167,12 @@ pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Pat
     Ok(())
 }
 
+/// Refuses pixels that the system has no memory for, where a decoder would end the program for lack of it.
+pub(super) fn room(size: Size, channels: usize) -> Result<()> {
+    let bytes = channels.saturating_mul(4).saturating_mul(size.pixels());
+    memory::there(bytes as u64)
+}
+
 /// Refuses implausible sizes before memory is allocated.
 pub(super) fn check_size(
     (width, height, channels): (u64, u64, u64),
@@ -184,10 +190,7 @@ pub(super) fn check_size(
         .and_then(|p| p.checked_mul(channels))
         .and_then(|v| v.checked_mul(4));
     match (usize::try_from(width), usize::try_from(height), bytes) {
-        (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => {
-            memory::there(bytes)?;
-            Ok(Size::new(width, height))
-        }
+        (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
         _ => Err(Error::input(format!(
             "{}: {width}x{height} with {channels} channels is more than the limit of {}",
             path.display(),

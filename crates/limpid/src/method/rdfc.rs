@@ -306,7 +306,8 @@ fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
             front::brightness(&before, x, y),
             front::brightness(&color.mean, x, y),
         );
-        if old > 0.0 { new / old } else { 1.0 }
+        // Halves that are brighter than the mean are not of the same picture.
+        if old > 0.0 { (new / old).min(1.0) } else { 1.0 }
     });
     // One factor for all channels, so that light layers still add up.
     color.mean = times(&before, &share, 1);

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 /// A read of a file's bytes: what it gave, the most memory it took, and how long.
 fn measured(format: Format, bytes: &[u8], limit: u64) -> (Result<Size, String>, usize, Duration) {
-    let _alone = alone();
     let mut options = ReadOptions::default();
     options.need_color = false;
     options.limit = limit;
@@ -84,6 +83,7 @@ fn packed(format: Format, (width, height): (usize, usize)) -> Vec<u8> {
 
 #[test]
 fn what_unpacks_a_thousandfold_is_bounded() {
+    let _alone = alone();
     let size = (2048, 1024);
     let expected = Size::new(size.0, size.1);
     for format in [Format::Exr, Format::Png, Format::Tiff, Format::Webp] {
@@ -106,6 +106,7 @@ fn what_unpacks_a_thousandfold_is_bounded() {
 /// Text and profiles of PNG files that unpack to gigabytes are not unpacked.
 #[test]
 fn packed_texts_are_bounded() {
+    let _alone = alone();
     let mut zeros = png_zeros(256 << 20);
     let bytes = packed(Format::Png, (4, 4));
     for name in [b"zTXt", b"iCCP"] {
@@ -160,6 +161,7 @@ fn crc(bytes: &[u8]) -> u32 {
 /// As long as formats allow in one row or column.
 #[test]
 fn long_rows_and_columns_come_back() {
+    let _alone = alone();
     for format in Format::ALL.iter().copied() {
         let longest = match format {
             Format::Webp => 16_383,
@@ -190,6 +192,7 @@ fn long_rows_and_columns_come_back() {
 /// Very many parts are read, or refused where there is no room for them; in time that does not grow with their square.
 #[test]
 fn many_parts_are_read_in_time() {
+    let _alone = alone();
     let one = |i: usize| part(&format!("part{i}"), (2, 2), Compression::ZIP16);
     let bytes = exr((2, 2), (0..3000).map(one).collect());
     let (read, most, time) = measured(Format::Exr, &bytes, 1 << 20);
@@ -204,6 +207,7 @@ fn many_parts_are_read_in_time() {
 #[cfg(unix)]
 #[test]
 fn long_files_are_not_read_beyond_the_limit() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let long = |name: &str, head: &[u8]| {
         let path = folder.path().join(name);
@@ -215,7 +219,6 @@ fn long_files_are_not_read_beyond_the_limit() {
     };
     let png = long("long.png", &packed(Format::Png, (4, 4)));
     let zero = long("zero.exr", &[]);
-    let _alone = alone();
     for path in [png, zero, "/dev/zero".into()] {
         let (read, most) = peak(|| io::read(&path, &ReadOptions::default()).map(drop));
         let error = read.unwrap_err().to_string();

@@ -98,7 +98,7 @@ impl Gpu {
         *locked(&self.0.patience) = patience;
     }
 
-    fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         *locked(&self.0.patience)
     }
 

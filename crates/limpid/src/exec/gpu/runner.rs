@@ -279,7 +279,8 @@ impl GpuRunner {
                 Error::device(gpu.name(), DeviceFault::Refused(what))
             };
             let waited = gpu.wait_for(Some(sent), watch);
-            let result = waited.and_then(|()| match receive.try_recv() {
+            // Another thread that waits may have taken the answer and be about to hand it over.
+            let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
                 Ok(Ok(())) => match slice.get_mapped_range() {
                     Ok(view) => read(&view[..bytes as usize]),
                     Err(e) => Err(refused(e.to_string())),

@@ -190,7 +190,6 @@ pub(super) fn check_memory(
                 ))
             })?;
     }
-    crate::memory::there(total)?;
     for block in blocks {
         let header = &meta.headers[block.part];
         // Deflate packs at most 1032:1. DWA stacks run lengths on deflate.
@@ -208,7 +207,7 @@ pub(super) fn check_memory(
             )));
         }
     }
-    Ok(())
+    crate::memory::there(total)
 }
 
 /// Checks the header of a block that its decoder would trust.

@@ -10,8 +10,8 @@ mod surface;
 pub(crate) use limit::Limit;
 pub(crate) use point::{
     Point, at_least, between, brightness, checkerboard, clamp, class, divide, divisor, finish,
-    follow, follow_each, larger, light, log_variance, middle, minus, off, roughness, signed_depth,
-    square_difference, square_plus, squared, unrest,
+    follow, follow_each, larger, light, log_variance, lower, middle, minus, off, roughness,
+    signed_depth, square_difference, square_plus, squared, unrest,
 };
 pub(crate) use surface::Surface;
 

@@ -185,6 +185,15 @@ pub(crate) fn follow() -> Stencil {
     })
 }
 
+/// The same where `b` is not above `c`, else `a`.
+pub(crate) fn lower() -> Stencil {
+    stencil("lower", |k| {
+        let [a, b, c] = k.reads();
+        let (a, b, c) = (a.here(), b.plane(0).here(), c.plane(0).here());
+        k.write(c.gt(0.0).pick(a * (b / c).min(1.0), a));
+    })
+}
+
 /// `a · b / c` where `c` is above 0, else `a`, plane by plane.
 pub(crate) fn follow_each() -> Stencil {
     stencil("follow-each", |k| {

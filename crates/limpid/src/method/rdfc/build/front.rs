@@ -1,7 +1,7 @@
 //! Preprocessing: classes, and limits for outliers.
 
 use super::{Build, Signal};
-use crate::kernel::front::{Limit, brightness, class, follow, middle};
+use crate::kernel::front::{Limit, brightness, class, lower, middle};
 use crate::method::rdfc::part;
 use crate::plan::{Plan, SlotId};
 use crate::{Kind, Part, Result};
@@ -17,7 +17,7 @@ impl Front {
     /// Applies the clamping to a layer.
     pub(super) fn follow(&self, plan: &mut Plan, slot: SlotId, planes: usize) -> SlotId {
         let out = plan.transient("limited with colour", planes);
-        plan.pass(follow(), [slot, self.after, self.before], [out]);
+        plan.pass(lower(), [slot, self.after, self.before], [out]);
         out
     }
 }
