@@ -47,7 +47,7 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
         kernel.joined,
         include_str!("gpu.wgsl").replace("WRITE();", &writes)
     );
-    let [x, y, _] = tiles(slot.size, SIDE, SIDE);
+    let [x, y, _] = tiles(slot.size, SIDE as u32, SIDE as u32);
     let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let params = Params {
         width: slot.size.width as u32,
