@@ -15,7 +15,9 @@ pub(super) fn iso(data: &[u8]) -> Option<u32> {
     let exif = file.entry(first, 0x8769)?;
     // PhotographicSensitivity; RecommendedExposureIndex where the first has no room for it.
     let found = file.entry(exif, 0x8827).filter(|iso| *iso < 0xffff);
-    found.or_else(|| file.entry(exif, 0x8832)).filter(|iso| *iso > 0)
+    found
+        .or_else(|| file.entry(exif, 0x8832))
+        .filter(|iso| *iso > 0)
 }
 
 struct Tiff<'a> {
@@ -68,8 +70,20 @@ mod tests {
     use super::*;
 
     fn made(little: bool, tag: u16, kind: u16, value: u32) -> Vec<u8> {
-        let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() };
-        let long = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() };
+        let short = |v: u16| {
+            if little {
+                v.to_le_bytes()
+            } else {
+                v.to_be_bytes()
+            }
+        };
+        let long = |v: u32| {
+            if little {
+                v.to_le_bytes()
+            } else {
+                v.to_be_bytes()
+            }
+        };
         let mut data = if little { b"II*\0" } else { b"MM\0*" }.to_vec();
         data.extend(long(8));
         for (tag, kind, value) in [(0x8769, 4, 26), (tag, kind, value)] {

@@ -281,13 +281,7 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
 fn describes_layout(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let begins: [&[u8]; 7] = [
-        b"{",
-        b"<?xml",
-        b"<OME",
-        b"ImageJ=",
-        b"SCIFIO=",
-        b"shape=",
-        b"state.",
+        b"{", b"<?xml", b"<OME", b"ImageJ=", b"SCIFIO=", b"shape=", b"state.",
     ];
     begins.iter().any(|b| text.starts_with(b))
 }

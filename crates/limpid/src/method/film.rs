@@ -13,8 +13,8 @@ use crate::kernel::film::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick
 use crate::kernel::wiener::Wiener;
 use crate::noise::SIDE;
 use crate::plan::{Plan, Role, Slot, SlotId};
-use scene::Scene;
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+use scene::Scene;
 
 /// Films in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

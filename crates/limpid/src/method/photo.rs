@@ -8,9 +8,9 @@ pub use crate::kernel::ddid::anscombe::Poisson;
 use crate::kernel::settle::Settle;
 use crate::kernel::wiener::Wiener;
 use crate::noise::{Component, Profile, Settling, Spectrum};
-use definition::film::LEAST_POWER;
 use crate::plan::{Plan, SlotId};
 use crate::{Error, Image, Result, definition};
+use definition::film::LEAST_POWER;
 use definition::wiener::{self, AREA, SIDE};
 use std::sync::Arc;
 
@@ -221,7 +221,9 @@ impl Settled {
         let components = self.profile.components.iter().zip(&self.refined);
         let powers = components.map(|(component, refined)| -> [f32; AREA] {
             std::array::from_fn(|at| {
-                let power = component.spectrum.at(frequency(at / SIDE), frequency(at % SIDE));
+                let power = component
+                    .spectrum
+                    .at(frequency(at / SIDE), frequency(at % SIDE));
                 refined * (power as f32).max(LEAST_POWER)
             })
         });

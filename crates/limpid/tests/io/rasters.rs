@@ -315,7 +315,10 @@ fn tiff_descriptions_of_the_layout_do_not_survive() {
         ("a cat, by the window", true),
         ("{\"shape\": [7, 5, 9, 3]}", false),
         ("ImageJ=1.54f\nimages=7\nslices=7\n", false),
-        ("<?xml version=\"1.0\"?><OME><Pixels SizeZ=\"7\"/></OME>", false),
+        (
+            "<?xml version=\"1.0\"?><OME><Pixels SizeZ=\"7\"/></OME>",
+            false,
+        ),
     ];
     for (text, stays) in texts {
         let (_folder, path) = scratch("a.tif");

@@ -102,7 +102,8 @@ fn smooth(gain: f32, place: usize, job: &mut Job<'_>) {
         let to = &mut to[1..=inner];
         let [a, b, c] = rows.map(|row| (&row[..inner], &row[1..=inner], &row[2..inner + 2]));
         for x in 0..inner {
-            let sum = a.0[x] + a.1[x] + a.2[x] + b.0[x] + b.1[x] + b.2[x] + c.0[x] + c.1[x] + c.2[x];
+            let sum =
+                a.0[x] + a.1[x] + a.2[x] + b.0[x] + b.1[x] + b.2[x] + c.0[x] + c.1[x] + c.2[x];
             to[x] = rounded(sum, gain);
         }
     }

@@ -134,9 +134,17 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                 for j in 0..SIDE {
                     let w = share * row(simd, &tables.window, j);
                     let at = j * pitch + column * STEP;
-                    add(simd, &mut sums[at..at + SIDE], w * row(simd, &made.shrunk, j));
+                    add(
+                        simd,
+                        &mut sums[at..at + SIDE],
+                        w * row(simd, &made.shrunk, j),
+                    );
                     let at = at + list;
-                    add(simd, &mut sums[at..at + SIDE], w * row(simd, &made.merged, j));
+                    add(
+                        simd,
+                        &mut sums[at..at + SIDE],
+                        w * row(simd, &made.merged, j),
+                    );
                     let at = at + list;
                     add(simd, &mut sums[at..at + SIDE], w * variance);
                     let at = at + list;
@@ -265,7 +273,11 @@ impl<const PLANES: usize> Merged<PLANES> {
                 let at = SIDE * j..SIDE * (j + 1);
                 let beyond = (row(simd, &apart[c], j) - two).max(zero);
                 let weight = fit / (one + beyond * apart_by);
-                add(simd, &mut self.sums[c][at.clone()], weight * row(simd, &there[c], j));
+                add(
+                    simd,
+                    &mut self.sums[c][at.clone()],
+                    weight * row(simd, &there[c], j),
+                );
                 add(simd, &mut self.weights[c][at.clone()], weight);
                 add(simd, &mut self.squares[c][at], weight * weight);
             }

@@ -132,7 +132,9 @@ mod tests {
         let seen = run(&|i| frame(i, 0.05));
         assert!(seen.is_some_and(|i| i < 28), "{seen:?}");
         // Dark to bright is a cut, which is looked at soon.
-        let cut = run(&|i| frame(i, if i < 8 { 0.02 } else { 0.05 }).map(|v| if i < 8 { v } else { 1.0 - v }));
+        let cut = run(&|i| {
+            frame(i, if i < 8 { 0.02 } else { 0.05 }).map(|v| if i < 8 { v } else { 1.0 - v })
+        });
         assert_eq!(cut, Some(8));
     }
 }
