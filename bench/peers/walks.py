@@ -122,7 +122,64 @@ def terrace():
     return parts, view, lambda t: (0.9 - 0.07 * t, 0.0, 0.65), 52
 
 
-WALKS = {"arcade": arcade, "terrace": terrace}
+def study():
+    """Turning at a desk: a window with blinds, shelves of books, a mirror, a plant, a lamp, a glass vase."""
+    from render_shapes import (
+        ball,
+        bitmap,
+        box,
+        diffuse,
+        foliage,
+        glass,
+        lamp,
+        metal,
+        painting,
+        place,
+        plastic,
+        rgb,
+        room,
+        stick,
+        text,
+        vase,
+        wall,
+        wood,
+    )
+
+    paint = diffuse(rgb(0.7, 0.7, 0.66))
+    parts = room((2.4, 2.4), 2.7, [paint, paint, diffuse(rgb(0.4, 0.48, 0.5)), paint, paint], diffuse(bitmap(wood(95), 3)))
+    rng = np.random.default_rng(96)
+    for shelf in range(3):
+        y = 0.75 + 0.5 * shelf
+        parts[f"board {shelf}"] = box((-0.2, y, -2.2), (1.3, 0.015, 0.18), plastic(bitmap(wood(97)), 0.15))
+        for k in range(17):
+            tall, tone = rng.uniform(0.13, 0.2), rng.uniform(0.05, 0.6, 3)
+            parts[f"book {shelf} {k}"] = box((-1.35 + 0.14 * k, y + 0.015 + tall, -2.2), (0.045, tall, 0.13), diffuse(rgb(*tone)))
+    for k in range(16):
+        parts[f"blind {k}"] = box((2.3, 0.95 + 0.1 * k, -0.4), (0.05, 0.004, 0.85), diffuse(rgb(0.8)))
+    parts |= {
+        "window": lamp(wall((2.38, 1.7, -0.4), (0.8, 0.8), "-x", None), 9, 10, 12),
+        "desk": box((0.3, 0.72, -0.9), (0.9, 0.025, 0.45), plastic(bitmap(wood(98)), 0.08)),
+        "leg a": stick((-0.5, 0, -0.6), (-0.5, 0.7, -0.6), 0.025, metal("Al", 0.15)),
+        "leg b": stick((1.1, 0, -0.6), (1.1, 0.7, -0.6), 0.025, metal("Al", 0.15)),
+        "page": box((0.15, 0.75, -0.75), (0.16, 0.004, 0.22), diffuse(bitmap(text(99), 2)), 12),
+        "vase": vase("study vase", glass(), place((0.75, 0.745, -1.0), 0.3), [0.25, 0.4, 0.35, 0.2, 0.3]),
+        "arm": stick((-0.35, 0.745, -1.1), (-0.2, 1.15, -1.0), 0.012, metal("Cu", 0.1)),
+        "bulb": lamp(ball((-0.2, 1.2, -0.98), 0.05, None), 45, 34, 20),
+        "mirror": box((-2.37, 1.5, -0.6), (0.01, 0.5, 0.4), metal("Al")),
+        "picture": box((1.7, 1.7, -2.37), (0.35, 0.45, 0.02), diffuse(bitmap(painting(150)))),
+        "plant": foliage("study plant", plastic(rgb(0.12, 0.35, 0.1), 0.2), 260, 151, (-1.5, 0.9, -1.2), 0.4, 0.1),
+        "pot": vase("study pot", plastic(rgb(0.45, 0.2, 0.12), 0.2), place((-1.5, 0, -1.2), 0.6), [0.3, 0.35, 0.4, 0.45]),
+        "mover": ball((0, 0.045, 0), 0.05, plastic(rgb(0.75, 0.1, 0.1), 0.1)),
+    }
+
+    def view(t):
+        turn = -0.35 + 0.045 * t
+        return (0.1 + 0.02 * t, 1.35, 1.9 - 0.03 * t), (0.1 + 3 * np.sin(turn), 1.05, 1.9 - 3 * np.cos(turn))
+
+    return parts, view, lambda t: (-0.3 + 0.07 * t, 0.745, -0.62), 65
+
+
+WALKS = {"arcade": arcade, "terrace": terrace, "study": study}
 
 
 # Rendering

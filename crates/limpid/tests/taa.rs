@@ -50,6 +50,7 @@ fn every_schedule_follows_the_definition_over_time() {
                 radius: 4,
                 highlights: 3.0,
                 soften: 0.25,
+                cubic: true,
             },
         ] {
             let mut expected: Vec<Image> = Vec::new();
@@ -60,6 +61,7 @@ fn every_schedule_follows_the_definition_over_time() {
                     blend: method.blend,
                     highlights: method.highlights,
                     soften: method.soften,
+                    cubic: method.cubic,
                 };
                 let motion = frame.get(Kind::Motion);
                 let made = taa(frame.color().unwrap(), motion, expected.last(), step);

@@ -17,6 +17,8 @@ pub struct Step {
     /// Without a previous result, the weight of neighbours along each axis: one sample of an edge is
     /// ragged. 0 leaves the frame unchanged.
     pub soften: f32,
+    /// Whether the last result is read through Catmull-Rom splines: averages of four pixels would blur it frame by frame.
+    pub cubic: bool,
 }
 
 /// `(r, g, b)` to luma and two colour differences.
@@ -66,20 +68,35 @@ fn pixel(image: &Image, x: usize, y: usize) -> [f64; 3] {
     })
 }
 
-/// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
-pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step: Step) -> Image {
-    taa_of(color, motion, history, None, step)
+/// What counts as the depth of pixels where nothing was hit.
+pub const FAR: f32 = 1e30;
+
+/// The motion of the nearest of the 3×3 pixels around each: the edge of an object, part of which is behind it, moves with the object.
+pub fn nearest_motion(motion: &Image, depth: &Image) -> Image {
+    let (w, h) = (motion.width(), motion.height());
+    let far = |x: usize, y: usize| match depth.get(x, y, 0) {
+        d if d > 0.0 => d,
+        _ => FAR,
+    };
+    let nearest = |x: usize, y: usize| {
+        let mut best = (x, y);
+        for qy in y.saturating_sub(1)..(y + 2).min(h) {
+            for qx in x.saturating_sub(1)..(x + 2).min(w) {
+                if far(qx, qy) < far(best.0, best.1) {
+                    best = (qx, qy);
+                }
+            }
+        }
+        best
+    };
+    Image::from_fn(w, h, 2, |x, y, c| {
+        let (qx, qy) = nearest(x, y);
+        motion.get(qx, qy, c)
+    })
 }
 
-/// The same where `frames` tells how many frames have shown the surface of a pixel: until there are more than `1 / blend`, the new
-/// one has its share of them. What was just uncovered is not blended.
-pub fn taa_of(
-    color: &Image,
-    motion: Option<&Image>,
-    history: Option<&Image>,
-    frames: Option<&Image>,
-    step: Step,
-) -> Image {
+/// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
+pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step: Step) -> Image {
     let (w, h, channels) = (color.width(), color.height(), color.channels());
     let convert =
         |c: [f64; 3]| compressed(if channels == 3 { to_ycocg(c) } else { c }, step.highlights);
@@ -100,7 +117,8 @@ pub fn taa_of(
         for x in 0..w {
             let moved = |c: usize| motion.map_or(0.0, |m| f64::from(m.get(x, y, c)));
             let place = [x as f64 + moved(0), y as f64 + moved(1)];
-            let Some(old) = history.as_ref().and_then(|h| bilinear(h, place)) else {
+            let read = if step.cubic { cubic } else { bilinear };
+            let Some(old) = history.as_ref().and_then(|h| read(h, place)) else {
                 if step.soften > 0.0 {
                     let made = softened(color, [x, y], step);
                     (0..channels).for_each(|c| out.set(x, y, c, made[c] as f32));
@@ -114,14 +132,14 @@ pub fn taa_of(
                 .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
                 .fold(1.0, f64::max);
             let new = convert(pixel(color, x, y));
-            let frames = frames.map_or(f64::INFINITY, |f| f64::from(f.get(x, y, 0)));
-            let share = f64::from(step.blend).max(1.0 / frames);
             let made = back(std::array::from_fn(|c| {
                 let clipped = mu[c] + away[c] / ratio;
-                clipped + share * (new[c] - clipped)
+                clipped + f64::from(step.blend) * (new[c] - clipped)
             }));
             for c in 0..channels {
-                out.set(x, y, c, made[c] as f32);
+                // Splines may undershoot.
+                let least = color.get(x, y, c).min(0.0);
+                out.set(x, y, c, (made[c] as f32).max(least));
             }
         }
     }
@@ -169,4 +187,37 @@ fn bilinear(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
         }
     }
     (weights > 1e-3).then(|| sum.map(|s| s / weights))
+}
+
+/// How far, in pixels, the place where a pixel was may lie beyond the first and last pixel.
+pub const BEYOND: f32 = 0.999;
+
+/// The weights of the four pixels around a place, `f` behind the second of them.
+fn spline(f: f64) -> [f64; 4] {
+    let near = |f: f64| 1.0 + f * f * (1.5 * f - 2.5);
+    let g = 1.0 - f;
+    [-0.5 * f * g * g, near(f), near(g), -0.5 * g * f * f]
+}
+
+/// The sixteen pixels around a place, repeated beyond the border; no less and no more than the four nearest. None outside.
+fn cubic(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
+    let (w, h) = (image.width() as i64, image.height() as i64);
+    let beyond = f64::from(BEYOND);
+    let inside = |v: f64, n: i64| v >= -beyond && v <= (n - 1) as f64 + beyond;
+    if !inside(x, w) || !inside(y, h) {
+        return None;
+    }
+    let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
+    let at = |i: usize, j: usize| {
+        let qx = (x.floor() as i64 - 1 + i as i64).clamp(0, w - 1);
+        let qy = (y.floor() as i64 - 1 + j as i64).clamp(0, h - 1);
+        pixel(image, qx as usize, qy as usize)
+    };
+    Some(std::array::from_fn(|c| {
+        let taps = (0..16).map(|k| wx[k % 4] * wy[k / 4] * at(k % 4, k / 4)[c]);
+        let near = [(1, 1), (2, 1), (1, 2), (2, 2)].map(|(i, j)| at(i, j)[c]);
+        let least = near.into_iter().fold(f64::INFINITY, f64::min);
+        let most = near.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        taps.sum::<f64>().clamp(least, most)
+    }))
 }

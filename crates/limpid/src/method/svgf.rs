@@ -16,7 +16,7 @@ use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source
 use crate::kernel::front::{divisor, signed_depth};
 use crate::kernel::pack::{PackedAt, Unpack};
 use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
-use crate::kernel::taa::Resolve;
+use crate::kernel::taa::{Resolve, nearest_motion};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
@@ -257,7 +257,7 @@ impl Method for Svgf {
                 reads,
                 [clean],
             );
-            resolve(&mut slots, [clean, output], None, moves);
+            resolve(&mut slots, &setup, [clean, output], moves);
             change = Some([clean, output]);
         }
         slots.outputs(&setup.lights, now, albedo, change);
@@ -359,11 +359,11 @@ fn walk(traversal: &Traversal, level: usize, last: bool) -> Walk {
     }
 }
 
-/// Blends the result with the last one, by the motion of the frame, and by its moments if they count; without motion it is softened as a first one is.
+/// Blends the result with the last one, by the motion of the frame; without motion it is softened as a first one is.
 pub(super) fn resolve(
     slots: &mut Slots,
+    setup: &Setup,
     [clean, output]: [SlotId; 2],
-    moments: Option<SlotId>,
     motion: Option<SlotId>,
 ) {
     let kernel = Resolve {
@@ -372,7 +372,7 @@ pub(super) fn resolve(
         highlights: RESOLVE.highlights,
         soften: RESOLVE.soften,
         window: Some(RESOLVE.radius),
-        frames: moments.is_some(),
+        cubic: RESOLVE.cubic,
         motion: motion.is_some(),
         history: motion.is_some(),
     };
@@ -382,8 +382,17 @@ pub(super) fn resolve(
     let [last, result] = ["last result", "result"]
         .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
     slots.plan.swap(result, last);
-    let reads = [Some(clean), Some(last), moments, Some(motion)];
-    let reads: Vec<SlotId> = reads.into_iter().flatten().collect();
+    let motion = match setup.layers.depth == Origin::Layer {
+        true => {
+            let depth = slots.plan.input(Kind::Depth, 1);
+            let nearest = slots.plan.transient("motion of the nearest", 2);
+            let pass = nearest_motion();
+            slots.plan.pass(pass, [motion, depth], [nearest]);
+            nearest
+        }
+        false => motion,
+    };
+    let reads = [clean, last, motion];
     slots.plan.pass(kernel, reads, [output, result]);
 }
 

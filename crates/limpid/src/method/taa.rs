@@ -48,6 +48,8 @@ crate::options! {
         pub highlights: f32 = 0.0,
         /// Weight of neighbours of a pixel without history: 0 for none; 0.25 if one sample leaves ragged edges.
         pub soften: f32 = 0.0,
+        /// Read the last result through Catmull-Rom splines: sharper where the camera moves.
+        pub cubic: bool = false,
     }
 }
 
@@ -98,6 +100,7 @@ impl Taa {
             blend: self.blend,
             highlights: self.highlights,
             soften: self.soften,
+            cubic: self.cubic,
         })
     }
 
@@ -176,7 +179,7 @@ impl Method for Taa {
             reads.push(plan.input(Kind::Motion, 2));
         }
         let resolve = Resolve {
-            frames: false,
+            cubic: step.cubic,
             gamma: step.gamma,
             blend: step.blend,
             highlights: step.highlights,

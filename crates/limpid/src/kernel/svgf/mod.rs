@@ -17,8 +17,6 @@ use crate::{Result, Size};
 
 /// Planes of the moments.
 pub(crate) const MOMENTS: usize = 4;
-/// The plane of the number of frames.
-pub(crate) const FRAMES: usize = 2;
 
 /// Where normals or depth come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

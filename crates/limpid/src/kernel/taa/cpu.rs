@@ -1,8 +1,7 @@
 //! The CPU bodies.
 
 use super::Resolve;
-use crate::definition::taa::{LEAST_SCALE, NARROWEST};
-use crate::kernel::svgf::FRAMES;
+use crate::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
@@ -90,10 +89,6 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
     let motion = kernel
         .motion
         .then(|| job.reads[job.reads.len() - 1].clone());
-    let frames = kernel.frames.then(|| {
-        let after = 1 + usize::from(kernel.motion);
-        job.reads[job.reads.len() - after].clone()
-    });
     let planes = color.planes().min(3);
     let three = planes == 3;
     let convert = |c| blendable(c, three, kernel.highlights);
@@ -115,7 +110,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
                 .as_ref()
                 .map_or([0.0; 2], |m| [m.row(0, y)[x], m.row(1, y)[x]]);
             let place = [x as f32 + moved[0], y as f32 + moved[1]];
-            let old = history.as_ref().and_then(|h| bilinear(h, planes, place));
+            let old = history.as_ref().and_then(|h| match kernel.cubic {
+                true => cubic(h, planes, place),
+                false => bilinear(h, planes, place),
+            });
             let (made, kept) = match old {
                 None if kernel.soften > 0.0 => {
                     let made = softened(&color, kernel, (x, y));
@@ -127,11 +125,10 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
                         Some(_) => columns.at(x),
                         None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
                     };
-                    let frames = frames.as_ref().map(|f| f.row(FRAMES, y)[x]);
-                    let share = frames.map_or(kernel.blend, |n| kernel.blend.max(1.0 / n));
-                    let new = (convert(raw), share);
-                    let kept = blended(kernel, old, new, (mean, deviation));
-                    (back(kept), kept)
+                    let kept = blended(kernel, old, convert(raw), (mean, deviation));
+                    let made = back(kept);
+                    // Splines may undershoot.
+                    (std::array::from_fn(|c| made[c].max(raw[c].min(0.0))), kept)
                 }
             };
             for plane in 0..planes {
@@ -171,12 +168,12 @@ fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32;
     sum.map(|s| s / weights)
 }
 
-/// The old colour, drawn to the mean until it is inside the box, and the share of the new one.
+/// The old colour, drawn to the mean until it is inside the box, and a share of the new one.
 #[inline(always)]
 fn blended(
     kernel: &Resolve,
     old: [f32; 3],
-    (new, share): ([f32; 3], f32),
+    new: [f32; 3],
     (mean, deviation): ([f32; 3], [f32; 3]),
 ) -> [f32; 3] {
     let away: [f32; 3] = std::array::from_fn(|c| old[c] - mean[c]);
@@ -186,7 +183,7 @@ fn blended(
     });
     std::array::from_fn(|c| {
         let clipped = mean[c] + away[c] / ratio;
-        clipped + share * (new[c] - clipped)
+        clipped + kernel.blend * (new[c] - clipped)
     })
 }
 
@@ -284,4 +281,47 @@ fn bilinear(history: &View<'_>, planes: usize, [x, y]: [f32; 2]) -> Option<[f32;
         weights += weight;
     }
     (weights > 1e-3).then(|| sum.map(|s| s / weights))
+}
+
+/// The weights of the four pixels around a place.
+#[inline(always)]
+fn spline(f: f32) -> [f32; 4] {
+    let near = |f: f32| 1.0 + f * f * (1.5 * f - 2.5);
+    let g = 1.0 - f;
+    [-0.5 * f * g * g, near(f), near(g), -0.5 * g * f * f]
+}
+
+/// The sixteen pixels around a place, no less and no more than the four nearest; none outside or without a history.
+#[inline(always)]
+fn cubic(history: &View<'_>, planes: usize, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
+    let size = history.size();
+    let inside = |v: f32, n: usize| v >= -BEYOND && v <= (n - 1) as f32 + BEYOND;
+    if !inside(x, size.width) || !inside(y, size.height) {
+        return None;
+    }
+    let corner = [x.floor() as isize - 1, y.floor() as isize - 1];
+    let near = |v: isize, n: usize| v.clamp(0, n as isize - 1) as usize;
+    if history.row(planes, near(corner[1] + 1, size.height))[near(corner[0] + 1, size.width)] == 0.0
+    {
+        return None;
+    }
+    let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
+    let rows: [usize; 4] = std::array::from_fn(|j| near(corner[1] + j as isize, size.height));
+    let columns: [usize; 4] = std::array::from_fn(|i| near(corner[0] + i as isize, size.width));
+    let whole = corner[0] >= 0 && corner[0] as usize + 4 <= size.width;
+    let mut made = [0.0; 3];
+    for (c, made) in made.iter_mut().enumerate().take(planes) {
+        let taps = rows.map(|y| {
+            let row = history.row(c, y);
+            match row.get(columns[0]..columns[0] + 4) {
+                Some(&[a, b, c, d]) if whole => [a, b, c, d],
+                _ => columns.map(|x| row[x]),
+            }
+        });
+        let column = |i: usize| (0..4).map(|j| wy[j] * taps[j][i]).sum::<f32>();
+        let sum = (0..4).map(|i| wx[i] * column(i)).sum::<f32>();
+        let [a, b, c, d] = [taps[1][1], taps[1][2], taps[2][1], taps[2][2]];
+        *made = sum.max(a.min(b).min(c.min(d))).min(a.max(b).max(c.max(d)));
+    }
+    Some(made)
 }

@@ -1,8 +1,7 @@
 //! The GPU bodies.
 
 use super::Resolve;
-use crate::definition::taa::{LEAST_SCALE, NARROWEST};
-use crate::kernel::svgf::FRAMES;
+use crate::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
@@ -121,7 +120,7 @@ const PLAIN: Resolve = Resolve {
     highlights: 0.0,
     soften: 0.0,
     window: None,
-    frames: false,
+    cubic: false,
     motion: false,
     history: false,
 };
@@ -246,11 +245,6 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             "        let mean = mu_at(at);\n        let deviation = sigma_at(at);\n".into()
         }
     };
-    let mut share = "p.blend".to_owned();
-    if kernel.frames {
-        reads.push("moments");
-        share = format!("max(p.blend, 1.0 / moments[at][{FRAMES}])");
-    }
     let moved = if kernel.motion {
         reads.push("motion");
         "motion_at(at).xy"
@@ -269,28 +263,33 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             store("last", "kept", planes) + &format!("    last{ones} = 1.0;\n"),
         )
     };
+    let (declared, read) = match kernel.cubic {
+        true => (
+            include_str!("cubic.wgsl").replace("BEYOND", &format!("{BEYOND:?}")),
+            "    let h = cubic(place, size);\n",
+        ),
+        false => (
+            include_str!("bilinear.wgsl").to_owned(),
+            "    let h = bilinear(place, size);\n",
+        ),
+    };
     // History is requested before the tile is filled, because it takes longest to arrive.
     let source = format!(
-        "{}{colors}{seen}fn old(q: vec2<i32>, size: vec2<i32>, weight: f32) -> vec4<f32> {{
-    let inside = all(q >= vec2<i32>(0)) && all(q < size);
+        "{}{colors}{seen}fn old(q: vec2<i32>, size: vec2<i32>) -> vec4<f32> {{
     let near = clamp(q, vec2<i32>(0), size - 1);
     let at = near.y * size.x + near.x;
-    let v = {old};
-    return select(0.0, weight * v.w, inside) * vec4<f32>(v.xyz, 1.0);
+    return {old};
 }}
-{HERE}    let far = vec2<f32>(size) + 1.0;
+{declared}{HERE}    let far = vec2<f32>(size) + 1.0;
     let place = clamp(vec2<f32>(here) + {moved}, vec2<f32>(-2.0), far);
-    let b = vec2<i32>(floor(place));
-    let f = place - floor(place);
-    let h = old(b, size, (1.0 - f.x) * (1.0 - f.y)) + old(b + vec2<i32>(1, 0), size, f.x * (1.0 - f.y))
-        + old(b + vec2<i32>(0, 1), size, (1.0 - f.x) * f.y) + old(b + 1, size, f.x * f.y);
-{filled}{made}    if h.a > 1e-3 {{
+{read}{filled}{made}    if h.a > 1e-3 {{
 {statistics}        let away = h.rgb / h.a - mean;
         let least = {NARROWEST:?} * abs(mean.x) + 1e-8;
         let over = abs(away) / max(p.gamma * deviation, vec3<f32>(least));
         let clipped = mean + away / max(1.0, max(over.x, max(over.y, over.z)));
-        kept = clipped + {share} * (seen(here).xyz - clipped);
-        made = back(kept);
+        kept = clipped + p.blend * (seen(here).xyz - clipped);
+        // Splines may undershoot.
+        made = max(back(kept), min(color_at(at), vec3<f32>(0.0)));
     }} else {{
 {alone}    }}
 {}{keep}}}

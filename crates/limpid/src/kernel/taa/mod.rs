@@ -3,7 +3,9 @@
 mod cpu;
 mod gpu;
 
+use super::stencil::{Stencil, stencil};
 use super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::definition::taa::FAR;
 use crate::{Result, Size};
 
 /// Red, green, blue to YCoCg, images of one plane as they are; then divided by one plus the luma's share of highlights.
@@ -34,7 +36,7 @@ impl Kernel for ToYCoCg {
 /// Blends a frame with the previous result, reprojected and clipped to what the frame allows.
 ///
 /// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
-/// unless it makes them itself, then the moments of [`super::svgf`] if they count, then motion if there is any. Writes colour, and history for the next frame.
+/// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolve {
     /// Half the size of the box, in standard deviations.
@@ -47,8 +49,8 @@ pub(crate) struct Resolve {
     pub soften: f32,
     /// The radius of the window, when it makes mean and deviation itself.
     pub window: Option<usize>,
-    /// Whether moments are given, which tell how many frames have shown the surface of a pixel: the new frame has its share of them.
-    pub frames: bool,
+    /// Whether history is read through splines.
+    pub cubic: bool,
     /// Whether motion is given.
     pub motion: bool,
     /// Whether there is a history; else it reads and writes colour only.
@@ -65,8 +67,8 @@ impl Kernel for Resolve {
             return Contract::rows(1, 1, 1);
         }
         let statistics = if self.window.is_some() { 0 } else { 2 };
-        let more = usize::from(self.motion) + usize::from(self.frames);
-        Contract::gather(2 + statistics + more, 2, None)
+        let reads = 2 + statistics + usize::from(self.motion);
+        Contract::gather(reads, 2, None)
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -85,4 +87,22 @@ impl Kernel for Resolve {
     fn reads_texture(&self, read: usize) -> bool {
         self.history && self.motion && read + 1 == self.contract().reads
     }
+}
+
+/// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`). Reads motion and depth.
+pub(crate) fn nearest_motion() -> Stencil {
+    stencil("nearest-motion", |k| {
+        let [motion, depth] = k.reads();
+        let far = |dx, dy| {
+            let d = depth.plane(0).at(dx, dy);
+            d.gt(0.0).pick(d, FAR)
+        };
+        let (mut least, mut found) = (far(0, 0), motion.here());
+        for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))) {
+            let d = far(dx, dy);
+            found = d.lt(least).pick(motion.at(dx, dy), found);
+            least = least.min(d);
+        }
+        k.write(found);
+    })
 }

@@ -158,12 +158,12 @@ pub(super) fn plan(
     let others = others(shape);
     // What is filtered: the layers of the frame, or their blend with history.
     let past = method.past(shape)?;
-    let (times, sources) = match &past {
+    let (motion, sources) = match &past {
         Some(setup) => {
             let mut slots = time::slots(build.plan, setup, on);
-            let (times, made) = slots.accumulate(setup, method.options.alpha);
+            let (motion, made) = slots.accumulate(setup, method.options.alpha);
             build.plan = slots.plan;
-            (Some(times), made)
+            (Some(motion), made)
         }
         None => {
             // Tiles need all blocks of the coarsest map.
@@ -254,7 +254,7 @@ pub(super) fn plan(
             .map(|((layer, channels), plane)| (layer, channels, plane)),
     );
     let mut made = Vec::new();
-    let resolves = times.is_some() && !method.options.no_taa;
+    let resolves = motion.is_some() && !method.options.no_taa;
     for (layer, channels, plane) in all {
         let leave = finish(&layer, channels, plane, false);
         let mut reads = vec![payload];
@@ -268,10 +268,10 @@ pub(super) fn plan(
             made.push((layer, channels, output));
         }
     }
-    match past.zip(times) {
-        Some((setup, times)) if resolves => {
+    match past.zip(motion) {
+        Some((setup, motion)) if resolves => {
             let slots = time::slots(build.plan, &setup, on);
-            Ok(time::resolved(slots, times, &made))
+            Ok(time::resolved(slots, &setup, motion, &made))
         }
         _ => Ok(build.plan),
     }

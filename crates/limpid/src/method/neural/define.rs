@@ -30,7 +30,7 @@ impl Neural {
         let mut shown = None;
         if !self.options.no_taa {
             let last = history.and_then(|h| h.shown.as_ref());
-            let (resolved, color) = setup.resolved(&out, motion, last, Some(&moments))?;
+            let (resolved, color) = setup.resolved(&out, frame, last)?;
             (out, shown) = (resolved, Some(color));
         }
         let left = History {

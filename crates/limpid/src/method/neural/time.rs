@@ -19,13 +19,14 @@ pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
 /// Blends the colour, the first of the layers that were made, with the last result; light layers follow it.
 pub(super) fn resolved(
     mut slots: Slots,
-    [moments, motion]: [SlotId; 2],
+    setup: &Setup,
+    motion: SlotId,
     made: &[(Layer, usize, SlotId)],
 ) -> Plan {
     let mut made = made.iter();
     if let Some((layer, channels, clean)) = made.next() {
         let output = slots.plan.output(layer.clone(), *channels);
-        resolve(&mut slots, [*clean, output], Some(moments), Some(motion));
+        resolve(&mut slots, setup, [*clean, output], Some(motion));
         for (layer, channels, light) in made {
             slots.follow(layer, *channels, *light, [*clean, output]);
         }

@@ -5,7 +5,8 @@ use super::{Setup, Svgf};
 use crate::definition::atrous::modulate;
 use crate::definition::front;
 use crate::definition::svgf::{Features, History, RESOLVE, features, svgf};
-use crate::definition::taa::taa_of;
+use crate::definition::taa::{nearest_motion, taa};
+use crate::kernel::svgf::Origin;
 use crate::{Frame, Image, Kind, Result};
 
 impl Svgf {
@@ -27,7 +28,7 @@ impl Svgf {
         }
         let last = history.filter(|_| motion.is_some());
         let shown = last.and_then(|h| h.shown.as_ref());
-        let (out, shown) = setup.resolved(&clean, motion, shown, None)?;
+        let (out, shown) = setup.resolved(&clean, frame, shown)?;
         left.shown = Some(shown);
         Ok((out, left))
     }
@@ -106,15 +107,17 @@ impl Setup {
     pub(in crate::method) fn resolved(
         &self,
         clean: &Frame,
-        motion: Option<&Image>,
+        frame: &Frame,
         last: Option<&Image>,
-        moments: Option<&Image>,
     ) -> Result<(Frame, Image)> {
         let before = clean.color()?;
         let size = clean.size();
-        let (w, h) = (size.width, size.height);
-        let frames = moments.map(|m| Image::from_fn(w, h, 1, |x, y, _| m.get(x, y, 2)));
-        let after = taa_of(before, motion, last, frames.as_ref(), RESOLVE);
+        let motion = frame.get(Kind::Motion);
+        let depth = frame
+            .get(Kind::Depth)
+            .filter(|_| self.layers.depth == Origin::Layer);
+        let nearest = motion.zip(depth).map(|(m, d)| nearest_motion(m, d));
+        let after = taa(before, nearest.as_ref().or(motion), last, RESOLVE);
         let mut out = Frame::new(after.clone())?;
         for Light { layer, packed_at } in &self.lights {
             let light = clean.require(layer.clone())?;

@@ -181,13 +181,13 @@ impl Slots {
         self.plan.pass(follow(), [light, after, before], [output]);
     }
 
-    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives moments and motion, and
+    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives the motion, and
     /// the layers as they are then: colour first.
     pub(in crate::method) fn accumulate(
         &mut self,
         setup: &Setup,
         alpha: f32,
-    ) -> ([SlotId; 2], Vec<SlotId>) {
+    ) -> (SlotId, Vec<SlotId>) {
         let (mut reads, albedo) = layers(&mut self.plan, setup);
         reads.extend(self.lights(&setup.lights, albedo));
         let motion = self.plan.input(Kind::Motion, 2);
@@ -232,6 +232,6 @@ impl Slots {
             made
         });
         let made = made.collect();
-        ([moments[0], motion], made)
+        (motion, made)
     }
 }

@@ -5,7 +5,7 @@
 use super::Level;
 use crate::definition::neural::{self, DARK, GUIDES, LEAST, PRECISION, TAPS};
 use crate::kernel::fast_exp::{fast_exp2_x16, fast_ln};
-use crate::kernel::ring::{self, Held, PIECES, Ring, Strip, Tap, WIDTH};
+use crate::kernel::ring::{self, Held, PIECES, Ring, SMALLEST, Strip, Tap, WIDTH};
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::f32x16;
@@ -22,8 +22,6 @@ const COUNT: usize = SIDE * SIDE;
 const RADIUS: usize = SIDE / 2;
 /// Taps behind the pixel itself, in the order of rows: those to which it computes the distance.
 const BEHIND: usize = COUNT / 2;
-/// The smallest exponent.
-const LOWEST: f32 = -126.0;
 /// Planes that are summed while weights are made.
 const FIRST: usize = 3;
 
@@ -285,7 +283,7 @@ impl Columns<'_> {
                     let off = load(self.memory, tap.at + bright + x) - here;
                     e = (off * off).mul_add(sharpness, e);
                 }
-                let w = fast_exp2_x16(simd, e.max(f32x16::splat(simd, LOWEST)));
+                let w = fast_exp2_x16(simd, e.max(f32x16::splat(simd, SMALLEST)));
                 total += w;
                 for (plane, sum) in sums.iter_mut().enumerate() {
                     let v = load(self.memory, tap.at + (PAYLOAD + plane) * stride + x);
