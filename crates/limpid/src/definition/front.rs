@@ -196,10 +196,11 @@ pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
 /// any (mirrors, glass, emitters, sky) it is 1, and between the two it goes over from one to the other.
 #[inline(always)]
 pub fn divisor(albedo: [f32; 3]) -> [f32; 3] {
-    let albedo = albedo.map(|a| a.clamp(0.0, 1.0));
-    let most = albedo[0].max(albedo[1]).max(albedo[2]);
-    let some = ((most - FAINT) / (DIM - FAINT)).clamp(0.0, 1.0);
-    albedo.map(|a| 1.0 + some * (a.max(LEAST_DIVISOR) - 1.0))
+    let [r, g, b] = albedo;
+    let [r, g, b] = [r.clamp(0.0, 1.0), g.clamp(0.0, 1.0), b.clamp(0.0, 1.0)];
+    let some = ((r.max(g).max(b) - FAINT) / (DIM - FAINT)).clamp(0.0, 1.0);
+    let over = |a: f32| 1.0 + some * (a.max(LEAST_DIVISOR) - 1.0);
+    [over(r), over(g), over(b)]
 }
 
 /// Whether the albedo of a pixel is an emitter's.

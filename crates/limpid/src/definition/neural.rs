@@ -139,7 +139,8 @@ pub fn pixel(
     depth: f32,
     whole: Whole,
 ) -> Pixel {
-    let albedo = albedo.map(|a| a.clamp(0.0, 1.0));
+    let [r, g, b] = albedo;
+    let albedo = [r.clamp(0.0, 1.0), g.clamp(0.0, 1.0), b.clamp(0.0, 1.0)];
     let divisor = front::divisor(albedo);
     let near = if depth > 0.0 && depth < FAR {
         depth / (whole.depth + 1e-6)

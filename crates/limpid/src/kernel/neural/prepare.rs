@@ -112,26 +112,30 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
             return;
         };
         let whole = kernel.whole;
-        // All rows of one length, or the loop would check each of them.
-        let [color, albedo, normal] = [color, albedo, normal].map(|rows| rows.map(|r| &r[..width]));
+        // All rows of one length, or the loop would check each of them. No `map` in the loop: what is called through it does not become
+        // part of this function.
+        let [[c0, c1, c2], [b0, b1, b2], [m0, m1, m2]] =
+            [color, albedo, normal].map(|rows| rows.map(|r| &r[..width]));
         let depth = &depth[..width];
         let [v0, v1, v2, a0, a1, a2, n0, n1, n2, d] =
             inputs.rows_n::<INPUTS>(y).map(|r| &mut r[..width]);
         let [d0, d1, d2] = divisors.rows_n::<3>(y).map(|r| &mut r[..width]);
         let [r, g, b, bright] = values.rows_n::<4>(y).map(|r| &mut r[..width]);
         for x in 0..width {
-            let own = color.map(|c| c[x]);
-            let (albedo, normal) = (albedo.map(|c| c[x]), normal.map(|c| c[x]));
+            let own = [c0[x], c1[x], c2[x]];
+            let (albedo, normal) = ([b0[x], b1[x], b2[x]], [m0[x], m1[x], m2[x]]);
             let made = neural::pixel(own, albedo, normal, depth[x], whole);
-            [v0[x], v1[x], v2[x]] = [0, 1, 2].map(|k| 1.0 + made.inputs[k]);
-            [a0[x], a1[x], a2[x]] = [3, 4, 5].map(|k| made.inputs[k]);
-            [n0[x], n1[x], n2[x], d[x]] = [6, 7, 8, 9].map(|k| made.inputs[k]);
-            [d0[x], d1[x], d2[x]] = made.divisor;
-            let value = [0, 1, 2].map(|c| own[c] * whole.exposure / made.divisor[c]);
+            let [i0, i1, i2, i3, i4, i5, i6, i7, i8, i9] = made.inputs;
+            [v0[x], v1[x], v2[x]] = [1.0 + i0, 1.0 + i1, 1.0 + i2];
+            [a0[x], a1[x], a2[x]] = [i3, i4, i5];
+            [n0[x], n1[x], n2[x], d[x]] = [i6, i7, i8, i9];
+            let [e0, e1, e2] = made.divisor;
+            [d0[x], d1[x], d2[x]] = [e0, e1, e2];
+            let light = |c: f32, over: f32| c * whole.exposure / over;
+            let value = [light(own[0], e0), light(own[1], e1), light(own[2], e2)];
             [r[x], g[x], b[x]] = value;
             bright[x] = neural::luminance(value).max(0.0) + neural::DARK;
         }
-        // Loops over one row vectorise, the one above does not.
         for row in [v0, v1, v2, bright] {
             row.iter_mut().for_each(|v| *v = fast_ln(*v));
         }

@@ -9,7 +9,8 @@ use crate::definition::svgf::{
 use crate::kernel::atrous::light_weights;
 use crate::kernel::half;
 use crate::kernel::{Job, View};
-use crate::plan::Phases;
+use crate::simd::dispatch;
+use fearless_simd::Simd;
 
 /// Values of the planes of a pixel.
 #[inline(always)]
@@ -21,6 +22,7 @@ fn pixel<const N: usize>(view: &View<'_>, x: usize, y: usize) -> [f32; N] {
     values
 }
 
+#[inline(always)]
 fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
@@ -49,37 +51,106 @@ impl<'a> Surface<'a> {
     }
 
     /// Colour divided by albedo.
-    fn light(&self, x: usize, y: usize) -> [f32; 3] {
-        let mut light: [f32; 3] = pixel(&self.color, x, y);
-        if let Some(albedo) = &self.albedo {
-            let albedo: [f32; 3] = pixel(albedo, x, y);
-            for (l, a) in light.iter_mut().zip(albedo) {
-                *l /= if a > BLACK { a } else { 1.0 };
+    #[inline(always)]
+    fn light(&self, y: usize, rows: &mut [&mut [f32]]) {
+        for (k, to) in rows.iter_mut().enumerate() {
+            let color = self.color.row(k, y);
+            match &self.albedo {
+                Some(albedo) => {
+                    for ((to, c), a) in to.iter_mut().zip(color).zip(albedo.row(k, y)) {
+                        *to = c / if *a > BLACK { *a } else { 1.0 };
+                    }
+                }
+                None => to.copy_from_slice(color),
             }
         }
-        light
-    }
-
-    fn id(&self, x: usize, y: usize) -> f32 {
-        self.id.as_ref().map_or(0.0, |id| id.row(0, y)[x])
     }
 
     /// Normal, depth, gradient, object.
-    fn features(&self, x: usize, y: usize) -> [f32; FEATURES] {
+    #[inline(always)]
+    fn features(&self, y: usize, rows: &mut [&mut [f32]; FEATURES], depths: &mut [f32]) {
         let size = self.color.size();
-        let pairs = [
-            self.nearer([x, y], 0, size.width),
-            self.nearer([x, y], 1, size.height),
+        let [nx, ny, nz, z, gx, gy, ids] = rows;
+        let (above, below) = depths.split_at_mut(size.width);
+        self.depths(y, z);
+        let others = [
+            (y > 0, y.wrapping_sub(1), above),
+            (y + 1 < size.height, y + 1, below),
         ];
-        let [nx, ny, nz] = self.normal([x, y], pairs);
-        let [gx, gy] = pairs.map(|pair| {
-            let slope = pair.map_or(0.0, |[p, q]| {
-                self.depth(q[0], q[1]) - self.depth(p[0], p[1])
-            });
-            half::rounded(slope)
+        let [above, below] = others.map(|(there, y, to)| {
+            there.then(|| {
+                self.depths(y, to);
+                &*to
+            })
         });
-        [nx, ny, nz, self.depth(x, y), gx, gy, object(self.id(x, y))]
+        let z = &**z;
+        let across = |x: usize| (x > 0).then(|| z[x - 1]);
+        let slope = |before: Option<f32>, z: f32, after: Option<f32>| match (before, after) {
+            (Some(b), Some(a)) => nearer(b, z, a),
+            (None, Some(a)) => a - z,
+            (Some(b), None) => z - b,
+            (None, None) => 0.0,
+        };
+        for x in [0, size.width - 1] {
+            gx[x] = half::rounded(slope(across(x), z[x], z.get(x + 1).copied()));
+        }
+        for (to, near) in gx.iter_mut().skip(1).zip(z.windows(3)) {
+            *to = half::rounded(nearer(near[0], near[1], near[2]));
+        }
+        match (above, below) {
+            (Some(above), Some(below)) => {
+                for (((to, z), b), a) in gy.iter_mut().zip(z).zip(above).zip(below) {
+                    *to = half::rounded(nearer(*b, *z, *a));
+                }
+            }
+            (above, below) => {
+                let at = |row: Option<&[f32]>, x: usize| row.map(|row| row[x]);
+                for (x, to) in gy.iter_mut().enumerate() {
+                    *to = half::rounded(slope(at(above, x), z[x], at(below, x)));
+                }
+            }
+        }
+        match &self.normal {
+            Some(normal) => {
+                let from = [0, 1, 2].map(|k| normal.row(k, y));
+                let from = from[0].iter().zip(from[1]).zip(from[2]);
+                let to = nx.iter_mut().zip(ny.iter_mut()).zip(nz.iter_mut());
+                for (((tx, ty), tz), ((x, y), z)) in to.zip(from) {
+                    [*tx, *ty, *tz] = packed([*x, *y, *z]);
+                }
+            }
+            None => {
+                for x in 0..size.width {
+                    let pairs = [
+                        self.nearer([x, y], 0, size.width),
+                        self.nearer([x, y], 1, size.height),
+                    ];
+                    [nx[x], ny[x], nz[x]] = packed(self.normal(pairs));
+                }
+            }
+        }
+        match &self.id {
+            Some(id) => {
+                let pairs = ids.iter_mut().zip(id.row(0, y));
+                pairs.for_each(|(to, id)| *to = object(*id));
+            }
+            None => ids.fill(object(0.0)),
+        }
     }
+
+    /// A row of depths.
+    #[inline(always)]
+    fn depths(&self, y: usize, to: &mut [f32]) {
+        match &self.depth {
+            Some(depth) => to.copy_from_slice(depth.row(0, y)),
+            None => {
+                for (x, to) in to.iter_mut().enumerate() {
+                    *to = self.depth(x, y);
+                }
+            }
+        }
+    }
+
     fn place(&self, x: usize, y: usize) -> [f32; 3] {
         self.position.as_ref().map_or([0.0; 3], |p| pixel(p, x, y))
     }
@@ -113,31 +184,54 @@ impl<'a> Surface<'a> {
         }
     }
 
-    fn normal(&self, p: [usize; 2], pairs: [Option<[[usize; 2]; 2]>; 2]) -> [f32; 3] {
-        let n = match &self.normal {
-            Some(normal) => pixel(normal, p[0], p[1]),
-            None => {
-                let along = |pair: Option<[[usize; 2]; 2]>| {
-                    pair.map_or([0.0; 3], |[p, q]| {
-                        let (a, b) = (self.place(p[0], p[1]), self.place(q[0], q[1]));
-                        [b[0] - a[0], b[1] - a[1], b[2] - a[2]]
-                    })
-                };
-                let [a, b] = pairs.map(along);
-                [
-                    a[1] * b[2] - a[2] * b[1],
-                    a[2] * b[0] - a[0] * b[2],
-                    a[0] * b[1] - a[1] * b[0],
-                ]
-            }
+    /// The normal of the surface through neighbouring positions.
+    fn normal(&self, pairs: [Option<[[usize; 2]; 2]>; 2]) -> [f32; 3] {
+        let along = |pair: Option<[[usize; 2]; 2]>| {
+            pair.map_or([0.0; 3], |[p, q]| {
+                let (a, b) = (self.place(p[0], p[1]), self.place(q[0], q[1]));
+                [b[0] - a[0], b[1] - a[1], b[2] - a[2]]
+            })
         };
-        let long = dot(n, n).sqrt();
-        let unit = if long > 0.0 { 1.0 / long } else { 0.0 };
-        n.map(|v| ((v * unit).clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0)
+        let [a, b] = pairs.map(along);
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
     }
 }
 
+/// The slope to the neighbour that is nearer in depth.
+#[inline(always)]
+fn nearer(before: f32, z: f32, after: f32) -> f32 {
+    if (before - z).abs() < (after - z).abs() {
+        z - before
+    } else {
+        after - z
+    }
+}
+
+/// A normal of length 1, as it is stored.
+#[inline(always)]
+fn packed(n: [f32; 3]) -> [f32; 3] {
+    let long = dot(n, n).sqrt();
+    let unit = if long > 0.0 { 1.0 / long } else { 0.0 };
+    let stored = |v: f32| ((v * unit).clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0;
+    [stored(n[0]), stored(n[1]), stored(n[2])]
+}
+
+/// Words of scratch memory: depths of two rows.
+pub(super) fn scratch(width: usize) -> usize {
+    2 * width
+}
+
 pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
+    let level = job.level;
+    dispatch!(level, simd => rows(simd, kernel, job));
+}
+
+#[inline(always)]
+fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
     let surface = Surface::new(&kernel.layers, &job.reads);
     let (colors, width) = (kernel.layers.colors, job.reads[0].size().width);
     let weights = light_weights(colors);
@@ -146,48 +240,54 @@ pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
         .lights
         .then(|| job.reads[kernel.layers.count()].clone());
     let mut taps = vec![Taps::default(); if kernel.lights { width } else { 0 }];
+    let depths = &mut job.scratch[..scratch(width)];
     let [payload_out, features_out, moments_out] = &mut job.writes[..] else {
         return;
     };
     for y in job.rows.clone() {
-        let payload: [&mut [f32]; 4] = payload_out.rows_n(y);
+        let mut payload: [&mut [f32]; 4] = payload_out.rows_n(y);
         let mut features: [&mut [f32]; FEATURES] = features_out.rows_n(y);
         let mut seen: [&mut [f32]; MOMENTS] = moments_out.rows_n(y);
         taps.fill(Taps::default());
-        for x in 0..width {
-            let mut color = surface.light(x, y);
-            let now = surface.features(x, y);
-            let l = dot(weights, color);
-            let mut moments = [l, l * l, 1.0, surface.id(x, y)];
-            let mut variance = 0.0;
-            if let Some((past, old)) = &past
-                && let Some((old, then, mut from)) = old.at(past, &now, [x, y], moments[3])
-            {
+        surface.features(y, &mut features, depths);
+        surface.light(y, &mut payload[..colors]);
+        payload[colors].fill(0.0);
+        let [first, second, frames, ids] = &mut seen;
+        first.fill(0.0);
+        for (row, weight) in payload.iter().zip(weights).take(colors) {
+            let pairs = first.iter_mut().zip(&**row);
+            pairs.for_each(|(sum, v)| *sum += weight * v);
+        }
+        let squares = second.iter_mut().zip(&**first);
+        squares.for_each(|(to, l)| *to = l * l);
+        frames.fill(1.0);
+        match &surface.id {
+            Some(id) => ids.copy_from_slice(id.row(0, y)),
+            None => ids.fill(0.0),
+        }
+        if let Some((past, old)) = &past {
+            for x in 0..width {
+                let mut now = [0.0; FEATURES];
+                for (now, row) in now.iter_mut().zip(&features) {
+                    *now = row[x];
+                }
+                let Some((color, then, mut from)) = old.at(past, &now, [x, y], seen[3][x]) else {
+                    continue;
+                };
                 let frames = (then[2] + 1.0).min(MOST_FRAMES);
                 let alpha = past.alpha.max(1.0 / frames);
                 from.alpha = alpha;
                 if let Some(taps) = taps.get_mut(x) {
                     *taps = from;
                 }
-                for k in 0..3 {
-                    color[k] = old[k] + alpha * (color[k] - old[k]);
+                for (row, old) in payload.iter_mut().zip(color).take(colors) {
+                    row[x] = old + alpha * (row[x] - old);
                 }
-                for k in 0..2 {
-                    moments[k] = then[k] + alpha * (moments[k] - then[k]);
-                }
-                moments[2] = frames;
+                let blend = |k: usize| then[k] + alpha * (seen[k][x] - then[k]);
+                let moments = [blend(0), blend(1)];
                 let spread = moments[1] - moments[0] * moments[0];
-                variance = (spread / frames.min(deepest(past.alpha))).max(0.0);
-            }
-            for k in 0..colors {
-                payload[k][x] = color[k];
-            }
-            payload[colors][x] = variance;
-            for (row, v) in features.iter_mut().zip(now) {
-                row[x] = v;
-            }
-            for (row, v) in seen.iter_mut().zip(moments) {
-                row[x] = v;
+                payload[colors][x] = (spread / frames.min(deepest(past.alpha))).max(0.0);
+                [seen[0][x], seen[1][x], seen[2][x]] = [moments[0], moments[1], frames];
             }
         }
         if kernel.half {
@@ -266,6 +366,7 @@ impl<'a> Old<'a> {
     }
 
     /// Colour and moments of the history of a pixel, from the four taps around where it was, and these.
+    #[inline(always)]
     fn at(
         &self,
         kernel: &Past,
@@ -274,59 +375,62 @@ impl<'a> Old<'a> {
         id: f32,
     ) -> Option<([f32; 3], [f32; 3], Taps)> {
         let size = self.size;
-        let motion = self.motion.map(|plane| plane[y * size.width + x]);
+        let own = y * size.width + x;
         // Far away is as good as just outside, and fits an integer.
         let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
-        let (px, py) = (
-            far(x as f32 + motion[0], size.width),
-            far(y as f32 + motion[1], size.height),
-        );
+        let px = far(x as f32 + self.motion[0][own], size.width);
+        let py = far(y as f32 + self.motion[1][own], size.height);
         let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
         let mut taps = Taps::default();
-        for (k, (dx, dy)) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
-            .into_iter()
-            .enumerate()
-        {
-            let (qx, qy) = (px.floor() + dx, py.floor() + dy);
+        // Loops instead of `map`: what is called through it does not become part of this function.
+        for k in 0..4 {
+            let qx = px.floor() + (k % 2) as f32;
+            let qy = py.floor() + (k / 2) as f32;
             if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
                 continue;
             }
             let q = [qx as usize, qy as usize];
             let i = q[1] * size.width + q[0];
-            let past = self.moments.map(|plane| plane[i]);
-            if past[2] <= 0.0 || past[3] != id {
-                continue;
-            }
-            if !alike(now, &self.features.map(|plane| plane[i])) {
+            if self.moments[2][i] <= 0.0 || self.moments[3][i] != id || !self.alike(now, i) {
                 continue;
             }
             let weight = (1.0 - (px - qx).abs()) * (1.0 - (py - qy).abs());
-            let place = |n: usize, x: usize| kernel.order.map_or(x, |o: Phases| o.place(n, x));
-            let (ox, oy) = (place(size.width, q[0]), place(size.height, q[1]));
-            (taps.at[k], taps.weights[k]) = (oy * size.width + ox, weight);
+            let at = match kernel.order {
+                Some(order) => {
+                    order.place(size.height, q[1]) * size.width + order.place(size.width, q[0])
+                }
+                None => i,
+            };
+            (taps.at[k], taps.weights[k]) = (at, weight);
             for (sum, plane) in color.iter_mut().zip(self.color).take(self.colors) {
-                *sum += weight * plane[oy * size.width + ox];
+                *sum += weight * plane[at];
             }
-            for k in 0..3 {
-                moments[k] += weight * past[k];
+            for (sum, plane) in moments.iter_mut().zip(self.moments) {
+                *sum += weight * plane[i];
             }
             weights += weight;
         }
-        taps.weights = taps.weights.map(|w| w / weights);
-        (weights > TAPS_LEAST).then(|| {
-            (
-                color.map(|c| c / weights),
-                moments.map(|m| m / weights),
-                taps,
-            )
-        })
+        if weights <= TAPS_LEAST {
+            return None;
+        }
+        let inverse = 1.0 / weights;
+        for v in color
+            .iter_mut()
+            .chain(&mut moments)
+            .chain(&mut taps.weights)
+        {
+            *v *= inverse;
+        }
+        Some((color, moments, taps))
     }
-}
 
-fn alike(now: &[f32; FEATURES], then: &[f32; FEATURES]) -> bool {
-    let slope = now[4].abs() + now[5].abs();
-    let near = (now[3] - then[3]).abs() <= DEPTH_CHANGE * now[3].abs() + 2.0 * slope;
-    let ([ax, ay, az, ..], [bx, by, bz, ..]) = (now, then);
-    let (a, b) = ([*ax, *ay, *az], [*bx, *by, *bz]);
-    near && (a == b || dot(a, b) >= NORMAL_CHANGE)
+    /// Whether a pixel and one of the last frame show the same surface.
+    #[inline(always)]
+    fn alike(&self, now: &[f32; FEATURES], i: usize) -> bool {
+        let [x, y, z, depth, ..] = &self.features;
+        let slope = now[4].abs() + now[5].abs();
+        let near = (now[3] - depth[i]).abs() <= DEPTH_CHANGE * now[3].abs() + 2.0 * slope;
+        let (a, b) = ([now[0], now[1], now[2]], [x[i], y[i], z[i]]);
+        near && (a == b || dot(a, b) >= NORMAL_CHANGE)
+    }
 }

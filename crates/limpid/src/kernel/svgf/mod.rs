@@ -107,6 +107,10 @@ impl Kernel for Temporal {
         }
     }
 
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(size.width)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::temporal(self, job);
     }

@@ -1,6 +1,7 @@
 //! The CPU bodies.
 
 use super::Resolve;
+use crate::Size;
 use crate::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
@@ -25,14 +26,14 @@ fn from_ycocg([y, co, cg]: [f32; 3]) -> [f32; 3] {
 fn blendable(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     let c = if three { to_ycocg(c) } else { c };
     let scale = 1.0 / (1.0 + highlights * c[0].max(0.0));
-    c.map(|v| v * scale)
+    [c[0] * scale, c[1] * scale, c[2] * scale]
 }
 
 /// The inverse of [`blendable`].
 #[inline(always)]
 fn restored(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     let scale = 1.0 / (1.0 - highlights * c[0].max(0.0)).max(LEAST_SCALE);
-    let c = c.map(|v| v * scale);
+    let c = [c[0] * scale, c[1] * scale, c[2] * scale];
     if three { from_ycocg(c) } else { c }
 }
 
@@ -85,62 +86,160 @@ pub(super) fn resolve(kernel: &Resolve, job: &mut Job<'_>) {
 #[inline(always)]
 fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
     let color = job.reads[0].clone();
-    let history = kernel.history.then(|| job.reads[1].clone());
-    let motion = kernel
-        .motion
-        .then(|| job.reads[job.reads.len() - 1].clone());
     let planes = color.planes().min(3);
     let three = planes == 3;
-    let convert = |c| blendable(c, three, kernel.highlights);
-    let back = |c| restored(c, three, kernel.highlights);
     let width = color.size().width;
-    let mut columns = Columns {
-        radius: kernel.window.unwrap_or(0),
-        width,
-        rows: 0.0,
-        sums: &mut job.scratch[..scratch(width)],
-    };
-    for y in job.rows.clone() {
-        if kernel.history && kernel.window.is_some() {
-            columns.gather(&color, y, three, kernel.highlights);
-        }
-        for x in 0..width {
-            let raw = pixel(&color, x, y);
-            let moved = motion
-                .as_ref()
-                .map_or([0.0; 2], |m| [m.row(0, y)[x], m.row(1, y)[x]]);
-            let place = [x as f32 + moved[0], y as f32 + moved[1]];
-            let old = history.as_ref().and_then(|h| match kernel.cubic {
-                true => cubic(h, planes, place),
-                false => bilinear(h, planes, place),
-            });
-            let (made, kept) = match old {
-                None if kernel.soften > 0.0 => {
-                    let made = softened(&color, kernel, (x, y));
-                    (made, convert(made))
-                }
-                None => (raw, convert(raw)),
-                Some(old) => {
-                    let (mean, deviation) = match kernel.window {
-                        Some(_) => columns.at(x),
-                        None => (pixel(&job.reads[2], x, y), pixel(&job.reads[3], x, y)),
-                    };
-                    let kept = blended(kernel, old, convert(raw), (mean, deviation));
-                    let made = back(kept);
-                    // Splines may undershoot.
-                    (std::array::from_fn(|c| made[c].max(raw[c].min(0.0))), kept)
-                }
-            };
-            for plane in 0..planes {
-                job.writes[0].row(plane, y)[x] = made[plane];
-                if kernel.history {
-                    job.writes[1].row(plane, y)[x] = kept[plane];
+    if !kernel.history {
+        for y in job.rows.clone() {
+            for x in 0..width {
+                let made = alone(&color, kernel, (x, y));
+                for (plane, v) in made.into_iter().enumerate().take(planes) {
+                    job.writes[0].row(plane, y)[x] = v;
                 }
             }
         }
-        if kernel.history {
-            job.writes[1].row(planes, y).fill(1.0);
+        return;
+    }
+    let history = Old::new(&job.reads[1], planes);
+    let motion = kernel
+        .motion
+        .then(|| job.reads[job.reads.len() - 1].clone());
+    job.scratch.fill(0.0);
+    let mut scratch = job.scratch[..scratch(width)].chunks_exact_mut(width);
+    let mut rows =
+        || -> [&mut [f32]; 3] { std::array::from_fn(|_| scratch.next().unwrap_or_default()) };
+    let (mut new, mut old) = (rows(), rows());
+    let mut sums = [rows(), rows()];
+    let mut statistics = [rows(), rows()];
+    let [there, ..] = rows();
+    let [first, last] = &mut job.writes[..] else {
+        return;
+    };
+    for y in job.rows.clone() {
+        match &motion {
+            Some(motion) => {
+                let (dx, dy) = (motion.row(0, y), motion.row(1, y));
+                for (x, (dx, dy)) in dx.iter().zip(dy).enumerate() {
+                    let place = [x as f32 + dx, y as f32 + dy];
+                    there[x] = history.fetch(kernel.cubic, place, x, &mut old);
+                }
+            }
+            None => {
+                for x in 0..width {
+                    let place = [x as f32, y as f32];
+                    there[x] = history.fetch(kernel.cubic, place, x, &mut old);
+                }
+            }
         }
+        converted(&color, y, three, kernel.highlights, &mut new);
+        match kernel.window {
+            Some(radius) => {
+                let shape = (radius, three, kernel.highlights);
+                around(&color, y, shape, &mut sums, &mut statistics);
+            }
+            None => {
+                for (to, from) in statistics.iter_mut().zip(&job.reads[2..4]) {
+                    for (plane, to) in to.iter_mut().enumerate().take(planes) {
+                        to.copy_from_slice(from.row(plane, y));
+                    }
+                }
+            }
+        }
+        blend(kernel, three, &mut old, &mut new, &statistics);
+        let made: [&mut [f32]; 3] = first.rows_n(y);
+        let kept: [&mut [f32]; 4] = last.rows_n(y);
+        for p in 0..planes {
+            for ((to, v), c) in made[p].iter_mut().zip(&*new[p]).zip(color.row(p, y)) {
+                // Splines may undershoot.
+                *to = v.max(c.min(0.0));
+            }
+            kept[p].copy_from_slice(old[p]);
+        }
+        // What was not seen before is as the frame shows it.
+        for x in (0..width).filter(|x| there[*x] == 0.0) {
+            let now = alone(&color, kernel, (x, y));
+            let space = blendable(now, three, kernel.highlights);
+            for p in 0..planes {
+                (made[p][x], kept[p][x]) = (now[p], space[p]);
+            }
+        }
+        kept[planes].fill(1.0);
+    }
+}
+
+/// A pixel without history.
+fn alone(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32; 3] {
+    match kernel.soften > 0.0 {
+        true => softened(color, kernel, (x, y)),
+        false => pixel(color, x, y),
+    }
+}
+
+/// A row in the blending space.
+#[inline(always)]
+fn converted(color: &View<'_>, y: usize, three: bool, highlights: f32, to: &mut [&mut [f32]; 3]) {
+    let [r, g, b] = [0, 1, 2].map(|p| color.row(if three { p } else { 0 }, y));
+    let [t0, t1, t2] = to.each_mut().map(|t| &mut t[..r.len()]);
+    let (g, b) = (&g[..r.len()], &b[..r.len()]);
+    for x in 0..r.len() {
+        let raw = if three {
+            [r[x], g[x], b[x]]
+        } else {
+            [r[x], 0.0, 0.0]
+        };
+        [t0[x], t1[x], t2[x]] = blendable(raw, three, highlights);
+    }
+}
+
+/// Mean and deviation of the window around each pixel of a row, in the blending space.
+#[inline(always)]
+fn around(
+    color: &View<'_>,
+    y: usize,
+    (radius, three, highlights): (usize, bool, f32),
+    sums: &mut [[&mut [f32]; 3]; 2],
+    statistics: &mut [[&mut [f32]; 3]; 2],
+) {
+    let rows = y.saturating_sub(radius)..(y + radius + 1).min(color.size().height);
+    let count = rows.len() as f32;
+    for row in sums.iter_mut().flatten() {
+        row.fill(0.0);
+    }
+    let [means, deviations] = statistics;
+    for row in rows {
+        converted(color, row, three, highlights, means);
+        for (from, p) in means.iter().zip(0..3) {
+            let [sums, squares] = sums.each_mut().map(|s| &mut s[p][..from.len()]);
+            for ((sum, square), v) in sums.iter_mut().zip(squares).zip(&**from) {
+                *sum += v;
+                *square += v * v;
+            }
+        }
+    }
+    for p in 0..if three { 3 } else { 1 } {
+        let (sums, squares) = (&*sums[0][p], &*sums[1][p]);
+        let (mean, deviation) = (&mut *means[p], &mut *deviations[p]);
+        let whole = |x: usize| (x + radius + 1).min(sums.len()) - x.saturating_sub(radius);
+        across(sums, radius, mean);
+        across(squares, radius, deviation);
+        for (x, (m, d)) in mean.iter_mut().zip(deviation).enumerate() {
+            let n = count * whole(x) as f32;
+            *m /= n;
+            // One pixel has no spread; rounding must not give it one.
+            let spread = if n < 1.5 { 0.0 } else { *d / n - *m * *m };
+            *d = spread.max(0.0).sqrt();
+        }
+    }
+}
+
+/// Sums of the columns around each.
+#[inline(always)]
+fn across(from: &[f32], radius: usize, to: &mut [f32]) {
+    to.copy_from_slice(from);
+    for k in 1..=radius.min(from.len().saturating_sub(1)) {
+        let ahead = &from[k..];
+        to.iter_mut().zip(ahead).for_each(|(to, v)| *to += v);
+        to[k..].iter_mut().zip(from).for_each(|(to, v)| *to += v);
     }
 }
 
@@ -168,119 +267,143 @@ fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32;
     sum.map(|s| s / weights)
 }
 
-/// The old colour, drawn to the mean until it is inside the box, and a share of the new one.
+/// The old colours, each drawn to the mean until it is inside the box, and a share of the new one. Leaves this blend in `old`, and its
+/// colour in `new`.
 #[inline(always)]
-fn blended(
+fn blend(
     kernel: &Resolve,
-    old: [f32; 3],
-    new: [f32; 3],
-    (mean, deviation): ([f32; 3], [f32; 3]),
-) -> [f32; 3] {
-    let away: [f32; 3] = std::array::from_fn(|c| old[c] - mean[c]);
-    let least = NARROWEST * mean[0].abs() + 1e-8;
-    let ratio = (0..3).fold(1.0f32, |most, c| {
-        most.max(away[c].abs() / (kernel.gamma * deviation[c]).max(least))
-    });
-    std::array::from_fn(|c| {
-        let clipped = mean[c] + away[c] / ratio;
-        clipped + kernel.blend * (new[c] - clipped)
-    })
-}
-
-/// Sums over the rows of a window, column by column: of the colours in the blending space, and of their squares.
-struct Columns<'a> {
-    radius: usize,
-    width: usize,
-    /// Rows of the window.
-    rows: f32,
-    sums: &'a mut [f32],
-}
-
-/// Words of scratch memory for windows of this radius.
-pub(super) fn scratch(width: usize) -> usize {
-    6 * width
-}
-
-impl Columns<'_> {
-    /// Adds up the rows around `y`.
-    #[inline(always)]
-    fn gather(&mut self, color: &View<'_>, y: usize, three: bool, highlights: f32) {
-        let rows = y.saturating_sub(self.radius)..(y + self.radius + 1).min(color.size().height);
-        self.rows = rows.len() as f32;
-        self.sums.fill(0.0);
-        let (sums, squares) = self.sums.split_at_mut(3 * self.width);
-        for row in rows {
-            let plane = |p: usize| color.row(if three { p } else { 0 }, row);
-            let (r, g, b) = (plane(0), plane(1), plane(2));
-            let (s0, rest) = sums.split_at_mut(self.width);
-            let (s1, s2) = rest.split_at_mut(self.width);
-            let (q0, rest) = squares.split_at_mut(self.width);
-            let (q1, q2) = rest.split_at_mut(self.width);
-            let (q1, q2) = (&mut q1[..s0.len()], &mut q2[..s0.len()]);
-            for x in 0..s0.len() {
-                let raw = if three {
-                    [r[x], g[x], b[x]]
-                } else {
-                    [r[x], 0.0, 0.0]
-                };
-                let c = blendable(raw, three, highlights);
-                s0[x] += c[0];
-                s1[x] += c[1];
-                s2[x] += c[2];
-                q0[x] += c[0] * c[0];
-                q1[x] += c[1] * c[1];
-                q2[x] += c[2] * c[2];
-            }
-        }
-    }
-
-    /// Mean and deviation around a pixel of the row.
-    #[inline(always)]
-    fn at(&self, x: usize) -> ([f32; 3], [f32; 3]) {
-        let columns = x.saturating_sub(self.radius)..(x + self.radius + 1).min(self.width);
-        let count = self.rows * columns.len() as f32;
-        let sum = |plane: usize| {
-            let row = &self.sums[plane * self.width..][..self.width];
-            row[columns.clone()].iter().sum::<f32>()
+    three: bool,
+    old: &mut [&mut [f32]; 3],
+    new: &mut [&mut [f32]; 3],
+    [mean, deviation]: &[[&mut [f32]; 3]; 2],
+) {
+    let n = old[0].len();
+    let [o0, o1, o2] = old.each_mut().map(|row| &mut row[..n]);
+    let [n0, n1, n2] = new.each_mut().map(|row| &mut row[..n]);
+    let [m0, m1, m2] = mean.each_ref().map(|row| &row[..n]);
+    let [d0, d1, d2] = deviation.each_ref().map(|row| &row[..n]);
+    for x in 0..n {
+        let [a0, a1, a2] = [o0[x] - m0[x], o1[x] - m1[x], o2[x] - m2[x]];
+        let least = NARROWEST * m0[x].abs() + 1e-8;
+        let most = |deviation: f32| (kernel.gamma * deviation).max(least);
+        let over = (a0.abs() / most(d0[x])).max(a1.abs() / most(d1[x]));
+        let inverse = 1.0 / over.max(a2.abs() / most(d2[x])).max(1.0);
+        let mix = |mean: f32, away: f32, now: f32| {
+            let clipped = mean + away * inverse;
+            clipped + kernel.blend * (now - clipped)
         };
-        let mean: [f32; 3] = std::array::from_fn(|p| sum(p) / count);
-        let deviation = std::array::from_fn(|p| {
-            // One pixel has no spread; rounding must not give it one.
-            let spread = if count < 1.5 {
-                0.0
-            } else {
-                sum(3 + p) / count - mean[p] * mean[p]
-            };
-            spread.max(0.0).sqrt()
-        });
-        (mean, deviation)
+        let made = [
+            mix(m0[x], a0, n0[x]),
+            mix(m1[x], a1, n1[x]),
+            mix(m2[x], a2, n2[x]),
+        ];
+        [o0[x], o1[x], o2[x]] = made;
+        [n0[x], n1[x], n2[x]] = restored(made, three, kernel.highlights);
     }
 }
 
-/// The four pixels around a place that lie inside and have a history; none where nothing is left.
-#[inline(always)]
-fn bilinear(history: &View<'_>, planes: usize, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
-    let size = history.size();
-    // Far away is as good as just outside, and fits an integer.
-    let (x, y) = (
-        x.clamp(-2.0, size.width as f32 + 1.0),
-        y.clamp(-2.0, size.height as f32 + 1.0),
-    );
-    let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
-    for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
-        let (qx, qy) = (x.floor() + dx, y.floor() + dy);
-        if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
-            continue;
+/// Words of scratch memory: rows of colours in the blending space, now and then, of sums, and of mean and deviation; and where there is
+/// a history.
+pub(super) fn scratch(width: usize) -> usize {
+    21 * width
+}
+
+/// The last result, as whole planes.
+struct Old<'a> {
+    size: Size,
+    planes: [&'a [f32]; 3],
+    /// 1 where there is one.
+    there: &'a [f32],
+    count: usize,
+}
+
+impl<'a> Old<'a> {
+    fn new(history: &View<'a>, count: usize) -> Self {
+        Self {
+            size: history.size(),
+            planes: std::array::from_fn(|p| history.plane(p.min(count - 1))),
+            there: history.plane(count),
+            count,
         }
-        let (i, j) = (qx as usize, qy as usize);
-        let weight = (1.0 - (x - qx).abs()) * (1.0 - (y - qy).abs()) * history.row(planes, j)[i];
-        let p = pixel_of(history, planes, i, j);
-        for c in 0..planes {
-            sum[c] += weight * p[c];
-        }
-        weights += weight;
     }
-    (weights > 1e-3).then(|| sum.map(|s| s / weights))
+
+    /// Reads a place into column `x` of some rows; 1 where there is a history, else 0.
+    #[inline(always)]
+    fn fetch(&self, cubic: bool, place: [f32; 2], x: usize, to: &mut [&mut [f32]; 3]) -> f32 {
+        let found = match cubic {
+            true => self.cubic(place),
+            false => self.bilinear(place),
+        };
+        let values = found.unwrap_or_default();
+        for (to, v) in to.iter_mut().zip(values).take(self.count) {
+            to[x] = v;
+        }
+        f32::from(found.is_some())
+    }
+
+    /// The four pixels around a place that lie inside and have a history; none where nothing is left.
+    #[inline(always)]
+    fn bilinear(&self, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
+        let size = self.size;
+        // Far away is as good as just outside, and fits an integer.
+        let (x, y) = (
+            x.clamp(-2.0, size.width as f32 + 1.0),
+            y.clamp(-2.0, size.height as f32 + 1.0),
+        );
+        let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
+        for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+            let (qx, qy) = (x.floor() + dx, y.floor() + dy);
+            if qx < 0.0 || qy < 0.0 || qx >= size.width as f32 || qy >= size.height as f32 {
+                continue;
+            }
+            let i = qy as usize * size.width + qx as usize;
+            let weight = (1.0 - (x - qx).abs()) * (1.0 - (y - qy).abs()) * self.there[i];
+            for (sum, plane) in sum.iter_mut().zip(self.planes) {
+                *sum += weight * plane[i];
+            }
+            weights += weight;
+        }
+        let inverse = 1.0 / weights;
+        (weights > 1e-3).then_some([sum[0] * inverse, sum[1] * inverse, sum[2] * inverse])
+    }
+
+    /// The sixteen pixels around a place, no less and no more than the four nearest; none outside or without a history.
+    #[inline(always)]
+    fn cubic(&self, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
+        let Size { width, height } = self.size;
+        let inside = |v: f32, n: usize| v >= -BEYOND && v <= (n - 1) as f32 + BEYOND;
+        if !inside(x, width) || !inside(y, height) {
+            return None;
+        }
+        let (left, top) = (x.floor() as isize - 1, y.floor() as isize - 1);
+        let near = |v: isize, n: usize| v.clamp(0, n as isize - 1) as usize;
+        if self.there[near(top + 1, height) * width + near(left + 1, width)] == 0.0 {
+            return None;
+        }
+        let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
+        let whole = left >= 0 && left as usize + 4 <= width;
+        let mut made = [0.0; 3];
+        // Loops instead of `map`: what is called through it does not become part of this function.
+        for (made, plane) in made.iter_mut().zip(self.planes).take(self.count) {
+            let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
+            for (j, wy) in wy.into_iter().enumerate() {
+                let row = &plane[near(top + j as isize, height) * width..][..width];
+                let [a, b, c, d] = if whole {
+                    let taps = &row[left as usize..left as usize + 4];
+                    [taps[0], taps[1], taps[2], taps[3]]
+                } else {
+                    let at = |i: isize| row[near(left + i, width)];
+                    [at(0), at(1), at(2), at(3)]
+                };
+                sum += wy * (wx[0] * a + wx[1] * b + wx[2] * c + wx[3] * d);
+                if j == 1 || j == 2 {
+                    (least, most) = (least.min(b.min(c)), most.max(b.max(c)));
+                }
+            }
+            *made = sum.max(least).min(most);
+        }
+        Some(made)
+    }
 }
 
 /// The weights of the four pixels around a place.
@@ -289,39 +412,4 @@ fn spline(f: f32) -> [f32; 4] {
     let near = |f: f32| 1.0 + f * f * (1.5 * f - 2.5);
     let g = 1.0 - f;
     [-0.5 * f * g * g, near(f), near(g), -0.5 * g * f * f]
-}
-
-/// The sixteen pixels around a place, no less and no more than the four nearest; none outside or without a history.
-#[inline(always)]
-fn cubic(history: &View<'_>, planes: usize, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
-    let size = history.size();
-    let inside = |v: f32, n: usize| v >= -BEYOND && v <= (n - 1) as f32 + BEYOND;
-    if !inside(x, size.width) || !inside(y, size.height) {
-        return None;
-    }
-    let corner = [x.floor() as isize - 1, y.floor() as isize - 1];
-    let near = |v: isize, n: usize| v.clamp(0, n as isize - 1) as usize;
-    if history.row(planes, near(corner[1] + 1, size.height))[near(corner[0] + 1, size.width)] == 0.0
-    {
-        return None;
-    }
-    let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
-    let rows: [usize; 4] = std::array::from_fn(|j| near(corner[1] + j as isize, size.height));
-    let columns: [usize; 4] = std::array::from_fn(|i| near(corner[0] + i as isize, size.width));
-    let whole = corner[0] >= 0 && corner[0] as usize + 4 <= size.width;
-    let mut made = [0.0; 3];
-    for (c, made) in made.iter_mut().enumerate().take(planes) {
-        let taps = rows.map(|y| {
-            let row = history.row(c, y);
-            match row.get(columns[0]..columns[0] + 4) {
-                Some(&[a, b, c, d]) if whole => [a, b, c, d],
-                _ => columns.map(|x| row[x]),
-            }
-        });
-        let column = |i: usize| (0..4).map(|j| wy[j] * taps[j][i]).sum::<f32>();
-        let sum = (0..4).map(|i| wx[i] * column(i)).sum::<f32>();
-        let [a, b, c, d] = [taps[1][1], taps[1][2], taps[2][1], taps[2][2]];
-        *made = sum.max(a.min(b).min(c.min(d))).min(a.max(b).max(c.max(d)));
-    }
-    Some(made)
 }
