@@ -5,7 +5,7 @@
     python3 bench/peers/films.py --limpid target/release/limpid [--clips report] [--cameras 3200] [--peers opencv hqdn3d] [--write folder]
 
 Clips are made of pictures of scikit-image: pans by parts of pixels, zooms, turns, things that move in front, cuts, fades, repeated
-frames; and a walk through a scene of `limpid render`, with the film's own noise put on top. Each frame gets noise as a camera makes
+frames; and a walk that bench/peers/walks.py has rendered with Mitsuba (`--walks`: its cache). Each frame gets noise as a camera makes
 it (bench/peers/cameras.py), then 4:2:0 with 8 bits. `white20` is white noise of 20 of 255 in red, green and blue instead.
 References are the same frames without noise, through 4:2:0 as well.
 
@@ -31,7 +31,7 @@ FRAMES = 10
 # Settings were chosen with the first clips; the second tell how good they are.
 CLIPS = {
     "tune": ["pan-astronaut", "zoom-rocket", "front-stereo_motorcycle", "still-astronaut"],
-    "report": ["pan-chelsea", "zoom-coffee", "front-retina", "cut-chelsea", "turn-immunohistochemistry", "walk"],
+    "report": ["pan-chelsea", "zoom-coffee", "front-retina", "cut-chelsea", "turn-immunohistochemistry", "walk-arcade"],
 }
 
 
@@ -54,11 +54,11 @@ def view(image, centre, scale, angle, size=SIZE):
     return np.clip(large.reshape(height, 2, width, 2, 3).mean((1, 3)), 0, 1)
 
 
-def clip(name, limpid, count=FRAMES):
+def clip(name, walks, count=FRAMES):
     """The frames of a clip, without noise."""
     kind, _, picture = name.partition("-")
     if kind == "walk":
-        return walk(limpid, count)
+        return walk(picture, walks, count)
     image = source(picture)
     fit = 0.8 * min(image.shape[1] / SIZE[0], image.shape[0] / SIZE[1])
     t = np.arange(count) / (count - 1) - 0.5
@@ -96,20 +96,24 @@ def cuts(image):
     return first + fast + fade + [fade[-1]] * 3
 
 
-def walk(limpid, count):
-    """A walk through the corridor; the noise of the path tracer is taken out by its features."""
-    import cv2
+def walk(name, folder, count):
+    """The middle of the references of a walk that bench/peers/walks.py has rendered."""
+    import OpenEXR
 
-    with tempfile.TemporaryDirectory() as folder:
-        noisy, clean = (os.path.join(folder, f"{n}.####.exr") for n in ("noisy", "clean"))
-        size = f"{SIZE[0]}x{SIZE[1]}"
-        command = [limpid, "render", "corridor", "-o", noisy, "--size", size, "--spp", "64", "--frames", f"0..{count - 1}"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        png = os.path.join(folder, "clean.####.png")
-        command = [limpid, "denoise", noisy, "-o", png, "--device", "cpu", "--quiet", "--method", "nfor"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        names = [png.replace("####", f"{i:04}") for i in range(count)]
-        return [cv2.imread(n)[..., ::-1] / 255.0 for n in names]
+    frames = []
+    for i in range(count):
+        path = os.path.join(folder, name, f"reference-{i:03}.exr")
+        channels = OpenEXR.File(path, separate_channels=True).channels()
+        light = np.stack([channels[c].pixels for c in "RGB"], -1).astype(np.float64)
+        y, x = (max(0, n - m) // 2 for n, m in zip(light.shape, SIZE[::-1]))
+        frames.append(encode(light[y : y + SIZE[1], x : x + SIZE[0]]))
+    return frames
+
+
+def encode(light):
+    """Display values of light."""
+    v = np.clip(light, 0, 1)
+    return np.where(v <= 0.0031308, v * 12.92, 1.055 * v ** (1 / 2.4) - 0.055)
 
 
 def filmed(frames, camera, seed, repeats):
@@ -228,6 +232,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best"])
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--walks", default="target/walks", help="the cache of walks.py")
     parser.add_argument("--write", help="folder for all films")
     args = parser.parse_args()
     names = [n for c in args.clips for n in CLIPS.get(c, [c])]
@@ -236,7 +241,7 @@ def main():
     rows = {}
     print("PSNR, flicker".ljust(34), "noisy".rjust(12), *(c.rjust(12) for c in columns))
     for name in names:
-        frames = clip(name, args.limpid)
+        frames = clip(name, args.walks)
         for camera in args.cameras:
             noisy, clean = filmed(frames, camera, args.seed, name.startswith("cut"))
             row = measure(args, f"{name}-{camera}", noisy, clean, columns)

@@ -16,16 +16,20 @@ pub(crate) fn given(value: &str) -> Result<String> {
 
 /// The profile of a file.
 pub(crate) fn load(path: &Path) -> Result<Profile> {
+    Ok(measured(path)?.0)
+}
+
+/// The same, and the ISO speed that its camera wrote.
+pub(crate) fn measured(path: &Path) -> Result<(Profile, Option<u32>)> {
     let named = || path.display().to_string();
     if path
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("json"))
     {
         let text = std::fs::read_to_string(path).with_context(named)?;
-        return Profile::from_json(&text).with_context(named);
+        return Ok((Profile::from_json(&text).with_context(named)?, None));
     }
     let picture = io::read(path, &crate::run::read_options())?;
-    Ok(Profile::estimate(
-        picture.frame.color().with_context(named)?,
-    ))
+    let profile = Profile::estimate(picture.frame.color().with_context(named)?);
+    Ok((profile, picture.origin.iso()))
 }

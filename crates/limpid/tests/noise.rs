@@ -136,6 +136,27 @@ fn spectra_are_found() {
     }
 }
 
+#[test]
+fn noise_of_luminance_is_found_where_jpeg_removed_that_of_colour() {
+    let clean = picture(3);
+    let mut random = Random(3);
+    let grey = random.plane(WIDTH, HEIGHT);
+    let colors: [Vec<f32>; 3] =
+        std::array::from_fn(|_| coarse(&random.plane(WIDTH, HEIGHT), WIDTH, HEIGHT));
+    for share in [0.1, 0.3] {
+        let noisy = Image::from_fn(WIDTH, HEIGHT, 3, |x, y, c| {
+            let at = y * WIDTH + x;
+            clean.get(x, y, c) + 0.05 * (grey[at] + share * colors[c][at])
+        });
+        let profile = Profile::estimate(&noisy);
+        let known = 0.05 * (1.0f32 + share * share).sqrt();
+        for v in [0.2f32, 0.35, 0.5, 0.6] {
+            let found = profile.deviation(1, v);
+            assert!((found / known - 1.0).abs() < 0.15, "{share} {v}: {found}");
+        }
+    }
+}
+
 /// Pictures that have next to nothing to measure: flat, clipped, tiny, all texture.
 #[test]
 fn odd_pictures_have_a_profile() {

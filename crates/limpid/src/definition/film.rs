@@ -9,8 +9,12 @@
 //! identical to the last bit adds no information and has no weight. Merged coefficients are shrunk where they are not above the
 //! remaining noise. If no frame fits, this is spatial denoising.
 //!
+//! The result is an estimate; by it the merged frame, not shrunk, is filtered in space (`super::wiener`), where the noise that
+//! is left of each block is known.
+//!
 //! Values are settled (`super::settle`): noise has deviation 1, and the spectrum that is given.
 
+use super::wiener;
 use crate::noise::SIDE;
 use crate::{Image, Size};
 use std::f64::consts::PI;
@@ -44,6 +48,9 @@ pub(crate) const LEAST_POWER: f32 = 0.02;
 /// Half of the window that blocks are added with: Kaiser's, β = 2.
 pub(crate) const WEIGHTS: [f32; 4] = [0.438_676_3, 0.681_324_24, 0.876_839_9, 0.985_822_5];
 
+/// From block to block of the second filter.
+pub(crate) const SECOND: usize = 8;
+
 /// The numbers of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -53,6 +60,20 @@ pub struct Step {
     pub stronger: Vec<f32>,
     /// For each component the power of its noise at the frequencies of a block, no less than `LEAST_POWER`.
     pub powers: Vec<[f32; SIDE * SIDE]>,
+    /// The numbers of the second filter.
+    pub second: wiener::Step,
+}
+
+/// A merged block of a component.
+struct Made {
+    /// Shrunk.
+    shrunk: [f32; SIDE * SIDE],
+    /// As merged.
+    merged: [f32; SIDE * SIDE],
+    /// The variance that is left of its noise as merged, relative to that of one frame.
+    variance: f32,
+    /// Its weight.
+    share: f32,
 }
 
 /// Denoises one of several frames by the others around it.
@@ -66,7 +87,7 @@ pub fn film(frames: &[Image], at: usize, step: &Step) -> Image {
         .map(|i| (&frames[i], motion(&pyramids[at], &pyramids[i])))
         .collect();
     let (width, height, planes) = (centre.width(), centre.height(), centre.channels());
-    let mut sum = Image::new(width, height, planes);
+    let mut sums = [(); 3].map(|()| Image::new(width, height, planes));
     let mut weight = Image::new(width, height, planes);
     let starts = |n: usize| (0..(n + STEP).div_ceil(STEP)).map(|i| (STEP * i) as i32 - STEP as i32);
     for y in starts(height) {
@@ -76,7 +97,7 @@ pub fn film(frames: &[Image], at: usize, step: &Step) -> Image {
                 .map(|(frame, field)| (*frame, field.of(x, y, centre.size())))
                 .collect();
             let made = block(centre, &places, (x, y), step);
-            for (c, (values, share)) in made.into_iter().enumerate() {
+            for (c, block) in made.into_iter().enumerate() {
                 for j in 0..SIDE {
                     for i in 0..SIDE {
                         let (px, py) = (x + i as i32, y + j as i32);
@@ -84,18 +105,24 @@ pub fn film(frames: &[Image], at: usize, step: &Step) -> Image {
                             continue;
                         }
                         let (px, py) = (px as usize, py as usize);
-                        let w = share * window(i) * window(j);
-                        let v = values[SIDE * j + i];
-                        sum.set(px, py, c, sum.get(px, py, c) + w * v);
+                        let w = block.share * window(i) * window(j);
+                        let k = SIDE * j + i;
+                        let parts = [block.shrunk[k], block.merged[k], block.variance];
+                        for (sum, part) in sums.iter_mut().zip(parts) {
+                            sum.set(px, py, c, sum.get(px, py, c) + w * part);
+                        }
                         weight.set(px, py, c, weight.get(px, py, c) + w);
                     }
                 }
             }
         }
     }
-    Image::from_fn(width, height, planes, |x, y, c| {
-        sum.get(x, y, c) / weight.get(x, y, c)
-    })
+    let [shrunk, merged, variance] = sums.map(|sum| {
+        Image::from_fn(width, height, planes, |x, y, c| {
+            sum.get(x, y, c) / weight.get(x, y, c)
+        })
+    });
+    wiener::wiener(&merged, &shrunk, Some(&variance), &step.second)
 }
 
 /// The weight of a pixel of a block along one axis.
@@ -258,13 +285,13 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A block of each component, denoised, with its weight.
+/// A block of each component, denoised.
 fn block(
     centre: &Image,
     others: &[(&Image, [i32; 2])],
     (x, y): (i32, i32),
     step: &Step,
-) -> Vec<([f32; SIDE * SIDE], f32)> {
+) -> Vec<Made> {
     let planes = centre.channels();
     let spectra = |image: &Image, motion| -> Vec<[f32; SIDE * SIDE]> {
         (0..planes)
@@ -281,8 +308,8 @@ fn block(
         .collect();
     (0..planes)
         .map(|c| {
-            let mut kept = [0.0; SIDE * SIDE];
-            let mut left = 0.0;
+            let (mut kept, mut merged) = ([0.0; SIDE * SIDE], [0.0; SIDE * SIDE]);
+            let (mut left, mut variances) = (0.0, 0.0);
             for k in 0..SIDE * SIDE {
                 let power = step.powers[c][k];
                 let (mut sum, mut weights, mut squares) = (own[c][k], 1.0, 1.0);
@@ -304,10 +331,16 @@ fn block(
                     (1.0 - share * share).max(0.0)
                 };
                 kept[k] = factor * value;
+                merged[k] = value;
                 left += factor * factor * variance;
+                variances += variance;
             }
-            let weight = 1.0 / (left / (SIDE * SIDE) as f32 + 1e-4);
-            (transformed(&kept, true), weight)
+            Made {
+                shrunk: transformed(&kept, true),
+                merged: transformed(&merged, true),
+                variance: variances / step.powers[c].iter().sum::<f32>(),
+                share: 1.0 / (left / (SIDE * SIDE) as f32 + 1e-4),
+            }
         })
         .collect()
 }

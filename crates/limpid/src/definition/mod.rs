@@ -17,4 +17,5 @@ pub(crate) mod settle;
 pub mod shrink;
 pub mod svgf;
 pub mod taa;
+pub mod wiener;
 pub mod window;

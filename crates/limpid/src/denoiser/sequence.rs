@@ -90,6 +90,14 @@ impl Sequence {
                 kept.denoiser.reset();
             }
             self.range = range;
+            if let Some(kept) = self.kept.as_mut()
+                && !self.fresh
+                && kept.shape == mended.shape()
+                && kept.options.method.begins(&mended)
+            {
+                kept.denoiser.reset();
+                self.fresh = true;
+            }
             let out = self.run_mended(&mended, watch)?;
             Ok(range.back(self.blended(out, &mended)))
         })
@@ -122,12 +130,15 @@ impl Sequence {
 
     fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
         let (mended, range) = Range::of(frame.mended()?);
-        // Frames of another size are another film.
-        let mut out = match &self.kept {
-            Some(kept) if kept.shape != mended.shape() || self.range != range => {
-                self.finish(watch)?
-            }
-            _ => Vec::new(),
+        // Frames of another size are another film, and so are those with other noise.
+        let another = self.kept.as_mut().is_some_and(|kept| {
+            kept.shape != mended.shape()
+                || self.range != range
+                || (!self.fresh && kept.options.method.begins(&mended))
+        });
+        let mut out = match another {
+            true => self.finish(watch)?,
+            false => Vec::new(),
         };
         self.range = range;
         self.waits = true;

@@ -71,6 +71,11 @@ pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
         None
     }
 
+    /// The EXIF data of the file.
+    fn exif(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// The alpha of the file.
     fn alpha(&self) -> Option<Image> {
         None

@@ -68,6 +68,11 @@ impl codec::Kept for Kept {
         };
         self.segments.iter().map(name).collect()
     }
+
+    fn exif(&self) -> Option<&[u8]> {
+        let mut data = self.segments.iter().map(|s| &s[4..]);
+        data.find(|data| data.starts_with(b"Exif\0\0"))
+    }
 }
 
 /// The contents of the segments before the pixels.

@@ -27,6 +27,7 @@
 
 mod atomic;
 mod codec;
+mod exif;
 mod exr;
 mod facts;
 mod feature;

@@ -53,6 +53,11 @@ impl Origin {
         self.kept.text(name)
     }
 
+    /// The ISO speed that a camera wrote into the EXIF data of a JPEG, PNG or WebP file.
+    pub fn iso(&self) -> Option<u32> {
+        self.kept.exif().and_then(super::exif::iso)
+    }
+
     /// The alpha of the file.
     pub(super) fn alpha(&self) -> Option<Image> {
         self.alpha.clone().or_else(|| self.kept.alpha())

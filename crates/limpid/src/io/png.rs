@@ -61,6 +61,11 @@ impl codec::Kept for Kept {
         let name = |c: &Vec<u8>| c[4..8].iter().map(|b| char::from(*b)).collect();
         self.chunks.iter().map(name).collect()
     }
+
+    fn exif(&self) -> Option<&[u8]> {
+        let chunk = self.chunks.iter().find(|c| &c[4..8] == b"eXIf")?;
+        chunk.get(8..chunk.len() - 4)
+    }
 }
 
 /// Width and height from the header.

@@ -262,7 +262,9 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
     for number in KEPT {
         let tag = Tag::from_u16_exhaustive(number);
         let mut value = ValueBuffer::empty(Type::BYTE);
-        if let Ok(Some(_)) = decoder.image_ifd().find_tag_buf(tag, &mut value) {
+        if let Ok(Some(_)) = decoder.image_ifd().find_tag_buf(tag, &mut value)
+            && !(tag == Tag::ImageDescription && describes_layout(value.as_bytes()))
+        {
             tags.push((tag, value));
         }
     }
@@ -272,6 +274,16 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
         compression,
         associated,
     }
+}
+
+/// Whether an `ImageDescription` is not a text for people but the layout of the file: number of pages, shape, type of samples, as
+/// tifffile, ImageJ, OME and microscopes write it. The file that is written has another layout, and their readers fail on it.
+fn describes_layout(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let begins: [&[u8]; 7] = [
+        b"{", b"<?xml", b"<OME", b"ImageJ=", b"SCIFIO=", b"shape=", b"state.",
+    ];
+    begins.iter().any(|b| text.starts_with(b))
 }
 
 /// Values as floats: integers map to 0 … 1, floats are unchanged.

@@ -65,6 +65,10 @@ impl codec::Kept for Kept {
         let there = all.into_iter().filter(|(_, data)| data.is_some());
         there.map(|(name, _)| name.to_owned()).collect()
     }
+
+    fn exif(&self) -> Option<&[u8]> {
+        self.exif.as_deref()
+    }
 }
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {

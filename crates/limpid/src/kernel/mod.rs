@@ -44,6 +44,7 @@ pub(crate) mod taa;
 pub(crate) mod texture;
 pub(crate) mod upward;
 pub(crate) mod wgsl;
+pub(crate) mod wiener;
 pub(crate) mod window;
 
 pub use dispatch::{Dispatch, Site, Stage, Target, tiles};

@@ -186,6 +186,7 @@ impl Auto {
                 noise,
                 luminance,
                 chroma,
+                refine: true,
                 ..Eaw::default()
             }),
             // As good as the usual window and patches for cameras' noise, in half the time.
@@ -196,6 +197,7 @@ impl Auto {
                 noise,
                 luminance,
                 chroma,
+                refine: true,
                 ..Nlm::default()
             }),
             Quality::Best => Box::new(Ddid {
@@ -255,6 +257,10 @@ impl Method for Auto {
 
     fn measures_each(&self) -> bool {
         self.chosen.as_ref().is_some_and(|m| m.measures_each())
+    }
+
+    fn begins(&mut self, frame: &Frame) -> bool {
+        self.chosen.as_mut().is_some_and(|m| m.begins(frame))
     }
 
     fn ahead(&self) -> usize {

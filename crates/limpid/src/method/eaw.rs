@@ -38,6 +38,8 @@ crate::options! {
         pub range: f32 = 3.0,
         /// Gains of the levels' details, from the finest: more than 1 sharpens, less softens. Missing gains are 1.
         pub gains: Vec<f32> = Vec::new(),
+        /// Filter again, frequency by frequency, using the result as an estimate: better, slower.
+        pub refine: bool = false,
     }
 }
 
@@ -222,7 +224,13 @@ impl Method for Eaw {
             sum,
             [made],
         );
-        settled.leave(&mut plan, made, output);
+        if self.refine {
+            let refined = plan.transient("refined", channels);
+            settled.refine(&mut plan, [noisy, made], refined);
+            settled.leave(&mut plan, refined, output);
+        } else {
+            settled.leave(&mut plan, made, output);
+        }
         Ok(plan)
     }
 
@@ -238,7 +246,13 @@ impl Method for Eaw {
             noise: &noise,
             gains: &self.gains,
         };
-        let made = settled.define(image, |image| Ok(definition::eaw::eaw(image, &settings)));
+        let made = settled.define(image, |image| {
+            let made = definition::eaw::eaw(image, &settings);
+            Ok(match self.refine {
+                true => settled.refined(image, &made),
+                false => made,
+            })
+        });
         Frame::new(made?)
     }
 
@@ -247,6 +261,12 @@ impl Method for Eaw {
             Self {
                 levels: 3,
                 noise: Noise::example(),
+                ..Self::default()
+            },
+            Self {
+                levels: 2,
+                noise: Noise::example(),
+                refine: true,
                 ..Self::default()
             },
             Self {

@@ -3,14 +3,18 @@
 //! The definition is `definition::film`. The plan keeps the last frames, normalised, in a ring; one run takes a frame and
 //! returns one, which is [`Method::ahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
 
+mod scene;
+
 use super::photo::{Noise, Settled, Wanted, look, seen};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, Step};
+use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, SECOND, Step};
 use crate::definition::settle;
 use crate::kernel::film::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use crate::kernel::wiener::Wiener;
 use crate::noise::SIDE;
 use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+use scene::Scene;
 
 /// Films in the list of methods.
 pub(super) const ENTRY: Entry = Entry {
@@ -33,7 +37,7 @@ crate::options! {
     pub struct Options {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the first frame, from a profile, or from another image.
+        /// The kind of noise if no sigma is given: measured in the film, from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
         /// How much luminance noise to remove: 1 removes all that was found.
         pub luminance: f32 = 1.0,
@@ -51,6 +55,8 @@ pub struct Film {
     pub options: Options,
     ahead: usize,
     ended: bool,
+    /// If noise is measured: the frames since it was.
+    scene: Option<Scene>,
 }
 
 /// Weight of noise without fine components, in luminance and in colour: chosen by eye.
@@ -120,6 +126,7 @@ impl Film {
             powers: (settled.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
+            second: settled.second(SECOND),
         }
     }
 }
@@ -136,7 +143,17 @@ impl Method for Film {
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
         let options = &mut self.options;
+        if options.sigma.is_none() && options.noise == Noise::Auto {
+            self.scene = Some(Scene::new(frame.color()?));
+        }
         look(frame.color()?, &mut options.sigma, &mut options.noise)
+    }
+
+    fn begins(&mut self, frame: &Frame) -> bool {
+        match (&mut self.scene, &self.options.noise, frame.color()) {
+            (Some(scene), Noise::Profile(noise), Ok(image)) => scene.ends(image, noise),
+            _ => false,
+        }
     }
 
     fn ahead(&self) -> usize {
@@ -209,11 +226,18 @@ impl Method for Film {
             plan.pass(Motion { reel, around }, reads, [to]);
             coarse = Some(to);
         }
-        let merged = plan.transient("merged", planes);
+        // Shrunk, as merged, and the variance that is left.
+        let merged = plan.transient("merged", 3 * planes);
         let mut reads = vec![ring, clock];
         reads.extend(coarse);
+        let second = Wiener {
+            by: step.second.clone(),
+            joined: true,
+        };
         plan.pass(Merge { reel, step }, reads, [merged]);
-        settled.leave(&mut plan, merged, output);
+        let refined = plan.transient("refined", planes);
+        plan.pass(second, [merged], [refined]);
+        settled.leave(&mut plan, refined, output);
         Ok(plan)
     }
 

@@ -97,6 +97,12 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a frame begins another film: nothing before it is used for it, and what [`Method::prepare`] measures is measured
+    /// again. Called for each frame of a film after the first, in order.
+    fn begins(&mut self, _frame: &Frame) -> bool {
+        false
+    }
+
     /// The number of later frames that the method uses, if it can wait for them: see
     /// [`crate::Sequence::push`].
     fn ahead(&self) -> usize {

@@ -76,6 +76,8 @@ crate::options! {
         pub patchwise: bool = false,
         /// Balance opposite pixels: better gradients, slower.
         pub symmetric: bool = false,
+        /// Filter again, frequency by frequency, using the result as an estimate: better, slightly slower. Not with a variance layer.
+        pub refine: bool = false,
     }
 }
 
@@ -203,7 +205,13 @@ impl Method for Nlm {
         settled.enter(&mut plan, color, noisy);
         let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&settled));
         plan.pass(kernel, [noisy], [made]);
-        settled.leave(&mut plan, made, output);
+        if self.refine {
+            let refined = plan.transient("refined", channels);
+            settled.refine(&mut plan, [noisy, made], refined);
+            settled.leave(&mut plan, refined, output);
+        } else {
+            settled.leave(&mut plan, made, output);
+        }
         Ok(plan)
     }
 
@@ -235,7 +243,11 @@ impl Method for Nlm {
         let settled = self.wanted().settled(image.channels())?;
         let spectra = settled.coloured();
         Frame::new(settled.define(image, |image| {
-            Ok(run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o)))
+            let made = run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o));
+            Ok(match self.refine {
+                true => settled.refined(image, &made),
+                false => made,
+            })
         })?)
     }
 
@@ -266,7 +278,15 @@ impl Method for Nlm {
                 ..Self::default()
             })
         };
+        let refined = Box::new(Self {
+            radius: 1,
+            patch: 1,
+            sigma: Some(0.3),
+            refine: true,
+            ..Self::default()
+        });
         vec![
+            refined,
             camera(false),
             camera(true),
             as_it_is,

@@ -7,7 +7,7 @@
 //! - Channels are divided by that curve. The mean spectra of the smoothest of all blocks are those of the noise.
 //! - No more noise is assumed than the smoothest hundredth of blocks has, by their own power.
 //! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
-//!   colour, so no more is assumed.
+//!   colour, so no more is assumed than this, or than luminance has at short waves.
 
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
@@ -392,7 +392,7 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         && let Some(most) = colors.iter().map(longer).reduce(f32::min)
         && longer(luminance) < GRAIN * most
     {
-        let most = LUMINANCE * most;
+        let most = (LUMINANCE * most).max(finer(luminance));
         luminance.iter_mut().for_each(|p| *p = p.min(most));
     }
     if lowest.len() > 100 {
@@ -449,6 +449,14 @@ const GRAIN: f32 = 50.0;
 fn longer(powers: &[f32; AREA]) -> f32 {
     let long = |k: &usize| (1..3).contains(&(k / SIDE).max(k % SIDE));
     let all: Vec<f32> = (0..AREA).filter(long).map(|k| powers[k]).collect();
+    all.iter().sum::<f32>() / all.len() as f32
+}
+
+/// The mean power of short waves: of 4 and fewer pixels. Texture has little of it, but noise whose colour JPEG has removed, by
+/// 4:2:0 and coarse steps, has.
+fn finer(powers: &[f32; AREA]) -> f32 {
+    let short = |k: &usize| (k / SIDE).max(k % SIDE) >= 4;
+    let all: Vec<f32> = (0..AREA).filter(short).map(|k| powers[k]).collect();
     all.iter().sum::<f32>() / all.len() as f32
 }
 

@@ -310,6 +310,41 @@ fn tiff_tags_packing_and_layouts_survive() {
 }
 
 #[test]
+fn tiff_descriptions_of_the_layout_do_not_survive() {
+    let texts = [
+        ("a cat, by the window", true),
+        ("{\"shape\": [7, 5, 9, 3]}", false),
+        ("ImageJ=1.54f\nimages=7\nslices=7\n", false),
+        (
+            "<?xml version=\"1.0\"?><OME><Pixels SizeZ=\"7\"/></OME>",
+            false,
+        ),
+    ];
+    for (text, stays) in texts {
+        let (_folder, path) = scratch("a.tif");
+        let mut file = Cursor::new(Vec::new());
+        let mut encoder = TiffEncoder::new(&mut file).unwrap();
+        let mut image = encoder.new_image::<tc::Gray8>(9, 5).unwrap();
+        let tags = image.encoder();
+        tags.write_tag(Tag::ImageDescription, text).unwrap();
+        image.write_data(&[7; 45]).unwrap();
+        std::fs::write(&path, file.into_inner()).unwrap();
+        let picture = read(&path);
+        let again = path.with_file_name("b.tif");
+        io::write(
+            &again,
+            &picture.frame,
+            Some(&picture.origin),
+            &WriteOptions::default(),
+        )
+        .unwrap();
+        let bytes = std::fs::read(&again).unwrap();
+        let there = bytes.windows(text.len()).any(|w| w == text.as_bytes());
+        assert_eq!(there, stays, "{text}");
+    }
+}
+
+#[test]
 fn tiff_files_of_several_pages_are_refused() {
     let (_folder, path) = scratch("a.tif");
     let mut file = Cursor::new(Vec::new());

@@ -14,14 +14,15 @@ const ROWS: usize = 11;
 const BAR: usize = 24;
 
 pub(crate) fn run(path: &Path, svg: Option<&Path>, as_json: bool) -> Result<()> {
-    let profile = profile::load(path)?;
+    let (profile, iso) = profile::measured(path)?;
     if let Some(svg) = svg {
         plot(&profile, path, svg)?;
     }
     if as_json {
         tell!("{}", profile.to_json());
     } else {
-        tell!("{}: {}", path.display(), profile.summary());
+        let camera = iso.map_or(String::new(), |iso| format!(", ISO {iso} by EXIF"));
+        tell!("{}: {}{camera}", path.display(), profile.summary());
         tell!("{}", as_text(&profile).trim_end());
     }
     Ok(())

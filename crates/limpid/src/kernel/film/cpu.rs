@@ -90,14 +90,28 @@ fn smooth(gain: f32, place: usize, job: &mut Job<'_>) {
                 sum += row[x];
                 sum += row[r];
             }
-            (sum / 9.0 * gain).round_ties_even().clamp(0.0, MOST)
+            rounded(sum, gain)
         };
         to[0] = value(0, 0, 1.min(last));
         to[last] = value(last.saturating_sub(1), last, last);
-        for x in 1..last.max(1) {
-            to[x] = value(x - 1, x, x + 1);
+        if last < 2 {
+            continue;
+        }
+        // Slices of one length, so that the loop has no checks and is made of vectors.
+        let inner = last - 1;
+        let to = &mut to[1..=inner];
+        let [a, b, c] = rows.map(|row| (&row[..inner], &row[1..=inner], &row[2..inner + 2]));
+        for x in 0..inner {
+            let sum =
+                a.0[x] + a.1[x] + a.2[x] + b.0[x] + b.1[x] + b.2[x] + c.0[x] + c.1[x] + c.2[x];
+            to[x] = rounded(sum, gain);
         }
     }
+}
+
+#[inline(always)]
+fn rounded(sum: f32, gain: f32) -> f32 {
+    (sum / 9.0 * gain).round_ties_even().clamp(0.0, MOST)
 }
 
 pub(super) fn halve(kernel: &Halve, job: &mut Job<'_>) {

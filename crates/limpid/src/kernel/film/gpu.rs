@@ -98,7 +98,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
-    let planes = site.writes[0].planes;
+    let planes = site.writes[0].planes / 3;
     let powers = kernel.step.powers.iter().flatten().copied();
     let mut numbers: Vec<f32> = (0..SIDE * SIDE)
         .map(|at| cosine(at / SIDE, at % SIDE))
@@ -116,13 +116,23 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         share * stronger * stronger / (2.0 * (SIDE * SIDE - 1) as f32)
     });
     numbers.extend(counts);
+    numbers.extend((0..3).map(|c| {
+        let powers = kernel.step.powers.get(c);
+        powers.map_or(1.0, |p| (SIDE * SIDE) as f32 / p.iter().sum::<f32>())
+    }));
     let [a, b, c, d] = WEIGHTS;
     let value = |c: usize| match c < planes {
         true => format!("read0[at + {c}u * p.wide * p.high]"),
         false => "0.0".to_owned(),
     };
     let writes = (0..planes)
-        .map(|c| format!("write0[at + {c}u * p.width * p.height] = made[{c}u];"))
+        .map(|c| {
+            let plane = |part: usize| format!("write0[at + {}u * p.width * p.height]", part * planes + c);
+            let [shrunk, merged, variance] = [plane(0), plane(1), plane(2)];
+            format!(
+                "{shrunk} = made[{c}u];\n            {merged} = whole[{c}u];\n            {variance} = varies[{c}u];\n            "
+            )
+        })
         .collect::<String>();
     let source = format!(
         "{}const CELL = {CELL}u;\nconst STEP = {STEP}u;\nconst FIT = vec2({:?}, {:?});\nconst AGAIN = vec2({:?}, {:?});\n\

@@ -24,12 +24,12 @@ fn pitch(width: usize) -> usize {
 }
 
 pub(super) fn scratch(size: Size) -> usize {
-    2 * 3 * SIDE * pitch(size.width)
+    4 * 3 * SIDE * pitch(size.width)
 }
 
 pub(super) fn merge(kernel: &Merge, job: &mut Job<'_>) {
     let level = job.level;
-    match job.writes[0].planes() {
+    match kernel.step.powers.len() {
         1 => dispatch!(level, simd => band::<_, 1>(simd, kernel, job)),
         _ => dispatch!(level, simd => band::<_, 3>(simd, kernel, job)),
     }
@@ -48,6 +48,8 @@ struct Tables<const PLANES: usize> {
     inverse: [Block; PLANES],
     /// What differences over noise count for, in whether a frame fits.
     counts: [f32; PLANES],
+    /// One over the sums of the powers.
+    over: [f32; PLANES],
 }
 
 impl<const PLANES: usize> Tables<PLANES> {
@@ -69,6 +71,7 @@ impl<const PLANES: usize> Tables<PLANES> {
                 };
                 share * kernel.step.stronger[c].powi(2) / (2.0 * (BLOCK - 1) as f32)
             }),
+            over: powers.map(|p| 1.0 / p.iter().sum::<f32>()),
         }
     }
 }
@@ -104,10 +107,10 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     }
     let size = (width as i32, height as i32);
     let pitch = pitch(width);
-    let (sums, rest) = job.scratch.split_at_mut(PLANES * SIDE * pitch);
-    let weights = &mut rest[..PLANES * SIDE * pitch];
-    sums.fill(0.0);
-    weights.fill(0.0);
+    let scratch = &mut job.scratch[..4 * PLANES * SIDE * pitch];
+    scratch.fill(0.0);
+    // For each component: shrunk, merged, variances, weights.
+    let list = SIDE * pitch;
     // Rows of blocks from the one that reaches the first row on; the upper half of each is then whole.
     let first = (job.rows.start / STEP * STEP) as i32 - STEP as i32;
     let mut y = first;
@@ -124,15 +127,28 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                 merged.add(simd, &tables, &other.planes, size, vector);
             }
             for c in 0..PLANES {
-                let (values, share) = merged.shrunk(simd, &tables, c);
+                let made = merged.made(simd, &tables, c);
+                let share = f32x8::splat(simd, made.share);
+                let variance = f32x8::splat(simd, made.variance);
+                let sums = &mut scratch[4 * c * list..4 * (c + 1) * list];
                 for j in 0..SIDE {
-                    let at = (c * SIDE + j) * pitch + column * STEP;
-                    let (sums, weights) = (&mut sums[at..at + SIDE], &mut weights[at..at + SIDE]);
-                    for i in 0..SIDE {
-                        let w = share * tables.window[SIDE * j + i];
-                        sums[i] += w * values[SIDE * j + i];
-                        weights[i] += w;
-                    }
+                    let w = share * row(simd, &tables.window, j);
+                    let at = j * pitch + column * STEP;
+                    add(
+                        simd,
+                        &mut sums[at..at + SIDE],
+                        w * row(simd, &made.shrunk, j),
+                    );
+                    let at = at + list;
+                    add(
+                        simd,
+                        &mut sums[at..at + SIDE],
+                        w * row(simd, &made.merged, j),
+                    );
+                    let at = at + list;
+                    add(simd, &mut sums[at..at + SIDE], w * variance);
+                    let at = at + list;
+                    add(simd, &mut sums[at..at + SIDE], w);
                 }
             }
         }
@@ -142,22 +158,45 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                 continue;
             }
             for c in 0..PLANES {
-                let from = (c * SIDE + row) * pitch + STEP;
-                let (sums, weights) = (&sums[from..from + width], &weights[from..from + width]);
-                for (x, to) in job.writes[0].row(c, at as usize).iter_mut().enumerate() {
-                    *to = sums[x] / weights[x];
+                let from = |part: usize| {
+                    let from = (4 * c + part) * list + row * pitch + STEP;
+                    &scratch[from..from + width]
+                };
+                let weights = from(3);
+                for part in 0..3 {
+                    let sums = from(part);
+                    let to = &mut job.writes[0].row(part * PLANES + c, at as usize)[..width];
+                    for x in 0..width {
+                        to[x] = sums[x] / weights[x];
+                    }
                 }
             }
         }
-        for plane in 0..PLANES {
-            let rows = plane * SIDE * pitch..(plane + 1) * SIDE * pitch;
-            for list in [&mut sums[rows.clone()], &mut weights[rows.clone()]] {
-                list.copy_within(STEP * pitch.., 0);
-                list[(SIDE - STEP) * pitch..].fill(0.0);
-            }
+        for rows in scratch.chunks_exact_mut(list) {
+            rows.copy_within(STEP * pitch.., 0);
+            rows[(SIDE - STEP) * pitch..].fill(0.0);
         }
         y += STEP as i32;
     }
+}
+
+#[inline(always)]
+fn row<S: Simd>(simd: S, block: &Block, j: usize) -> f32x8<S> {
+    f32x8::from_slice(simd, &block[SIDE * j..SIDE * (j + 1)])
+}
+
+#[inline(always)]
+fn add<S: Simd>(simd: S, to: &mut [f32], values: f32x8<S>) {
+    (f32x8::from_slice(simd, to) + values).store_slice(to);
+}
+
+/// A block of a component.
+struct Made {
+    shrunk: Block,
+    merged: Block,
+    /// The variance that is left in what was merged, relative to that of one frame.
+    variance: f32,
+    share: f32,
 }
 
 /// A block of all components with what was merged so far.
@@ -178,7 +217,10 @@ impl<const PLANES: usize> Merged<PLANES> {
         size: (i32, i32),
         place: (i32, i32),
     ) -> Self {
-        let own = spectra(simd, tables, planes, size, place, [0; 2]);
+        let mut own = [[0.0; BLOCK]; PLANES];
+        for c in 0..PLANES {
+            own[c] = spectrum(simd, tables, planes[c], size, place, [0; 2]);
+        }
         Self {
             place,
             own,
@@ -197,21 +239,24 @@ impl<const PLANES: usize> Merged<PLANES> {
         size: (i32, i32),
         vector: [i32; 2],
     ) {
-        let there = spectra(simd, tables, planes, size, self.place, vector);
-        // Squares of the differences, beside the power of the noise.
+        let mut there = [[0.0; BLOCK]; PLANES];
+        // Squares of the differences, relative to the power of the noise.
         let mut apart = [[0.0f32; BLOCK]; PLANES];
         let mut differs = 0.0;
         for c in 0..PLANES {
-            let mut sums = [0.0f32; SIDE];
-            for row in 0..SIDE {
-                for column in 0..SIDE {
-                    let k = SIDE * row + column;
-                    let difference = there[c][k] - self.own[c][k];
-                    apart[c][k] = difference * difference * tables.inverse[c][k];
-                    sums[column] += apart[c][k];
-                }
+            there[c] = spectrum(simd, tables, planes[c], size, self.place, vector);
+            let mut sums = f32x8::splat(simd, 0.0);
+            for j in 0..SIDE {
+                let difference = row(simd, &there[c], j) - row(simd, &self.own[c], j);
+                let square = difference * difference * row(simd, &tables.inverse[c], j);
+                square.store_slice(&mut apart[c][SIDE * j..SIDE * (j + 1)]);
+                sums += square;
             }
-            differs += tables.counts[c] * (sum(&sums) - apart[c][0]);
+            differs += tables.counts[c] * (total(sums) - apart[c][0]);
+            // The other components only add to it.
+            if differs >= FIT[1] {
+                return;
+            }
         }
         let near = ((FIT[1] - differs) / (FIT[1] - FIT[0])).clamp(0.0, 1.0);
         let again = ((differs - AGAIN[0]) / (AGAIN[1] - AGAIN[0])).clamp(0.0, 1.0);
@@ -219,92 +264,103 @@ impl<const PLANES: usize> Merged<PLANES> {
         if fit == 0.0 {
             return;
         }
+        let zero = f32x8::splat(simd, 0.0);
+        let one = f32x8::splat(simd, 1.0);
+        let two = f32x8::splat(simd, 2.0);
+        let (fit, apart_by) = (f32x8::splat(simd, fit), f32x8::splat(simd, 1.0 / APART));
         for c in 0..PLANES {
-            for k in 0..BLOCK {
-                let weight = fit / (1.0 + (apart[c][k] - 2.0).max(0.0) * (1.0 / APART));
-                self.sums[c][k] += weight * there[c][k];
-                self.weights[c][k] += weight;
-                self.squares[c][k] += weight * weight;
+            for j in 0..SIDE {
+                let at = SIDE * j..SIDE * (j + 1);
+                let beyond = (row(simd, &apart[c], j) - two).max(zero);
+                let weight = fit / (one + beyond * apart_by);
+                add(
+                    simd,
+                    &mut self.sums[c][at.clone()],
+                    weight * row(simd, &there[c], j),
+                );
+                add(simd, &mut self.weights[c][at.clone()], weight);
+                add(simd, &mut self.squares[c][at], weight * weight);
             }
         }
     }
 
-    /// A component's block without the noise, and what it counts.
+    /// A component's block without the noise, and as it was merged.
     #[inline(always)]
-    fn shrunk<S: Simd>(&self, simd: S, tables: &Tables<PLANES>, c: usize) -> (Block, f32) {
-        let mut kept = [0.0; BLOCK];
-        let mut left = [0.0f32; SIDE];
-        for row in 0..SIDE {
-            for column in 0..SIDE {
-                let k = SIDE * row + column;
-                let one = 1.0 / self.weights[c][k];
-                let value = self.sums[c][k] * one;
-                let variance = tables.powers[c][k] * self.squares[c][k] * one * one;
-                // No noise is looked for on average of the block.
-                let looked = tables.looked[k];
-                let share = looked * variance / (value * value + 1e-12);
-                let factor = (1.0 - share * share).max(0.0);
-                kept[k] = factor * value;
-                left[column] += factor * factor * variance;
-            }
+    fn made<S: Simd>(&self, simd: S, tables: &Tables<PLANES>, c: usize) -> Made {
+        let (mut kept, mut merged) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let zero = f32x8::splat(simd, 0.0);
+        let one = f32x8::splat(simd, 1.0);
+        let least = f32x8::splat(simd, 1e-12);
+        let (mut left, mut variances) = (zero, zero);
+        for j in 0..SIDE {
+            let at = SIDE * j..SIDE * (j + 1);
+            let over = one / row(simd, &self.weights[c], j);
+            let value = row(simd, &self.sums[c], j) * over;
+            let variance =
+                row(simd, &tables.powers[c], j) * row(simd, &self.squares[c], j) * over * over;
+            // The mean of the block is not changed.
+            let looked = row(simd, &tables.looked, j);
+            let share = looked * variance / (value * value + least);
+            let factor = (one - share * share).max(zero);
+            (factor * value).store_slice(&mut kept[at.clone()]);
+            value.store_slice(&mut merged[at]);
+            left = (factor * factor).mul_add(variance, left);
+            variances += variance;
         }
-        let left = sum(&left);
-        let weight = 1.0 / (left / BLOCK as f32 + 1e-4);
-        (inverse(simd, tables, &kept), weight)
+        Made {
+            shrunk: inverse(simd, tables, &kept),
+            merged: inverse(simd, tables, &merged),
+            variance: total(variances) * tables.over[c],
+            share: 1.0 / (total(left) / BLOCK as f32 + 1e-4),
+        }
     }
 }
 
-/// The blocks of a frame at a place, transformed.
+/// The block of a plane at a place, transformed.
 #[inline(always)]
-fn spectra<S: Simd, const PLANES: usize>(
+fn spectrum<S: Simd, const PLANES: usize>(
     simd: S,
     tables: &Tables<PLANES>,
-    planes: &[&[f32]; PLANES],
+    plane: &[f32],
     size: (i32, i32),
     (x, y): (i32, i32),
     [vx, vy]: [i32; 2],
-) -> [Block; PLANES] {
+) -> Block {
     let (x, y) = (x + (vx >> 1), y + (vy >> 1));
-    let mut made = [[0.0; BLOCK]; PLANES];
-    for (plane, made) in planes.iter().zip(&mut made) {
-        let mut copy = [0.0; WIDER * WIDER];
-        *made = if (vx | vy) & 1 == 0 {
-            let (from, pitch) = part::<SIDE, _>(plane, size, (x, y), &mut copy);
-            forward(simd, tables, from, pitch)
-        } else {
-            let (from, pitch) = part::<WIDER, _>(plane, size, (x - 1, y - 1), &mut copy);
-            let block = between(from, pitch, [vx & 1 == 1, vy & 1 == 1]);
-            forward(simd, tables, &block, SIDE)
-        };
+    let mut copy = [0.0; WIDER * WIDER];
+    if (vx | vy) & 1 == 0 {
+        let (from, pitch) = part::<SIDE, _>(plane, size, (x, y), &mut copy);
+        return forward(simd, tables, from, pitch);
     }
-    made
+    let (from, pitch) = part::<WIDER, _>(plane, size, (x - 1, y - 1), &mut copy);
+    let block = between(simd, from, pitch, [vx & 1 == 1, vy & 1 == 1]);
+    forward(simd, tables, &block, SIDE)
 }
 
 /// A block between pixels, from one that starts a pixel earlier.
 #[inline(always)]
-fn between(from: &[f32], pitch: usize, [along_x, along_y]: [bool; 2]) -> Block {
-    let cubic = |a: f32, b: f32, c: f32, d: f32| 0.5625 * (b + c) - 0.0625 * (a + d);
-    let mut rows = [0.0f32; WIDER * SIDE];
-    for (j, to) in rows.chunks_exact_mut(SIDE).enumerate() {
+fn between<S: Simd>(simd: S, from: &[f32], pitch: usize, [along_x, along_y]: [bool; 2]) -> Block {
+    let near = f32x8::splat(simd, 0.5625);
+    let far = f32x8::splat(simd, 0.0625);
+    let mut rows = [f32x8::splat(simd, 0.0); WIDER];
+    for j in 0..WIDER {
         let row = &from[j * pitch..][..WIDER];
-        for i in 0..SIDE {
-            to[i] = match along_x {
-                true => cubic(row[i], row[i + 1], row[i + 2], row[i + 3]),
-                false => row[i + 1],
-            };
+        let b = f32x8::from_slice(simd, &row[1..1 + SIDE]);
+        rows[j] = b;
+        if along_x {
+            let a = f32x8::from_slice(simd, &row[..SIDE]);
+            let c = f32x8::from_slice(simd, &row[2..2 + SIDE]);
+            let d = f32x8::from_slice(simd, &row[3..3 + SIDE]);
+            rows[j] = near * (b + c) - far * (a + d);
         }
     }
     let mut block = [0.0; BLOCK];
-    for k in 0..BLOCK {
-        block[k] = match along_y {
-            true => cubic(
-                rows[k],
-                rows[k + SIDE],
-                rows[k + 2 * SIDE],
-                rows[k + 3 * SIDE],
-            ),
-            false => rows[k + SIDE],
-        };
+    for j in 0..SIDE {
+        let mut made = rows[j + 1];
+        if along_y {
+            made = near * (rows[j + 1] + rows[j + 2]) - far * (rows[j] + rows[j + 3]);
+        }
+        made.store_slice(&mut block[SIDE * j..SIDE * (j + 1)]);
     }
     block
 }
@@ -378,9 +434,11 @@ fn along_rows<S: Simd>(simd: S, matrix: &Block, block: &Block) -> Block {
     made
 }
 
-/// A sum as a loop.
+/// The sum of a vector.
 #[inline(always)]
-fn sum(list: &[f32; SIDE]) -> f32 {
+fn total<S: Simd>(vector: f32x8<S>) -> f32 {
+    let mut list = [0.0; SIDE];
+    vector.store_slice(&mut list);
     let mut sum = 0.0;
     for v in list {
         sum += v;

@@ -6,8 +6,10 @@ var<workgroup> cosines: array<f32, 64>;
 var<workgroup> first: array<vec3<f32>, 64>;
 var<workgroup> second: array<vec3<f32>, 64>;
 var<workgroup> parts: array<vec3<f32>, 64>;
-var<workgroup> sums: array<vec3<f32>, 256>;
-var<workgroup> weights: array<vec3<f32>, 256>;
+// Of each pixel the shrunk values, the merged values and the weights; the fourth numbers are the variances that are left.
+var<workgroup> sums: array<vec4<f32>, 256>;
+var<workgroup> wholes: array<vec4<f32>, 256>;
+var<workgroup> weights: array<vec4<f32>, 256>;
 
 fn pixel(frame: u32, q: vec2<i32>) -> vec3<f32> {
     let c = clamp(q, vec2(0), vec2(i32(p.wide), i32(p.high)) - 1);
@@ -80,10 +82,12 @@ fn edge(i: u32) -> f32 {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let powers = max(vec3(param(64u + lane), param(128u + lane), param(192u + lane)), vec3(1e-6));
     let counts = vec3(param(256u), param(257u), param(258u));
+    let over = vec3(param(259u), param(260u), param(261u));
     cosines[lane] = param(lane);
     for (var q = lane; q < 256u; q += 64u) {
-        sums[q] = vec3(0.0);
-        weights[q] = vec3(0.0);
+        sums[q] = vec4(0.0);
+        wholes[q] = vec4(0.0);
+        weights[q] = vec4(0.0);
     }
     workgroupBarrier();
     let tile = vec2(i32(group.x * TILE), i32(group.y * TILE));
@@ -127,12 +131,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let noise = factor * factor * variance;
         let left = total(noise, lane);
         let counted = edge(lane % 8u) * edge(lane / 8u) / (left / 64.0 + 1e-4);
+        let remains = total(variance, lane) / 64.0 * over;
         let made = transformed(factor * value, lane, true);
+        let whole = transformed(value, lane, true);
         let to = start + mine - tile;
         if all(to >= vec2(0)) && all(to < vec2(i32(TILE))) {
             let at = u32(to.y) * TILE + u32(to.x);
-            sums[at] += counted * made;
-            weights[at] += counted;
+            sums[at] += vec4(counted * made, counted.x * remains.x);
+            wholes[at] += vec4(counted * whole, counted.y * remains.y);
+            weights[at] += vec4(counted, counted.z * remains.z);
         }
         workgroupBarrier();
     }
@@ -141,7 +148,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let y = group.y * TILE + q / TILE;
         if x < p.width && y < p.height {
             let at = y * p.width + x;
-            let made = sums[q] / weights[q];
+            let made = sums[q].xyz / weights[q].xyz;
+            let whole = wholes[q].xyz / weights[q].xyz;
+            let varies = vec3(sums[q].w, wholes[q].w, weights[q].w) / weights[q].xyz;
             WRITE();
         }
     }

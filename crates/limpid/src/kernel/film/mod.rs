@@ -182,7 +182,8 @@ impl Kernel for Motion {
     }
 }
 
-/// Merges blocks along motion and shrinks what is left of the noise. Reads the ring, the clock and the motion.
+/// Merges blocks along motion and shrinks what is left of the noise. Reads the ring, the clock and the motion; writes the planes of
+/// the shrunk frame, of the merged one, and of the variance that is left in it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Merge {
     pub reel: Reel,

@@ -3,6 +3,8 @@
 //! The definition is [`crate::definition::settle`]. The curves are numbers behind the parameters, so that another picture's
 //! noise is the same shader.
 
+mod cpu;
+
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::definition::shrink::OPPONENT;
 use crate::noise::Settling;
@@ -45,41 +47,7 @@ impl Kernel for Settle {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let by = &self.by;
-        for y in job.rows.clone() {
-            if job.reads[0].planes() != 3 {
-                let row = job.writes[0].row(0, y);
-                for (out, v) in row.iter_mut().zip(job.reads[0].row(0, y)) {
-                    *out = match self.back {
-                        true => by.back(0, v * by.scales[0]),
-                        false => by.value(0, *v) / by.scales[0],
-                    };
-                }
-                continue;
-            }
-            let from: [&[f32]; 3] = std::array::from_fn(|c| job.reads[0].row(c, y));
-            let width = from[0].len();
-            let [r, g, b] = job.writes[0].rows_n::<3>(y);
-            let (r, g, b) = (&mut r[..width], &mut g[..width], &mut b[..width]);
-            for x in 0..width {
-                let v: [f32; 3] = std::array::from_fn(|c| match self.back {
-                    true => from[c][x] * by.scales[c],
-                    false => by.value(c, from[c][x]),
-                });
-                let mix = |row: usize| -> f32 {
-                    let entry = |c: usize| match self.back {
-                        true => OPPONENT[c][row],
-                        false => OPPONENT[row][c],
-                    };
-                    let sum = entry(0) * v[0] + entry(1) * v[1] + entry(2) * v[2];
-                    match self.back {
-                        true => by.back(row, sum),
-                        false => sum / by.scales[row],
-                    }
-                };
-                (r[x], g[x], b[x]) = (mix(0), mix(1), mix(2));
-            }
-        }
+        cpu::settle(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {

@@ -1,0 +1,59 @@
+//! The GPU body.
+
+use super::Wiener;
+use crate::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
+use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
+use crate::params;
+
+params! {
+    /// Parameters of the shader; cosines, window and powers are the numbers behind them.
+    struct Params { width: u32, height: u32, step: u32 }
+}
+
+pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
+    let slot = site.writes[0];
+    let planes = slot.planes;
+    let mut numbers: Vec<f32> = (0..AREA).map(|at| cosine(at / SIDE, at % SIDE)).collect();
+    numbers.extend((0..SIDE).map(|i| WEIGHTS[i.min(SIDE - 1 - i)]));
+    for powers in &kernel.by.powers {
+        numbers.extend(powers);
+    }
+    numbers.resize(AREA + SIDE + 3 * AREA, 1.0);
+    let value = |slot: &str, skip: usize| {
+        let plane = |c: usize| match c < planes {
+            true => format!("{slot}[at + {}u * p.width * p.height]", skip + c),
+            false => "0.0".to_owned(),
+        };
+        format!("vec3({}, {}, {})", plane(0), plane(1), plane(2))
+    };
+    let (noisy, estimate, variance) = match kernel.joined {
+        true => (
+            value("read0", planes),
+            value("read0", 0),
+            value("read0", 2 * planes),
+        ),
+        false => (value("read0", 0), value("read1", 0), "vec3(1.0)".to_owned()),
+    };
+    let writes = (0..planes)
+        .map(|c| format!("write0[at + {c}u * p.width * p.height] = made[{c}u];"))
+        .collect::<String>();
+    let source = format!(
+        "{}{}fn noisy(at: u32) -> vec3<f32> {{\n    return {noisy};\n}}\n\
+         fn estimate(at: u32) -> vec3<f32> {{\n    return {estimate};\n}}\n\
+         fn variance(at: u32) -> vec3<f32> {{\n    return {variance};\n}}\n\
+         const VARIES = {};\n{}",
+        Params::wgsl_with(numbers.len()),
+        site.slots(),
+        kernel.joined,
+        include_str!("gpu.wgsl").replace("WRITE();", &writes)
+    );
+    let [x, y, _] = tiles(slot.size, SIDE as u32, SIDE as u32);
+    let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
+    let params = Params {
+        width: slot.size.width as u32,
+        height: slot.size.height as u32,
+        step: kernel.by.step as u32,
+    };
+    dispatch.params = params.bytes_with(&numbers);
+    dispatch
+}

@@ -1,0 +1,140 @@
+//! Whether a film's noise is still that which was measured: after a cut, or in other light, it may be another.
+
+use crate::Image;
+use crate::noise::Profile;
+
+/// Cells of a frame's thumbnail, along x and y.
+const CELLS: [usize; 2] = [32, 18];
+
+/// Frames after which noise is measured again in any case, and before which it is not.
+const EVERY: [usize; 2] = [24, 4];
+
+/// Mean difference of two frames' thumbnails, relative to the deviation of the first, above which there may have been a cut.
+const CUT: f32 = 0.3;
+
+/// Relative change of strength that counts as other noise: larger than what estimates of one scene differ by.
+const OTHER: f32 = 0.25;
+
+/// The frames since noise was measured.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Scene {
+    thumbnail: Vec<f32>,
+    frames: usize,
+}
+
+impl Scene {
+    /// A scene that begins with this frame.
+    pub(super) fn new(image: &Image) -> Self {
+        Self {
+            thumbnail: thumbnail(image),
+            frames: 0,
+        }
+    }
+
+    /// Whether this next frame has other noise.
+    pub(super) fn ends(&mut self, image: &Image, noise: &Profile) -> bool {
+        let next = thumbnail(image);
+        let cut = apart(&self.thumbnail, &next) > CUT;
+        self.thumbnail = next;
+        self.frames += 1;
+        if self.frames < EVERY[0] && !(cut && self.frames >= EVERY[1]) {
+            return false;
+        }
+        self.frames = 0;
+        other(noise, &Profile::estimate(image))
+    }
+}
+
+/// Means of cells, each of some of its pixels.
+fn thumbnail(image: &Image) -> Vec<f32> {
+    let [columns, rows] = CELLS;
+    // Green says the most.
+    let plane = image.channels() / 2;
+    let (width, height) = (image.width(), image.height());
+    let place = |i: usize, part: usize, parts: usize, n: usize| {
+        let at = (4 * i + part) * n / (4 * parts);
+        at.min(n - 1)
+    };
+    let mut made = Vec::with_capacity(columns * rows);
+    for j in 0..rows {
+        for i in 0..columns {
+            let mut sum = 0.0;
+            for v in 0..4 {
+                let row = image.row(plane, place(j, v, rows, height));
+                for u in 0..4 {
+                    sum += row[place(i, u, columns, width)];
+                }
+            }
+            made.push(sum / 16.0);
+        }
+    }
+    made
+}
+
+/// The mean difference of two thumbnails, relative to the deviation of the first.
+fn apart(a: &[f32], b: &[f32]) -> f32 {
+    let count = a.len().max(1) as f32;
+    let mean = a.iter().sum::<f32>() / count;
+    let spread = a.iter().map(|v| (v - mean).powi(2)).sum::<f32>() / count;
+    let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f32>() / count;
+    apart / spread.sqrt().max(1e-6)
+}
+
+/// Whether two profiles differ by more than estimates do.
+fn other(old: &Profile, new: &Profile) -> bool {
+    if old.channels() != new.channels() {
+        return true;
+    }
+    let [low, high] = new.range;
+    let [from, to] = old.range;
+    // Where nothing was measured.
+    let room = 0.2 * (to - from);
+    if low < from - room || high > to + room {
+        return true;
+    }
+    const POINTS: usize = 9;
+    let mut sum = 0.0;
+    for c in 0..new.channels() {
+        for i in 0..POINTS {
+            let value = low + (high - low) * i as f32 / (POINTS - 1) as f32;
+            let ratio = new.deviation(c, value) / old.deviation(c, value).max(1e-9);
+            sum += ratio.max(1e-9).ln();
+        }
+    }
+    (sum / (POINTS * new.channels()) as f32).abs() > (1.0 + OTHER).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(seed: u32, sigma: f32) -> Image {
+        let mut state = seed.wrapping_mul(747_796_405).wrapping_add(1);
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+        };
+        Image::from_fn(96, 64, 3, |x, _, _| {
+            let noise = next() + next() + next();
+            0.2 + 0.005 * x as f32 + 2.0 * sigma * noise
+        })
+    }
+
+    #[test]
+    fn other_noise_is_seen_after_a_cut_and_the_same_is_not() {
+        let first = frame(1, 0.02);
+        let noise = Profile::estimate(&first);
+        let run = |next: &dyn Fn(u32) -> Image| {
+            let mut scene = Scene::new(&first);
+            (2..40).find(|i| scene.ends(&next(*i), &noise))
+        };
+        assert_eq!(run(&|i| frame(i, 0.02)), None);
+        let seen = run(&|i| frame(i, 0.05));
+        assert!(seen.is_some_and(|i| i < 28), "{seen:?}");
+        // Dark to bright is a cut, which is looked at soon.
+        let cut = run(&|i| {
+            frame(i, if i < 8 { 0.02 } else { 0.05 }).map(|v| if i < 8 { v } else { 1.0 - v })
+        });
+        assert_eq!(cut, Some(8));
+    }
+}
