@@ -258,6 +258,10 @@ const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 /// An image of `height × width × channels` with its wavelet coefficients shrunk, `soft` or `hard`: by `factor` times the noise's
 /// deviation, or by BayesShrink. Deviations, one for each channel, are measured where they are not given.
 #[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a row of plain numbers, called in one place"
+)]
 pub(crate) fn denoise_wavelet<'py>(
     image: &Bound<'py, PyAny>,
     forward: Axis,
