@@ -106,7 +106,7 @@ fn file(name: &str, extension: &str, text: &str) -> Vec<String> {
     if extension == "rs" {
         for (i, line) in text.lines().enumerate() {
             for (word, instead) in WORDS {
-                if line.to_lowercase().contains(word) {
+                if line.to_lowercase().contains(&word.to_lowercase()) {
                     broken.push(format!("{name}:{}: '{word}': {instead}", i + 1));
                 }
             }
