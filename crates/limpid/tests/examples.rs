@@ -45,7 +45,7 @@ fn a_still_is_denoised() {
     .unwrap();
     let mut command = example("still");
     command.args([&from, &to]);
-    assert!(said(command).starts_with("nlm on "));
+    assert!(said(command).starts_with("eaw on "));
     assert!(to.exists());
 }
 

@@ -68,16 +68,16 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         "A photograph (limpid denoise photo.jpg -o clean.jpg)",
         &[
             Advice {
-                path: "nlm",
-                when: "default: measures and removes camera noise",
-            },
-            Advice {
                 path: "eaw",
-                when: "--quality fast: ten times faster, slightly softer",
+                when: "default: measures and removes camera noise; --quality fast leaves out its second filter",
             },
             Advice {
                 path: "ddid",
                 when: "--quality best: most detail, slow",
+            },
+            Advice {
+                path: "nlm",
+                when: "non-local means; also for renders with a variance layer and no features",
             },
             Advice {
                 path: "shrink",

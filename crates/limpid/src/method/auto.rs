@@ -3,8 +3,7 @@
 use super::nfor::Nfor;
 use super::photo::Noise;
 use super::{
-    Backend, Ddid, Eaw, Ensemble, Entry, Film, Knob, Knobs, METHODS, Method, Nlm, Schedule, Use,
-    Value,
+    Backend, Ddid, Eaw, Ensemble, Entry, Film, Knob, Knobs, METHODS, Method, Schedule, Use, Value,
 };
 use super::{ddid, film, neural, nfor};
 use crate::plan::Plan;
@@ -15,7 +14,7 @@ crate::choice! {
     pub enum Quality {
         /// Short: `atrous` for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
-        /// Medium: `neural` for renders, `nlm` for photographs, five frames for films.
+        /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
         /// Long: `neural` for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
@@ -23,16 +22,15 @@ crate::choice! {
 }
 
 /// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
-/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `nlm` for photographs, `eaw` if it must be
-/// fast and `ddid` if it may take long.
+/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `eaw` for photographs, and `ddid` if it
+/// may take long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "neural",
         (false, _) if sequence => "film",
-        (false, Quality::Fast) => "eaw",
-        (false, Quality::Good) => "nlm",
+        (false, Quality::Fast | Quality::Good) => "eaw",
         (false, Quality::Best) => "ddid",
     };
     METHODS
@@ -181,24 +179,13 @@ impl Auto {
             }));
         }
         match quality {
-            Quality::Fast => Box::new(Eaw {
+            Quality::Fast | Quality::Good => Box::new(Eaw {
                 sigma,
                 noise,
                 luminance,
                 chroma,
-                refine: true,
+                refine: quality == Quality::Good,
                 ..Eaw::default()
-            }),
-            // As good as the usual window and patches for cameras' noise, in half the time.
-            Quality::Good => Box::new(Nlm {
-                radius: 7,
-                patch: 2,
-                sigma,
-                noise,
-                luminance,
-                chroma,
-                refine: true,
-                ..Nlm::default()
             }),
             Quality::Best => Box::new(Ddid {
                 sigma,
