@@ -182,11 +182,12 @@ fn soak(device: &Device, method: Box<dyn Method>, time: Option<Duration>) {
     let (Some(first), Some(_)) = (first, time) else {
         return;
     };
-    let tenth = (times.len() / 10).max(3);
-    let mean = |part: &[f64]| 1e3 * part.iter().sum::<f64>() / part.len() as f64;
+    // The fastest round of each end: another program on the other half of a core makes all of them slower.
+    let fifth = (times.len() / 5).max(3);
+    let fastest = |part: &[f64]| 1e3 * part.iter().copied().fold(f64::INFINITY, f64::min);
     let (early, late) = (
-        mean(&times[1..1 + tenth]),
-        mean(&times[times.len() - tenth..]),
+        fastest(&times[1..1 + fifth]),
+        fastest(&times[times.len() - fifth..]),
     );
     let last = Held::now(device);
     let seconds = begin.elapsed().as_secs_f64();
