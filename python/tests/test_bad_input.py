@@ -141,7 +141,9 @@ def test_one_denoiser_is_for_one_thread_at_a_time():
 
 
 SCRIPT = """
-import limpid, sys
+import limpid, signal, sys
+# A shell starts what runs in the background with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     limpid.render("glossy", size=(1024, 1024), spp=100000)
