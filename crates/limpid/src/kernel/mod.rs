@@ -12,6 +12,7 @@ mod job;
 mod params;
 
 pub(crate) mod atrous;
+pub(crate) mod block;
 pub(crate) mod ddid;
 pub(crate) mod details;
 pub(crate) mod dwt;

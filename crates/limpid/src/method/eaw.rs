@@ -224,13 +224,11 @@ impl Method for Eaw {
             sum,
             [made],
         );
-        if self.refine {
-            let refined = plan.transient("refined", channels);
-            settled.refine(&mut plan, [noisy, made], refined);
-            settled.leave(&mut plan, refined, output);
-        } else {
-            settled.leave(&mut plan, made, output);
-        }
+        let made = match self.refine {
+            true => settled.refine(&mut plan, [noisy, made]),
+            false => made,
+        };
+        settled.leave(&mut plan, made, output);
         Ok(plan)
     }
 

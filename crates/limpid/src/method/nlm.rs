@@ -205,13 +205,11 @@ impl Method for Nlm {
         settled.enter(&mut plan, color, noisy);
         let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&settled));
         plan.pass(kernel, [noisy], [made]);
-        if self.refine {
-            let refined = plan.transient("refined", channels);
-            settled.refine(&mut plan, [noisy, made], refined);
-            settled.leave(&mut plan, refined, output);
-        } else {
-            settled.leave(&mut plan, made, output);
-        }
+        let made = match self.refine {
+            true => settled.refine(&mut plan, [noisy, made]),
+            false => made,
+        };
+        settled.leave(&mut plan, made, output);
         Ok(plan)
     }
 

@@ -234,10 +234,12 @@ impl Settled {
     }
 
     /// The second step: filters normalised values by a first estimate of them.
-    pub(crate) fn refine(&self, plan: &mut Plan, [noisy, made]: [SlotId; 2], to: SlotId) {
+    pub(crate) fn refine(&self, plan: &mut Plan, [noisy, made]: [SlotId; 2]) -> SlotId {
         let by = self.second(STEP);
         plan.set_align(STEP);
-        plan.pass(Wiener { by, joined: false }, [noisy, made], [to]);
+        let refined = plan.transient("refined", plan.at(made).planes);
+        plan.pass(Wiener { by, joined: false }, [noisy, made], [refined]);
+        refined
     }
 
     /// Its definition.

@@ -1,10 +1,11 @@
 //! Merging on the CPU: block after block, a row of a block in a vector.
 
 use super::Merge;
-use super::cpu::{Clock, part};
+use super::cpu::Clock;
 use crate::Size;
 use crate::definition::film::{AGAIN, APART, CELL, FIT, LAMBDA, STEP, WEIGHTS, cosine};
 use crate::kernel::Job;
+use crate::kernel::block::part;
 use crate::noise::SIDE;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8};

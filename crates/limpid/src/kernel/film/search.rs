@@ -1,8 +1,9 @@
 //! Motion on the CPU: a row of a window is a vector, and sums that are too large already end early.
 
-use super::cpu::{Clock, part};
+use super::cpu::Clock;
 use super::{Around, Motion};
 use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
+use crate::kernel::block::part;
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 

@@ -4,6 +4,7 @@ use super::Wiener;
 use crate::Size;
 use crate::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
 use crate::kernel::Job;
+use crate::kernel::block::part;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
@@ -76,16 +77,16 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
         for column in 0..(width + before).div_ceil(step) {
             let x = (column * step) as i32 - before as i32;
             let [one, two] = &mut copies;
-            let (from, by) = part(noisy, size, (x, y), one);
+            let (from, by) = part::<SIDE, _>(noisy, size, (x, y), one);
             let own = forward(simd, tables, from, by);
             let level = match variance {
                 None => 1.0,
                 Some(variance) => {
-                    let (from, by) = part(variance, size, (x, y), one);
+                    let (from, by) = part::<SIDE, _>(variance, size, (x, y), one);
                     mean(simd, from, by)
                 }
             };
-            let (from, by) = part(estimate, size, (x, y), two);
+            let (from, by) = part::<SIDE, _>(estimate, size, (x, y), two);
             let expected = forward(simd, tables, from, by);
             let (kept, share) = filtered(simd, &own, &expected, powers, level);
             let made = inverse(simd, tables, &kept);
@@ -118,27 +119,6 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
         }
         y += step as i32;
     }
-}
-
-/// The block at a corner; copied with the values of the border where it is beyond it.
-#[inline(always)]
-fn part<'a>(
-    plane: &'a [f32],
-    (width, height): (i32, i32),
-    (x, y): (i32, i32),
-    copy: &'a mut Block,
-) -> (&'a [f32], usize) {
-    let side = SIDE as i32;
-    if x >= 0 && y >= 0 && x + side <= width && y + side <= height {
-        return (&plane[(y * width + x) as usize..], width as usize);
-    }
-    for j in 0..SIDE {
-        let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..];
-        for i in 0..SIDE {
-            copy[SIDE * j + i] = row[(x + i as i32).clamp(0, width - 1) as usize];
-        }
-    }
-    (&copy[..], SIDE)
 }
 
 #[inline(always)]
