@@ -208,11 +208,8 @@ impl Method for Svgf {
         slots.plan.pass(spatial, [features, moments], [payload]);
         let mut now = payload;
         for level in 0..self.levels {
-            let walk = walk(&traversal, level, level + 1 == self.levels);
-            let to = match walk {
-                Walk::Permuted { to, .. } => to,
-                Walk::Dilated => None,
-            };
+            let walk = traversal.walk(level, level + 1 == self.levels);
+            let to = walk.order();
             let layout = to.map_or(Layout::Rows, Layout::Phases);
             let next = first.take().unwrap_or_else(|| {
                 slots.payload(&format!("level {}", level + 1), Role::Transient, layout)
@@ -337,24 +334,6 @@ impl Setup {
             mode: Mode::Mean,
             half: self.settings.half,
             walk,
-        }
-    }
-}
-
-/// Where the taps of a level lie.
-fn walk(traversal: &Traversal, level: usize, last: bool) -> Walk {
-    match traversal.phases {
-        None => Walk::Dilated,
-        Some(phases) => {
-            let from = Phases {
-                level: level as u32,
-                ..phases
-            };
-            Walk::Permuted {
-                from,
-                to: (!last).then(|| from.split()),
-                taps: traversal.taps,
-            }
         }
     }
 }
