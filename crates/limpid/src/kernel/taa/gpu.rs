@@ -233,7 +233,10 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     };
     let (declared, read) = match kernel.cubic {
         true => (
-            include_str!("cubic.wgsl").replace("BEYOND", &format!("{BEYOND:?}")),
+            format!(
+                "const BEYOND: f32 = {BEYOND:?};\n{}",
+                include_str!("cubic.wgsl")
+            ),
             "    let h = cubic(place, size);\n",
         ),
         false => (
