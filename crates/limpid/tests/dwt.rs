@@ -347,6 +347,17 @@ fn schemes_take_the_parameters_of_the_generator() {
             assert!(error < 1e-4, "{method:?} {name}: {error}");
         }
     }
+    // Names of the thesis.
+    for (name, listed) in [
+        ("kula2016", "lifting-y"),
+        ("Monolithic*:shuffle", "lifting*:shuffle"),
+        ("explosive#:fragment", "explosion#:fragment"),
+    ] {
+        let found = schedule(&there, Backend::Gpu, name).unwrap();
+        assert_eq!(found.as_str(), listed);
+    }
+    let found = schedule(&back, Backend::Cpu, "kula2016:strips").unwrap();
+    assert_eq!(found.as_str(), "lifting-y:strips");
     for (name, part) in [
         ("lifting*:0q-32x8", "1 to 16"),
         ("lifting*:4q-32x8-dubble", "like 4q-32x8"),

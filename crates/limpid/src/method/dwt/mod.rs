@@ -217,7 +217,7 @@ impl Method for Dwt {
     }
 
     fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
-        self.ready().ok()?.shaped(on, name)
+        self.ready().ok()?.unlisted(on, name, Direction::Forward)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
@@ -286,7 +286,7 @@ impl Method for Idwt {
     }
 
     fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
-        self.ready().ok()?.shaped(on, name)
+        self.ready().ok()?.unlisted(on, name, Direction::Inverse)
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {

@@ -69,8 +69,25 @@ const FEW: [Kind; 4] = [
 ];
 
 impl Ready {
-    /// A schedule that is not listed: any scheme with parameters of the generator.
-    pub(in crate::method) fn shaped(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+    /// A schedule that is not listed by this name: a scheme by its name in the thesis, or any scheme with parameters of the generator.
+    pub(in crate::method) fn unlisted(
+        &self,
+        on: Backend,
+        name: &str,
+        direction: Direction,
+    ) -> Option<Result<Schedule>> {
+        let known = self.schedules(on, direction);
+        let parsed = name.parse::<DwtSchedule>().ok().map(|s| s.to_string());
+        if let Some(same) = known
+            .into_iter()
+            .find(|s| Some(s.as_str()) == parsed.as_deref())
+        {
+            return Some(Ok(same));
+        }
+        self.shaped(on, name)
+    }
+
+    fn shaped(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
         let lifting = self.wavelet.lifting().filter(|_| self.lifted())?;
         let (scheme, mapping) = name.split_once(':')?;
         if on != Backend::Gpu || !mapping.starts_with(|c: char| c.is_ascii_digit()) {
