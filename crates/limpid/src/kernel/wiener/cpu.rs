@@ -5,10 +5,14 @@ use crate::Size;
 use crate::definition::wiener::{AREA, SIDE, Step, WEIGHTS, cosine};
 use crate::kernel::Job;
 use crate::kernel::block::part;
+use crate::kernel::cosines::{along, back, interleaved};
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 type Block = [f32; AREA];
+
+/// How often rows are interleaved until they are columns.
+const TIMES: usize = SIDE.ilog2() as usize;
 
 /// Columns of the rows that blocks are added to, including those left and right of the image.
 fn pitch(width: usize) -> usize {
@@ -159,16 +163,14 @@ fn filter<S: Simd>(simd: S, own: &mut Block, expected: &Block, powers: &Block, l
     1.0 / (left.reduce_sum() / AREA as f32 + 1e-4)
 }
 
-/// The transform of a block whose rows are `pitch` apart, transposed: transforms along columns, for which nothing crosses the
-/// vectors, before and after its rows become columns.
+/// The transform of a block whose rows are `pitch` apart, transposed.
 #[inline(always)]
 fn forward<S: Simd>(simd: S, cosines: &Block, from: &[f32], pitch: usize, made: &mut Block) {
-    // Loops rather than closures, which would be calls.
     let mut rows = [f32x16::splat(simd, 0.0); SIDE];
     for j in 0..SIDE {
         rows[j] = f32x16::from_slice(simd, &from[j * pitch..][..SIDE]);
     }
-    let rows = transposed(along(simd, cosines, rows));
+    let rows = interleaved(along(simd, cosines, rows), TIMES);
     let rows = along(simd, cosines, rows);
     for j in 0..SIDE {
         put(made, j, rows[j]);
@@ -182,79 +184,9 @@ fn inverse<S: Simd>(simd: S, cosines: &Block, block: &mut Block) {
     for l in 0..SIDE {
         rows[l] = row(simd, block, l);
     }
-    let rows = transposed(back(simd, cosines, rows));
+    let rows = interleaved(back(simd, cosines, rows), TIMES);
     let rows = back(simd, cosines, rows);
     for j in 0..SIDE {
         put(block, j, rows[j]);
     }
-}
-
-/// The transform along columns. Rows and their mirror images share the products, and of their sums those with theirs.
-#[inline(always)]
-fn along<S: Simd>(simd: S, cosines: &Block, rows: [f32x16<S>; SIDE]) -> [f32x16<S>; SIDE] {
-    let zero = f32x16::splat(simd, 0.0);
-    let (mut even, mut odd) = ([zero; SIDE / 2], [zero; SIDE / 2]);
-    for j in 0..SIDE / 2 {
-        (even[j], odd[j]) = (rows[j] + rows[SIDE - 1 - j], rows[j] - rows[SIDE - 1 - j]);
-    }
-    let (mut fourth, mut second) = ([zero; SIDE / 4], [zero; SIDE / 4]);
-    for j in 0..SIDE / 4 {
-        let mirror = even[SIDE / 2 - 1 - j];
-        (fourth[j], second[j]) = (even[j] + mirror, even[j] - mirror);
-    }
-    let mut made = [zero; SIDE];
-    for l in 0..SIDE / 2 {
-        let (l, rows) = (2 * l, if l % 2 == 0 { &fourth } else { &second });
-        made[l] = rows[0] * f32x16::splat(simd, cosines[SIDE * l]);
-        for j in 1..SIDE / 4 {
-            made[l] = rows[j].mul_add(f32x16::splat(simd, cosines[SIDE * l + j]), made[l]);
-        }
-        let l = l + 1;
-        made[l] = odd[0] * f32x16::splat(simd, cosines[SIDE * l]);
-        for j in 1..SIDE / 2 {
-            made[l] = odd[j].mul_add(f32x16::splat(simd, cosines[SIDE * l + j]), made[l]);
-        }
-    }
-    made
-}
-
-/// The inverse of [`along`].
-#[inline(always)]
-fn back<S: Simd>(simd: S, cosines: &Block, rows: [f32x16<S>; SIDE]) -> [f32x16<S>; SIDE] {
-    let zero = f32x16::splat(simd, 0.0);
-    let mut even = [zero; SIDE / 2];
-    for j in 0..SIDE / 4 {
-        let mut fourth = rows[0] * f32x16::splat(simd, cosines[j]);
-        let mut second = rows[2] * f32x16::splat(simd, cosines[2 * SIDE + j]);
-        for l in 1..SIDE / 4 {
-            let at = 4 * l * SIDE + j;
-            fourth = rows[4 * l].mul_add(f32x16::splat(simd, cosines[at]), fourth);
-            let at = at + 2 * SIDE;
-            second = rows[4 * l + 2].mul_add(f32x16::splat(simd, cosines[at]), second);
-        }
-        (even[j], even[SIDE / 2 - 1 - j]) = (fourth + second, fourth - second);
-    }
-    let mut made = [zero; SIDE];
-    for j in 0..SIDE / 2 {
-        let mut odd = rows[1] * f32x16::splat(simd, cosines[SIDE + j]);
-        for l in 1..SIDE / 2 {
-            let at = (2 * l + 1) * SIDE + j;
-            odd = rows[2 * l + 1].mul_add(f32x16::splat(simd, cosines[at]), odd);
-        }
-        (made[j], made[SIDE - 1 - j]) = (even[j] + odd, even[j] - odd);
-    }
-    made
-}
-
-/// Columns of rows: halves are interleaved four times.
-#[inline(always)]
-fn transposed<S: Simd>(mut rows: [f32x16<S>; SIDE]) -> [f32x16<S>; SIDE] {
-    for _ in 0..4 {
-        let from = rows;
-        for i in 0..SIDE / 2 {
-            rows[2 * i] = from[i].zip_low(from[SIDE / 2 + i]);
-            rows[2 * i + 1] = from[i].zip_high(from[SIDE / 2 + i]);
-        }
-    }
-    rows
 }
