@@ -57,7 +57,7 @@ fn samples(path: &Path) -> String {
             let form = form.strip_suffix("le").unwrap_or(&form);
             let plain = ["yuv420p", "yuv422p", "yuv444p", "gray"];
             let deep = |p: &&str| ["10", "12"].iter().any(|bits| form == format!("{p}{bits}"));
-            (plain.contains(&form) || plain.iter().any(|p| deep(p))).then_some(own)
+            (plain.contains(&form) || plain.iter().any(deep)).then_some(own)
         }
     };
     known.unwrap_or("yuv444p16le").to_owned()
