@@ -10,10 +10,12 @@ it (bench/peers/cameras.py), then 4:2:0 with 8 bits. `white20` is white noise of
 References are the same frames without noise, through 4:2:0 as well.
 
 PSNR in dB over all frames; flicker is the root mean square of the difference of frame differences, result and reference, of 255.
-Peers get the best of several settings for each clip, by the reference.
+Peers get the best of several settings for each clip, by the reference. `--keep` stores their scores, which later runs with the same
+clips and settings use.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -233,8 +235,13 @@ def main():
     parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best"])
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     parser.add_argument("--walks", default="target/walks", help="the cache of walks.py")
+    parser.add_argument("--keep", help="file for the scores of the peers, which are not computed again")
     parser.add_argument("--write", help="folder for all films")
     args = parser.parse_args()
+    args.kept = {}
+    if args.keep and os.path.exists(args.keep):
+        with open(args.keep) as file:
+            args.kept = json.load(file)
     names = [n for c in args.clips for n in CLIPS.get(c, [c])]
     columns = {m.removeprefix("--quality ") or "default": {"": limpid(args.limpid, m.split())} for m in args.methods}
     columns.update({f"{p}*": PEERS[p] for p in args.peers})
@@ -263,6 +270,10 @@ def measure(args, name, noisy, clean, columns):
         kept = {"noisy": path("noisy.y4m"), "clean": path("clean.y4m")}
         for column, settings in columns.items():
             best = None
+            key = f"{name} {args.seed} {column} {' '.join(settings)}"
+            if key in args.kept:
+                row.append(tuple(args.kept[key]))
+                continue
             for setting, run in settings.items():
                 out = path(f"{column} {setting}.y4m".replace("--", "").replace("*", ""))
                 begin = time.time()
@@ -271,6 +282,10 @@ def measure(args, name, noisy, clean, columns):
                 if best is None or found[0] > best[0][0]:
                     best = (found, out, setting, time.time() - begin)
             row.append(best[0])
+            if args.keep and column.endswith("*"):
+                args.kept[key] = best[0]
+                with open(args.keep, "w") as file:
+                    json.dump(args.kept, file)
             kept[column.strip("*")] = best[1]
             if best[2]:
                 print(f"    {name} {column} {best[2]}, {best[3]:.1f} s", file=sys.stderr)

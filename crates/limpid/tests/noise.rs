@@ -262,3 +262,27 @@ fn options_are_passed_on() {
     let error = wrong.prepare(&Frame::new(image).unwrap()).unwrap_err();
     assert!(error.to_string().contains("25/255"), "{error}");
 }
+
+/// Where noise is cut off at black there is less of it; what is measured there says nothing about other values.
+#[test]
+fn clipped_parts_do_not_count() {
+    let clean = Image::from_fn(WIDTH, HEIGHT, 3, |x, y, c| {
+        let (u, v) = (x as f32 / WIDTH as f32, y as f32 / HEIGHT as f32);
+        match u < 0.6 {
+            true => 0.01 + 0.05 * v,
+            false => 0.1 + 1.6 * (u - 0.6) + 0.03 * c as f32,
+        }
+    });
+    let sigma = 0.04;
+    for fine in [true, false] {
+        let noisy = noisy(&clean, |_, _| sigma, fine).map(|v| v.clamp(0.0, 1.0));
+        let profile = Profile::estimate(&noisy);
+        for c in 0..3 {
+            for value in [0.15, 0.3, 0.6] {
+                let found = profile.deviation(c, value);
+                let error = found / sigma - 1.0;
+                assert!(error.abs() < 0.15, "{fine} channel {c} at {value}: {found}");
+            }
+        }
+    }
+}

@@ -40,6 +40,29 @@ fn finish(child: Child, path: &Path) -> Result<()> {
     bail!("{}: ffmpeg failed: {}", path.display(), said.join("; "))
 }
 
+/// The samples to ask for: those of the film where y4m has them, so that nothing is converted, otherwise ones that lose nothing.
+fn samples(path: &Path) -> String {
+    let mut command = Command::new("ffprobe");
+    command.args(["-v", "error", "-select_streams", "v:0"]);
+    command.args(["-show_entries", "stream=pix_fmt", "-of", "csv=p=0"]);
+    let said = command.arg(path).stdin(Stdio::null()).output();
+    let said = said.map_or_else(|_| Vec::new(), |said| said.stdout);
+    let said = String::from_utf8_lossy(&said);
+    let own = said.lines().next().unwrap_or("").trim_end_matches(',');
+    let known = match own {
+        "nv12" | "nv21" => Some("yuv420p"),
+        "p010le" => Some("yuv420p10le"),
+        own => {
+            let form = own.replace("yuvj", "yuv");
+            let form = form.strip_suffix("le").unwrap_or(&form);
+            let plain = ["yuv420p", "yuv422p", "yuv444p", "gray"];
+            let deep = |p: &&str| ["10", "12"].iter().any(|bits| form == format!("{p}{bits}"));
+            (plain.contains(&form) || plain.iter().any(deep)).then_some(own)
+        }
+    };
+    known.unwrap_or("yuv444p16le").to_owned()
+}
+
 /// Frames from a film.
 pub(super) struct Decoder {
     child: Child,
@@ -52,17 +75,9 @@ impl Decoder {
         std::fs::File::open(path).with_context(|| path.display().to_string())?;
         let mut command = quiet();
         command.arg("-i").arg(path);
-        command.args([
-            "-map",
-            "0:v:0",
-            "-f",
-            "yuv4mpegpipe",
-            "-pix_fmt",
-            "yuv444p16le",
-            "-strict",
-            "-1",
-            "-",
-        ]);
+        let form = samples(path);
+        command.args(["-map", "0:v:0", "-f", "yuv4mpegpipe", "-pix_fmt", &form]);
+        command.args(["-strict", "-1", "-"]);
         let child = start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
         Ok(Self {
             child,

@@ -368,3 +368,45 @@ fn films_are_compared() -> Outcome {
     );
     Ok(())
 }
+
+/// Programs in place of ffmpeg's: one says what samples a film has, the other notes what it is asked for and gives a film.
+#[cfg(unix)]
+#[test]
+fn films_are_read_with_the_samples_they_have() -> Outcome {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("film.mp4"), b"not looked at")?;
+    std::fs::write(path("film.y4m"), film())?;
+    let script = |name: &str, text: String| -> Outcome {
+        std::fs::write(path(name), format!("#!/bin/sh\n{text}\n"))?;
+        let mode = std::fs::Permissions::from_mode(0o755);
+        Ok(std::fs::set_permissions(path(name), mode)?)
+    };
+    let dir = folder.path().display();
+    script(
+        "ffmpeg",
+        format!("echo \"$@\" > {dir}/asked\ncat {dir}/film.y4m"),
+    )?;
+    for (has, asked) in [
+        ("yuv420p", "yuv420p"),
+        ("yuvj422p", "yuvj422p"),
+        ("yuv420p10le", "yuv420p10le"),
+        ("nv12", "yuv420p"),
+        ("gbrp", "yuv444p16le"),
+        ("", "yuv444p16le"),
+    ] {
+        script("ffprobe", format!("echo {has}"))?;
+        let search = format!("{dir}:{}", std::env::var("PATH").unwrap_or_default());
+        let out = command(folder.path())
+            .args(["info", "film.mp4"])
+            .env("PATH", search)
+            .output()?;
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert!(said.contains("4:2:0, 8 bit"), "{has}: {said}");
+        let command = std::fs::read_to_string(path("asked"))?;
+        let wanted = format!("-pix_fmt {asked} ");
+        assert!(command.contains(&wanted), "{has}: {command}");
+    }
+    Ok(())
+}

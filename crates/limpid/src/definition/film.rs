@@ -3,7 +3,7 @@
 //! Motion by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is smoothed and
 //! rounded to integers, so that sums of differences are exact and all devices find the same vectors.
 //!
-//! Then for overlapping blocks of 8×8 pixels, in each frame where motion says they are: discrete cosine transform; a frame
+//! Then for blocks of 8×8 pixels that overlap by half, every second of them as on a chessboard, in each frame where motion says they are: discrete cosine transform; a frame
 //! whose block differs by more than noise counts less or nothing, and so does each frequency by itself (as Hasinoff et
 //! al., *Burst photography for high dynamic range and low-light imaging on mobile cameras*, 2016, merge); a block that is
 //! identical to the last bit adds no information and has no weight. Merged coefficients are shrunk where they are not above the
@@ -33,7 +33,7 @@ pub(crate) const FINE: f32 = 16.0;
 pub(crate) const MOST: f32 = 16_383.0;
 /// By how much, over a window, another motion must be better than the one that is expected.
 pub(crate) const MARGIN: f32 = 128.0;
-/// From block to block.
+/// From block to block; of these every second is made, as on a chessboard.
 pub(crate) const STEP: usize = 4;
 /// Differences of blocks, beside what noise makes, below which a frame counts fully and above which not at all.
 pub(crate) const FIT: [f32; 2] = [1.3, 3.0];
@@ -90,8 +90,8 @@ pub fn film(frames: &[Image], at: usize, step: &Step) -> Image {
     let mut sums = [(); 3].map(|()| Image::new(width, height, planes));
     let mut weight = Image::new(width, height, planes);
     let starts = |n: usize| (0..(n + STEP).div_ceil(STEP)).map(|i| (STEP * i) as i32 - STEP as i32);
-    for y in starts(height) {
-        for x in starts(width) {
+    for (row, y) in starts(height).enumerate() {
+        for x in starts(width).skip(row % 2).step_by(2) {
             let places: Vec<(&Image, [i32; 2])> = others
                 .iter()
                 .map(|(frame, field)| (*frame, field.of(x, y, centre.size())))

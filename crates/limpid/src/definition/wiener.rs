@@ -32,6 +32,8 @@ pub(crate) const WEIGHTS: [f32; SIDE / 2] = [
 pub struct Step {
     /// From block to block.
     pub step: usize,
+    /// Whether only every second block is filtered, as on a chessboard.
+    pub chessboard: bool,
     /// For each component the power of its noise at the frequencies of a block, above 0.
     pub powers: Vec<[f32; AREA]>,
 }
@@ -45,8 +47,9 @@ pub fn wiener(noisy: &Image, estimate: &Image, variance: Option<&Image>, by: &St
         let before = (SIDE - by.step) as i32;
         (0..(n + SIDE - by.step).div_ceil(by.step)).map(move |i| (by.step * i) as i32 - before)
     };
-    for y in starts(height) {
-        for x in starts(width) {
+    for (row, y) in starts(height).enumerate() {
+        let (skip, every) = if by.chessboard { (row % 2, 2) } else { (0, 1) };
+        for x in starts(width).skip(skip).step_by(every) {
             for c in 0..planes {
                 let at = |image: &Image| transformed(&fetched(image, c, (x, y)), false);
                 let level = variance.map_or(1.0, |v| mean(&fetched(v, c, (x, y))));

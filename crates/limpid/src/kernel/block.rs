@@ -20,3 +20,33 @@ pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     }
     (&copy[..], SIDE)
 }
+
+/// Asks for rows of a part of a plane, as [`part`] will read them, to be in the cache soon. Nothing where they are beyond the border.
+#[inline(always)]
+pub(crate) fn expect(
+    plane: &[f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    rows: std::ops::Range<i32>,
+) {
+    if x < 0 || x >= width || y + rows.start < 0 || y + rows.end > height {
+        return;
+    }
+    for j in rows {
+        if let Some(value) = plane.get(((y + j) * width + x) as usize) {
+            prefetch(value);
+        }
+    }
+}
+
+#[inline(always)]
+fn prefetch(value: &f32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the address is that of a value; a prefetch changes nothing that a program can see.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = value;
+}

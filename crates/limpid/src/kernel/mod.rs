@@ -13,6 +13,7 @@ mod params;
 
 pub(crate) mod atrous;
 pub(crate) mod block;
+pub(crate) mod cosines;
 pub(crate) mod ddid;
 pub(crate) mod details;
 pub(crate) mod dwt;

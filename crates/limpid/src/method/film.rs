@@ -126,7 +126,7 @@ impl Film {
             powers: (settled.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
-            second: settled.second(SECOND),
+            second: settled.second(SECOND, false),
         }
     }
 }

@@ -216,7 +216,7 @@ impl Settled {
     }
 
     /// The numbers of the second step that some methods end with.
-    pub(crate) fn second(&self, step: usize) -> wiener::Step {
+    pub(crate) fn second(&self, step: usize, chessboard: bool) -> wiener::Step {
         let frequency = |k: usize| k as f64 / (2 * SIDE) as f64;
         let components = self.profile.components.iter().zip(&self.refined);
         let powers = components.map(|(component, refined)| -> [f32; AREA] {
@@ -229,14 +229,15 @@ impl Settled {
         });
         wiener::Step {
             step,
+            chessboard,
             powers: powers.collect(),
         }
     }
 
     /// The second step: filters normalised values by a first estimate of them.
     pub(crate) fn refine(&self, plan: &mut Plan, [noisy, made]: [SlotId; 2]) -> SlotId {
-        let by = self.second(STEP);
-        plan.set_align(STEP);
+        let by = self.second(STEP, true);
+        plan.set_align(2 * STEP);
         let refined = plan.transient("refined", plan.at(made).planes);
         plan.pass(Wiener { by, joined: false }, [noisy, made], [refined]);
         refined
@@ -244,7 +245,7 @@ impl Settled {
 
     /// Its definition.
     pub(crate) fn refined(&self, noisy: &Image, made: &Image) -> Image {
-        wiener::wiener(noisy, made, None, &self.second(STEP))
+        wiener::wiener(noisy, made, None, &self.second(STEP, true))
     }
 
     /// The pass before all others.

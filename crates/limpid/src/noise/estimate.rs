@@ -5,22 +5,20 @@
 //! - Among the smoothest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, up
 //!   to a factor. With texture everywhere this is too high, so a smooth curve is fitted along the lower values.
 //! - Channels are divided by that curve. The mean spectra of the smoothest of all blocks are those of the noise.
+//! - Blocks with clipped pixels have less noise than others of their brightness, and do not count.
 //! - No more noise is assumed than the smoothest hundredth of blocks has, by their own power.
 //! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
 //!   colour, so no more is assumed than this, or than luminance has at short waves.
 
+use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
 use crate::definition::noise;
 use crate::definition::shrink::OPPONENT;
 use rayon::prelude::*;
-use std::f64::consts::PI;
 
 /// Steps of brightness.
 const BINS: usize = 16;
-
-/// Pixels of a block.
-const AREA: usize = SIDE * SIDE;
 
 /// One in this many blocks counts as smooth.
 const CALM: usize = 20;
@@ -69,114 +67,6 @@ impl Profile {
     }
 }
 
-/// The positions of blocks.
-struct Grid {
-    columns: usize,
-    rows: usize,
-    step: usize,
-}
-
-impl Grid {
-    fn new(image: &Image) -> Self {
-        // Blocks of small pictures overlap, so that there are enough of them.
-        let step = if image.size().pixels() < 1 << 20 {
-            SIDE / 2
-        } else {
-            SIDE
-        };
-        let count = |n: usize| (n - SIDE) / step + 1;
-        Self {
-            columns: count(image.width()),
-            rows: count(image.height()),
-            step,
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.columns * self.rows
-    }
-
-    fn corner(&self, block: usize) -> (usize, usize) {
-        (
-            block % self.columns * self.step,
-            block / self.columns * self.step,
-        )
-    }
-
-    /// A value for each block.
-    fn each<T: Send>(&self, make: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-        (0..self.count()).into_par_iter().map(make).collect()
-    }
-
-    /// For each block the mean of its eight neighbours that have no pixel in common with it; mirrored at the borders.
-    fn around(&self, values: &[f32]) -> Vec<f32> {
-        let reach = (SIDE / self.step) as i64;
-        let place = |at: i64, n: usize| {
-            let last = n as i64 - 1;
-            let at = at.abs();
-            (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
-        };
-        self.each(|block| {
-            let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
-            let mut sum = 0.0;
-            for dy in [-reach, 0, reach] {
-                for dx in [-reach, 0, reach] {
-                    if (dx, dy) != (0, 0) {
-                        let (i, j) = (place(x + dx, self.columns), place(y + dy, self.rows));
-                        sum += values[j * self.columns + i];
-                    }
-                }
-            }
-            sum / 8.0
-        })
-    }
-}
-
-/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`.
-struct Cosine([[f32; SIDE]; SIDE]);
-
-impl Cosine {
-    fn new() -> Self {
-        let n = SIDE as f64;
-        let entry = |k: usize, i: usize| {
-            let scale = (if k == 0 { 1.0 } else { 2.0 } / n).sqrt();
-            (scale * (PI / n * (i as f64 + 0.5) * k as f64).cos()) as f32
-        };
-        Self(std::array::from_fn(|k| {
-            std::array::from_fn(|i| entry(k, i))
-        }))
-    }
-
-    fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
-        let mut rows = [0.0; AREA];
-        for y in 0..SIDE {
-            for k in 0..SIDE {
-                let row = pixels[y * SIDE..][..SIDE].iter();
-                rows[y * SIDE + k] = row.zip(&self.0[k]).map(|(v, c)| v * c).sum();
-            }
-        }
-        let mut out = [0.0; AREA];
-        for k in 0..SIDE {
-            for y in 0..SIDE {
-                let factor = self.0[k][y];
-                for x in 0..SIDE {
-                    out[k * SIDE + x] += factor * rows[y * SIDE + x];
-                }
-            }
-        }
-        out
-    }
-}
-
-/// The pixels of a block.
-fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [f32; AREA] {
-    let mut out = [0.0; AREA];
-    for (j, row) in out.chunks_exact_mut(SIDE).enumerate() {
-        row.copy_from_slice(&image.row(channel, y + j)[x..x + SIDE]);
-    }
-    out
-}
-
 /// Whether a frequency is not among the longest waves.
 fn middle(k: &usize) -> bool {
     k / SIDE + k % SIDE >= MIDDLE
@@ -198,6 +88,7 @@ fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
 /// The measurements of a channel of a block.
 struct Seen {
     mean: f32,
+    clipped: bool,
     /// Mean power without the constant.
     all: f32,
     /// Mean power without the longest waves.
@@ -209,11 +100,14 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     let cosine = Cosine::new();
     let seen: Vec<Vec<Seen>> = (0..image.channels())
         .map(|c| {
+            let ends = ends(image, c);
             grid.each(|block| {
-                let found = cosine.block(&pixels(image, c, grid.corner(block)));
+                let pixels = pixels(image, c, grid.corner(block));
+                let found = cosine.block(&pixels);
                 let power = |k: usize| found[k] * found[k];
                 Seen {
                     mean: found[0] / SIDE as f32,
+                    clipped: clipped(&pixels, ends),
                     all: (1..AREA).map(power).sum::<f32>() / (AREA - 1) as f32,
                     middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share(),
                 }
@@ -232,7 +126,13 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     for channel in &seen {
         let calm = grid.around(&channel.iter().map(|s| s.all).collect::<Vec<f32>>());
         let mut bins = vec![Vec::new(); BINS];
-        for (block, s) in channel.iter().enumerate() {
+        let whole = channel.iter().filter(|s| !s.clipped).count();
+        let few = whole < channel.len() / CALM;
+        for (block, s) in channel
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| few || !s.clipped)
+        {
             let bin = ((s.mean - first) / width).clamp(0.0, (BINS - 1) as f32);
             bins[bin as usize].push((calm[block], s.middle));
         }
@@ -357,25 +257,31 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         (0..channels).map(one).collect()
     };
     // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
+    let ends: Vec<[f32; 2]> = (0..channels).map(|c| ends(image, c)).collect();
     let [low, high] = profile.range;
     let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
     let powers: Vec<(f32, Option<f32>)> = grid.each(|block| {
         let all = of(block);
         let sum = all.iter().flat_map(|c| &c[1..]).map(|v| v * v).sum::<f32>();
-        let mean = |c: usize| {
+        let whole = |c: usize| {
             let pixels = pixels(image, c, grid.corner(block));
-            pixels.iter().sum::<f32>() / AREA as f32
+            inside.contains(&(pixels.iter().sum::<f32>() / AREA as f32))
+                && !clipped(&pixels, ends[c])
         };
-        let clipped = !(0..channels).all(|c| inside.contains(&mean(c)));
+        let clipped = !(0..channels).all(whole);
         let middle = (0..AREA)
             .filter(middle)
             .map(|f| component(&all, 0, f).powi(2));
         (sum, (!clipped).then(|| middle.sum::<f32>() * share()))
     });
     let around = grid.around(&powers.iter().map(|p| p.0).collect::<Vec<f32>>());
+    let whole = (0..grid.count()).filter(|block| powers[*block].1.is_some());
+    let mut order: Vec<usize> = whole.collect();
+    if order.len() < FEW[1].max(grid.count() / CALM) {
+        order = (0..grid.count()).collect();
+    }
     let mut lowest: Vec<f32> = powers.into_iter().filter_map(|p| p.1).collect();
-    let mut order: Vec<usize> = (0..grid.count()).collect();
-    let count = (order.len() / CALM).max(FEW[1]).min(order.len());
+    let count = (grid.count() / CALM).max(FEW[1]).min(order.len());
     order.select_nth_unstable_by(count - 1, |a, b| around[*a].total_cmp(&around[*b]));
     let calm: Vec<Vec<[f32; AREA]>> = order[..count].par_iter().map(|b| of(*b)).collect();
     let mut all: Vec<[f32; AREA]> = (0..channels)

@@ -8,6 +8,7 @@
 //! [`Profile::estimate`] measures it in an image, [`Profile::white`] is white noise. Values are those of the
 //! image's file, as the methods see them.
 
+mod blocks;
 mod estimate;
 mod json;
 mod spectrum;

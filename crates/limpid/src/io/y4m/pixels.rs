@@ -1,6 +1,7 @@
 //! Samples of a frame ↔ images.
 
 use super::{Chroma, Colour, Header};
+use crate::simd::{self, dispatch};
 use crate::{Error, Image, Result, Size};
 
 /// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
@@ -45,49 +46,34 @@ impl Range {
 /// The image of a frame.
 pub(super) fn decode(header: &Header, colour: Colour, bytes: &[u8]) -> Result<Image> {
     let Size { width, height } = header.size;
-    let most = ((1u32 << header.bits) - 1) as f32;
-    let mut samples = Samples {
-        bytes,
-        wide: header.bits > 8,
-        most,
+    let (small, channels) = match header.chroma_size() {
+        Some(small) => (small, 3),
+        None => (Size::new(0, 0), 1),
     };
-    let mut planes = samples.take(header.size.pixels());
-    if let (Some(small), Chroma::Sampled(sx, sy)) = (header.chroma_size(), header.chroma) {
-        for _ in 0..2 {
-            let plane = samples.take(small.pixels());
-            for y in 0..height {
-                let row = &plane[y / sy * small.width..][..small.width];
-                planes.extend((0..width).map(|x| row[x / sx]));
-            }
+    let mut image = Image::try_new(width, height, channels)?;
+    let rows = Rows::of(header, colour);
+    let level = simd::best();
+    let step = if header.bits > 8 { 2 } else { 1 };
+    let (luma, chroma) = bytes.split_at(step * header.size.pixels());
+    let (blue, red) = chroma.split_at(step * small.pixels());
+    let mut planes = image.data_mut().chunks_exact_mut(header.size.pixels());
+    let mut next = || planes.next().unwrap_or_default();
+    let (a, b, c) = (next(), next(), next());
+    for y in 0..height {
+        let at = y * width..(y + 1) * width;
+        let luma = &luma[step * at.start..step * at.end];
+        let to = &mut a[at.clone()];
+        if channels == 1 {
+            dispatch!(level, _simd => rows.grey(luma, to));
+            continue;
         }
-    }
-    let channels = planes.len() / header.size.pixels().max(1);
-    let mut image = Image::from_planes(width, height, channels, planes)?;
-    if colour == Colour::Encoded {
-        to_rgb(&mut image, header);
+        let from = y / rows.sampled.1 * small.width;
+        let from = step * from..step * (from + small.width);
+        let from = [luma, &blue[from.clone()], &red[from]];
+        let to = [to, &mut b[at.clone()], &mut c[at]];
+        dispatch!(level, _simd => rows.decode(from, to));
     }
     Ok(image)
-}
-
-struct Samples<'a> {
-    bytes: &'a [u8],
-    wide: bool,
-    most: f32,
-}
-
-impl Samples<'_> {
-    fn take(&mut self, count: usize) -> Vec<f32> {
-        let (own, rest) = self.bytes.split_at(count * if self.wide { 2 } else { 1 });
-        self.bytes = rest;
-        if self.wide {
-            let pairs = own.chunks_exact(2);
-            pairs
-                .map(|b| f32::from(u16::from_le_bytes([b[0], b[1]])) / self.most)
-                .collect()
-        } else {
-            own.iter().map(|b| f32::from(*b) / self.most).collect()
-        }
-    }
 }
 
 /// The bytes of a frame.
@@ -106,82 +92,214 @@ pub(super) fn encode(
             image.channels()
         )));
     }
-    let mut image = image.clone();
-    if colour == Colour::Encoded {
-        from_rgb(&mut image, header);
-    }
+    let Size { width, height } = header.size;
+    let small = header.chroma_size().unwrap_or(Size::new(0, 0));
+    let rows = Rows::of(header, colour);
+    let level = simd::best();
     bytes.clear();
-    let most = ((1u32 << header.bits) - 1) as f32;
-    let mut put = |v: f32| {
-        let code = (v * most).round().clamp(0.0, most) as u16;
-        if header.bits > 8 {
-            bytes.extend(code.to_le_bytes());
-        } else {
-            bytes.push(code as u8);
+    bytes.resize(header.frame_bytes(), 0);
+    let step = if header.bits > 8 { 2 } else { 1 };
+    let (luma, chroma) = bytes.split_at_mut(step * header.size.pixels());
+    let (blue, red) = chroma.split_at_mut(step * small.pixels());
+    let mut made = vec![0.0; 3 * width];
+    // Chroma of the rows that share it.
+    let mut sums = vec![0.0; 2 * width];
+    for y in 0..height {
+        let to = &mut luma[step * y * width..step * (y + 1) * width];
+        if channels == 1 {
+            let row = image.row(0, y);
+            dispatch!(level, _simd => rows.encode_grey(row, &mut made[..width], to));
+            continue;
         }
-    };
-    image.plane(0).iter().for_each(|v| put(*v));
-    if let (Some(small), Chroma::Sampled(sx, sy)) = (header.chroma_size(), header.chroma) {
-        let Size { width, height } = header.size;
-        for c in 1..3 {
-            for y in 0..small.height {
-                for x in 0..small.width {
-                    let (mut sum, mut count) = (0.0, 0.0);
-                    for v in y * sy..((y + 1) * sy).min(height) {
-                        for u in x * sx..((x + 1) * sx).min(width) {
-                            sum += image.get(u, v, c);
-                            count += 1.0;
-                        }
-                    }
-                    put(sum / count);
-                }
-            }
+        let from = [image.row(0, y), image.row(1, y), image.row(2, y)];
+        dispatch!(level, _simd => rows.encode(from, &mut made, to, &mut sums));
+        let (row, sy) = (y / rows.sampled.1, rows.sampled.1);
+        if (y + 1) % sy == 0 || y + 1 == height {
+            let count = (y % sy + 1) as f32;
+            let at = step * row * small.width..step * (row + 1) * small.width;
+            let to = [&mut blue[at.clone()], &mut red[at]];
+            dispatch!(level, _simd => rows.gather(&sums, count, &mut made, to));
+            sums.fill(0.0);
         }
     }
     Ok(())
 }
 
-fn to_rgb(image: &mut Image, header: &Header) {
-    let range = Range::of(header);
-    let (red, blue) = shares(header.size);
-    if image.channels() == 1 {
-        let grey = |v: &mut f32| *v = (*v - range.black) / range.brightness;
-        return image.data_mut().iter_mut().for_each(grey);
-    }
-    each_pixel(image, |[y, cb, cr]| {
-        let bright = (y - range.black) / range.brightness;
-        let b = 2.0 * (1.0 - blue) * (cb - range.middle) / range.difference;
-        let r = 2.0 * (1.0 - red) * (cr - range.middle) / range.difference;
-        let green = (red * r + blue * b) / (1.0 - red - blue);
-        [bright + r, bright - green, bright + b]
-    });
+/// How rows of samples and of pixels become each other: each channel is a sum of three samples with these weights and an offset.
+struct Rows {
+    most: f32,
+    wide: bool,
+    sampled: (usize, usize),
+    into: [[f32; 4]; 3],
+    back: [[f32; 4]; 3],
 }
 
-fn from_rgb(image: &mut Image, header: &Header) {
-    let range = Range::of(header);
-    let (red, blue) = shares(header.size);
-    if image.channels() == 1 {
-        let grey = |v: &mut f32| *v = *v * range.brightness + range.black;
-        return image.data_mut().iter_mut().for_each(grey);
+impl Rows {
+    fn of(header: &Header, colour: Colour) -> Self {
+        let most = ((1u32 << header.bits) - 1) as f32;
+        let range = Range::of(header);
+        let (red, blue) = shares(header.size);
+        let green = 1.0 - red - blue;
+        let (mut into, mut back) = ([[0.0; 4]; 3], [[0.0; 4]; 3]);
+        if colour == Colour::Encoded {
+            let bright = 1.0 / range.brightness;
+            let b = 2.0 * (1.0 - blue) / range.difference;
+            let r = 2.0 * (1.0 - red) / range.difference;
+            let weights = [
+                [bright, 0.0, r],
+                [bright, -blue * b / green, -red * r / green],
+                [bright, b, 0.0],
+            ];
+            let luma = [red, green, blue];
+            for c in 0..3 {
+                let [y, cb, cr] = weights[c];
+                into[c] = [y, cb, cr, -y * range.black - (cb + cr) * range.middle];
+                let share = luma[c];
+                let own = |d: usize| if c == d { 1.0 } else { 0.0 };
+                back[0][c] = share * range.brightness;
+                back[1][c] = (own(2) - share) / (2.0 * (1.0 - blue)) * range.difference;
+                back[2][c] = (own(0) - share) / (2.0 * (1.0 - red)) * range.difference;
+            }
+            back[0][3] = range.black;
+            (back[1][3], back[2][3]) = (range.middle, range.middle);
+        } else {
+            for c in 0..3 {
+                (into[c][c], back[c][c]) = (1.0, 1.0);
+            }
+        }
+        let sampled = match header.chroma {
+            Chroma::Mono => (1, 1),
+            Chroma::Sampled(x, y) => (x, y),
+        };
+        Self {
+            most,
+            wide: header.bits > 8,
+            sampled,
+            into,
+            back,
+        }
     }
-    each_pixel(image, |[r, g, b]| {
-        let bright = red * r + (1.0 - red - blue) * g + blue * b;
-        let cb = (b - bright) / (2.0 * (1.0 - blue));
-        let cr = (r - bright) / (2.0 * (1.0 - red));
-        [
-            bright * range.brightness + range.black,
-            cb * range.difference + range.middle,
-            cr * range.difference + range.middle,
-        ]
-    });
-}
 
-/// Applies a function to the three channels of every pixel.
-fn each_pixel(image: &mut Image, change: impl Fn([f32; 3]) -> [f32; 3]) {
-    let pixels = image.size().pixels();
-    let (a, rest) = image.data_mut().split_at_mut(pixels);
-    let (b, c) = rest.split_at_mut(pixels);
-    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
-        [*a, *b, *c] = change([*a, *b, *c]);
+    /// Samples on 0 … 1.
+    #[inline(always)]
+    fn samples(&self, from: &[u8], to: &mut [f32]) {
+        let scale = 1.0 / self.most;
+        if self.wide {
+            for (to, from) in to.iter_mut().zip(from.chunks_exact(2)) {
+                *to = f32::from(u16::from_le_bytes([from[0], from[1]])) * scale;
+            }
+        } else {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = f32::from(*from) * scale;
+            }
+        }
+    }
+
+    /// Rounds to samples.
+    #[inline(always)]
+    fn rounded(&self, from: &[f32], to: &mut [u8]) {
+        let most = self.most;
+        if self.wide {
+            for (from, to) in from.iter().zip(to.chunks_exact_mut(2)) {
+                let code = (from * most + 0.5).clamp(0.0, most) as u16;
+                [to[0], to[1]] = code.to_le_bytes();
+            }
+        } else {
+            for (from, to) in from.iter().zip(to) {
+                *to = (from * most + 0.5).clamp(0.0, most) as i32 as u8;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn grey(&self, from: &[u8], to: &mut [f32]) {
+        self.samples(from, to);
+        let (scale, offset) = (self.into[0][0], self.grey_offset());
+        for v in to {
+            *v = *v * scale + offset;
+        }
+    }
+
+    /// The offset of luma alone.
+    fn grey_offset(&self) -> f32 {
+        let [scale, _, _, _] = self.into[0];
+        -scale * self.back[0][3]
+    }
+
+    #[inline(always)]
+    fn encode_grey(&self, from: &[f32], made: &mut [f32], to: &mut [u8]) {
+        let scale = 1.0 / self.into[0][0];
+        for (to, v) in made.iter_mut().zip(from) {
+            *to = v * scale + self.back[0][3];
+        }
+        self.rounded(made, to);
+    }
+
+    #[inline(always)]
+    fn decode(&self, [luma, blue, red]: [&[u8]; 3], [a, b, c]: [&mut [f32]; 3]) {
+        self.samples(luma, a);
+        for (from, to) in [(blue, &mut *b), (red, &mut *c)] {
+            match self.sampled.0 {
+                2 => {
+                    // Into the second half, then spread: the first values are read before they are written.
+                    let count = to.len().div_ceil(2);
+                    let start = to.len() - count;
+                    self.samples(from, &mut to[start..]);
+                    for i in 0..count {
+                        let v = to[start + i];
+                        to[2 * i] = v;
+                        if let Some(next) = to.get_mut(2 * i + 1) {
+                            *next = v;
+                        }
+                    }
+                }
+                _ => self.samples(from, to),
+            }
+        }
+        let [x, y, z] = self.into;
+        for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+            let (l, cb, cr) = (*a, *b, *c);
+            *a = x[0] * l + x[1] * cb + x[2] * cr + x[3];
+            *b = y[0] * l + y[1] * cb + y[2] * cr + y[3];
+            *c = z[0] * l + z[1] * cb + z[2] * cr + z[3];
+        }
+    }
+
+    /// The luma of a row; its chroma is added to the sums.
+    #[inline(always)]
+    fn encode(&self, [r, g, b]: [&[f32]; 3], made: &mut [f32], to: &mut [u8], sums: &mut [f32]) {
+        let luma = &mut made[..r.len()];
+        let (blue, red) = sums.split_at_mut(r.len());
+        let [x, y, z] = self.back;
+        for i in 0..r.len() {
+            let (r, g, b) = (r[i], g[i], b[i]);
+            luma[i] = x[0] * r + x[1] * g + x[2] * b + x[3];
+            blue[i] += y[0] * r + y[1] * g + y[2] * b + y[3];
+            red[i] += z[0] * r + z[1] * g + z[2] * b + z[3];
+        }
+        self.rounded(luma, to);
+    }
+
+    /// Chroma of the sums over `count` rows.
+    #[inline(always)]
+    fn gather(&self, sums: &[f32], count: f32, made: &mut [f32], to: [&mut [u8]; 2]) {
+        let width = sums.len() / 2;
+        for (sums, to) in sums.chunks_exact(width).zip(to) {
+            let sx = self.sampled.0;
+            let made = &mut made[..width.div_ceil(sx)];
+            if sx == 2 {
+                for (made, pair) in made.iter_mut().zip(sums.chunks_exact(2)) {
+                    *made = (pair[0] + pair[1]) / (2.0 * count);
+                }
+                if width % 2 == 1 {
+                    made[width / 2] = sums[width - 1] / count;
+                }
+            } else {
+                for (made, sum) in made.iter_mut().zip(sums) {
+                    *made = sum / count;
+                }
+            }
+            self.rounded(made, to);
+        }
     }
 }

@@ -97,7 +97,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let across = u32(p.number);
     let cells = across * u32((size.y + i32(CELL) - 1) / i32(CELL));
     let blocks = TILE / STEP + 1u;
-    for (var b = 0u; b < blocks * blocks; b++) {
+    // Every second block, as on a chessboard: rows have an odd number of them.
+    for (var b = 0u; b < blocks * blocks; b += 2u) {
         let start = tile + i32(STEP) * (vec2(i32(b % blocks), i32(b / blocks)) - 1);
         // Blocks that begin beyond the picture are not there; the same for all threads.
         if start.x >= size.x || start.y >= size.y {

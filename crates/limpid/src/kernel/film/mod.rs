@@ -7,6 +7,7 @@
 mod cpu;
 mod gpu;
 mod merge;
+mod part;
 mod search;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};

@@ -1,4 +1,4 @@
-//! Motion on the CPU: a row of a window is a vector, and sums that are too large already end early.
+//! Motion on the CPU: a row of a window is a vector, and the motions around the best are compared in one go over the rows.
 
 use super::cpu::Clock;
 use super::{Around, Motion};
@@ -6,41 +6,50 @@ use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
 use crate::kernel::block::part;
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// A window with a pixel more, for half pixels.
-const WIDER: usize = WINDOW + 1;
+/// A window with a pixel more on each side.
+const WIDER: usize = WINDOW + 2;
+
+/// A copy of a window where it is beyond the border.
+type Copy = [f32; WIDER * WIDER];
+
+const _: () = assert!(WINDOW == 16, "a row of a window is a vector");
 
 pub(super) fn motion(kernel: &Motion, job: &mut Job<'_>) {
     let level = job.level;
-    dispatch!(level, _simd => cells(kernel, job));
+    dispatch!(level, simd => cells(simd, kernel, job));
 }
 
 #[inline(always)]
-fn cells(kernel: &Motion, job: &mut Job<'_>) {
+fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     let ring = job.reads[0].clone();
     let clock = Clock::of(&job.reads[1]);
     let coarse = job.reads.get(2).cloned();
     let centre = ring.plane(clock.centre(kernel.reel));
-    let size = ring.size();
+    let size = (ring.size().width as i32, ring.size().height as i32);
     let width = job.writes[0].size().width;
+    let mut copy = [0.0; WIDER * WIDER];
     for (n, place) in clock.around(kernel.reel).enumerate() {
         for y in job.rows.clone() {
             for x in 0..width {
-                let best = match place {
-                    None => [0; 2],
-                    Some(place) => {
-                        let cell = [x as i32, y as i32];
-                        let size = (size.width as i32, size.height as i32);
-                        let mut search = Cell::new(centre, ring.plane(place), size, cell);
-                        match &coarse {
-                            None => search.everywhere(),
-                            Some(coarse) => {
-                                search.around(coarse, n, kernel.around == Around::Finest);
+                let mut best = [0; 2];
+                if let Some(place) = place {
+                    let cell = [x as i32, y as i32];
+                    let other = ring.plane(place);
+                    let mut search = Cell::new(simd, centre, other, size, cell, &mut copy);
+                    match &coarse {
+                        None => search.everywhere(simd, &mut copy),
+                        Some(coarse) => {
+                            search.found(simd, coarse, n, &mut copy);
+                            search.pixels(simd, &mut copy);
+                            if kernel.around == Around::Finest {
+                                search.halves(simd, &mut copy);
                             }
                         }
-                        search.best
                     }
-                };
+                    best = search.best;
+                }
                 job.writes[0].row(2 * n, y)[x] = best[0] as f32;
                 job.writes[0].row(2 * n + 1, y)[x] = best[1] as f32;
             }
@@ -48,27 +57,38 @@ fn cells(kernel: &Motion, job: &mut Job<'_>) {
     }
 }
 
-/// The search for one cell.
+/// The search for one cell. Numbers are such that no order of adding rounds.
 struct Cell<'a> {
     window: [f32; WINDOW * WINDOW],
     other: &'a [f32],
     size: (i32, i32),
     cell: [i32; 2],
     corner: (i32, i32),
+    /// In half pixels.
     best: [i32; 2],
     cost: f32,
 }
 
+/// Loops rather than closures and functions of arrays, which would be calls.
 impl<'a> Cell<'a> {
     #[inline(always)]
-    fn new(centre: &[f32], other: &'a [f32], size: (i32, i32), cell: [i32; 2]) -> Self {
-        let corner = |v: i32| v * CELL as i32 - (WINDOW - CELL) as i32 / 2;
-        let corner = (corner(cell[0]), corner(cell[1]));
-        let mut copy = [0.0; WINDOW * WINDOW];
-        let (from, pitch) = part::<WINDOW, _>(centre, size, corner, &mut copy);
+    fn new<S: Simd>(
+        simd: S,
+        centre: &[f32],
+        other: &'a [f32],
+        size: (i32, i32),
+        cell: [i32; 2],
+        copy: &mut Copy,
+    ) -> Self {
+        let before = (WINDOW - CELL) as i32 / 2;
+        let corner = (
+            cell[0] * CELL as i32 - before,
+            cell[1] * CELL as i32 - before,
+        );
+        let (from, pitch) = part::<WINDOW, _>(centre, size, corner, copy);
         let mut window = [0.0; WINDOW * WINDOW];
-        for (row, to) in window.chunks_exact_mut(WINDOW).enumerate() {
-            to.copy_from_slice(&from[row * pitch..][..WINDOW]);
+        for j in 0..WINDOW {
+            row(simd, from, j * pitch).store_slice(&mut window[WINDOW * j..][..WINDOW]);
         }
         Self {
             window,
@@ -81,95 +101,160 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// Takes a motion by whole pixels if it is better.
     #[inline(always)]
-    fn take(&mut self, [vx, vy]: [i32; 2], more: f32) {
+    fn take<S: Simd>(&mut self, simd: S, [vx, vy]: [i32; 2], more: f32, copy: &mut Copy) {
         let corner = (self.corner.0 + (vx >> 1), self.corner.1 + (vy >> 1));
-        let mut copy = [0.0; WIDER * WIDER];
-        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, &mut copy);
-        let sum = match (vx & 1, vy & 1) {
-            (0, 0) => self.differences(from, pitch, more, |a, _, _, _| a),
-            (1, 0) => self.differences(from, pitch, more, |a, b, _, _| 0.5 * (a + b)),
-            (0, _) => self.differences(from, pitch, more, |a, _, c, _| 0.5 * (a + c)),
-            _ => self.differences(from, pitch, more, |a, b, c, d| 0.25 * (a + b + c + d)),
-        };
-        if sum < self.cost {
-            (self.best, self.cost) = ([vx, vy], sum);
+        let (from, pitch) = part::<WINDOW, _>(self.other, self.size, corner, copy);
+        let mut sums = f32x16::splat(simd, 0.0);
+        for j in 0..WINDOW {
+            sums += (row(simd, &self.window, WINDOW * j) - row(simd, from, j * pitch)).abs();
         }
-    }
-
-    /// The sum of differences, or one that is no better than the best. Numbers are such that no order of adding rounds.
-    #[inline(always)]
-    fn differences(
-        &self,
-        from: &[f32],
-        pitch: usize,
-        more: f32,
-        mix: impl Fn(f32, f32, f32, f32) -> f32,
-    ) -> f32 {
-        let mut sum = more;
-        for quarter in 0..4 {
-            let mut sums = [0.0f32; WINDOW];
-            for row in 4 * quarter..4 * quarter + 4 {
-                let here = &self.window[WINDOW * row..][..WINDOW];
-                let upper = &from[row * pitch..][..WIDER];
-                let lower = &from[(row + 1) * pitch..][..WIDER];
-                for i in 0..WINDOW {
-                    let there = mix(upper[i], upper[i + 1], lower[i], lower[i + 1]);
-                    sums[i] += (here[i] - there).abs();
-                }
-            }
-            for v in sums {
-                sum += v;
-            }
-            if sum >= self.cost {
-                break;
-            }
-        }
-        sum
+        self.better([vx, vy], more + sums.reduce_sum());
     }
 
     #[inline(always)]
-    fn everywhere(&mut self) {
-        self.take([0, 0], 0.0);
+    fn better(&mut self, motion: [i32; 2], cost: f32) {
+        if cost < self.cost {
+            (self.best, self.cost) = (motion, cost);
+        }
+    }
+
+    /// At the coarsest level: all motions that are not too long.
+    #[inline(always)]
+    fn everywhere<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
+        self.take(simd, [0, 0], 0.0, copy);
         for y in -FAR..=FAR {
             for x in -FAR..=FAR {
-                self.take([2 * x, 2 * y], MARGIN);
+                self.take(simd, [2 * x, 2 * y], MARGIN, copy);
             }
         }
     }
 
+    /// What the coarser level found here and around, and standing still.
     #[inline(always)]
-    fn around(&mut self, coarse: &View<'_>, n: usize, finest: bool) {
+    fn found<S: Simd>(&mut self, simd: S, coarse: &View<'_>, n: usize, copy: &mut Copy) {
         let last = coarse.size();
-        let found = |dx: i32, dy: i32| {
-            let place = |v: i32, n: usize| v.clamp(0, n as i32 - 1) as usize;
-            let x = place(self.cell[0] / 2 + dx, last.width);
-            let y = place(self.cell[1] / 2 + dy, last.height);
-            [coarse.row(2 * n, y)[x], coarse.row(2 * n + 1, y)[x]].map(|v| 2 * v as i32)
-        };
-        let first = [
-            found(0, 0),
-            found(-1, 0),
-            found(1, 0),
-            found(0, -1),
-            found(0, 1),
-            [0, 0],
-        ];
-        for (i, motion) in first.into_iter().enumerate() {
+        let mut known = [[0; 2]; 6];
+        for (i, (dx, dy)) in [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)]
+            .into_iter()
+            .enumerate()
+        {
+            let x = (self.cell[0] / 2 + dx).clamp(0, last.width as i32 - 1) as usize;
+            let y = (self.cell[1] / 2 + dy).clamp(0, last.height as i32 - 1) as usize;
+            known[i][0] = 2 * coarse.row(2 * n, y)[x] as i32;
+            known[i][1] = 2 * coarse.row(2 * n + 1, y)[x] as i32;
+        }
+        self.take(simd, known[0], 0.0, copy);
+        for i in 1..known.len() {
             // The same again cannot be better.
-            if i == 0 || !first[..i].contains(&motion) {
-                self.take(motion, if i == 0 { 0.0 } else { MARGIN });
+            let mut again = false;
+            for j in 0..i {
+                again |= known[i][0] == known[j][0] && known[i][1] == known[j][1];
+            }
+            if !again {
+                self.take(simd, known[i], MARGIN, copy);
             }
         }
-        for step in if finest { [2, 1].as_slice() } else { &[2] } {
-            let best = self.best;
-            for y in -1..2 {
-                for x in -1..2 {
-                    if (x, y) != (0, 0) {
-                        self.take([best[0] + step * x, best[1] + step * y], MARGIN);
+    }
+
+    /// The pixels around the best.
+    #[inline(always)]
+    fn pixels<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
+        let best = self.best;
+        let corner = (
+            self.corner.0 + (best[0] >> 1) - 1,
+            self.corner.1 + (best[1] >> 1) - 1,
+        );
+        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let mut sums = [f32x16::splat(simd, 0.0); 9];
+        for j in 0..WINDOW {
+            let here = row(simd, &self.window, WINDOW * j);
+            for y in 0..3 {
+                for x in 0..3 {
+                    if (x, y) != (1, 1) {
+                        sums[3 * y + x] += (here - row(simd, from, (j + y) * pitch + x)).abs();
                     }
                 }
             }
         }
+        self.choose(best, 2, &sums, [1.0; 2]);
     }
+
+    /// The half pixels around the best, which is a whole one: sums of two and of four pixels.
+    #[inline(always)]
+    fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
+        let best = self.best;
+        let corner = (
+            self.corner.0 + (best[0] >> 1) - 1,
+            self.corner.1 + (best[1] >> 1) - 1,
+        );
+        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let mut sums = [f32x16::splat(simd, 0.0); 9];
+        // Left and right of a row, and itself.
+        let mut now = across(simd, from, pitch);
+        let before = across(simd, from, 0);
+        let mut upper = [now[0] + before[0], now[1] + before[1], now[2] + before[2]];
+        for j in 0..WINDOW {
+            let next = across(simd, from, (j + 2) * pitch);
+            let lower = [now[0] + next[0], now[1] + next[1], now[2] + next[2]];
+            let here = row(simd, &self.window, WINDOW * j);
+            let twice = here + here;
+            let four = twice + twice;
+            sums[0] += (four - upper[0]).abs();
+            sums[1] += (twice - upper[1]).abs();
+            sums[2] += (four - upper[2]).abs();
+            sums[3] += (twice - now[0]).abs();
+            sums[5] += (twice - now[2]).abs();
+            sums[6] += (four - lower[0]).abs();
+            sums[7] += (twice - lower[1]).abs();
+            sums[8] += (four - lower[2]).abs();
+            (upper, now) = (lower, next);
+        }
+        self.choose(best, 1, &sums, [0.5, 0.25]);
+    }
+
+    /// The first best of the eight around; `shares` are those of sums beside and at the corners.
+    #[inline(always)]
+    fn choose<S: Simd>(
+        &mut self,
+        best: [i32; 2],
+        step: i32,
+        sums: &[f32x16<S>; 9],
+        shares: [f32; 2],
+    ) {
+        for y in 0..3 {
+            for x in 0..3 {
+                if (x, y) != (1, 1) {
+                    let share = if x == 1 || y == 1 {
+                        shares[0]
+                    } else {
+                        shares[1]
+                    };
+                    let motion = [
+                        best[0] + step * (x as i32 - 1),
+                        best[1] + step * (y as i32 - 1),
+                    ];
+                    let sum = sums[3 * y + x].reduce_sum();
+                    self.better(motion, MARGIN + share * sum);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn row<S: Simd>(simd: S, from: &[f32], at: usize) -> f32x16<S> {
+    f32x16::from_slice(simd, &from[at..][..WINDOW])
+}
+
+/// Of a row of a wider window: sums of neighbours, left and right, and in the middle its pixels.
+#[inline(always)]
+fn across<S: Simd>(simd: S, from: &[f32], at: usize) -> [f32x16<S>; 3] {
+    let middle = row(simd, from, at + 1);
+    [
+        row(simd, from, at) + middle,
+        middle,
+        middle + row(simd, from, at + 2),
+    ]
 }

@@ -8,8 +8,8 @@ use crate::simd::dispatch;
 /// Pixels of a piece.
 const PIECE: usize = 64;
 
-/// Cells of the table that starts the search for a knot.
-const CELLS: usize = 256;
+/// Cells of the table that starts the search for a knot: so many that it mostly ends at the first or the second.
+const CELLS: usize = 2048;
 
 type Piece = [f32; PIECE];
 
@@ -52,10 +52,10 @@ fn enter<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
             }
             let turned = mixed::<PLANES>(&made, false);
             for c in 0..PLANES {
-                let scale = by.scales[c];
+                let scale = 1.0 / by.scales[c];
                 let to = &mut job.writes[0].row(c, y)[x..x + count];
                 for (to, v) in to.iter_mut().zip(&turned[c]) {
-                    *to = v / scale;
+                    *to = v * scale;
                 }
             }
         }
@@ -66,10 +66,11 @@ fn enter<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
 #[inline(always)]
 fn curved(piece: &Piece, low: f32, step: f32, knots: &[[f32; 2]], made: &mut Piece) {
     let last = knots.len() as i32 - 1;
+    let over = 1.0 / step;
     let mut at = [0.0f32; PIECE];
     let mut index = [0i32; PIECE];
     for i in 0..PIECE {
-        at[i] = (piece[i] - low) / step;
+        at[i] = (piece[i] - low) * over;
         index[i] = (at[i].max(0.0) as i32).min(last);
         at[i] -= index[i] as f32;
     }
@@ -99,53 +100,68 @@ fn mixed<const PLANES: usize>(from: &[Piece; PLANES], back: bool) -> [Piece; PLA
     made
 }
 
-/// The inverse of a channel's curve: knots, and where in them to look for a value.
-struct Inverse<'a> {
-    knots: &'a [f32],
-    /// For equal cells over the knots, the last knot that is not above any value of the cell.
+/// The inverse of a channel's curve: straight lines, and where in them to look for a value.
+struct Inverse {
+    /// For each line the value where it begins, the value where the next does, its result there, and its slope.
+    lines: Vec<[f32; 4]>,
+    /// For equal cells over the values, the last line that does not begin above any value of the cell.
     first: Vec<u16>,
+    low: f32,
     /// Cells for a step of one.
     scale: f32,
 }
 
-impl<'a> Inverse<'a> {
-    fn new(knots: &'a [f32]) -> Self {
-        let (low, high) = (knots[0], knots[knots.len() - 1]);
-        let scale = CELLS as f32 / (high - low);
-        let last = knots.len() - 2;
+impl Inverse {
+    fn new(knots: &[f32], low: f32, step: f32) -> Self {
+        let lines: Vec<[f32; 4]> = (knots.windows(2).enumerate())
+            .map(|(i, w)| [w[0], w[1], low + step * i as f32, step / (w[1] - w[0])])
+            .collect();
+        let (from, to) = (knots[0], knots[knots.len() - 1]);
+        let scale = CELLS as f32 / (to - from);
         let mut at = 0;
         let first = (0..=CELLS).map(|cell| {
             // A little less, so that rounding cannot pass the knot.
-            let start = low + (cell as f32 - 0.01) / scale;
-            while at < last && knots[at + 1] <= start {
+            let start = from + (cell as f32 - 0.01) / scale;
+            while at + 1 < lines.len() && lines[at][1] <= start {
                 at += 1;
             }
             at as u16
         });
         Self {
             first: first.collect(),
-            knots,
+            lines,
+            low: from,
             scale,
         }
     }
 
-    /// The last knot that is not above, among all but the last.
+    /// The results for a piece of values.
     #[inline(always)]
-    fn knot(&self, v: f32) -> usize {
-        let last = self.knots.len() - 2;
-        let cell = ((v - self.knots[0]) * self.scale).clamp(0.0, CELLS as f32) as usize;
-        let mut at = usize::from(self.first[cell.min(CELLS)]);
-        while at < last && self.knots[at + 1] <= v {
-            at += 1;
+    fn of(&self, values: &Piece, made: &mut Piece) {
+        let last = self.lines.len() - 1;
+        let mut cells = [0i32; PIECE];
+        for i in 0..PIECE {
+            let cell = (values[i] - self.low) * self.scale;
+            cells[i] = cell.clamp(0.0, CELLS as f32) as i32;
         }
-        at
+        for i in 0..PIECE {
+            let v = values[i];
+            let mut at = usize::from(self.first[cells[i] as usize]);
+            at += usize::from(at < last && self.lines[at][1] <= v);
+            while at < last && self.lines[at][1] <= v {
+                at += 1;
+            }
+            let [low, _, base, slope] = self.lines[at];
+            made[i] = base + slope * (v - low);
+        }
     }
 }
 
 #[inline(always)]
 fn leave<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
     let by = &kernel.by;
-    let curves: [Inverse<'_>; PLANES] = std::array::from_fn(|c| Inverse::new(&by.back[c]));
+    let curves: [Inverse; PLANES] =
+        std::array::from_fn(|c| Inverse::new(&by.back[c], by.low, by.step));
     let width = job.reads[0].size().width;
     for y in job.rows.clone() {
         for x in (0..width).step_by(PIECE) {
@@ -160,19 +176,8 @@ fn leave<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
             }
             let turned = mixed::<PLANES>(&scaled, true);
             for c in 0..PLANES {
-                let curve = &curves[c];
-                let (mut low, mut high) = ([0.0; PIECE], [0.0; PIECE]);
-                let mut index = [0.0f32; PIECE];
-                for i in 0..PIECE {
-                    let at = curve.knot(turned[c][i]);
-                    (low[i], high[i]) = (curve.knots[at], curve.knots[at + 1]);
-                    index[i] = at as f32;
-                }
                 let mut made = [0.0; PIECE];
-                for i in 0..PIECE {
-                    let share = (turned[c][i] - low[i]) / (high[i] - low[i]);
-                    made[i] = by.low + by.step * (index[i] + share);
-                }
+                curves[c].of(&turned[c], &mut made);
                 job.writes[0].row(c, y)[x..x + count].copy_from_slice(&made[..count]);
             }
         }

@@ -2,13 +2,17 @@
 
 use super::Wiener;
 use crate::Size;
-use crate::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
+use crate::definition::wiener::{AREA, SIDE, Step, WEIGHTS, cosine};
 use crate::kernel::Job;
 use crate::kernel::block::part;
+use crate::kernel::cosines::{along, back, interleaved};
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 type Block = [f32; AREA];
+
+/// How often rows are interleaved until they are columns.
+const TIMES: usize = SIDE.ilog2() as usize;
 
 /// Columns of the rows that blocks are added to, including those left and right of the image.
 fn pitch(width: usize) -> usize {
@@ -27,22 +31,25 @@ pub(super) fn wiener(kernel: &Wiener, job: &mut Job<'_>) {
 /// Numbers that are the same for all blocks.
 struct Tables {
     /// Row `k` has the cosines of frequency `k`.
-    forward: Block,
-    /// The same, transposed.
-    back: Block,
+    cosines: Block,
     window: Block,
+    /// The powers of a component, transposed, as the blocks' transforms are.
+    powers: Block,
 }
 
 #[inline(always)]
 fn band<S: Simd>(simd: S, kernel: &Wiener, job: &mut Job<'_>) {
     let weight = |i: usize| WEIGHTS[i.min(SIDE - 1 - i)];
-    let tables = Tables {
-        forward: std::array::from_fn(|at| cosine(at / SIDE, at % SIDE)),
-        back: std::array::from_fn(|at| cosine(at % SIDE, at / SIDE)),
+    let mut tables = Tables {
+        cosines: std::array::from_fn(|at| cosine(at / SIDE, at % SIDE)),
         window: std::array::from_fn(|at| weight(at / SIDE) * weight(at % SIDE)),
+        powers: [0.0; AREA],
     };
-    let planes = job.writes[0].planes();
-    for c in 0..planes {
+    for c in 0..job.writes[0].planes() {
+        let powers = &kernel.by.powers[c];
+        for (at, to) in tables.powers.iter_mut().enumerate() {
+            *to = powers[SIDE * (at % SIDE) + at / SIDE];
+        }
         plane(simd, &tables, kernel, job, c);
     }
 }
@@ -62,41 +69,43 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
     };
     let Size { width, height } = first.size();
     let size = (width as i32, height as i32);
-    let step = kernel.by.step;
-    let powers = &kernel.by.powers[c];
+    let Step {
+        step, chessboard, ..
+    } = kernel.by;
     let pitch = pitch(width);
     let (sums, rest) = job.scratch.split_at_mut(SIDE * pitch);
     let weights = &mut rest[..SIDE * pitch];
     sums.fill(0.0);
     weights.fill(0.0);
-    // Rows of blocks from the one that reaches the first row on; the upper rows of each are then whole.
     let before = SIDE - step;
-    let mut y = (job.rows.start / step * step) as i32 - before as i32;
-    let mut copies = [[0.0; AREA]; 2];
-    while y < job.rows.end as i32 {
-        for column in 0..(width + before).div_ceil(step) {
+    let (mut own, mut expected, mut copy) = ([0.0; AREA], [0.0; AREA], [0.0; AREA]);
+    // Rows of blocks from the one that reaches the first row on; the upper rows of each are then whole.
+    for line in job.rows.start / step..(job.rows.end + before).div_ceil(step) {
+        let y = (line * step) as i32 - before as i32;
+        // All places, or every second, as on a chessboard.
+        let (start, stride) = if chessboard { (line % 2, 2) } else { (0, 1) };
+        for column in (start..(width + before).div_ceil(step)).step_by(stride) {
             let x = (column * step) as i32 - before as i32;
-            let [one, two] = &mut copies;
-            let (from, by) = part::<SIDE, _>(noisy, size, (x, y), one);
-            let own = forward(simd, tables, from, by);
+            let (from, by) = part::<SIDE, _>(noisy, size, (x, y), &mut copy);
+            forward(simd, &tables.cosines, from, by, &mut own);
             let level = match variance {
                 None => 1.0,
                 Some(variance) => {
-                    let (from, by) = part::<SIDE, _>(variance, size, (x, y), one);
+                    let (from, by) = part::<SIDE, _>(variance, size, (x, y), &mut copy);
                     mean(simd, from, by)
                 }
             };
-            let (from, by) = part::<SIDE, _>(estimate, size, (x, y), two);
-            let expected = forward(simd, tables, from, by);
-            let (kept, share) = filtered(simd, &own, &expected, powers, level);
-            let made = inverse(simd, tables, &kept);
+            let (from, by) = part::<SIDE, _>(estimate, size, (x, y), &mut copy);
+            forward(simd, &tables.cosines, from, by, &mut expected);
+            let share = filter(simd, &mut own, &expected, &tables.powers, level);
+            inverse(simd, &tables.cosines, &mut own);
             let share = f32x16::splat(simd, share);
             for j in 0..SIDE {
                 let at = j * pitch + column * step;
                 let w = share * row(simd, &tables.window, j);
-                let value = row(simd, &made, j);
                 let sum = f32x16::from_slice(simd, &sums[at..at + SIDE]);
-                value.mul_add(w, sum).store_slice(&mut sums[at..at + SIDE]);
+                let sum = row(simd, &own, j).mul_add(w, sum);
+                sum.store_slice(&mut sums[at..at + SIDE]);
                 let weight = f32x16::from_slice(simd, &weights[at..at + SIDE]);
                 (weight + w).store_slice(&mut weights[at..at + SIDE]);
             }
@@ -107,17 +116,15 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
                 continue;
             }
             let from = j * pitch + before;
-            let (sums, weights) = (&sums[from..from + width], &weights[from..from + width]);
-            let to = &mut job.writes[0].row(c, at as usize)[..width];
-            for x in 0..width {
-                to[x] = sums[x] / weights[x];
+            let values = (sums[from..from + width].iter()).zip(&weights[from..from + width]);
+            for (to, (sum, weight)) in job.writes[0].row(c, at as usize).iter_mut().zip(values) {
+                *to = sum / weight;
             }
         }
         for list in [&mut *sums, &mut *weights] {
             list.copy_within(step * pitch.., 0);
             list[(SIDE - step) * pitch..].fill(0.0);
         }
-        y += step as i32;
     }
 }
 
@@ -127,116 +134,59 @@ fn row<S: Simd>(simd: S, block: &Block, j: usize) -> f32x16<S> {
 }
 
 #[inline(always)]
+fn put<S: Simd>(block: &mut Block, j: usize, values: f32x16<S>) {
+    values.store_slice(&mut block[SIDE * j..SIDE * (j + 1)]);
+}
+
+#[inline(always)]
 fn mean<S: Simd>(simd: S, from: &[f32], pitch: usize) -> f32 {
     let mut sum = f32x16::splat(simd, 0.0);
     for j in 0..SIDE {
         sum += f32x16::from_slice(simd, &from[j * pitch..][..SIDE]);
     }
-    total(sum) / AREA as f32
+    sum.reduce_sum() / AREA as f32
 }
 
+/// Keeps of each frequency what is not noise; gives the weight of the block.
 #[inline(always)]
-fn total<S: Simd>(vector: f32x16<S>) -> f32 {
-    let mut list = [0.0; SIDE];
-    vector.store_slice(&mut list);
-    let mut sum = 0.0;
-    for v in list {
-        sum += v;
-    }
-    sum
-}
-
-/// The frequencies that are kept, and the weight of the block.
-#[inline(always)]
-fn filtered<S: Simd>(
-    simd: S,
-    own: &Block,
-    expected: &Block,
-    powers: &Block,
-    level: f32,
-) -> (Block, f32) {
+fn filter<S: Simd>(simd: S, own: &mut Block, expected: &Block, powers: &Block, level: f32) -> f32 {
     let level = f32x16::splat(simd, level);
     let mut left = f32x16::splat(simd, 0.0);
-    let mut kept = [0.0; AREA];
     for j in 0..SIDE {
         let noise = row(simd, powers, j) * level;
         let e = row(simd, expected, j);
         let square = e * e;
         let factor = square / (square + noise);
         left = (factor * factor).mul_add(noise, left);
-        (factor * row(simd, own, j)).store_slice(&mut kept[SIDE * j..SIDE * (j + 1)]);
+        put(own, j, factor * row(simd, own, j));
     }
-    (kept, 1.0 / (total(left) / AREA as f32 + 1e-4))
+    1.0 / (left.reduce_sum() / AREA as f32 + 1e-4)
 }
 
-/// The transform of a block whose rows are `pitch` apart.
+/// The transform of a block whose rows are `pitch` apart, transposed.
 #[inline(always)]
-fn forward<S: Simd>(simd: S, tables: &Tables, from: &[f32], pitch: usize) -> Block {
-    // Loops rather than closures, which would be calls. Rows and their mirror images share the products.
-    let zero = f32x16::splat(simd, 0.0);
-    let (mut even, mut odd) = ([zero; SIDE / 2], [zero; SIDE / 2]);
-    for j in 0..SIDE / 2 {
-        let upper = f32x16::from_slice(simd, &from[j * pitch..][..SIDE]);
-        let lower = f32x16::from_slice(simd, &from[(SIDE - 1 - j) * pitch..][..SIDE]);
-        (even[j], odd[j]) = (upper + lower, upper - lower);
+fn forward<S: Simd>(simd: S, cosines: &Block, from: &[f32], pitch: usize, made: &mut Block) {
+    let mut rows = [f32x16::splat(simd, 0.0); SIDE];
+    for j in 0..SIDE {
+        rows[j] = f32x16::from_slice(simd, &from[j * pitch..][..SIDE]);
     }
-    let mut columns = [0.0; AREA];
-    for half in 0..SIDE / 2 {
-        let l = 2 * half;
-        let mut sums = [zero; 2];
-        for j in 0..SIDE / 2 {
-            let entry = |l: usize| f32x16::splat(simd, tables.forward[SIDE * l + j]);
-            sums[0] = even[j].mul_add(entry(l), sums[0]);
-            sums[1] = odd[j].mul_add(entry(l + 1), sums[1]);
-        }
-        sums[0].store_slice(&mut columns[SIDE * l..SIDE * (l + 1)]);
-        sums[1].store_slice(&mut columns[SIDE * (l + 1)..SIDE * (l + 2)]);
+    let rows = interleaved(along(simd, cosines, rows), TIMES);
+    let rows = along(simd, cosines, rows);
+    for j in 0..SIDE {
+        put(made, j, rows[j]);
     }
-    along_rows(simd, &tables.back, &columns)
 }
 
-/// The inverse of [`forward`].
+/// The inverse of [`forward`], in place.
 #[inline(always)]
-fn inverse<S: Simd>(simd: S, tables: &Tables, block: &Block) -> Block {
-    let zero = f32x16::splat(simd, 0.0);
-    let mut rows = [zero; SIDE];
+fn inverse<S: Simd>(simd: S, cosines: &Block, block: &mut Block) {
+    let mut rows = [f32x16::splat(simd, 0.0); SIDE];
     for l in 0..SIDE {
         rows[l] = row(simd, block, l);
     }
-    let mut columns = [0.0; AREA];
-    for j in 0..SIDE / 2 {
-        let (mut even, mut odd) = (zero, zero);
-        for half in 0..SIDE / 2 {
-            let l = 2 * half;
-            let entry = |l: usize| f32x16::splat(simd, tables.forward[SIDE * l + j]);
-            even = rows[l].mul_add(entry(l), even);
-            odd = rows[l + 1].mul_add(entry(l + 1), odd);
-        }
-        let mirror = SIDE - 1 - j;
-        (even + odd).store_slice(&mut columns[SIDE * j..SIDE * (j + 1)]);
-        (even - odd).store_slice(&mut columns[SIDE * mirror..SIDE * (mirror + 1)]);
+    let rows = interleaved(back(simd, cosines, rows), TIMES);
+    let rows = back(simd, cosines, rows);
+    for j in 0..SIDE {
+        put(block, j, rows[j]);
     }
-    along_rows(simd, &tables.forward, &columns)
-}
-
-/// Each row times a matrix, four rows at a time.
-#[inline(always)]
-fn along_rows<S: Simd>(simd: S, matrix: &Block, block: &Block) -> Block {
-    let zero = f32x16::splat(simd, 0.0);
-    let mut made = [0.0; AREA];
-    for four in 0..SIDE / 4 {
-        let mut sums = [zero; 4];
-        for i in 0..SIDE {
-            let across = row(simd, matrix, i);
-            for j in 0..4 {
-                let entry = f32x16::splat(simd, block[SIDE * (4 * four + j) + i]);
-                sums[j] = across.mul_add(entry, sums[j]);
-            }
-        }
-        for j in 0..4 {
-            let at = SIDE * (4 * four + j);
-            sums[j].store_slice(&mut made[at..at + SIDE]);
-        }
-    }
-    made
 }

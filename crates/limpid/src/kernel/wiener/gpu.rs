@@ -7,7 +7,7 @@ use crate::params;
 
 params! {
     /// Parameters of the shader; cosines, window and powers are the numbers behind them.
-    struct Params { width: u32, height: u32, step: u32 }
+    struct Params { width: u32, height: u32, step: u32, every: u32 }
 }
 
 pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
@@ -53,6 +53,7 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
         width: slot.size.width as u32,
         height: slot.size.height as u32,
         step: kernel.by.step as u32,
+        every: if kernel.by.chessboard { 2 } else { 1 },
     };
     dispatch.params = params.bytes_with(&numbers);
     dispatch

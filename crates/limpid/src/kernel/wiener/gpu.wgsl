@@ -60,7 +60,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var sum = vec3(0.0);
     var weight = vec3(0.0);
     for (var b = 0; b < blocks * blocks; b++) {
-        let start = tile - before + step * vec2(b % blocks, b / blocks);
+        let block = vec2(b % blocks, b / blocks);
+        // All blocks, or every second, as on a chessboard; a tile begins with a block that is there.
+        if p.every == 2u && (block.x + block.y) % 2 == 1 {
+            continue;
+        }
+        let start = tile - before + step * block;
         // Blocks that begin beyond the picture are not there; the same for all threads.
         if start.x >= size.x || start.y >= size.y {
             continue;

@@ -1,0 +1,136 @@
+//! Blocks of 8×8 pixels of an image, and what is measured in one.
+
+use super::SIDE;
+use crate::Image;
+use rayon::prelude::*;
+use std::f64::consts::PI;
+
+/// Pixels of a block.
+pub(super) const AREA: usize = SIDE * SIDE;
+
+/// Pixels of a block at the end of the range from which on it counts as clipped.
+const CUT: usize = 4;
+
+/// The positions of blocks.
+pub(super) struct Grid {
+    columns: usize,
+    rows: usize,
+    step: usize,
+}
+
+impl Grid {
+    pub(super) fn new(image: &Image) -> Self {
+        // Blocks of small pictures overlap, so that there are enough of them.
+        let step = if image.size().pixels() < 1 << 20 {
+            SIDE / 2
+        } else {
+            SIDE
+        };
+        let count = |n: usize| (n - SIDE) / step + 1;
+        Self {
+            columns: count(image.width()),
+            rows: count(image.height()),
+            step,
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    pub(super) fn corner(&self, block: usize) -> (usize, usize) {
+        (
+            block % self.columns * self.step,
+            block / self.columns * self.step,
+        )
+    }
+
+    /// A value for each block.
+    pub(super) fn each<T: Send>(&self, make: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        (0..self.count()).into_par_iter().map(make).collect()
+    }
+
+    /// For each block the mean of its eight neighbours that have no pixel in common with it; mirrored at the borders.
+    pub(super) fn around(&self, values: &[f32]) -> Vec<f32> {
+        let reach = (SIDE / self.step) as i64;
+        let place = |at: i64, n: usize| {
+            let last = n as i64 - 1;
+            let at = at.abs();
+            (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
+        };
+        self.each(|block| {
+            let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
+            let mut sum = 0.0;
+            for dy in [-reach, 0, reach] {
+                for dx in [-reach, 0, reach] {
+                    if (dx, dy) != (0, 0) {
+                        let (i, j) = (place(x + dx, self.columns), place(y + dy, self.rows));
+                        sum += values[j * self.columns + i];
+                    }
+                }
+            }
+            sum / 8.0
+        })
+    }
+}
+
+/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`.
+pub(super) struct Cosine([[f32; SIDE]; SIDE]);
+
+impl Cosine {
+    pub(super) fn new() -> Self {
+        let n = SIDE as f64;
+        let entry = |k: usize, i: usize| {
+            let scale = (if k == 0 { 1.0 } else { 2.0 } / n).sqrt();
+            (scale * (PI / n * (i as f64 + 0.5) * k as f64).cos()) as f32
+        };
+        Self(std::array::from_fn(|k| {
+            std::array::from_fn(|i| entry(k, i))
+        }))
+    }
+
+    pub(super) fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
+        let mut rows = [0.0; AREA];
+        for y in 0..SIDE {
+            for k in 0..SIDE {
+                let row = pixels[y * SIDE..][..SIDE].iter();
+                rows[y * SIDE + k] = row.zip(&self.0[k]).map(|(v, c)| v * c).sum();
+            }
+        }
+        let mut out = [0.0; AREA];
+        for k in 0..SIDE {
+            for y in 0..SIDE {
+                let factor = self.0[k][y];
+                for x in 0..SIDE {
+                    out[k * SIDE + x] += factor * rows[y * SIDE + x];
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The pixels of a block.
+pub(super) fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [f32; AREA] {
+    let mut out = [0.0; AREA];
+    for (j, row) in out.chunks_exact_mut(SIDE).enumerate() {
+        row.copy_from_slice(&image.row(channel, y + j)[x..x + SIDE]);
+    }
+    out
+}
+
+/// Whether values in a block are cut off at the ends of their range, but not all of them: noise there is partly lost. A block that
+/// is constant tells nothing about that.
+pub(super) fn clipped(pixels: &[f32; AREA], [low, high]: [f32; 2]) -> bool {
+    let count = |end: f32| pixels.iter().filter(|v| **v == end).count();
+    [low, high]
+        .map(count)
+        .iter()
+        .any(|n| (CUT..AREA).contains(n))
+}
+
+/// The ends of a channel's range.
+pub(super) fn ends(image: &Image, channel: usize) -> [f32; 2] {
+    let all = image.plane(channel).iter();
+    all.fold([f32::MAX, f32::MIN], |[l, h], v| [l.min(*v), h.max(*v)])
+}
