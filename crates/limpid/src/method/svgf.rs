@@ -13,7 +13,7 @@ use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::svgf::{RESOLVE, Settings, TAPS};
 use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
-use crate::kernel::front::{divisor, signed_depth};
+use crate::kernel::front::divisor;
 use crate::kernel::pack::{PackedAt, Unpack};
 use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
 use crate::kernel::taa::{Resolve, nearest_motion};
@@ -208,11 +208,8 @@ impl Method for Svgf {
         slots.plan.pass(spatial, [features, moments], [payload]);
         let mut now = payload;
         for level in 0..self.levels {
-            let walk = walk(&traversal, level, level + 1 == self.levels);
-            let to = match walk {
-                Walk::Permuted { to, .. } => to,
-                Walk::Dilated => None,
-            };
+            let walk = traversal.walk(level, level + 1 == self.levels);
+            let to = walk.order();
             let layout = to.map_or(Layout::Rows, Layout::Phases);
             let next = first.take().unwrap_or_else(|| {
                 slots.payload(&format!("level {}", level + 1), Role::Transient, layout)
@@ -341,24 +338,6 @@ impl Setup {
     }
 }
 
-/// Where the taps of a level lie.
-fn walk(traversal: &Traversal, level: usize, last: bool) -> Walk {
-    match traversal.phases {
-        None => Walk::Dilated,
-        Some(phases) => {
-            let from = Phases {
-                level: level as u32,
-                ..phases
-            };
-            Walk::Permuted {
-                from,
-                to: (!last).then(|| from.split()),
-                taps: traversal.taps,
-            }
-        }
-    }
-}
-
 /// Blends the result with the last one, by the motion of the frame; without motion it is softened as a first one is.
 pub(super) fn resolve(
     slots: &mut Slots,
@@ -401,7 +380,16 @@ pub(super) fn resolve(
 fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
     let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
-    let mut albedo = None;
+    let divides = layers.albedo;
+    let (mut albedo, mut depth) = (None, None);
+    if divides || setup.signed {
+        let mut inputs = vec![plan.input(Kind::Albedo, 3)];
+        inputs.extend(setup.signed.then(|| plan.input(Kind::Depth, 1)));
+        albedo = divides.then(|| plan.transient("divisor", 3));
+        depth = setup.signed.then(|| plan.transient("signed depth", 1));
+        let writes: Vec<SlotId> = [albedo, depth].into_iter().flatten().collect();
+        plan.pass(divisor(divides, setup.signed), inputs, writes);
+    }
     let kinds = [
         Kind::Albedo,
         Kind::Normal,
@@ -410,27 +398,14 @@ fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
         Kind::Id,
     ];
     for (kind, used) in kinds.into_iter().zip(layers.used()) {
-        if !used {
-            continue;
+        if used {
+            let made = match kind {
+                Kind::Albedo => albedo,
+                Kind::Depth => depth,
+                _ => None,
+            };
+            reads.push(made.unwrap_or_else(|| plan.input(kind.clone(), kind.channels()[0])));
         }
-        let planes = kind.channels()[0];
-        let slot = match kind {
-            Kind::Depth if setup.signed => {
-                let inputs = [plan.input(Kind::Depth, 1), plan.input(Kind::Albedo, 3)];
-                let out = plan.transient("signed depth", 1);
-                plan.pass(signed_depth(), inputs, [out]);
-                out
-            }
-            Kind::Albedo => {
-                let input = plan.input(Kind::Albedo, planes);
-                let out = plan.transient("divisor", planes);
-                plan.pass(divisor(), [input], [out]);
-                out
-            }
-            _ => plan.input(kind.clone(), planes),
-        };
-        reads.push(slot);
-        albedo = albedo.or((kind == Kind::Albedo).then_some(slot));
     }
     (reads, albedo)
 }

@@ -6,7 +6,7 @@
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::taa::Step;
-use crate::kernel::taa::{Resolve, ToYCoCg};
+use crate::kernel::taa::{Resolve, to_ycocg};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
@@ -112,8 +112,7 @@ impl Taa {
             plan.transient("mean", planes),
             plan.transient("deviation", planes),
         ];
-        let highlights = self.highlights;
-        plan.pass(ToYCoCg { highlights }, [color], [converted]);
+        plan.pass(to_ycocg(planes, self.highlights), [color], [converted]);
         let window = |walk| Window {
             filter: Filter::Variance,
             radius: self.radius,

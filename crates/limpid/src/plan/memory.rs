@@ -3,7 +3,8 @@
 //! Transient slots with disjoint lifetimes share a buffer. A slot lives from the first pass that uses it to the
 //! last; inside a repetition it lives as long as the repetition.
 
-use super::{Home, Plan, Role, Slot, Step};
+use super::walk::Met;
+use super::{Home, Plan, Role, Slot};
 
 /// Which buffer each transient slot uses, and how large the buffers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,40 +66,36 @@ impl Plan {
         }
     }
 
-    /// First and last pass that uses each slot.
+    /// First and last pass that uses each slot. What is used in a repetition is used in all of it.
     fn lifetimes(&self) -> Vec<(usize, usize)> {
         let mut life = vec![(usize::MAX, 0); self.slots.len()];
-        let mut time = 0;
-        touch(&self.steps, &mut time, &mut life);
-        life
-    }
-}
-
-fn touch(steps: &[Step], time: &mut usize, life: &mut [(usize, usize)]) {
-    for step in steps {
-        match step {
-            Step::Pass(pass) => {
-                for id in pass.reads.iter().chain(&pass.writes) {
-                    let (first, last) = &mut life[id.0];
-                    *first = (*first).min(*time);
-                    *last = (*last).max(*time);
-                }
-                *time += 1;
-            }
-            Step::Repeat { steps, until, .. } => {
-                let start = *time;
-                let before = life.to_vec();
-                touch(steps, time, life);
-                let end = time.saturating_sub(1);
-                for (now, was) in life.iter_mut().zip(before) {
-                    if *now != was {
-                        *now = (now.0.min(start), now.1.max(end));
+        let (mut time, mut begun) = (0usize, Vec::new());
+        for met in self.walk() {
+            match met {
+                Met::Pass(pass) => {
+                    for id in pass.reads.iter().chain(&pass.writes) {
+                        let (first, last) = life[id.0];
+                        life[id.0] = (first.min(time), last.max(time));
                     }
+                    time += 1;
                 }
-                if let Some(until) = until {
-                    life[until.slot.0].1 = life[until.slot.0].1.max(end);
+                Met::Repeat { .. } => begun.push((time, life.clone())),
+                Met::End { until } => {
+                    let end = time.saturating_sub(1);
+                    let Some((start, before)) = begun.pop() else {
+                        continue;
+                    };
+                    for (now, was) in life.iter_mut().zip(before) {
+                        if *now != was {
+                            *now = (now.0.min(start), now.1.max(end));
+                        }
+                    }
+                    if let Some(until) = until {
+                        life[until.slot.0].1 = life[until.slot.0].1.max(end);
+                    }
                 }
             }
         }
+        life
     }
 }

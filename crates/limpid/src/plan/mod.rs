@@ -16,6 +16,7 @@ mod memory;
 mod print;
 mod slot;
 mod textures;
+mod walk;
 
 pub use layout::{Layout, Order, Phases};
 pub use memory::Memory;
@@ -25,6 +26,7 @@ use crate::kernel::{Dispatch, Kernel, Scope, Site, Target};
 use crate::{Error, Layer, Result, Size};
 use std::fmt;
 use std::sync::Arc;
+use walk::Met;
 
 /// A kernel applied to slots.
 #[derive(Debug, Clone)]
@@ -292,13 +294,6 @@ impl Plan {
         &self.slots[id.0]
     }
 
-    /// All passes in order, each repetition once.
-    pub fn passes(&self) -> Vec<&Pass> {
-        let mut passes = Vec::new();
-        visit(&self.steps, &mut |pass| passes.push(pass));
-        passes
-    }
-
     /// Whether another plan has the same slots and the same passes over them, so that it can replace this one between two
     /// runs: the numbers in kernels and tables may differ.
     pub(crate) fn same_form(&self, other: &Self) -> bool {
@@ -306,7 +301,20 @@ impl Plan {
         (self.size, self.align, &self.swaps) == (other.size, other.align, &other.swaps)
             && self.slots.len() == other.slots.len()
             && self.slots.iter().zip(&other.slots).all(slot)
-            && same_steps(&self.steps, &other.steps)
+            && self.same_steps(other)
+    }
+
+    fn same_steps(&self, other: &Self) -> bool {
+        let same = |(a, b): (Met<'_>, Met<'_>)| match (a, b) {
+            (Met::Pass(a), Met::Pass(b)) => {
+                let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
+                form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
+            }
+            (Met::Repeat { .. }, Met::Repeat { .. }) | (Met::End { .. }, Met::End { .. }) => true,
+            _ => false,
+        };
+        let (a, b) = (self.walk(), other.walk());
+        a.len() == b.len() && a.into_iter().zip(b).all(same)
     }
 
     /// How far, in pixels, an output pixel depends on input pixels: the sum of halos along the longest path from input to output,
@@ -432,16 +440,6 @@ impl Plan {
 }
 
 /// Visits passes in order, each repetition once.
-fn visit<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Pass)) {
-    for step in steps {
-        match step {
-            Step::Pass(pass) => each(pass),
-            Step::Repeat { steps, .. } => visit(steps, each),
-        }
-    }
-}
-
-/// The same, mutable.
 fn visit_mut(steps: &mut [Step], each: &mut impl FnMut(&mut Pass)) {
     for step in steps {
         match step {
@@ -449,18 +447,6 @@ fn visit_mut(steps: &mut [Step], each: &mut impl FnMut(&mut Pass)) {
             Step::Repeat { steps, .. } => visit_mut(steps, each),
         }
     }
-}
-
-fn same_steps(a: &[Step], b: &[Step]) -> bool {
-    let same = |(a, b): (&Step, &Step)| match (a, b) {
-        (Step::Pass(a), Step::Pass(b)) => {
-            let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
-            form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
-        }
-        (Step::Repeat { steps: a, .. }, Step::Repeat { steps: b, .. }) => same_steps(a, b),
-        _ => false,
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 impl Step {

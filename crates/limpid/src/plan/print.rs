@@ -1,6 +1,7 @@
 //! Printing of plans.
 
-use super::{Pass, Plan, Role, SlotId, Step};
+use super::walk::Met;
+use super::{Pass, Plan, Role, SlotId};
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -31,8 +32,7 @@ impl fmt::Display for Plan {
             )?;
         }
         writeln!(f, "passes:")?;
-        let mut number = 0;
-        self.print_steps(f, &self.steps, 1, &mut number)?;
+        self.print_steps(f)?;
         for [a, b] in &self.swaps {
             writeln!(
                 f,
@@ -58,21 +58,16 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    fn print_steps(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        steps: &[Step],
-        depth: usize,
-        number: &mut usize,
-    ) -> fmt::Result {
-        let indent = "  ".repeat(depth);
-        for step in steps {
-            match step {
-                Step::Pass(pass) => {
-                    *number += 1;
+    fn print_steps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut depth, mut number) = (1, 0);
+        for met in self.walk() {
+            let indent = "  ".repeat(depth);
+            match met {
+                Met::Pass(pass) => {
+                    number += 1;
                     writeln!(f, "{indent}{number}. {}", self.describe(pass))?;
                 }
-                Step::Repeat { steps, most, until } => {
+                Met::Repeat { most, until } => {
                     write!(f, "{indent}repeat at most {most} times")?;
                     if let Some(u) = until {
                         let name = &self.at(u.slot).name;
@@ -83,8 +78,9 @@ impl Plan {
                         )?;
                     }
                     writeln!(f, ":")?;
-                    self.print_steps(f, steps, depth + 1, number)?;
+                    depth += 1;
                 }
+                Met::End { .. } => depth -= 1,
             }
         }
         Ok(())

@@ -102,6 +102,16 @@ pub(crate) enum Walk {
     },
 }
 
+impl Walk {
+    /// The order in which results are written, if it is not rows.
+    pub(crate) fn order(self) -> Option<Phases> {
+        match self {
+            Self::Permuted { to, .. } => to,
+            Self::Dilated => None,
+        }
+    }
+}
+
 /// One level of the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atrous {

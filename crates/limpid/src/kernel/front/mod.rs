@@ -9,11 +9,11 @@ mod surface;
 
 pub(crate) use limit::Limit;
 pub(crate) use point::{
-    Point, at_least, between, brightness, checkerboard, clamp, class, divide, divisor, finish,
-    follow, follow_each, larger, light, log_variance, lower, middle, minus, off, roughness,
-    signed_depth, square_difference, square_plus, squared, unrest,
+    at_least, between, brightness, checkerboard, clamp, divide, finish, follow, follow_each,
+    larger, light, log_variance, logarithm, lower, middle, minus, off, pick, roughness,
+    scale_others, square_difference, square_plus, squared, unrest, variance,
 };
-pub(crate) use surface::Surface;
+pub(crate) use surface::{Surface, class, divisor};
 
 use super::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;

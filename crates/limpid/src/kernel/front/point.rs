@@ -1,14 +1,7 @@
 //! Operations on single pixels and their neighbours, said once.
 
-use crate::Result;
-use crate::definition::front::{
-    BLACK, DIM, EMITTER, EMITTING, FAINT, FAR, LEAST_DIVISOR, MISS, NOISE_FLOOR, SURFACE,
-    noise_share,
-};
-use crate::definition::nfor::parity;
-use crate::kernel::front::per_pixel;
+use crate::definition::front::{NOISE_FLOOR, noise_share};
 use crate::kernel::stencil::{Build, Mask, Read, Stencil, Value, stencil};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 
 /// The sum of values.
 fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
@@ -16,60 +9,8 @@ fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
 }
 
 /// The first three planes.
-fn three(read: Read<'_>) -> [Value<'_>; 3] {
+pub(super) fn three(read: Read<'_>) -> [Value<'_>; 3] {
     [0, 1, 2].map(|c| read.plane(c).here())
-}
-
-/// Whether an albedo is an emitter's.
-fn emits(albedo: Read<'_>) -> Mask<'_> {
-    let [r, g, b] = three(albedo);
-    let most = r.max(g).max(b.max(0.0));
-    most.lt(BLACK) | most.gt(EMITTING)
-}
-
-/// The class of a pixel. Reads: albedo, normal, depth, as far as they exist; the colour if none does.
-pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
-    stencil("class", |k| {
-        let read = |there: bool| there.then(|| k.read());
-        let (albedo, normal, depth) = (read(albedo), read(normal), read(depth));
-        let nothing = match (depth, normal) {
-            (Some(d), _) => {
-                let d = d.plane(0).here();
-                Some(d.le(0.0) | !d.lt(FAR))
-            }
-            (None, Some(n)) => {
-                let [x, y, z] = three(n).map(|v| v.abs().lt(1e-2));
-                Some(x & y & z)
-            }
-            (None, None) => None,
-        };
-        let emits = albedo.map(emits);
-        if albedo.is_none() && nothing.is_none() {
-            let _ = k.read();
-        }
-        let mut class = k.constant(SURFACE);
-        class = emits.map_or(class, |emits| emits.pick(EMITTER, class));
-        class = nothing.map_or(class, |nothing| nothing.pick(MISS, class));
-        k.write_planes([class]);
-    })
-}
-
-/// What colour is divided by ([`crate::definition::front::divisor`]). Reads albedo.
-pub(crate) fn divisor() -> Stencil {
-    stencil("divisor", |k| {
-        let albedo = three(k.read()).map(|a| a.max(0.0).min(1.0));
-        let most = albedo[0].max(albedo[1]).max(albedo[2]);
-        let some = ((most - FAINT) * (1.0 / (DIM - FAINT))).max(0.0).min(1.0);
-        k.write_planes(albedo.map(|a| some * (a.max(LEAST_DIVISOR) - 1.0) + 1.0));
-    })
-}
-
-/// Depth, negative for emitters. Reads: depth, albedo.
-pub(crate) fn signed_depth() -> Stencil {
-    stencil("signed-depth", |k| {
-        let [depth, albedo] = k.reads();
-        k.write_planes([depth.plane(0).here() * emits(albedo).pick(-1.0, 1.0)]);
-    })
 }
 
 /// `max(a, share · b)`.
@@ -312,94 +253,44 @@ pub(crate) fn roughness(planes: usize) -> Stencil {
     })
 }
 
-/// What of a pixel depends on its colour on a checkerboard, or needs functions that stencils have not.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Point {
-    /// `a` where the colour is this one, else `b`. Last, the side of the squares.
-    Pick(u32, u32),
-    /// `a` where the colour is this one, else `a · b`, for `b` of one plane. Last, the side of the squares.
-    Share(u32, u32),
-    /// The logarithm of `a` and a little.
-    Logarithm,
-    /// Back from a mean of logarithms to a variance, in all planes of what is written.
-    Variance,
+/// `a` on the fields of this parity of a checkerboard, else `b`. Its fields have `side` pixels.
+pub(crate) fn pick(parity: usize, side: usize) -> Stencil {
+    stencil("pick", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(field(k, parity, side).pick(a, b));
+    })
 }
 
-impl Kernel for Point {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Pick(..) => "pick",
-            Self::Share(..) => "share",
-            Self::Logarithm => "logarithm",
-            Self::Variance => "variance",
-        }
-    }
+/// `a` on those fields, else `a · b`, for `b` of one plane.
+pub(crate) fn scale_others(parity: usize, side: usize) -> Stencil {
+    stencil("scale-others", |k| {
+        let [a, b] = k.reads();
+        let (a, b) = (a.here(), b.plane(0).here());
+        k.write(field(k, parity, side).pick(a, a * b));
+    })
+}
 
-    fn contract(&self) -> Contract {
-        let reads = if let Self::Pick(..) | Self::Share(..) = self {
-            2
-        } else {
-            1
-        };
-        Contract::rows(reads, 1, 0)
+fn field(k: &Build, parity: usize, side: usize) -> Mask<'_> {
+    match parity {
+        0 => !k.odd(side),
+        _ => k.odd(side),
     }
+}
 
-    fn cpu(&self, job: &mut Job<'_>) {
-        let planes = job.writes[0].planes();
-        let over = 1.0 / noise_share(planes);
-        for plane in 0..planes {
-            for y in job.rows.clone() {
-                let row = |k: usize| {
-                    let read = &job.reads[k];
-                    read.row(plane.min(read.planes() - 1), y)
-                };
-                let own = |p: u32, cell: u32, x: usize| parity(x, y, cell as usize) == p as usize;
-                let a = row(0);
-                for (x, o) in job.writes[0].row(plane, y).iter_mut().enumerate() {
-                    *o = match *self {
-                        Self::Pick(p, cell) if own(p, cell, x) => a[x],
-                        Self::Pick(..) => row(1)[x],
-                        Self::Share(p, cell) if own(p, cell, x) => a[x],
-                        Self::Share(..) => a[x] * row(1)[x],
-                        Self::Logarithm => (a[x] + NOISE_FLOOR).ln(),
-                        Self::Variance => (a[x].exp() - NOISE_FLOOR).max(0.0) * over,
-                    };
-                }
-            }
-        }
-    }
+/// The logarithm of `a` and a little.
+pub(crate) fn logarithm() -> Stencil {
+    stencil("logarithm", |k| {
+        k.write((k.read().here() + NOISE_FLOOR).ln());
+    })
+}
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let planes = site.writes[0].planes;
-        let cell = match *self {
-            Self::Pick(_, cell) | Self::Share(_, cell) => cell,
-            _ => 1,
-        };
-        let (value, number) = match *self {
-            Self::Pick(p, _) => ("select(read1[at], read0[at], parity == p.a)", p as f32),
-            Self::Share(p, _) => (
-                "select(read0[at] * read1[i], read0[at], parity == p.a)",
-                p as f32,
-            ),
-            Self::Logarithm => ("log(read0[at] + p.b)", 0.0),
-            Self::Variance => (
-                "max(exp(read0[i]) - p.b, 0.0) * p.a",
-                1.0 / noise_share(planes),
-            ),
-        };
-        let body = format!(
-            "    let parity = f32((x / u32(p.c) + y / u32(p.c)) % 2u);
-    for (var k = 0u; k < p.planes; k++) {{
-        let at = k * p.pixels + i;
-        write0[at] = {value};
-    }}
-"
-        );
-        Ok(per_pixel(
-            site,
-            [number, NOISE_FLOOR, cell as f32, 0.0, 0.0],
-            "",
-            &body,
-        ))
-    }
+/// Back from a mean of logarithms to a variance, in all `planes` of what is written.
+pub(crate) fn variance(planes: usize) -> Stencil {
+    stencil("variance", |k| {
+        let mean = k.read().plane(0).here();
+        let below = (-mean.abs()).exp();
+        let noise = mean.gt(0.0).pick(1.0 / below, below) - NOISE_FLOOR;
+        let noise = noise.max(0.0) * (1.0 / noise_share(planes));
+        k.write_planes(vec![noise; planes]);
+    })
 }

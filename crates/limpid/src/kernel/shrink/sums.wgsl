@@ -26,7 +26,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var sum = 0.0;
         for (var i = group.x * 256u + thread; i < count; i += 256u * PARTS) {
             let v = src[(group.z * p.height + box.y + i / width) * p.width + box.x + i % width];
-            sum += VALUE;
+            sum += value(v, t, sigma);
         }
         let all = total(thread, sum);
         if thread == 0u {

@@ -85,9 +85,10 @@ impl Kernel for BandSums {
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
         let text = format!(
-            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{}",
+            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;
+fn value(v: f32, t: f32, sigma: f32) -> f32 {{\n    return {value};\n}}\n{}",
             self.find.sums(),
-            include_str!("sums.wgsl").replace("VALUE", value)
+            include_str!("sums.wgsl")
         );
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
         Ok(over_bands(site, &self.bands, &text, groups))

@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, Node, One, Plane, Two, Write};
 use crate::Size;
-use crate::kernel::fast_exp::fast_exp;
+use crate::kernel::fast_exp::{fast_exp, fast_ln};
 use crate::kernel::{Job, View, ViewMut};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
@@ -206,6 +206,12 @@ impl Program {
                     *to = f32::from(u8::from(holds));
                 }
             }
+            Node::Odd { side } => {
+                for (i, to) in to.iter_mut().enumerate() {
+                    let odd = ((strip.x + i) / side + strip.y / side) % 2 == 1;
+                    *to = f32::from(u8::from(odd));
+                }
+            }
             Node::Read {
                 slot,
                 plane,
@@ -388,6 +394,7 @@ fn one<S: Simd>(_: S, op: One, a: &[f32], to: &mut [f32]) {
         One::Abs => each!(f32::abs),
         One::Sqrt => each!(f32::sqrt),
         One::Exp => each!(fast_exp),
+        One::Ln => each!(fast_ln),
         One::Not => each!(|a: f32| 1.0 - a),
     }
 }

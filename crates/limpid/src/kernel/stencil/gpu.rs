@@ -185,6 +185,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 let (x, y) = (along("x", "width", dx), along("y", "height", dy));
                 format!("({x} && {y})")
             }
+            Node::Odd { side } => format!("((x / {side}u + y / {side}u) % 2u == 1u)"),
             Node::One(op, a) => {
                 let a = value(a);
                 match op {
@@ -192,6 +193,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     One::Abs => format!("abs({a})"),
                     One::Sqrt => format!("sqrt({a})"),
                     One::Exp => format!("fast_exp({a})"),
+                    One::Ln => format!("log({a})"),
                     One::Not => format!("!{a}"),
                 }
             }

@@ -21,6 +21,7 @@ pub(super) enum One {
     Sqrt,
     /// [`crate::kernel::fast_exp`].
     Exp,
+    Ln,
     Not,
 }
 
@@ -66,6 +67,10 @@ pub(super) enum Node {
     Inside {
         dx: i32,
         dy: i32,
+    },
+    /// Whether the pixel is on a black field of a checkerboard with fields of this side.
+    Odd {
+        side: usize,
     },
     One(One, usize),
     Two(Two, usize, usize),
@@ -236,6 +241,11 @@ impl Build {
         Mask(self.value(Node::Inside { dx, dy }))
     }
 
+    /// Whether the pixel is on a black field of a checkerboard with fields of `side` pixels; the first is white.
+    pub(crate) fn odd(&self, side: usize) -> Mask<'_> {
+        Mask(self.value(Node::Odd { side }))
+    }
+
     /// Writes each plane of the next slot.
     pub(crate) fn write<'g>(&'g self, value: impl Number<'g>) {
         let value = value.on(self);
@@ -381,6 +391,11 @@ impl<'g> Value<'g> {
         self.one(One::Exp)
     }
 
+    /// The natural logarithm of a number that is above 0 and not denormal.
+    pub(crate) fn ln(self) -> Self {
+        self.one(One::Ln)
+    }
+
     /// Its square.
     pub(crate) fn squared(self) -> Self {
         self * self
@@ -394,6 +409,11 @@ impl<'g> Value<'g> {
     /// `<=`.
     pub(crate) fn le(self, other: impl Number<'g>) -> Mask<'g> {
         Mask(self.two(Two::AtMost, other))
+    }
+
+    /// `>=`.
+    pub(crate) fn ge(self, other: impl Number<'g>) -> Mask<'g> {
+        other.on(self.build).le(self)
     }
 
     /// `>`.

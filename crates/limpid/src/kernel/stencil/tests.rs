@@ -12,7 +12,10 @@ fn everything(gain: f32) -> Stencil {
         let side = b.plane(1).at(-1, 0).min(b.plane(0).at(1, 2)).max(-0.25);
         let weight = (-(slope.squared()).abs()).exp() / 2.0;
         k.write((here.lt(side) & corner).pick(weight * gain, 3.0 - here.sqrt()));
-        k.write_planes([side, b.plane(0).here(), (!side.lt(0.1)).number()]);
+        let field = k
+            .odd(2)
+            .pick((side.abs() + 0.5).ln(), side.ge(0.2).number());
+        k.write_planes([side, b.plane(0).here(), (!side.lt(0.1)).number() + field]);
         k.update(|old| old + gain * b.planes_from(1).here());
     })
 }
@@ -40,10 +43,12 @@ fn expected(gain: f32, [a, b]: [&Image; 2]) -> [Image; 3] {
             3.0 - here.sqrt()
         }
     });
+    let least = |x, y, least| f32::from(u8::from(side(x, y) >= least));
     let second = Image::from_fn(w, h, 3, |x, y, c| match c {
         0 => side(x, y),
         1 => b.get(x, y, 0),
-        _ => f32::from(u8::from(side(x, y) >= 0.1)),
+        _ if (x / 2 + y / 2) % 2 == 1 => least(x, y, 0.1) + (side(x, y).abs() + 0.5).ln(),
+        _ => least(x, y, 0.1) + least(x, y, 0.2),
     });
     let third = Image::from_fn(w, h, 2, |x, y, c| gain * b.get(x, y, c + 1));
     [first, second, third]

@@ -73,28 +73,8 @@ fn layer(slot: &Slot, name: &str, planes: usize) -> String {
     )
 }
 
-/// Features in 16 bytes: the normal in 16 bits each, the gradient in half floats, the object in 16 bits, depth.
-const PACKING: &str = "struct Surface {
-    n: vec3<f32>,
-    z: f32,
-    g: vec2<f32>,
-    o: u32,
-}
-fn packed(s: Surface) -> vec4<u32> {
-    let steep = clamp(s.g, vec2(-65504.0), vec2(65504.0));
-    let mixed = (pack2x16snorm(vec2(s.n.z, 0.0)) & 0xffffu) | (pack2x16float(vec2(0.0, steep.x)) & 0xffff0000u);
-    let last = (pack2x16float(vec2(steep.y, 0.0)) & 0xffffu) | (s.o << 16u);
-    return vec4(pack2x16snorm(s.n.xy), mixed, last, bitcast<u32>(s.z));
-}
-fn unpacked(v: vec4<u32>) -> Surface {
-    return Surface(
-        vec3(unpack2x16snorm(v.x), unpack2x16snorm(v.y).x),
-        bitcast<f32>(v.w),
-        vec2(unpack2x16float(v.y).y, unpack2x16float(v.z).x),
-        v.z >> 16u,
-    );
-}
-";
+/// Features in 16 bytes.
+const PACKING: &str = include_str!("surface.wgsl");
 
 /// Names of what [`Temporal`] reads and writes, and the functions that read the frame's layers.
 fn layers(kernel: &Temporal, site: &Site<'_>) -> (Vec<&'static str>, String) {
@@ -152,36 +132,11 @@ fn surface(kernel: &Temporal) -> String {
 fn z_at(q: vec2<u32>) -> f32 {{
     return {depth};
 }}
-struct Pair {{
-    a: vec2<u32>,
-    b: vec2<u32>,
-    rise: f32,
+fn normal_of(q: vec2<u32>, ex: Pair, ey: Pair) -> vec3<f32> {{
+    return {normal};
 }}
-// The pixel and the neighbour along an axis that is nearer in depth, in order, and how depth changes between them.
-fn nearer(q: vec2<u32>, z: f32, axis: vec2<u32>, before: bool, after: bool) -> Pair {{
-    let low = select(q, q - axis, before);
-    let high = select(q, q + axis, after);
-    let back = z - z_at(low);
-    let fore = z_at(high) - z;
-    if after && !(before && abs(back) < abs(fore)) {{
-        return Pair(q, high, fore);
-    }}
-    return Pair(low, q, back);
-}}
-fn surface_at(q: vec2<u32>, id: f32) -> Surface {{
-    let z = z_at(q);
-    let ex = nearer(q, z, vec2(1u, 0u), q.x > 0u, q.x + 1u < p.width);
-    let ey = nearer(q, z, vec2(0u, 1u), q.y > 0u, q.y + 1u < p.height);
-    let n = {normal};
-    let long = length(n);
-    var s: Surface;
-    s.n = select(vec3(0.0), n / long, vec3(long > 0.0));
-    s.z = z;
-    s.g = vec2(ex.rise, ey.rise);
-    s.o = select(0u, u32(max(id, 0.0)) + 1u, id >= 0.0 && id < 65535.0 && floor(id) == id);
-    return s;
-}}
-"
+{}",
+        include_str!("frame.wgsl")
     )
 }
 
@@ -222,56 +177,14 @@ fn blend(past: &Past, old_color: &Slot, lights: bool) -> String {
     let (level, local) = past
         .order
         .map_or((0, false), |o| (o.level, o.order == Order::Local));
-    let (note, keep) = match lights {
-        true => (
-            "        taps_at[k] = there;\n        taps_weight[k] = w;\n",
-            "    taps_weight /= weights;\n    taps_alpha = alpha;\n",
-        ),
-        false => ("", ""),
-    };
     format!(
-        "{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\n{}
-fn alike(a: Surface, b: Surface) -> bool {{
-    let near = abs(a.z - b.z) <= {DEPTH_CHANGE:?} * abs(a.z) + 2.0 * (abs(a.g.x) + abs(a.g.y));
-    return near && (all(a.n == b.n) || dot(a.n, b.n) >= {NORMAL_CHANGE:?});
-}}
-fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
-    let far = vec2(f32(p.width), f32(p.height)) + 1.0;
-    let place = clamp(vec2<f32>(q) + motion_at(q).xy, vec2(-2.0), far);
-    var color = vec3(0.0);
-    var past = vec3(0.0);
-    var weights = 0.0;
-    for (var k = 0; k < 4; k++) {{
-        let at = floor(place) + vec2(f32(k % 2), f32(k / 2));
-        if any(at < vec2(0.0)) || at.x >= f32(p.width) || at.y >= f32(p.height) {{
-            continue;
-        }}
-        let t = vec2<u32>(at);
-        let j = t.y * p.width + t.x;
-        let m = old_moments[j];
-        if m.z <= 0.0 || m.w != id || !alike(own, unpacked(old_features[j])) {{
-            continue;
-        }}
-        let w = (1.0 - abs(place.x - at.x)) * (1.0 - abs(place.y - at.y));
-        let there = phase_place(p.height, t.y, {level}u) * p.width + phase_place(p.width, t.x, {level}u);
-{note}        color += w * four(old_color[there]).xyz;
-        past += w * m.xyz;
-        weights += w;
-    }}
-    if weights <= {TAPS_LEAST:?} {{
-        return now;
-    }}
-    color /= weights;
-    past /= weights;
-    let frames = min(past.z + 1.0, {MOST_FRAMES:?});
-    let alpha = max({alpha:?}, 1.0 / frames);
-{keep}    let m = past.xy + alpha * (now.m.xy - past.xy);
-    let variance = max((m.y - m.x * m.x) / min(frames, {deepest:?}), 0.0);
-    return Seen(vec4(color + alpha * (now.c.xyz - color), variance), vec3(m, frames));
-}}
-",
+        "{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\nconst LEVEL: u32 = {level};\nconst LIGHTS: bool = {lights};
+const ALPHA: f32 = {alpha:?};\nconst DEEPEST: f32 = {deepest:?};\nconst MOST_FRAMES: f32 = {MOST_FRAMES:?};
+const DEPTH_CHANGE: f32 = {DEPTH_CHANGE:?};\nconst NORMAL_CHANGE: f32 = {NORMAL_CHANGE:?};\nconst TAPS_LEAST: f32 = {TAPS_LEAST:?};
+{}{}",
         four(old_color),
         include_str!("../atrous/phases.wgsl"),
+        include_str!("blend.wgsl"),
         alpha = past.alpha,
         deepest = deepest(past.alpha),
     )
@@ -280,12 +193,7 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {{
 pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
     let (names, layers) = layers(kernel, site);
     let mut declarations = format!(
-        "{layers}{}{}{}// Light with its variance; moments.
-struct Seen {{
-    c: vec4<f32>,
-    m: vec3<f32>,
-}}
-",
+        "{layers}{}{}{}",
         surface(kernel),
         light(kernel.layers.colors),
         put(site.writes[0]),
@@ -309,13 +217,6 @@ struct Seen {{
     };
     let mut lights = String::new();
     if kernel.lights {
-        // Where history comes from, and the share of the new frame.
-        declarations.push_str(
-            "var<private> taps_at: array<u32, 4>;
-var<private> taps_weight: vec4<f32>;
-var<private> taps_alpha: f32 = 1.0;
-",
-        );
         for vector in 1..site.writes[0].planes {
             let (from, to) = (
                 format!("{}u * p.width * p.height", vector - 1),
@@ -360,34 +261,17 @@ pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dis
         }
         _ => "payload[i].w = variance;",
     };
-    let power = 1u32 << kernel.squarings;
-    let body = format!(
-        "    let frames = moments[i].z;
-    if frames >= {SHORT:?} {{
-        return;
-    }}
-    let a = unpacked(features[i]);
-    var sums = vec2(0.0);
-    var weights = 0.0;
-    for (var qy = max(y - {WINDOW}, 0); qy <= min(y + {WINDOW}, i32(p.height) - 1); qy++) {{
-        for (var qx = max(x - {WINDOW}, 0); qx <= min(x + {WINDOW}, i32(p.width) - 1); qx++) {{
-            let q = u32(qy) * p.width + u32(qx);
-            let b = unpacked(features[q]);
-            let slope = dot(a.g, vec2(f32(qx - x), f32(qy - y)));
-            let allowed = {depth:?} * abs(slope) + {DEPTH_LEAST:?} * abs(a.z) + 1e-6;
-            var w = fast_exp(-abs(a.z - b.z) / allowed);
-            w *= exp2({power}.0 * log2(max(dot(a.n, b.n), 1e-10)));
-            w = select(w, 0.0, a.o != b.o && a.o != 0u && b.o != 0u);
-            w = select(w, 1.0, q == i);
-            sums += w * moments[q].xy;
-            weights += w;
-        }}
-    }}
-    let mean = sums.x / weights;
-    let variance = max((sums.y / weights - mean * mean) * ({SHORT:?} / frames), 0.0);
+    let power = (1u32 << kernel.squarings) as f32;
+    let declarations = format!(
+        "const WINDOW: i32 = {WINDOW};\nconst SHORT: f32 = {SHORT:?};\nconst DEPTH: f32 = {depth:?};
+const DEPTH_LEAST: f32 = {DEPTH_LEAST:?};\nconst POWER: f32 = {power:?};
+fn put_variance(i: u32, variance: f32) {{
     {store}
-",
+}}
+{PACKING}{}",
+        include_str!("spatial.wgsl"),
         depth = kernel.depth
     );
-    each(site, &["features", "moments", "payload"], PACKING, &body)
+    let names = ["features", "moments", "payload"];
+    each(site, &names, &declarations, "    spatial(x, y, i);\n")
 }

@@ -37,29 +37,6 @@ fn restored(c: [f32; 3], three: bool, highlights: f32) -> [f32; 3] {
     if three { from_ycocg(c) } else { c }
 }
 
-pub(super) fn convert(highlights: f32, job: &mut Job<'_>) {
-    let src = job.reads[0].clone();
-    for y in job.rows.clone() {
-        if src.planes() != 3 {
-            for plane in 0..src.planes() {
-                let to = job.writes[0].row(plane, y);
-                for (t, v) in to.iter_mut().zip(src.row(plane, y)) {
-                    *t = blendable([*v, 0.0, 0.0], false, highlights)[0];
-                }
-            }
-            continue;
-        }
-        let [r, g, b] = [0, 1, 2].map(|p| src.row(p, y));
-        let out = job.writes[0].rows_n::<3>(y);
-        for x in 0..r.len() {
-            let c = blendable([r[x], g[x], b[x]], true, highlights);
-            for (plane, v) in c.into_iter().enumerate() {
-                out[plane][x] = v;
-            }
-        }
-    }
-}
-
 /// A pixel of up to three planes.
 #[inline(always)]
 fn pixel(view: &View<'_>, x: usize, y: usize) -> [f32; 3] {

@@ -11,11 +11,6 @@ params! {
     struct Params { width: u32, height: u32, gamma: f32, blend: f32, highlights: f32, soften: f32 }
 }
 
-const MAIN: &str = "@compute @workgroup_size(256)\n\
-    fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n    \
-    let x = i32(group.x * 32u + lane % 32u);\n    let y = i32(group.y * 8u + lane / 32u);\n    \
-    if x >= i32(p.width) || y >= i32(p.height) { return; }\n    let at = y * i32(p.width) + x;\n";
-
 fn dispatch(site: &Site<'_>, source: String, kernel: &Resolve) -> Dispatch {
     let size = site.writes[0].size;
     let params = Params {
@@ -111,33 +106,6 @@ fn store(to: &str, value: &str, planes: usize) -> String {
             format!("    {to}[at + {plane} * i32(p.width * p.height)] = {value}[{plane}];\n")
         })
         .collect()
-}
-
-/// What other kernels have for parameters.
-const PLAIN: Resolve = Resolve {
-    gamma: 0.0,
-    blend: 0.0,
-    highlights: 0.0,
-    soften: 0.0,
-    window: None,
-    cubic: false,
-    motion: false,
-    history: false,
-};
-
-pub(super) fn convert(highlights: f32, site: &Site<'_>) -> Dispatch {
-    let planes = site.reads[0].planes;
-    let source = format!(
-        "{}{}{MAIN}    let made = convert(color_at(at));\n{}}}\n",
-        bindings(site, &["color"], &["dst"], planes),
-        colors(planes),
-        store("dst", "made", planes)
-    );
-    let kernel = Resolve {
-        highlights,
-        ..PLAIN
-    };
-    dispatch(site, source, &kernel)
 }
 
 /// The widest window that is read through a tile.
@@ -265,7 +233,10 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     };
     let (declared, read) = match kernel.cubic {
         true => (
-            include_str!("cubic.wgsl").replace("BEYOND", &format!("{BEYOND:?}")),
+            format!(
+                "const BEYOND: f32 = {BEYOND:?};\n{}",
+                include_str!("cubic.wgsl")
+            ),
             "    let h = cubic(place, size);\n",
         ),
         false => (

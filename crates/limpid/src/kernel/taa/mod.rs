@@ -8,29 +8,20 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::taa::FAR;
 use crate::{Result, Size};
 
-/// Red, green, blue to YCoCg, images of one plane as they are; then divided by one plus the luma's share of highlights.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ToYCoCg {
-    /// How strongly bright colours are compressed.
-    pub highlights: f32,
-}
-
-impl Kernel for ToYCoCg {
-    fn name(&self) -> &'static str {
-        "ycocg"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::rows(1, 1, 0)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        cpu::convert(self.highlights, job);
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::convert(self.highlights, site))
-    }
+/// Red, green, blue to YCoCg, images of other planes as they are; then divided by one plus the luma's share of `highlights`.
+pub(crate) fn to_ycocg(planes: usize, highlights: f32) -> Stencil {
+    stencil("ycocg", |k| {
+        let (color, share) = (k.read(), k.param(highlights));
+        if planes != 3 {
+            let v = color.here();
+            return k.write(v / (v.max(0.0) * share + 1.0));
+        }
+        let [r, g, b] = [0, 1, 2].map(|c| color.plane(c).here());
+        let luma = r * 0.25 + g * 0.5 + b * 0.25;
+        let all = [luma, r * 0.5 - b * 0.5, g * 0.5 - r * 0.25 - b * 0.25];
+        let scale = luma.max(0.0) * share + 1.0;
+        k.write_planes(all.map(|v| v / scale));
+    })
 }
 
 /// Blends a frame with the previous result, reprojected and clipped to what the frame allows.

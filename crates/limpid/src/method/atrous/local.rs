@@ -240,21 +240,29 @@ impl Build<'_> {
         for kind in &kinds {
             reads.push(self.plan.input(kind.clone(), kind.channels()[0]));
         }
-        if reads.is_empty() {
+        let lit = !halves(self.shape);
+        if lit || reads.is_empty() {
             reads.push(self.plan.input(Layer::COLOR, n));
         }
         let class = self.plan.transient("class", 1);
         let divide = self.plan.transient("divisor", n);
         let planes = surface.planes();
         let features = (planes > 0).then(|| self.plan.transient("features", planes));
-        let writes: Vec<SlotId> = [Some(class), Some(divide), features]
-            .into_iter()
-            .flatten()
-            .collect();
-        self.plan.pass(surface, reads, writes);
-        let (light, noise, limit) = match halves(self.shape) {
-            true => self.two(class, divide),
-            false => self.one(class, divide, (features, surface.sharp())),
+        let mut writes = vec![class, divide];
+        writes.extend(features);
+        let (light, noise, limit) = if lit {
+            let light = self.plan.transient("light", n);
+            let bright = self.plan.transient("brightness", 1);
+            writes.extend([light, bright]);
+            self.plan.pass(surface.kernel(n, true), reads, writes);
+            self.one(
+                [light, bright],
+                [class, divide],
+                (features, surface.sharp()),
+            )
+        } else {
+            self.plan.pass(surface.kernel(n, false), reads, writes);
+            self.two(class, divide)
         };
         let bright = match limit {
             Some([_, after]) => after,
@@ -334,15 +342,14 @@ impl Build<'_> {
         (light, noise, limit)
     }
 
-    /// The same for one buffer.
+    /// The same for one buffer, given its light and brightness.
     fn one(
         &mut self,
-        class: SlotId,
-        divide: SlotId,
+        [mut light, before]: [SlotId; 2],
+        [class, divide]: [SlotId; 2],
         (features, sharp): (Option<SlotId>, usize),
     ) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let (mut light, before) = self.lit(Layer::COLOR, divide);
         let mut limit = None;
         if self.method.guards() {
             let (limited, after) = self.limited(light, [before, before], class);

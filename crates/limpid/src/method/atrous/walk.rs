@@ -50,6 +50,20 @@ impl Traversal {
             on: schedule.backend(),
         })
     }
+
+    /// Where the taps of a level lie; the last one writes rows.
+    pub(in crate::method) fn walk(&self, level: usize, last: bool) -> Walk {
+        let Some(phases) = self.phases else {
+            return Walk::Dilated;
+        };
+        let level = level as u32;
+        let from = Phases { level, ..phases };
+        Walk::Permuted {
+            from,
+            to: (!last).then(|| from.split()),
+            taps: self.taps,
+        }
+    }
 }
 
 /// Creates slots of a plan for a back end.
@@ -233,10 +247,13 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     let setup = slots.setup;
     let last = level + 1 == setup.levels;
     let grid = if level == 0 { method.grid() } else { 1 };
-    let from = slots.traversal.phases.map(|p| Phases {
-        level: level as u32,
-        ..p
-    });
+    let mut walk = slots.traversal.walk(level, last);
+    if let Walk::Permuted { taps, .. } = &mut walk
+        && grid > 1
+    {
+        // A tile marks pixels that do not count, and unsampled ones must still be filled.
+        *taps = Source::Global;
+    }
     Level {
         level: level as u32,
         taps: setup.taps.clone(),
@@ -252,19 +269,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
         grid,
         mode: Mode::Mean,
         half: setup.half,
-        walk: match from {
-            None => Walk::Dilated,
-            Some(from) => Walk::Permuted {
-                from,
-                to: (!last).then(|| from.split()),
-                // A tile marks pixels that do not count, and unsampled ones must still be filled.
-                taps: if grid == 1 {
-                    slots.traversal.taps
-                } else {
-                    Source::Global
-                },
-            },
-        },
+        walk,
     }
 }
 
@@ -285,10 +290,7 @@ impl State {
 
     /// Slots for the output of a level.
     fn next(self, slots: &mut Slots<'_>, level: usize, walk: Walk) -> (Self, Vec<SlotId>) {
-        let to = match walk {
-            Walk::Permuted { to, .. } => to,
-            Walk::Dilated => None,
-        };
+        let to = walk.order();
         let layout = to.map_or(Layout::Rows, Layout::Phases);
         let payload = slots.payload(format!("level {}", level + 1), layout);
         let mut writes = vec![payload];

@@ -6,8 +6,8 @@ mod others;
 use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, halves};
 use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
-    Limit, Point, Surface, brightness, checkerboard, divide, finish, larger, minus, off,
-    square_difference, square_plus,
+    Limit, Surface, brightness, checkerboard, divide, finish, larger, minus, off, pick,
+    scale_others, square_difference, square_plus,
 };
 use crate::kernel::nfor::{Fit, choose, contest, errors, mix};
 use crate::kernel::rdfc::join;
@@ -181,7 +181,8 @@ impl Build<'_> {
             writes.push(slot);
             features = Some(slot);
         }
-        self.plan.pass(surface, reads, writes);
+        let kernel = surface.kernel(self.channels, false);
+        self.plan.pass(kernel, reads, writes);
         if let (true, Some(slot)) = (noisy, features) {
             features = Some(self.prefiltered(slot, &kinds, &counts, &inputs));
         }
@@ -280,16 +281,13 @@ impl Build<'_> {
         self.plan.pass(board, reads, [mean, share]);
         let squares = self.small(off(), "differences", &[y, mean, share], n);
         let variance = box_mean(&mut self.plan, squares, self.settings.variance);
-        let mut by_parity = |kernel: fn(u32, u32) -> Point, name: &str, reads: [SlotId; 2]| {
-            [0, 1].map(|parity| {
-                let out = self.plan.transient(name, n);
-                self.plan.pass(kernel(parity, cell as u32), reads, [out]);
-                out
-            })
-        };
+        let mut by_parity =
+            |kernel: fn(usize, usize) -> Stencil, name: &str, reads: [SlotId; 2]| {
+                [0, 1].map(|parity| self.small(kernel(parity, cell), name, &reads, n))
+            };
         let guide = Guide {
-            color: by_parity(Point::Pick, "guide", [y, mean]),
-            variance: by_parity(Point::Share, "variance", [variance, share]),
+            color: by_parity(pick, "guide", [y, mean]),
+            variance: by_parity(scale_others, "variance", [variance, share]),
             parity: [Some(0), Some(1)],
         };
         (guide, squares)
@@ -367,9 +365,8 @@ impl Build<'_> {
             let reads = [made[0], data[1], made[1], data[0], scale];
             self.plan.pass(errors(n, count, 2), reads, [out]);
         } else {
-            let judged = self.plan.transient("judged", count * n);
-            let pick = Point::Pick(1, self.settings.cell as u32);
-            self.plan.pass(pick, made, [judged]);
+            let pick = pick(1, self.settings.cell);
+            let judged = self.small(pick, "judged", &made, count * n);
             self.plan
                 .pass(errors(n, count, 1), [judged, data[0], scale], [out]);
         }

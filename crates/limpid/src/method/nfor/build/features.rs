@@ -1,7 +1,7 @@
 //! Noisy features, filtered before they are used.
 
 use super::Build;
-use crate::kernel::front::{Point, log_variance, roughness, square_difference};
+use crate::kernel::front::{log_variance, logarithm, roughness, square_difference, variance};
 use crate::kernel::nlm::{Nlm, Noise};
 use crate::kernel::rdfc::join;
 use crate::method::window::box_mean;
@@ -23,15 +23,14 @@ impl Build<'_> {
             let group = self.plan.transient(format!("{kind:?} alone"), *planes);
             let takes = vec![(first, *planes)];
             self.plan.pass(join(&takes), [slot], [group]);
-            let variance = match self.known(kind, *planes, *input) {
+            let noise = match self.known(kind, *planes, *input) {
                 Some(known) => known,
                 None => {
                     let raw = self.small(roughness(*planes), "roughness", &[group], 1);
-                    let log = self.plan.transient("its logarithm", 1);
-                    self.plan.pass(Point::Logarithm, [raw], [log]);
+                    let log = self.small(logarithm(), "its logarithm", &[raw], 1);
                     let mean = box_mean(&mut self.plan, log, 4);
-                    let noise = self.plan.transient("feature noise", *planes);
-                    self.plan.pass(Point::Variance, [mean], [noise]);
+                    let kernel = variance(*planes);
+                    let noise = self.small(kernel, "feature noise", &[mean], *planes);
                     box_mean(&mut self.plan, noise, 2)
                 }
             };
@@ -40,7 +39,7 @@ impl Build<'_> {
                 ..Nlm::new(7, 3, 1.0, Noise::Pixel)
             };
             let out = self.plan.transient(format!("{kind:?} filtered"), *planes);
-            self.plan.pass(filter, [group, variance], [out]);
+            self.plan.pass(filter, [group, noise], [out]);
             made.push((out, *planes));
             first += planes;
         }

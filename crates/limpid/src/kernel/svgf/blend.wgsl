@@ -1,0 +1,49 @@
+// Light and moments, blended with history.
+
+fn alike(a: Surface, b: Surface) -> bool {
+    let near = abs(a.z - b.z) <= DEPTH_CHANGE * abs(a.z) + 2.0 * (abs(a.g.x) + abs(a.g.y));
+    return near && (all(a.n == b.n) || dot(a.n, b.n) >= NORMAL_CHANGE);
+}
+
+fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {
+    let far = vec2(f32(p.width), f32(p.height)) + 1.0;
+    let place = clamp(vec2<f32>(q) + motion_at(q).xy, vec2(-2.0), far);
+    var color = vec3(0.0);
+    var past = vec3(0.0);
+    var weights = 0.0;
+    for (var k = 0; k < 4; k++) {
+        let at = floor(place) + vec2(f32(k % 2), f32(k / 2));
+        if any(at < vec2(0.0)) || at.x >= f32(p.width) || at.y >= f32(p.height) {
+            continue;
+        }
+        let t = vec2<u32>(at);
+        let j = t.y * p.width + t.x;
+        let m = old_moments[j];
+        if m.z <= 0.0 || m.w != id || !alike(own, unpacked(old_features[j])) {
+            continue;
+        }
+        let w = (1.0 - abs(place.x - at.x)) * (1.0 - abs(place.y - at.y));
+        let there = phase_place(p.height, t.y, LEVEL) * p.width + phase_place(p.width, t.x, LEVEL);
+        if LIGHTS {
+            taps_at[k] = there;
+            taps_weight[k] = w;
+        }
+        color += w * four(old_color[there]).xyz;
+        past += w * m.xyz;
+        weights += w;
+    }
+    if weights <= TAPS_LEAST {
+        return now;
+    }
+    color /= weights;
+    past /= weights;
+    let frames = min(past.z + 1.0, MOST_FRAMES);
+    let alpha = max(ALPHA, 1.0 / frames);
+    if LIGHTS {
+        taps_weight /= weights;
+        taps_alpha = alpha;
+    }
+    let m = past.xy + alpha * (now.m.xy - past.xy);
+    let variance = max((m.y - m.x * m.x) / min(frames, DEEPEST), 0.0);
+    return Seen(vec4(color + alpha * (now.c.xyz - color), variance), vec3(m, frames));
+}
