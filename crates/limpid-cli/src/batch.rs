@@ -159,7 +159,7 @@ fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let found = glob::glob(pattern).map_err(|e| Error::input(format!("{pattern}: {e}")));
             let mut found: Vec<PathBuf> = found.or_usage()?.filter_map(Result::ok).collect();
             if found.is_empty() {
-                return usage(format!("{pattern}: no such file"));
+                return Err(Error::input(format!("{pattern}: no such file")).into());
             }
             found.sort();
             all.append(&mut found);

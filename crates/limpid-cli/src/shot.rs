@@ -5,7 +5,7 @@
 
 use crate::batch::Job;
 use crate::layers::Reader;
-use crate::say::{self, OrUsage};
+use crate::say;
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, WriteOptions};
 use limpid::{Error, Frame, Sequence};
@@ -111,7 +111,7 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
     numbers.sort_unstable();
     if numbers.is_empty() {
         let message = format!("{}: no such file", pattern.display());
-        return Err(Error::input(message)).or_usage();
+        return Err(Error::input(message).into());
     }
     Ok(numbers)
 }

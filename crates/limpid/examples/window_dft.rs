@@ -10,8 +10,8 @@
 
 use fearless_simd::{Level, Simd, SimdBase, dispatch};
 use limpid::measured::panel::{Matrix, Panel, transform};
-use limpid::measured::{fourier, table};
-use rustfft::{FftDirection, num_complex::Complex};
+use limpid::measured::table;
+use rustfft::{FftPlanner, num_complex::Complex};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -73,7 +73,7 @@ fn by_matrix<S: Simd>(simd: S, radius: usize) -> f64 {
 }
 
 fn by_fft(side: usize) -> f64 {
-    let line = fourier::plan(side, FftDirection::Forward);
+    let line = FftPlanner::<f32>::new().plan_fft_forward(side);
     let mut window = vec![Complex::ZERO; side * side];
     let mut turned = window.clone();
     let mut scratch = vec![Complex::ZERO; line.get_inplace_scratch_len()];

@@ -154,7 +154,10 @@ impl Error {
     /// assert_eq!(error.to_string(), "unknown method 'sharpen'. Known: atrous, svgf, nlm");
     /// ```
     pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        Self::unknown_of(what, name, &known.into_iter().collect::<Vec<_>>())
+    }
+
+    fn unknown_of(what: &str, name: &str, known: &[&str]) -> Self {
         let near = known
             .iter()
             .flat_map(|k| {
@@ -168,7 +171,7 @@ impl Error {
             what: what.to_owned(),
             name: name.to_owned(),
             near: near.map(|(_, k)| k.to_owned()),
-            known: known.into_iter().map(str::to_owned).collect(),
+            known: known.iter().map(|&k| k.to_owned()).collect(),
         }
     }
 }

@@ -68,7 +68,6 @@ pub mod wavelet;
 #[doc(hidden)]
 pub mod measured {
     pub use crate::kernel::ddid::{panel, table};
-    pub use crate::kernel::fourier;
 }
 
 /// The version of wgpu that this crate is built with, for engines that share their device.

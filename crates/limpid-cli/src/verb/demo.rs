@@ -4,7 +4,7 @@ use crate::run;
 use crate::say::{self, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
-use limpid::method::{Ddid, Method, Nlm, Use};
+use limpid::method::{Ddid, Eaw, Method, Use};
 use limpid::metric::page::{Item, Page};
 use limpid::metric::{self, Space};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Sequence, Size};
@@ -244,7 +244,7 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
     chapter.finish()
 }
 
-/// A photograph with the noise of a sensor: `nlm`, and `ddid` if it may take longer.
+/// A photograph with the noise of a sensor: `eaw`, and `ddid` if it may take longer.
 fn photograph(folder: &Path, device: &Device) -> Result<String> {
     tell!("\n3. A photograph with the noise of a small sensor");
     let path = folder.join("render-reference.exr");
@@ -255,7 +255,7 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "photo",
         title: "A photograph",
-        about: "The noise of a small sensor grows with brightness. Its strength is measured in the image; nlm removes it quickly, \
+        about: "The noise of a small sensor grows with brightness. Its strength is measured in the image; eaw removes it quickly, \
                 and ddid preserves more detail.",
         command: "limpid denoise photo-noisy.png -o clean.png",
         space: Space::Display,
@@ -263,14 +263,13 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         items: Vec::new(),
     };
     chapter.add("noisy", noisy.color()?, None, "")?;
-    let nlm = Nlm {
-        radius: 7,
-        patch: 2,
-        ..Nlm::default()
+    let eaw = Eaw {
+        refine: true,
+        ..Eaw::default()
     };
-    let (result, seconds) = timed(device, Box::new(nlm), &noisy)?;
+    let (result, seconds) = timed(device, Box::new(eaw), &noisy)?;
     let why = ": the default; the noise is measured in the picture";
-    chapter.add("nlm", result.color()?, Some(seconds), why)?;
+    chapter.add("eaw", result.color()?, Some(seconds), why)?;
     let ddid = Ddid {
         quality: limpid::method::ddid::Quality::Fast,
         ..Ddid::default()

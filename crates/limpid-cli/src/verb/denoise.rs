@@ -14,7 +14,9 @@ use limpid::io::y4m::Colour;
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
 use limpid::plan::Role;
-use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
+use limpid::{
+    Device, DeviceLimits, FittedPlan, Frame, Kind, Layer, Options, Sequence, Shape, Size, Watch,
+};
 use limpid_lab::find;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -136,10 +138,11 @@ fn still(
     if !follows(args) {
         sequence.finish(&Watch::default())?;
     }
-    let mut found = None;
+    let (mut found, mut features) = (None, None);
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
-    files::run_and((job, reader, &write), sequence, |_, mut result| {
+    files::run_and((job, reader, &write), sequence, |picture, mut result| {
+        features = features_of(&picture.frame);
         found = Estimate::of(&result);
         if args.target.is_some() && !knobs.has("layers") {
             Estimate::remove_layers(&mut result);
@@ -147,6 +150,7 @@ fn still(
         Ok(result)
     })?;
     let mut report = Report::new(job, sequence, device, begin);
+    report.found = report.found.or(features);
     if let (Some(target), Some(found), true) = (args.target, &found, args.batch.json) {
         report.more.insert("target".to_owned(), target.into());
         report.more.insert("error".to_owned(), found.error.into());
@@ -157,6 +161,24 @@ fn still(
         tell!("{}: {}", job.from.display(), verdict(target, found, name));
     }
     Ok(())
+}
+
+/// The features of a frame, for the report of methods that say nothing else about it.
+fn features_of(frame: &Frame) -> Option<String> {
+    let all = [
+        Kind::Albedo,
+        Kind::Normal,
+        Kind::Position,
+        Kind::Depth,
+        Kind::Visibility,
+    ];
+    let names: Vec<String> = all
+        .into_iter()
+        .map(Layer::from)
+        .filter(|layer| frame.get(layer.clone()).is_some())
+        .map(|layer| layer.to_string())
+        .collect();
+    (!names.is_empty()).then(|| format!("with {}", names.join(", ")))
 }
 
 /// Whether images are frames of one sequence, although each is named: the method has no other use.

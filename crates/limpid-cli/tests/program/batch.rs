@@ -174,7 +174,8 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
         ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
         ("denoise a.png -o no/such/out.png", "create it first", 2),
         ("denoise a.png -o out.gif", "out.gif", 2),
-        ("denoise none*.png -o out", "no such file", 2),
+        ("denoise none*.png -o out", "no such file", 1),
+        ("denoise none.####.png -o out", "no such file", 1),
         (
             "denoise a.png b.png -o out --method taa --jobs 2",
             "each frame needs the previous one",

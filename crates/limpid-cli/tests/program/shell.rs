@@ -83,7 +83,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         ("nfor", 0),
         ("atrous", 0),
         ("svgf", 1),
-        ("nlm", 2),
+        ("eaw", 2),
         ("ddid", 2),
     ] {
         let clean = psnr(name);

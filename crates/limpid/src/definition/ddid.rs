@@ -8,10 +8,9 @@
 
 use crate::Image;
 use crate::noise::Spectrum;
+use num_complex::Complex;
 use rayon::prelude::*;
-use rustfft::algorithm::Dft;
-use rustfft::{Fft, FftDirection, num_complex::Complex};
-use std::f64::consts::FRAC_PI_2;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// The parameters of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -312,14 +311,17 @@ pub fn dct(k: usize, i: usize, n: usize) -> f64 {
 /// The two-dimensional Fourier transform of a square window whose centre has the coordinates (0, 0), Eq. 4.4.
 struct Fourier {
     side: usize,
-    line: Dft<f64>,
+    /// `exp(-2πik/n)`.
+    roots: Vec<Complex<f64>>,
 }
 
 impl Fourier {
     fn new(side: usize) -> Self {
         Self {
             side,
-            line: Dft::new(side, FftDirection::Forward),
+            roots: (0..side)
+                .map(|k| Complex::cis(-TAU * k as f64 / side as f64))
+                .collect(),
         }
     }
 
@@ -331,8 +333,12 @@ impl Fourier {
             data[shifted(q / n) * n + shifted(q % n)] = value;
         }
         for _axis in 0..2 {
-            self.line.process(&mut data);
-            data = (0..n * n).map(|i| data[i % n * n + i / n]).collect();
+            let value = |i: usize| {
+                let (k, line) = (i / n, &data[i % n * n..][..n]);
+                let terms = line.iter().enumerate();
+                terms.map(|(j, v)| v * self.roots[j * k % n]).sum()
+            };
+            data = (0..n * n).map(value).collect();
         }
         data
     }

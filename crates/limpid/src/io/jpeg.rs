@@ -5,7 +5,9 @@ use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_longest, check_size, quantise, room};
 use crate::{Error, Result, Size};
-use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
+use jpeg_encoder::{
+    Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
+};
 use rayon::prelude::*;
 use std::path::Path;
 use zune_jpeg::JpegDecoder;
@@ -256,15 +258,56 @@ fn encode(
     channels: usize,
     quality: u8,
 ) -> std::result::Result<Vec<u8>, EncodingError> {
-    let color = match channels {
-        1 => ColorType::Luma,
-        _ => ColorType::Rgb,
-    };
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
     encoder.set_sampling_factor(SamplingFactor::F_1_1);
-    encoder.encode(data, size.width as u16, size.height as u16, color)?;
+    encoder.encode_image(Pixels {
+        data,
+        size,
+        channels,
+    })?;
     Ok(file)
+}
+
+/// Interleaved pixels, grey or colour. The encoder is generic: with a type of its own for each kind of pixels it would be compiled nine
+/// times.
+struct Pixels<'a> {
+    data: &'a [u8],
+    size: Size,
+    channels: usize,
+}
+
+impl ImageBuffer for Pixels<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        match self.channels {
+            1 => JpegColorType::Luma,
+            _ => JpegColorType::Ycbcr,
+        }
+    }
+
+    fn width(&self) -> u16 {
+        self.size.width as u16
+    }
+
+    fn height(&self) -> u16 {
+        self.size.height as u16
+    }
+
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let row = self.size.width * self.channels;
+        let row = &self.data[usize::from(y) * row..][..row];
+        if self.channels == 1 {
+            buffers[0].extend_from_slice(row);
+            return;
+        }
+        let [luma, blue, red, _] = buffers;
+        for pixel in row.chunks_exact(3) {
+            let (y, cb, cr) = rgb_to_ycbcr(pixel[0], pixel[1], pixel[2]);
+            luma.push(y);
+            blue.push(cb);
+            red.push(cr);
+        }
+    }
 }
 
 #[cfg(test)]

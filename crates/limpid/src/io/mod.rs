@@ -150,10 +150,11 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
             path.display()
         ))),
         (None, None) => {
-            Format::from_path(path)?;
-            Err(Error::input(format!(
-                "{}: the content is not that of a known image format",
-                path.display()
+            let known: Vec<String> = Format::ALL.iter().map(Format::to_string).collect();
+            Err(Error::unsupported(format!(
+                "{}: not an image in a supported format; supported are {}",
+                path.display(),
+                known.join(", ")
             )))
         }
     }

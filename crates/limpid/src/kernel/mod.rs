@@ -21,7 +21,7 @@ pub(crate) mod dwt;
 pub mod fast_exp;
 pub(crate) mod film;
 #[doc(hidden)]
-pub mod fourier;
+mod fourier;
 pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod half;

@@ -24,7 +24,7 @@ fn missing_empty_and_foreign_files() {
     assert!(refused(&path).contains("the content is neither OpenEXR"));
     let text = folder.path().join("a.txt");
     std::fs::write(&text, "hello").unwrap();
-    assert!(refused(&text).contains("use one of: exr, png"));
+    assert!(refused(&text).contains("supported are OpenEXR, PNG"));
     assert!(refused(folder.path()).contains("folder"));
 }
 

@@ -1,12 +1,11 @@
 //! The system with weights of one, solved at once: cosine transforms turn its matrix into a diagonal.
 
-use super::super::{Contract, Dispatch, Job, Kernel, Site, fourier};
-use crate::{Error, Result, Size};
+use super::super::fourier::{Element, Fourier, LANES};
+use super::super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::{Error, Result};
+use fearless_simd::Level;
 use rayon::prelude::*;
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection};
 use std::f64::consts::PI;
-use std::sync::Arc;
 
 /// Solves `A x = b` where all weights are one. Reads `b`. For the CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,23 +29,19 @@ impl Kernel for Cosine {
         let alpha = f64::from(self.alpha).powi(2);
         let (column, row) = (eigenvalues(size.width), eigenvalues(size.height));
         let (mut a, mut b) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
-        let turned = Size::new(size.height, size.width);
+        let level = job.level;
         for c in 0..job.reads[0].planes() {
-            a.copy_from_slice(job.reads[0].plane(c));
-            along.forward(&mut a);
-            transpose(&a, &mut b, size);
-            down.forward(&mut b);
-            b.par_chunks_mut(size.height)
-                .zip(&column)
-                .for_each(|(line, c)| {
-                    for (v, r) in line.iter_mut().zip(&row) {
-                        *v /= (alpha + c + r) as f32;
-                    }
-                });
-            down.backward(&mut b);
-            transpose(&b, &mut a, turned);
-            along.backward(&mut a);
-            job.writes[0].band(c).copy_from_slice(&a);
+            // Each transform turns columns into rows.
+            down.run(level, true, job.reads[0].plane(c), &mut b);
+            along.run(level, true, &b, &mut a);
+            let lines = a.par_chunks_mut(size.width).zip(&row);
+            lines.for_each(|(line, r)| {
+                for (v, c) in line.iter_mut().zip(&column) {
+                    *v /= (alpha + c + r) as f32;
+                }
+            });
+            down.run(level, false, &a, &mut b);
+            along.run(level, false, &b, job.writes[0].band(c));
         }
     }
 
@@ -63,113 +58,125 @@ fn eigenvalues(n: usize) -> Vec<f64> {
     (0..n).map(one).collect()
 }
 
-fn transpose(from: &[f32], to: &mut [f32], size: Size) {
-    // Squares of this side stay in the cache, read and written.
-    const SIDE: usize = 16;
-    to.par_chunks_mut(SIDE * size.height)
-        .enumerate()
-        .for_each(|(k, lines)| {
-            for y in (0..size.height).step_by(SIDE) {
-                for (i, line) in lines.chunks_mut(size.height).enumerate() {
-                    for (j, v) in line[y..].iter_mut().take(SIDE).enumerate() {
-                        *v = from[(y + j) * size.width + k * SIDE + i];
-                    }
-                }
-            }
-        });
-}
+/// Columns that are transformed together: a complex transform of two in each lane.
+const COLUMNS: usize = 2 * LANES;
 
-/// Cosine transforms of lines of equal length, two lines in one complex transform.
+/// Cosine transforms of columns.
 struct Transform {
-    length: usize,
-    forward: Arc<dyn Fft<f32>>,
-    backward: Arc<dyn Fft<f32>>,
-    /// `exp(-iπk/2n)`.
-    turns: Vec<Complex<f32>>,
+    fourier: Fourier,
+    /// Cosine and sine of `-πk/2n`.
+    turns: Vec<[f32; 2]>,
 }
 
 impl Transform {
     fn new(length: usize) -> Self {
         let turn = |k: usize| {
             let angle = -PI * k as f64 / (2 * length) as f64;
-            Complex::new(angle.cos() as f32, angle.sin() as f32)
+            [angle.cos() as f32, angle.sin() as f32]
         };
         Self {
-            length,
-            forward: fourier::plan(length, FftDirection::Forward),
-            backward: fourier::plan(length, FftDirection::Inverse),
+            fourier: Fourier::new(length),
             turns: (0..length).map(turn).collect(),
         }
     }
 
-    /// Where element `i` goes before a transform: even ones to the front, odd ones from the back.
+    /// Transforms each column of `from` into a row of `to`: `X_k = Σ x_i cos(πk(2i + 1)/2n)`, or the inverse.
+    fn run(&self, level: Level, forward: bool, from: &[f32], to: &mut [f32]) {
+        let n = self.turns.len();
+        let width = from.len() / n;
+        to.par_chunks_mut(COLUMNS * n).enumerate().for_each_init(
+            || (Vec::new(), Vec::new()),
+            |(values, scratch), (block, rows)| {
+                values.clear();
+                values.resize(n, Element::ZERO);
+                let first = block * COLUMNS;
+                let count = COLUMNS.min(width - first);
+                let column = |i: usize| &from[i * width + first..][..count];
+                match forward {
+                    true => self.enter(column, values),
+                    false => self.enter_spectrum(column, values),
+                }
+                self.fourier.run(level, values, scratch);
+                for (from, rows) in [0, LANES].into_iter().zip(rows.chunks_mut(LANES * n)) {
+                    match forward {
+                        true => self.leave_spectrum(from > 0, values, rows),
+                        false => self.leave(from > 0, values, rows),
+                    }
+                }
+            },
+        );
+    }
+
+    /// Where element `i` is during a transform: even ones in front, odd ones from the back.
     fn place(&self, i: usize) -> usize {
-        if i.is_multiple_of(2) {
-            i / 2
-        } else {
-            self.length - 1 - i / 2
+        match i.is_multiple_of(2) {
+            true => i / 2,
+            false => self.turns.len() - 1 - i / 2,
         }
     }
 
-    /// `X_k = Σ x_i cos(πk(2i + 1)/2n)` of every line.
-    fn forward(&self, lines: &mut [f32]) {
-        let n = self.length;
-        lines.par_chunks_mut(2 * n).for_each_init(
-            || self.buffers(&self.forward),
-            |(values, scratch), pair| {
-                let (a, b) = pair.split_at_mut(n);
-                for i in 0..n {
-                    let second = b.get(i).copied().unwrap_or(0.0);
-                    values[self.place(i)] = Complex::new(a[i], second);
-                }
-                self.forward.process_with_scratch(values, scratch);
-                for k in 0..n {
-                    // Both lines are real: what is even in k belongs to the first, what is odd to the second.
-                    let (v, w) = (values[k], values[(n - k) % n].conj());
-                    let first = (v + w) * 0.5;
-                    let second = (v - w) * Complex::new(0.0, -0.5);
-                    a[k] = (first * self.turns[k]).re;
-                    if let Some(b) = b.get_mut(k) {
-                        *b = (second * self.turns[k]).re;
-                    }
-                }
-            },
-        );
+    fn enter<'a>(&self, row: impl Fn(usize) -> &'a [f32], values: &mut [Element]) {
+        for i in 0..values.len() {
+            let value = &mut values[self.place(i)];
+            let (first, second) = halves(row(i));
+            value.re[..first.len()].copy_from_slice(first);
+            value.im[..second.len()].copy_from_slice(second);
+        }
     }
 
-    /// The inverse of [`Self::forward`].
-    fn backward(&self, lines: &mut [f32]) {
-        let n = self.length;
-        let scale = 1.0 / n as f32;
-        lines.par_chunks_mut(2 * n).for_each_init(
-            || self.buffers(&self.backward),
-            |(values, scratch), pair| {
-                let (a, b) = pair.split_at_mut(n);
-                let spectrum = |line: &[f32], k: usize| {
-                    let at = |k: usize| line.get(k).copied().unwrap_or(0.0);
-                    let mirrored = if k == 0 { 0.0 } else { at(n - k) };
-                    Complex::new(at(k), -mirrored) * self.turns[k].conj()
+    /// Rows of the real (`second` false) or imaginary columns: both are real, so what is even in `k` belongs to the first, what
+    /// is odd to the second.
+    fn leave_spectrum(&self, second: bool, values: &[Element], rows: &mut [f32]) {
+        let n = values.len();
+        for (k, [c, s]) in self.turns.iter().enumerate() {
+            let (v, w) = (&values[k], &values[(n - k) % n]);
+            for (l, row) in rows.chunks_exact_mut(n).enumerate() {
+                let (re, im) = match second {
+                    false => (v.re[l] + w.re[l], v.im[l] - w.im[l]),
+                    true => (v.im[l] + w.im[l], w.re[l] - v.re[l]),
                 };
-                for (k, v) in values.iter_mut().enumerate() {
-                    *v = spectrum(a, k) + spectrum(b, k) * Complex::new(0.0, 1.0);
-                }
-                self.backward.process_with_scratch(values, scratch);
-                for i in 0..n {
-                    let v = values[self.place(i)] * scale;
-                    a[i] = v.re;
-                    if let Some(b) = b.get_mut(i) {
-                        *b = v.im;
-                    }
-                }
-            },
-        );
+                row[k] = 0.5 * (re * c - im * s);
+            }
+        }
     }
 
-    fn buffers(&self, fft: &Arc<dyn Fft<f32>>) -> (Vec<Complex<f32>>, Vec<Complex<f32>>) {
-        let zero = Complex::new(0.0, 0.0);
-        (
-            vec![zero; self.length],
-            vec![zero; fft.get_inplace_scratch_len()],
-        )
+    /// The spectrum that a forward transform leaves, with real and imaginary parts exchanged: the transform is then the inverse.
+    fn enter_spectrum<'a>(&self, row: impl Fn(usize) -> &'a [f32], values: &mut [Element]) {
+        let n = values.len();
+        let scale = 1.0 / n as f32;
+        for (k, value) in values.iter_mut().enumerate() {
+            let [c, s] = self.turns[k].map(|v| v * scale);
+            let (first, second) = halves(row(k));
+            let mirrored = row(if k == 0 { 0 } else { n - k });
+            let (other_first, other_second) = halves(mirrored);
+            let there = if k == 0 { 0.0 } else { 1.0 };
+            for l in 0..first.len() {
+                let (a, b) = (first[l], -there * other_first[l]);
+                value.im[l] += a * c + b * s;
+                value.re[l] += b * c - a * s;
+            }
+            for l in 0..second.len() {
+                let (a, b) = (second[l], -there * other_second[l]);
+                value.im[l] -= b * c - a * s;
+                value.re[l] += a * c + b * s;
+            }
+        }
     }
+
+    fn leave(&self, second: bool, values: &[Element], rows: &mut [f32]) {
+        let n = values.len();
+        for i in 0..n {
+            let value = &values[self.place(i)];
+            // Exchanged, see above.
+            let lanes = if second { &value.re } else { &value.im };
+            for (row, v) in rows.chunks_exact_mut(n).zip(lanes) {
+                row[i] = *v;
+            }
+        }
+    }
+}
+
+/// The columns in real and in imaginary parts.
+fn halves(row: &[f32]) -> (&[f32], &[f32]) {
+    row.split_at(LANES.min(row.len()))
 }
