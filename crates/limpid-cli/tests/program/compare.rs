@@ -92,7 +92,7 @@ fn wrong_usage_is_told_as_such() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.exr", 8, 0.5);
     for arguments in [
-        "a.exr",
+        "a.exr --json",
         "a.exr --reference a.exr --crop 8",
         "a.exr --reference a.exr --layer what",
     ] {
