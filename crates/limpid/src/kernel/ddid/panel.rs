@@ -62,7 +62,13 @@ impl Matrix {
 
 /// `to[f][j] = Σ_i matrix[f][i] · from[j][i]` for `rows` rows of `from`. Note the change of places.
 #[inline(always)]
-pub(super) fn transform<S: Simd>(simd: S, matrix: &Matrix, rows: usize, from: &[f32], to: &mut [f32]) {
+pub(super) fn transform<S: Simd>(
+    simd: S,
+    matrix: &Matrix,
+    rows: usize,
+    from: &[f32],
+    to: &mut [f32],
+) {
     let lanes = S::f32s::LEN;
     let count = matrix.count;
     let place = Panel::new(rows);
