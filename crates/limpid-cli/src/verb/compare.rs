@@ -4,7 +4,7 @@ mod crop;
 mod sequence;
 mod table;
 
-use crate::say::{self, OrUsage};
+use crate::say::{self, OrUsage, tell};
 use crate::video;
 use anyhow::{Context, Result, bail};
 use crop::Crop;
@@ -31,12 +31,13 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "IMAGE")]
     images: Vec<PathBuf>,
     /// The reference; without it there are no metrics, only a page
-    #[arg(long, short, value_name = "FILE", required_unless_present = "html")]
+    #[arg(long, short, value_name = "FILE")]
     reference: Option<PathBuf>,
     /// Print the metrics as JSON, an array with an object for each image
-    #[arg(long)]
+    #[arg(long, requires = "reference")]
     json: bool,
-    /// Write an HTML page that shows the images and their differences, in one file
+    /// Write an HTML page that shows the images and their differences, in one file [default without a reference: the last image's
+    /// name with .html]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Output of `limpid denoise --json`: the page shows the time of each image
@@ -146,16 +147,28 @@ fn look(args: &Args) -> Result<()> {
     for path in &args.images {
         items.push(item(path, Loaded::read(path, args)?));
     }
-    let Some(path) = &args.html else {
-        return Ok(());
+    let path = match (&args.html, args.images.last()) {
+        (Some(path), _) => path.clone(),
+        (None, Some(last)) => last.with_extension("html"),
+        (None, None) => return Ok(()),
     };
+    if args.html.is_none() && path.exists() {
+        bail!(
+            "{} is there already; name the page with --html",
+            path.display()
+        );
+    }
     let shown = Page {
         title: "limpid compare".to_owned(),
         facts: String::new(),
         items,
         reference: None,
     };
-    Ok(shown.write(path)?)
+    shown.write(&path)?;
+    if args.html.is_none() {
+        tell!("page written to {}", path.display());
+    }
+    Ok(())
 }
 
 fn item(path: &Path, loaded: Loaded) -> Item {

@@ -92,7 +92,7 @@ fn wrong_usage_is_told_as_such() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.exr", 8, 0.5);
     for arguments in [
-        "a.exr",
+        "a.exr --json",
         "a.exr --reference a.exr --crop 8",
         "a.exr --reference a.exr --layer what",
     ] {
@@ -102,4 +102,25 @@ fn wrong_usage_is_told_as_such() {
     let got = compare(folder.path(), "a.exr --reference none.exr");
     assert_eq!(got.status.code(), Some(1));
     assert!(said(&got).contains("none.exr"));
+}
+
+#[test]
+fn without_a_reference_there_is_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "before.exr", 8, 0.9);
+    write(folder.path(), "after.exr", 8, 0.5);
+    let got = compare(folder.path(), "before.exr after.exr");
+    assert_eq!(got.status.code(), Some(0), "{}", said(&got));
+    let told = String::from_utf8_lossy(&got.stdout).into_owned();
+    assert!(told.contains("after.html"), "{told}");
+    let page = std::fs::read_to_string(folder.path().join("after.html")).unwrap();
+    for name in ["before.exr", "after.exr"] {
+        assert!(page.contains(name), "{name}");
+    }
+    // A name that was not given overwrites nothing.
+    let again = compare(folder.path(), "before.exr after.exr");
+    assert_eq!(again.status.code(), Some(1));
+    assert!(said(&again).contains("--html"), "{}", said(&again));
+    let json = compare(folder.path(), "before.exr --json");
+    assert_eq!(json.status.code(), Some(2), "{}", said(&json));
 }

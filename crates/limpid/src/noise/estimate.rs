@@ -295,10 +295,12 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         all.iter_mut().flatten().for_each(|p| *p /= mean);
     }
     if let [luminance, colors @ ..] = &mut all[..]
-        && let Some(most) = colors.iter().map(longer).reduce(f32::min)
-        && longer(luminance) < GRAIN * most
+        && let Some(least) = colors.iter().map(longer).reduce(f32::min)
+        && longer(luminance) < GRAIN * least
     {
-        let most = (LUMINANCE * most).max(finer(luminance));
+        // Where a camera amplifies one colour much more than the other, luminance has more than the weaker one.
+        let both = colors.iter().map(longer).product::<f32>().sqrt();
+        let most = (LUMINANCE * least).max(BOTH * both).max(finer(luminance));
         luminance.iter_mut().for_each(|p| *p = p.min(most));
     }
     if lowest.len() > 100 {
@@ -345,8 +347,9 @@ fn limit(powers: &mut [f32; AREA], most: f32) {
     powers.iter_mut().for_each(|p| *p = p.min(high));
 }
 
-/// How much more noise luminance may have than colour, at long waves.
+/// How much more noise luminance may have at long waves than the colour difference with less of it, and than both in the geometric mean.
 const LUMINANCE: f32 = 1.4;
+const BOTH: f32 = 1.2;
 
 /// Above this ratio, luminance has noise of its own, such as film grain.
 const GRAIN: f32 = 50.0;
