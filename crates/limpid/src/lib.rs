@@ -64,12 +64,6 @@ pub mod plan;
 pub mod tune;
 pub mod wavelet;
 
-/// Parts of kernels that the example `window_dft` measures.
-#[doc(hidden)]
-pub mod measured {
-    pub use crate::kernel::ddid::{panel, table};
-}
-
 /// The version of wgpu that this crate is built with, for engines that share their device.
 #[cfg(feature = "gpu")]
 pub use wgpu;

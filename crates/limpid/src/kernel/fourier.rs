@@ -217,13 +217,27 @@ impl Pass<'_> {
                         to[first + 3 * stride] = other.minus(&turned).times(root(3));
                     }
                     _ => {
-                        for k in 0..factor {
-                            let mut sum = *read(0);
-                            for j in 1..factor {
-                                let turn = self.roots[apart * (j * k % factor)];
-                                sum = sum.plus(&read(j).times(turn));
+                        let mut all = *read(0);
+                        for j in 1..factor {
+                            all = all.plus(read(j));
+                        }
+                        to[first] = all;
+                        // Elements of opposite numbers have the same even and the opposite odd part.
+                        for k in 1..=factor / 2 {
+                            let (mut even, mut odd) = (*read(0), Element::ZERO);
+                            for j in 1..=factor / 2 {
+                                let [c, s] = self.roots[apart * (j * k % factor)];
+                                let (a, b) = (read(j), read(factor - j));
+                                for i in 0..LANES {
+                                    even.re[i] += (a.re[i] + b.re[i]) * c;
+                                    even.im[i] += (a.im[i] + b.im[i]) * c;
+                                    odd.re[i] -= (a.im[i] - b.im[i]) * s;
+                                    odd.im[i] += (a.re[i] - b.re[i]) * s;
+                                }
                             }
-                            to[first + k * stride] = sum.times(root(k));
+                            let other = factor - k;
+                            to[first + k * stride] = even.plus(&odd).times(root(k));
+                            to[first + other * stride] = even.minus(&odd).times(root(other));
                         }
                     }
                 }

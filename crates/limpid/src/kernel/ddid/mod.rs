@@ -6,9 +6,9 @@
 pub(crate) mod anscombe;
 mod cpu;
 mod gpu;
-pub mod panel;
+mod panel;
 pub(crate) mod point;
-pub mod table;
+mod table;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};

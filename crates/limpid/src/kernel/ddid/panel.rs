@@ -13,38 +13,38 @@ const BLOCK: usize = 4;
 
 /// Where the entries of a plane with this many columns lie.
 #[derive(Debug, Clone, Copy)]
-pub struct Panel {
+pub(super) struct Panel {
     columns: usize,
 }
 
 impl Panel {
     /// A plane with this many columns.
-    pub fn new(columns: usize) -> Self {
+    pub(super) fn new(columns: usize) -> Self {
         Self { columns }
     }
 
     /// Entries of a plane with as many rows as columns, with those that fill up the last panel.
-    pub fn entries(self) -> usize {
+    pub(super) fn entries(self) -> usize {
         self.columns.next_multiple_of(ROWS) * self.columns
     }
 
     /// The place of an entry.
     #[inline(always)]
-    pub fn at(self, row: usize, column: usize) -> usize {
+    pub(super) fn at(self, row: usize, column: usize) -> usize {
         (row / ROWS * self.columns + column) * ROWS + row % ROWS
     }
 }
 
 /// A constant square matrix, `BLOCK` rows side by side, filled up with zeros.
 #[derive(Debug)]
-pub struct Matrix {
+pub(super) struct Matrix {
     count: usize,
     blocks: Vec<f32>,
 }
 
 impl Matrix {
     /// From its entries, row by row.
-    pub fn new(entries: &[f32], count: usize) -> Self {
+    pub(super) fn new(entries: &[f32], count: usize) -> Self {
         let mut blocks = vec![0.0; count.next_multiple_of(BLOCK) * count];
         for f in 0..count {
             for i in 0..count {
@@ -55,14 +55,20 @@ impl Matrix {
     }
 
     /// Rows and columns.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.count
     }
 }
 
 /// `to[f][j] = Σ_i matrix[f][i] · from[j][i]` for `rows` rows of `from`. Note the change of places.
 #[inline(always)]
-pub fn transform<S: Simd>(simd: S, matrix: &Matrix, rows: usize, from: &[f32], to: &mut [f32]) {
+pub(super) fn transform<S: Simd>(
+    simd: S,
+    matrix: &Matrix,
+    rows: usize,
+    from: &[f32],
+    to: &mut [f32],
+) {
     let lanes = S::f32s::LEN;
     let count = matrix.count;
     let place = Panel::new(rows);

@@ -6,12 +6,12 @@
 use std::f64::consts::TAU;
 
 /// `cos(2π f·i / (2r+1))` for coordinate and frequency 0 … r, row by row.
-pub fn cosines(radius: usize) -> Vec<f32> {
+pub(super) fn cosines(radius: usize) -> Vec<f32> {
     entries(radius, 0, f64::cos)
 }
 
 /// `sin(2π f·i / (2r+1))` for coordinate and frequency 1 … r, row by row.
-pub fn sines(radius: usize) -> Vec<f32> {
+pub(super) fn sines(radius: usize) -> Vec<f32> {
     entries(radius, 1, f64::sin)
 }
 
@@ -24,7 +24,7 @@ fn entries(radius: usize, first: usize, wave: fn(f64) -> f64) -> Vec<f32> {
 }
 
 /// `exp(-i²/space)` for `i` in `-r … r`: the spatial kernel along one axis.
-pub fn space(radius: usize, space: f32) -> Vec<f32> {
+pub(super) fn space(radius: usize, space: f32) -> Vec<f32> {
     let r = radius as i64;
     (-r..=r)
         .map(|i| (-(i * i) as f64 / f64::from(space)).exp() as f32)
@@ -33,7 +33,7 @@ pub fn space(radius: usize, space: f32) -> Vec<f32> {
 
 /// The place of `at` in an image of `n` pixels that is mirrored beyond its borders, edge pixel repeated.
 #[inline]
-pub fn mirror(at: isize, n: usize) -> usize {
+pub(super) fn mirror(at: isize, n: usize) -> usize {
     if (0..n as isize).contains(&at) {
         return at as usize;
     }
@@ -42,7 +42,7 @@ pub fn mirror(at: isize, n: usize) -> usize {
 }
 
 /// `cos(√t)` as a polynomial in `t`, for `t` in 0 … π²/4: Taylor's series, whose next term is below 1e-8 there.
-pub const COSINE: [f32; 7] = [
+pub(super) const COSINE: [f32; 7] = [
     1.0,
     -0.5,
     1.0 / 24.0,
@@ -53,7 +53,7 @@ pub const COSINE: [f32; 7] = [
 ];
 
 /// Where the cosine becomes 0: π²/4.
-pub const COSINE_END: f32 = (std::f64::consts::PI * std::f64::consts::PI / 4.0) as f32;
+pub(super) const COSINE_END: f32 = (std::f64::consts::PI * std::f64::consts::PI / 4.0) as f32;
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::super::fourier::{Element, Fourier, LANES};
 use super::super::{Contract, Dispatch, Job, Kernel, Site};
+use crate::simd::dispatch;
 use crate::{Error, Result};
 use fearless_simd::Level;
 use rayon::prelude::*;
@@ -93,14 +94,16 @@ impl Transform {
                 let count = COLUMNS.min(width - first);
                 let column = |i: usize| &from[i * width + first..][..count];
                 match forward {
-                    true => self.enter(column, values),
-                    false => self.enter_spectrum(column, values),
+                    true => dispatch!(level, _simd => self.enter(column, values)),
+                    false => dispatch!(level, _simd => self.enter_spectrum(column, values)),
                 }
                 self.fourier.run(level, values, scratch);
-                for (from, rows) in [0, LANES].into_iter().zip(rows.chunks_mut(LANES * n)) {
+                for (rows, second) in rows.chunks_mut(LANES * n).zip([false, true]) {
                     match forward {
-                        true => self.leave_spectrum(from > 0, values, rows),
-                        false => self.leave(from > 0, values, rows),
+                        true => {
+                            dispatch!(level, _simd => self.leave_spectrum(second, values, rows));
+                        }
+                        false => dispatch!(level, _simd => self.leave(second, values, rows)),
                     }
                 }
             },
@@ -115,6 +118,7 @@ impl Transform {
         }
     }
 
+    #[inline(always)]
     fn enter<'a>(&self, row: impl Fn(usize) -> &'a [f32], values: &mut [Element]) {
         for i in 0..values.len() {
             let value = &mut values[self.place(i)];
@@ -124,23 +128,32 @@ impl Transform {
         }
     }
 
-    /// Rows of the real (`second` false) or imaginary columns: both are real, so what is even in `k` belongs to the first, what
-    /// is odd to the second.
+    /// Rows of the real columns, or of the imaginary ones: both are real, so what is even in `k` belongs to the first, what is odd to
+    /// the second.
+    #[inline(always)]
     fn leave_spectrum(&self, second: bool, values: &[Element], rows: &mut [f32]) {
         let n = values.len();
-        for (k, [c, s]) in self.turns.iter().enumerate() {
-            let (v, w) = (&values[k], &values[(n - k) % n]);
-            for (l, row) in rows.chunks_exact_mut(n).enumerate() {
-                let (re, im) = match second {
-                    false => (v.re[l] + w.re[l], v.im[l] - w.im[l]),
-                    true => (v.im[l] + w.im[l], w.re[l] - v.re[l]),
-                };
-                row[k] = 0.5 * (re * c - im * s);
-            }
-        }
+        turn(
+            n,
+            rows,
+            #[inline(always)]
+            |k: usize| {
+                let (v, w) = (&values[k], &values[if k == 0 { 0 } else { n - k }]);
+                let [c, s] = self.turns[k].map(|t| 0.5 * t);
+                let mut line = [0.0; LANES];
+                for l in 0..LANES {
+                    line[l] = match second {
+                        false => (v.re[l] + w.re[l]) * c - (v.im[l] - w.im[l]) * s,
+                        true => (v.im[l] + w.im[l]) * c - (w.re[l] - v.re[l]) * s,
+                    };
+                }
+                line
+            },
+        );
     }
 
     /// The spectrum that a forward transform leaves, with real and imaginary parts exchanged: the transform is then the inverse.
+    #[inline(always)]
     fn enter_spectrum<'a>(&self, row: impl Fn(usize) -> &'a [f32], values: &mut [Element]) {
         let n = values.len();
         let scale = 1.0 / n as f32;
@@ -163,14 +176,33 @@ impl Transform {
         }
     }
 
+    #[inline(always)]
     fn leave(&self, second: bool, values: &[Element], rows: &mut [f32]) {
-        let n = values.len();
-        for i in 0..n {
-            let value = &values[self.place(i)];
-            // Exchanged, see above.
-            let lanes = if second { &value.re } else { &value.im };
-            for (row, v) in rows.chunks_exact_mut(n).zip(lanes) {
-                row[i] = *v;
+        turn(
+            values.len(),
+            rows,
+            #[inline(always)]
+            |i: usize| {
+                let value = &values[self.place(i)];
+                // Exchanged, see above.
+                if second { value.re } else { value.im }
+            },
+        );
+    }
+}
+
+/// `row[k] = line(k)[row]`, in squares: rows are often a power of two apart, and the cache holds few such lines.
+#[inline(always)]
+fn turn(length: usize, rows: &mut [f32], line: impl Fn(usize) -> [f32; LANES]) {
+    for start in (0..length).step_by(LANES) {
+        let end = length.min(start + LANES);
+        let mut square = [[0.0; LANES]; LANES];
+        for k in start..end {
+            square[k - start] = line(k);
+        }
+        for (l, row) in rows.chunks_exact_mut(length).enumerate() {
+            for (to, line) in row[start..end].iter_mut().zip(&square) {
+                *to = line[l];
             }
         }
     }
