@@ -93,4 +93,30 @@ mod tests {
             assert!((plain.back(0, plain.value(0, v)) - v).abs() < 1e-6);
         }
     }
+
+    /// Channels may differ in whether their noise depends on brightness.
+    #[test]
+    fn channels_come_back_together() {
+        let rising = |first: f32| (0..16).map(|i| first + 0.001 * i as f32).collect();
+        for even in 0..3 {
+            let mut profile = Profile::white(0.02, 3);
+            profile.range = [0.02, 0.9];
+            profile.deviations = (0..3)
+                .map(|c| match c == even {
+                    true => vec![0.02; 16],
+                    false => rising(0.01 + 0.002 * c as f32),
+                })
+                .collect();
+            let by = profile.settling(&[1.0; 3]);
+            for c in 0..3 {
+                for v in [0.0f32, 0.02, 0.3, 0.55, 0.9, 1.0] {
+                    let back = by.back(c, by.value(c, v));
+                    let sigma = profile.deviation(c, v);
+                    assert!((back - v).abs() < 0.6 * sigma, "{even} {c} {v}: {back}");
+                    let rise = (by.value(c, v + 0.01) - by.value(c, v)) / 0.01;
+                    assert!((rise * sigma - 1.0).abs() < 0.1, "{even} {c} {v}: {rise}");
+                }
+            }
+        }
+    }
 }

@@ -146,7 +146,13 @@ impl Profile {
     /// The normalisation that makes the noise of each component have standard deviation 1: curves of channels and divisors of
     /// components. Components count as if their noise were `stronger` times as strong.
     pub(crate) fn settling(&self, stronger: &[f32]) -> Settling {
-        let curve = |list: &Vec<f32>| curve(list, self.range);
+        // All channels share their knots: two if none of them depends on brightness.
+        let even = |list: &Vec<f32>| list.iter().all(|d| *d == list[0]);
+        let even = self.deviations.iter().all(even);
+        let curve = |list: &Vec<f32>| match even {
+            true => line(list[0], self.range),
+            false => curve(list, self.range),
+        };
         let curves: Vec<(Vec<f32>, Vec<f32>)> = self.deviations.iter().map(curve).collect();
         let last = curves.first().map_or(1, |c| c.0.len() - 1);
         Settling {
@@ -179,16 +185,19 @@ pub(crate) struct Settling {
 /// Deviations below this share of the largest value count as no noise.
 const LEAST: f32 = 1e-6;
 
+/// The same deviation everywhere.
+fn line(deviation: f32, [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
+    let by = deviation.max(LEAST * low.abs().max(high.abs()));
+    let ends = [low, high].map(|v| v / by);
+    (ends.to_vec(), ends.to_vec())
+}
+
 /// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.
 fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
     let most = deviations.iter().fold(0.0f32, |m, d| m.max(*d));
     // Noise seems to vanish where values are clipped; and squares of settled values must not be too large for a float.
     let floor = (0.15 * most).max(LEAST * low.abs().max(high.abs()));
     let list: Vec<f64> = deviations.iter().map(|d| f64::from(d.max(floor))).collect();
-    if list.iter().all(|d| *d == list[0]) {
-        let ends = [low, high].map(|v| (f64::from(v) / list[0]) as f32);
-        return (ends.to_vec(), ends.to_vec());
-    }
     // Four knots for each entry, so that straight lines between knots are close to the integral.
     const FINE: usize = 4;
     let count = (list.len() - 1) * FINE;
