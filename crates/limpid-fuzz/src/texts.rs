@@ -8,7 +8,6 @@ use limpid::{Denoiser, Device, Frame, Image, Kind, Options};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|w| (*w).to_owned()).collect()
@@ -65,21 +64,22 @@ pub(crate) fn y4m_words() -> Vec<String> {
 
 /// A scene: the object and its materials, apart by a line `---`.
 pub(crate) fn obj(bytes: &[u8]) -> bool {
-    static FOLDER: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| tempfile::tempdir().ok());
-    let Some(folder) = folder else { return false };
+    // One for each thread: tests run side by side.
+    thread_local! {
+        static FOLDER: Option<tempfile::TempDir> = tempfile::tempdir().ok();
+    }
     let cut = bytes.windows(5).position(|w| w == b"\n---\n");
     let (object, materials) = match cut {
         Some(at) => (&bytes[..=at], &bytes[at + 5..]),
         None => (bytes, &b""[..]),
     };
-    let path = folder.path().join("a.obj");
-    if fs::write(&path, object).is_err()
-        || fs::write(folder.path().join("a.mtl"), materials).is_err()
-    {
-        return false;
-    }
-    limpid_scenes::read_obj(&path, |_| Ok(Image::new(2, 2, 3))).is_ok()
+    FOLDER.with(|folder| {
+        let Some(folder) = folder else { return false };
+        let path = folder.path().join("a.obj");
+        fs::write(&path, object).is_ok()
+            && fs::write(folder.path().join("a.mtl"), materials).is_ok()
+            && limpid_scenes::read_obj(&path, |_| Ok(Image::new(2, 2, 3))).is_ok()
+    })
 }
 
 pub(crate) fn obj_seeds() -> Vec<Vec<u8>> {
