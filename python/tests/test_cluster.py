@@ -64,7 +64,11 @@ def test_renders_with_their_layers(client):
             device="cpu",
             **{n: da.from_array(frame[n]) for n in names},
         )
-        np.testing.assert_allclose(parts.compute(), whole, atol=1e-4, rtol=1e-4, err_msg=method)
+        made = parts.compute()
+        # Chunks begin at other lanes, so sums round differently; where features hardly vary, the
+        # regressions of nfor magnify that in a few pixels.
+        np.testing.assert_allclose(made, whole, atol=1e-3, err_msg=method)
+        assert np.abs(made - whole).mean() < 1e-6 * whole.mean(), method
 
 
 def test_whole_numbers_and_grey():
