@@ -23,15 +23,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(&[0xff, 0xd8, 0xff]),
     transfer: Transfer::Encoded,
     holds: Holds::Color,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        let bytes = write(&raster, page.kept(), page.options, page.path)?;
-        Ok((bytes, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.options, page.path)
+        })
     },
 };
 

@@ -14,15 +14,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
     transfer: Transfer::Encoded,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        let bytes = write(&raster, page.kept(), page.options, page.path)?;
-        Ok((bytes, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.options, page.path)
+        })
     },
 };
 

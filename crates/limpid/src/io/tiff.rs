@@ -25,10 +25,7 @@ pub(super) const CODEC: Codec = Codec {
     },
     transfer: Transfer::Linear,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
         let kept = page.kept();

@@ -15,14 +15,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
     transfer: Transfer::Encoded,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        Ok((write(&raster, page.kept(), page.path)?, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.path)
+        })
     },
 };
 

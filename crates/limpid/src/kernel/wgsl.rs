@@ -2,6 +2,9 @@
 
 use std::fmt::{Display, Write};
 
+/// The entry point with a thread for each pixel of `p.width` × `p.height`, in workgroups of 32×8: calls `pixel(x, y)`.
+pub(crate) const PIXELS: &str = include_str!("pixels.wgsl");
+
 /// The text of a shader, or a part of one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wgsl(String);
@@ -61,6 +64,32 @@ impl Wgsl {
         self
     }
 
+    /// A function of several statements: `fn HEAD { … }`.
+    pub(crate) fn statements(mut self, head: &str, body: Code) -> Self {
+        let _ = writeln!(self.0, "fn {head} {{\n{}}}", body.0);
+        self
+    }
+
+    /// A struct of fields with their types.
+    pub(crate) fn structure<N: Display, K: Display>(
+        mut self,
+        name: &str,
+        fields: impl IntoIterator<Item = (N, K)>,
+    ) -> Self {
+        let _ = writeln!(self.0, "struct {name} {{");
+        for (field, kind) in fields {
+            let _ = writeln!(self.0, "    {field}: {kind},");
+        }
+        self.0.push_str("}\n");
+        self
+    }
+
+    /// A variable of a workgroup or of a thread: `var<SPACE> NAME: KIND;`.
+    pub(crate) fn variable(mut self, space: &str, name: &str, kind: impl Display) -> Self {
+        let _ = writeln!(self.0, "var<{space}> {name}: {kind};");
+        self
+    }
+
     /// A body, or whatever was written elsewhere.
     pub(crate) fn body(mut self, text: &str) -> Self {
         self.0.push_str(text);
@@ -70,6 +99,30 @@ impl Wgsl {
     /// The whole text.
     pub(crate) fn text(self) -> String {
         self.0
+    }
+}
+
+/// Statements that depend on what Rust knows, indented as they nest.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Code(String);
+
+impl Code {
+    /// Lines, without the semicolon of the last one.
+    pub(crate) fn say(&mut self, statement: impl Display) -> &mut Self {
+        self.lines(&format!("{statement};"))
+    }
+
+    /// Lines as they are.
+    pub(crate) fn lines(&mut self, text: &str) -> &mut Self {
+        for line in text.lines() {
+            let _ = writeln!(self.0, "    {line}");
+        }
+        self
+    }
+
+    /// `HEAD { … }`, such as a loop or a condition.
+    pub(crate) fn block(&mut self, head: impl Display, inside: &Self) -> &mut Self {
+        self.lines(&format!("{head} {{\n{}}}", inside.0))
     }
 }
 
@@ -92,6 +145,14 @@ mod tests {
             .writes_texture(4, "drawn", "rgba32float")
             .function("double(v: f32) -> f32", "2.0 * v")
             .procedure("put(i: u32, v: f32)", "dst[i] = vec2<f32>(double(v))")
+            .statements("some(i: u32, v: f32)", {
+                let mut then = Code::default();
+                then.say("put(i, v)");
+                let mut code = Code::default();
+                code.block("if v > 0.0", &then).say("return").clone()
+            })
+            .structure("Pixel", [("c", "f32"), ("w", "vec2<f32>")])
+            .variable("workgroup", "tile", "array<Pixel, 8>")
             .body("fn both(i: u32) {\n    put(i, SCALES.x * src[i]);\n}\n")
             .text();
         naga::front::wgsl::parse_str(&text).unwrap();

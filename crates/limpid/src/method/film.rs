@@ -5,7 +5,7 @@
 
 mod scene;
 
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Settled};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
 use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, SECOND, Step};
 use crate::definition::settle;
@@ -37,12 +37,7 @@ crate::options! {
     pub struct Options {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the film, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("film");
         /// Number of merged frames: 3, 5, 7 or 9.
         pub frames: usize = 5,
     }
@@ -107,14 +102,7 @@ impl Film {
             )));
         }
         self.radius()?;
-        let options = &self.options;
-        let wanted = Wanted {
-            sigma: options.sigma,
-            noise: &options.noise,
-            options: [options.luminance, options.chroma],
-            coarse: COARSE,
-        };
-        wanted.settled(channels)
+        self.options.wanted(COARSE).settled(channels)
     }
 
     fn step(&self, settled: &Settled) -> Step {
@@ -146,7 +134,7 @@ impl Method for Film {
         if options.sigma.is_none() && options.noise == Noise::Auto {
             self.scene = Some(Scene::new(frame.color()?));
         }
-        look(frame.color()?, &mut options.sigma, &mut options.noise)
+        options.measure(frame.color()?)
     }
 
     fn begins(&mut self, frame: &Frame) -> bool {
@@ -166,7 +154,7 @@ impl Method for Film {
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.options.sigma, &self.options.noise)
+        self.options.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

@@ -4,7 +4,7 @@
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Settled};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide, half_window};
 use crate::definition::noise;
@@ -55,12 +55,7 @@ crate::options! {
     pub struct Nlm {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
         /// Radius of the search window: 10 is 21 by 21 pixels.
         pub radius: usize = 10,
         /// Radius of the compared patches: 3 is 7 by 7 pixels.
@@ -99,15 +94,6 @@ impl Nlm {
             return Err(Error::option("k", self.k, "a number above 0"));
         }
         Ok(())
-    }
-
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
     }
 
     /// Whether the variance layer is used.
@@ -149,11 +135,11 @@ impl Method for Nlm {
         if self.per_pixel(&frame.shape())? {
             return Ok(());
         }
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -197,7 +183,7 @@ impl Method for Nlm {
             plan.pass(kernel, vec![color, variance], [output]);
             return Ok(plan);
         }
-        let settled = self.wanted().settled(channels)?;
+        let settled = self.wanted(COARSE).settled(channels)?;
         let (noisy, made) = (
             plan.transient("noisy", channels),
             plan.transient("made", channels),
@@ -238,7 +224,7 @@ impl Method for Nlm {
             };
             return Frame::new(run(image, &variance, &|_| 1.0));
         }
-        let settled = self.wanted().settled(image.channels())?;
+        let settled = self.wanted(COARSE).settled(image.channels())?;
         let spectra = settled.coloured();
         Frame::new(settled.define(image, |image| {
             let made = run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o));

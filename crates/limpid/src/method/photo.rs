@@ -92,6 +92,44 @@ pub(crate) struct Wanted<'a> {
     pub coarse: [f32; 2],
 }
 
+/// Options that declare noise: `use noise("image");` in `options!`.
+pub(crate) trait NoiseOptions {
+    /// What they say, with the method's [`Wanted::coarse`].
+    fn wanted(&self, coarse: [f32; 2]) -> Wanted<'_>;
+
+    /// Analyses an image and fills in what was not given.
+    fn measure(&mut self, image: &Image) -> Result<()>;
+
+    /// A summary of the measurement.
+    fn measured(&self) -> Option<String>;
+}
+
+/// Implements [`NoiseOptions`] by the fields that `options!` declares.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! noise_options {
+    ([$(#[$meta:meta])* $name:ident]) => {
+        impl $crate::method::photo::NoiseOptions for $name {
+            fn wanted(&self, coarse: [f32; 2]) -> $crate::method::photo::Wanted<'_> {
+                $crate::method::photo::Wanted {
+                    sigma: self.sigma,
+                    noise: &self.noise,
+                    options: [self.luminance, self.chroma],
+                    coarse,
+                }
+            }
+
+            fn measure(&mut self, image: &$crate::Image) -> $crate::Result<()> {
+                $crate::method::photo::look(image, &mut self.sigma, &mut self.noise)
+            }
+
+            fn measured(&self) -> Option<String> {
+                $crate::method::photo::seen(self.sigma, &self.noise)
+            }
+        }
+    };
+}
+
 /// The deviation that a plan assumes if none was given and no image was analysed.
 const USUAL: f32 = 25.0 / 255.0;
 

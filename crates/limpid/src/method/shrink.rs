@@ -3,7 +3,7 @@
 //! The definition is `definition::shrink`. Schedules are those of the transform.
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Settled};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
 use crate::definition::shrink::{Rule, deviations, visu};
@@ -38,12 +38,7 @@ crate::options! {
     pub struct Shrink {
         /// Standard deviation of white noise, in the image's own values, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
         /// How thresholds are chosen.
         pub threshold: Threshold = Threshold::Sure,
         /// Name of the wavelet.
@@ -60,15 +55,6 @@ crate::options! {
 const COARSE: [f32; 2] = [1.0, 1.3];
 
 impl Shrink {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
-    }
-
     fn ready(&self) -> Result<Ready> {
         if !(1..=16).contains(&self.shifts) {
             return Err(Error::option("shifts", self.shifts, "1 to 16"));
@@ -164,11 +150,11 @@ impl Method for Shrink {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -191,7 +177,7 @@ impl Method for Shrink {
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
         let planes = shape.require(&Layer::COLOR)?;
-        let settled = self.wanted().settled(planes)?;
+        let settled = self.wanted(COARSE).settled(planes)?;
         let Size { width, height } = shape.size;
         let bands = bands(shape.size, &self.sigmas(&ready, &settled, shape.size));
         let mut plan = Plan::new(format!("shrink {schedule}"), shape.size);
@@ -234,7 +220,7 @@ impl Method for Shrink {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let dwt = self.ready()?.definition();
         let image = frame.require(Layer::COLOR)?;
-        let settled = self.wanted().settled(image.channels())?;
+        let settled = self.wanted(COARSE).settled(image.channels())?;
         let spectra = settled.spectra();
         Frame::new(settled.define(image, |image| {
             definition::shrink(image, &dwt, &spectra, self.rule(), self.shifts)

@@ -1,6 +1,7 @@
 //! The wavelet transform, one level: rows and columns in one pass over memory.
 
 pub(crate) mod cpu;
+mod driver;
 mod emit;
 mod forward;
 mod four;

@@ -10,6 +10,7 @@ use crate::simd::dispatch;
 use crate::wavelet::{Matrix, Scheme, mirrored};
 use fearless_simd::Simd;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Quads of a tile along x and y: with eight planes a quarter of a megabyte.
 const TILE: (usize, usize) = (128, 64);
@@ -97,6 +98,17 @@ impl Steps {
         tiles.div_ceil(threads.max(1)).max(1) * TILE.1
     }
 
+    /// The tiles of these rows of quads, of a level of this many quads.
+    fn tiles(&self, rows: Range<usize>, (lw, lh): (usize, usize)) -> impl Iterator<Item = Tile> {
+        let tile = move |x, y| Tile {
+            from: (x, y),
+            size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
+            margin: self.margin,
+        };
+        rows.step_by(TILE.1)
+            .flat_map(move |y| (0..lw).step_by(TILE.0).map(move |x| tile(x, y)))
+    }
+
     /// One level forward, into the packed image with its width; and where `LL` goes if not there.
     pub(super) fn forward(
         &self,
@@ -135,49 +147,40 @@ impl Steps {
             .enumerate()
             .for_each(|(i, (part, work))| {
                 let first = i * rows;
-                for y in (first..(first + rows).min(lh)).step_by(TILE.1) {
-                    for x in (0..lw).step_by(TILE.0) {
-                        let tile = Tile {
-                            from: (x, y),
-                            size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
-                            margin: self.margin,
+                for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
+                    let (x, y) = tile.from;
+                    let mut planes = planes(work, &tile);
+                    for (sample, plane) in planes.iter_mut().enumerate().take(4) {
+                        load(plane, &tile, src, sample);
+                    }
+                    let made = self.run(simd, &tile, &mut planes);
+                    for sample in 0..4 {
+                        let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
+                        let width = tile
+                            .size
+                            .0
+                            .min((if odd_x { hw } else { lw }).saturating_sub(x));
+                        let scale = scales[usize::from(odd_x) + usize::from(odd_y)];
+                        let limit = match sample {
+                            0 => 0.0,
+                            _ => limits[sample - 1],
                         };
-                        let mut planes = planes(work, &tile);
-                        for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                            load(plane, &tile, src, sample);
-                        }
-                        let made = self.run(simd, &tile, &mut planes);
-                        for sample in 0..4 {
-                            let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
-                            let width = tile
-                                .size
-                                .0
-                                .min((if odd_x { hw } else { lw }).saturating_sub(x));
-                            let scale = scales[usize::from(odd_x) + usize::from(odd_y)];
-                            let limit = match sample {
-                                0 => 0.0,
-                                _ => limits[sample - 1],
+                        for j in 0..tile.size.1 {
+                            if odd_y && y + j >= hh {
+                                break;
+                            }
+                            let row = y + j - first;
+                            let to = match (sample, &mut part.low) {
+                                (0, Some(low)) => &mut low[row * lw + x..],
+                                (0 | 1, _) => {
+                                    &mut part.top[row * stride + x + usize::from(odd_x) * lw..]
+                                }
+                                _ => &mut part.bottom[row * stride + x + usize::from(odd_x) * lw..],
                             };
-                            for j in 0..tile.size.1 {
-                                if odd_y && y + j >= hh {
-                                    break;
-                                }
-                                let row = y + j - first;
-                                let to = match (sample, &mut part.low) {
-                                    (0, Some(low)) => &mut low[row * lw + x..],
-                                    (0 | 1, _) => {
-                                        &mut part.top[row * stride + x + usize::from(odd_x) * lw..]
-                                    }
-                                    _ => {
-                                        &mut part.bottom
-                                            [row * stride + x + usize::from(odd_x) * lw..]
-                                    }
-                                };
-                                let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                                let from = &planes[made[sample]][at..at + width];
-                                for (to, v) in to[..width].iter_mut().zip(from) {
-                                    *to = soft(v * scale, limit);
-                                }
+                            let at = (j + self.margin[2]) * tile.width() + self.margin[0];
+                            let from = &planes[made[sample]][at..at + width];
+                            for (to, v) in to[..width].iter_mut().zip(from) {
+                                *to = soft(v * scale, limit);
                             }
                         }
                     }
@@ -202,32 +205,26 @@ impl Steps {
         let work = scratch.par_chunks_mut(self.words());
         parts.zip(work).enumerate().for_each(|(i, (part, work))| {
             let first = i * rows;
-            for y in (first..(first + rows).min(lh)).step_by(TILE.1) {
-                for x in (0..lw).step_by(TILE.0) {
-                    let tile = Tile {
-                        from: (x, y),
-                        size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
-                        margin: self.margin,
-                    };
-                    let mut planes = planes(work, &tile);
-                    for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                        gather(plane, &tile, bands, sample, scales);
-                    }
-                    let made = self.run(simd, &tile, &mut planes);
-                    for sample in 0..4 {
-                        let (odd_x, odd_y) = (sample % 2, sample / 2);
-                        for j in 0..tile.size.1 {
-                            let row = 2 * (y + j) + odd_y;
-                            if row >= h {
-                                break;
-                            }
-                            let to = &mut part[(row - 2 * first) * stride..][..w];
-                            let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                            let from = &planes[made[sample]][at..at + tile.size.0];
-                            let places = to[2 * x..].iter_mut().skip(odd_x).step_by(2);
-                            for (to, v) in places.zip(from) {
-                                *to = *v;
-                            }
+            for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
+                let (x, y) = tile.from;
+                let mut planes = planes(work, &tile);
+                for (sample, plane) in planes.iter_mut().enumerate().take(4) {
+                    gather(plane, &tile, bands, sample, scales);
+                }
+                let made = self.run(simd, &tile, &mut planes);
+                for sample in 0..4 {
+                    let (odd_x, odd_y) = (sample % 2, sample / 2);
+                    for j in 0..tile.size.1 {
+                        let row = 2 * (y + j) + odd_y;
+                        if row >= h {
+                            break;
+                        }
+                        let to = &mut part[(row - 2 * first) * stride..][..w];
+                        let at = (j + self.margin[2]) * tile.width() + self.margin[0];
+                        let from = &planes[made[sample]][at..at + tile.size.0];
+                        let places = to[2 * x..].iter_mut().skip(odd_x).step_by(2);
+                        for (to, v) in places.zip(from) {
+                            *to = *v;
                         }
                     }
                 }

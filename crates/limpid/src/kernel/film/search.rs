@@ -158,15 +158,24 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// The window at the best, with a pixel on each side, and its pitch.
+    #[inline(always)]
+    fn around_best<'c>(&self, copy: &'c mut Copy) -> (&'c [f32], usize)
+    where
+        'a: 'c,
+    {
+        let corner = (
+            self.corner.0 + (self.best[0] >> 1) - 1,
+            self.corner.1 + (self.best[1] >> 1) - 1,
+        );
+        part::<WIDER, _>(self.other, self.size, corner, copy)
+    }
+
     /// The pixels around the best.
     #[inline(always)]
     fn pixels<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
-        let corner = (
-            self.corner.0 + (best[0] >> 1) - 1,
-            self.corner.1 + (best[1] >> 1) - 1,
-        );
-        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
         for j in 0..WINDOW {
             let here = row(simd, &self.window, WINDOW * j);
@@ -185,11 +194,7 @@ impl<'a> Cell<'a> {
     #[inline(always)]
     fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
-        let corner = (
-            self.corner.0 + (best[0] >> 1) - 1,
-            self.corner.1 + (best[1] >> 1) - 1,
-        );
-        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
         // Left and right of a row, and itself.
         let mut now = across(simd, from, pitch);
