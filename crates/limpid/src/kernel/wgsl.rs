@@ -1,5 +1,7 @@
 //! WGSL put together from what Rust knows: constants, bindings, functions of one expression. Bodies are files.
 
+use super::Site;
+use crate::plan::Home;
 use std::fmt::{Display, Write};
 
 /// The entry point with a thread for each pixel of `p.width` × `p.height`, in workgroups of 32×8: calls `pixel(x, y)`.
@@ -31,6 +33,21 @@ impl Wgsl {
             self.0,
             "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{element}>;"
         );
+        self
+    }
+
+    /// The slots of a kernel by these names, those that are read first, at the bindings after the parameters. Written slots are
+    /// buffers.
+    pub(crate) fn slots(mut self, site: &Site<'_>, names: &[&str]) -> Self {
+        let slots = site.reads.iter().chain(&site.writes);
+        for (i, (slot, name)) in slots.zip(names).enumerate() {
+            let element = slot.element.wgsl();
+            self = match slot.home {
+                Home::Buffer if i < site.reads.len() => self.reads(i + 1, name, element),
+                Home::Buffer => self.writes(i + 1, name, element),
+                Home::Texture | Home::Texture8 => self.reads_texture(i + 1, name),
+            };
+        }
         self
     }
 
@@ -68,6 +85,15 @@ impl Wgsl {
     pub(crate) fn statements(mut self, head: &str, body: Code) -> Self {
         let _ = writeln!(self.0, "fn {head} {{\n{}}}", body.0);
         self
+    }
+
+    /// The entry point of a compute shader with this many threads: `group` and `lane` say which workgroup and thread it is.
+    pub(crate) fn entry(mut self, threads: u32, body: Code) -> Self {
+        let _ = writeln!(self.0, "@compute @workgroup_size({threads})");
+        self.statements(
+            "main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)",
+            body,
+        )
     }
 
     /// A struct of fields with their types.
@@ -120,9 +146,16 @@ impl Code {
         self
     }
 
-    /// `HEAD { … }`, such as a loop or a condition.
-    pub(crate) fn block(&mut self, head: impl Display, inside: &Self) -> &mut Self {
-        self.lines(&format!("{head} {{\n{}}}", inside.0))
+    /// `HEAD { … }`, such as a loop or a condition; without a head, statements with names of their own.
+    pub(crate) fn block(
+        &mut self,
+        head: impl Display,
+        inside: impl FnOnce(&mut Self),
+    ) -> &mut Self {
+        let mut block = Self::default();
+        inside(&mut block);
+        self.lines(format!("{head} {{").trim_start());
+        self.lines(&block.0).lines("}")
     }
 }
 
@@ -146,10 +179,14 @@ mod tests {
             .function("double(v: f32) -> f32", "2.0 * v")
             .procedure("put(i: u32, v: f32)", "dst[i] = vec2<f32>(double(v))")
             .statements("some(i: u32, v: f32)", {
-                let mut then = Code::default();
-                then.say("put(i, v)");
                 let mut code = Code::default();
-                code.block("if v > 0.0", &then).say("return").clone()
+                code.block("if v > 0.0", |code| {
+                    code.say("put(i, v)");
+                });
+                code.block("", |code| {
+                    code.say("let u = v").say("put(i, u)");
+                });
+                code
             })
             .structure("Pixel", [("c", "f32"), ("w", "vec2<f32>")])
             .variable("workgroup", "tile", "array<Pixel, 8>")
