@@ -13,7 +13,7 @@
 //! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
 
 use super::atrous::stored;
-use super::taa::Step;
+use super::taa::Settings as Resolve;
 use crate::{Image, LUMINANCE};
 
 /// The settings.
@@ -82,7 +82,7 @@ pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
 /// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
-pub const RESOLVE: Step = Step {
+pub const RESOLVE: Resolve = Resolve {
     radius: 1,
     // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which 1.15 would do. A
     // larger box lets fewer pixels flicker.

@@ -3,7 +3,7 @@
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_size, quantise, room};
+use super::raster::{Raster, Transfer, check_longest, check_memory, check_size, quantise};
 use crate::{Error, Result, Size};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
@@ -109,7 +109,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             path.display()
         )));
     }
-    room(size, 3)?;
+    check_memory(size, 3)?;
     let fault = |e: DecodeErrors| match e {
         DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
         e => damaged(e.to_string()),

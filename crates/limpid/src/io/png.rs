@@ -1,7 +1,7 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise, room};
+use super::raster::{Raster, Transfer, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Result, memory};
 use std::io::Cursor;
@@ -94,7 +94,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             bytes.len()
         )));
     }
-    room(size, 4)?;
+    check_memory(size, 4)?;
     let mut decoder = png::Decoder::new_with_limits(
         Cursor::new(bytes),
         png::Limits {

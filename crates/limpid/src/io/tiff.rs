@@ -2,7 +2,7 @@
 //! resolution tags are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_size, quantise, room};
+use super::raster::{Raster, Transfer, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Image, Result, memory};
 use ::tiff::decoder::{BufferLayoutPreference, Decoder, DecodingResult, Limits};
@@ -149,7 +149,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             layout.complete_len
         )));
     }
-    room(size, channels)?;
+    check_memory(size, channels)?;
     let mut notes = Vec::new();
     if decoder.more_images() {
         let previews = previews(bytes).map_err(fault)?;

@@ -2,7 +2,7 @@
 //! preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_size, quantise, room};
+use super::raster::{Raster, Transfer, check_longest, check_memory, check_size, quantise};
 use crate::{Error, Result, memory};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
@@ -76,7 +76,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };
     let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
-    room(size, channels)?;
+    check_memory(size, channels)?;
     let mut notes = Vec::new();
     if decoder.is_animated() {
         notes.push("an animation; only its first frame is read".to_owned());

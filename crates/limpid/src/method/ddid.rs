@@ -130,15 +130,15 @@ impl Method for Ddid {
         let input = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
         let noisy = plan.transient("noisy", channels);
-        let settled = self.wanted(COARSE).settled(channels)?;
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
         let sensor = self.stabiliser();
         match sensor {
             Some(_) => plan.pass(Enter { noise: sensor }, [input], [noisy]),
-            None => settled.enter(&mut plan, input, noisy),
+            None => stabilised.enter(&mut plan, input, noisy),
         }
         let spectra = match sensor {
             Some(_) => Vec::new(),
-            None => settled.coloured(),
+            None => stabilised.coloured(),
         };
         let mut guide = noisy;
         for (i, step) in self.steps().into_iter().enumerate() {
@@ -151,7 +151,7 @@ impl Method for Ddid {
                 let noise = Some(inverse);
                 plan.pass(Leave { noise }, [guide], [output]);
             }
-            None => settled.leave(&mut plan, guide, output),
+            None => stabilised.leave(&mut plan, guide, output),
         }
         Ok(plan)
     }
@@ -166,10 +166,10 @@ impl Method for Ddid {
                 made.map(|v| inverse.restore(v))
             }
             None => {
-                let settled = self.wanted(COARSE).settled(image.channels())?;
-                let spectra = settled.coloured();
-                settled.define(image, |image| {
-                    Ok(definition::ddid::settled(image, &steps, &spectra))
+                let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+                let spectra = stabilised.coloured();
+                stabilised.define(image, |image| {
+                    Ok(definition::ddid::stabilised(image, &steps, &spectra))
                 })?
             }
         };

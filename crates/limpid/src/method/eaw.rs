@@ -4,7 +4,7 @@
 //! filter. Each level is followed by its part of the upward pass, from fine to coarse, so that only two levels are kept.
 
 use super::atrous::AtrousSchedule;
-use super::photo::{Noise, NoiseOptions, Settled};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition;
 use crate::kernel::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
@@ -64,8 +64,8 @@ impl Eaw {
     }
 
     /// For each level, the variance of noise in the details of each channel.
-    fn noise(&self, settled: &Settled) -> Vec<[f32; 3]> {
-        let spectra = settled.spectra();
+    fn noise(&self, stabilised: &Stabilised) -> Vec<[f32; 3]> {
+        let spectra = stabilised.spectra();
         let shares = SHARES[usize::from(spectra.len() == 3)];
         let share = |level: usize, k: usize| {
             let spectrum = &spectra[k.min(spectra.len() - 1)];
@@ -116,8 +116,8 @@ impl Method for Eaw {
         };
         self.check()?;
         let channels = shape.require(&Layer::COLOR)?;
-        let settled = self.wanted(COARSE).settled(channels)?;
-        let noise = self.noise(&settled);
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
+        let noise = self.noise(&stabilised);
         let mut plan = Plan::new(format!("eaw {schedule}"), shape.size);
         let (planes, element) = match schedule.backend() {
             Backend::Gpu => (1, Element::F32x4),
@@ -153,7 +153,7 @@ impl Method for Eaw {
             half: false,
         };
         let noisy = plan.transient("noisy", channels);
-        settled.enter(&mut plan, input, noisy);
+        stabilised.enter(&mut plan, input, noisy);
         plan.pass(pack, [noisy], [fine]);
         let mut sum = Vec::new();
         for level in 0..self.levels {
@@ -211,18 +211,18 @@ impl Method for Eaw {
             [made],
         );
         let made = match self.refine {
-            true => settled.refine(&mut plan, [noisy, made]),
+            true => stabilised.refine(&mut plan, [noisy, made]),
             false => made,
         };
-        settled.leave(&mut plan, made, output);
+        stabilised.leave(&mut plan, made, output);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
-        let settled = self.wanted(COARSE).settled(image.channels())?;
-        let noise = self.noise(&settled);
+        let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+        let noise = self.noise(&stabilised);
         let settings = definition::eaw::Eaw {
             taps: &TAPS,
             levels: self.levels,
@@ -230,10 +230,10 @@ impl Method for Eaw {
             noise: &noise,
             gains: &self.gains,
         };
-        let made = settled.define(image, |image| {
+        let made = stabilised.define(image, |image| {
             let made = definition::eaw::eaw(image, &settings);
             Ok(match self.refine {
-                true => settled.refined(image, &made),
+                true => stabilised.refined(image, &made),
                 false => made,
             })
         });

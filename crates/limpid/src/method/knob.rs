@@ -105,6 +105,10 @@ plain_value!(
     "mirror|symmetric|reflect|periodic|periodization|zero|constant|smooth|antisymmetric|antireflect"
 );
 plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
+plain_value!(
+    crate::definition::atrous::Border,
+    "zero|mirror|mirror-local"
+);
 
 impl<T: Value> Value for Option<T> {
     const FORM: &'static str = T::FORM;

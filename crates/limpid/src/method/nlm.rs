@@ -4,7 +4,7 @@
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
-use super::photo::{Noise, NoiseOptions, Settled};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide, half_window};
 use crate::definition::noise;
@@ -110,8 +110,8 @@ impl Nlm {
     }
 
     /// For half the offsets, how much of the noise of two pixels differs, over all components; empty for white noise.
-    fn apart(&self, settled: &Settled) -> Vec<f32> {
-        let spectra = settled.coloured();
+    fn apart(&self, stabilised: &Stabilised) -> Vec<f32> {
+        let spectra = stabilised.coloured();
         let one = |o: (i64, i64)| apart(&spectra, o) as f32;
         match spectra.is_empty() {
             true => Vec::new(),
@@ -183,19 +183,19 @@ impl Method for Nlm {
             plan.pass(kernel, vec![color, variance], [output]);
             return Ok(plan);
         }
-        let settled = self.wanted(COARSE).settled(channels)?;
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
         let (noisy, made) = (
             plan.transient("noisy", channels),
             plan.transient("made", channels),
         );
-        settled.enter(&mut plan, color, noisy);
-        let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&settled));
+        stabilised.enter(&mut plan, color, noisy);
+        let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&stabilised));
         plan.pass(kernel, [noisy], [made]);
         let made = match self.refine {
-            true => settled.refine(&mut plan, [noisy, made]),
+            true => stabilised.refine(&mut plan, [noisy, made]),
             false => made,
         };
-        settled.leave(&mut plan, made, output);
+        stabilised.leave(&mut plan, made, output);
         Ok(plan)
     }
 
@@ -224,12 +224,12 @@ impl Method for Nlm {
             };
             return Frame::new(run(image, &variance, &|_| 1.0));
         }
-        let settled = self.wanted(COARSE).settled(image.channels())?;
-        let spectra = settled.coloured();
-        Frame::new(settled.define(image, |image| {
+        let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+        let spectra = stabilised.coloured();
+        Frame::new(stabilised.define(image, |image| {
             let made = run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o));
             Ok(match self.refine {
-                true => settled.refined(image, &made),
+                true => stabilised.refined(image, &made),
                 false => made,
             })
         })?)

@@ -1,2 +1,2 @@
 // Pixels need nothing of what is around them.
-fn guide(part: Part, at: vec2<u32>, a: ptr<function, Pixel>) {}
+fn guide(part: SubImage, at: vec2<u32>, a: ptr<function, Pixel>) {}

@@ -28,7 +28,7 @@ struct Term {
 
 /// A matrix: the samples that it changes, and how far it looks to the left, right, above and below.
 #[derive(Debug, Clone)]
-struct Step {
+struct QuadMatrix {
     changed: Vec<(usize, Vec<Term>)>,
     reach: [usize; 4],
 }
@@ -36,7 +36,7 @@ struct Step {
 /// The matrices of a scheme.
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
-    steps: Vec<Step>,
+    steps: Vec<QuadMatrix>,
     /// Quads around a tile: left, right, above, below.
     margin: [usize; 4],
 }
@@ -73,7 +73,7 @@ impl Tile {
 impl Steps {
     pub(super) fn new(level: &Level) -> Self {
         let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
-        let steps: Vec<Step> = scheme.stages.iter().flatten().map(step).collect();
+        let steps: Vec<QuadMatrix> = scheme.stages.iter().flatten().map(step).collect();
         let reach = |i: usize| steps.iter().map(|s| s.reach[i]).sum();
         Self {
             margin: [0, 1, 2, 3].map(reach),
@@ -128,11 +128,11 @@ impl Steps {
             Some(low) => (low, true),
             None => (&mut none[..], false),
         };
-        let mut parts: Vec<Part<'_>> = Vec::with_capacity(threads);
+        let mut parts: Vec<Output<'_>> = Vec::with_capacity(threads);
         let mut bottoms = bottom.chunks_mut(rows * stride);
         let mut lows = low_rows.chunks_mut(rows * lw);
         for top in top.chunks_mut(rows * stride) {
-            parts.push(Part {
+            parts.push(Output {
                 top,
                 bottom: bottoms.next().unwrap_or_default(),
                 low: lows.next().filter(|_| own),
@@ -260,7 +260,7 @@ impl Steps {
 }
 
 /// What a thread writes forward.
-struct Part<'a> {
+struct Output<'a> {
     /// Rows of `LL` and `HL`.
     top: &'a mut [f32],
     /// Rows of `LH` and `HH`.
@@ -269,7 +269,7 @@ struct Part<'a> {
     low: Option<&'a mut [f32]>,
 }
 
-fn step(matrix: &Matrix) -> Step {
+fn step(matrix: &Matrix) -> QuadMatrix {
     let mut reach = [0usize; 4];
     let changed = (0..4).filter(|row| matrix.changes(*row)).map(|row| {
         let terms = (0..4).flat_map(|sample| {
@@ -289,7 +289,7 @@ fn step(matrix: &Matrix) -> Step {
             *r = (*r).max(by.max(0) as usize);
         }
     }
-    Step { changed, reach }
+    QuadMatrix { changed, reach }
 }
 
 /// The planes of a tile: four samples, twice.

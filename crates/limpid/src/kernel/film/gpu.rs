@@ -1,6 +1,6 @@
 //! The GPU bodies.
 
-use super::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::definition::film::{
     AGAIN, APART, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
 };
@@ -75,8 +75,8 @@ pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
-    let coarse = kernel.around != Around::Nothing;
-    let finest = kernel.around == Around::Finest;
+    let coarse = kernel.around != SearchStart::Nothing;
+    let finest = kernel.around == SearchStart::Finest;
     let size = site.reads.get(2).map_or(site.writes[0].size, |s| s.size);
     let source = shared(site)
         .body(Params::WGSL)

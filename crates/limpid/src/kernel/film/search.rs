@@ -1,7 +1,7 @@
 //! Motion on the CPU: a row of a window is a vector, and the motions around the best are compared in one go over the rows.
 
 use super::cpu::Clock;
-use super::{Around, Motion};
+use super::{Motion, SearchStart};
 use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
 use crate::kernel::block::part;
 use crate::kernel::{Job, View};
@@ -43,7 +43,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
                         Some(coarse) => {
                             search.found(simd, coarse, n, &mut copy);
                             search.pixels(simd, &mut copy);
-                            if kernel.around == Around::Finest {
+                            if kernel.around == SearchStart::Finest {
                                 search.halves(simd, &mut copy);
                             }
                         }

@@ -1,5 +1,5 @@
 // Gives a pixel its stop, by the variance of the taps next to it in global memory.
-fn guide(part: Part, at: vec2<u32>, a: ptr<function, Pixel>) {
+fn guide(part: SubImage, at: vec2<u32>, a: ptr<function, Pixel>) {
     var sum = 0.0;
     var weights = 0.0;
     for (var j = -1; j <= 1; j++) {
