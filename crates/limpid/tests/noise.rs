@@ -107,6 +107,21 @@ fn strengths_are_found_within_a_tenth() {
     }
 }
 
+/// Large images are sampled.
+#[test]
+fn large_images_give_the_same_profile() {
+    let model = |_: usize, v: f32| (0.004 * v + 0.0003).sqrt();
+    let size = (3200, 2400);
+    let clean = Image::from_fn(size.0, size.1, 1, |x, y, _| {
+        0.12 + 0.6 * x as f32 / size.0 as f32 + 0.02 * (y as f32 * 0.9).cos()
+    });
+    let profile = Profile::estimate(&noisy(&clean, model, true));
+    for v in [0.2f32, 0.35, 0.5, 0.6] {
+        let (found, known) = (profile.deviation(0, v), model(0, v));
+        assert!((found / known - 1.0).abs() < 0.05, "{v}: {found}, {known}");
+    }
+}
+
 #[test]
 fn spectra_are_found() {
     let clean = picture(3);

@@ -93,7 +93,7 @@ pub(super) struct Content {
 
 impl Content {
     /// Colour and alpha, what is preserved beside them, and notes.
-    pub(super) fn of((raster, kept, notes): (Raster, impl Kept, Vec<String>)) -> Result<Self> {
+    pub(super) fn of((raster, kept, notes): (Raster<'_>, impl Kept, Vec<String>)) -> Result<Self> {
         let alpha = raster.alpha.clone();
         Ok(Self {
             frame: raster.into_frame()?,
@@ -134,7 +134,7 @@ impl Page<'_> {
     }
 
     /// Colour and alpha, linear or encoded.
-    pub(super) fn raster(&self, to: Transfer) -> Result<Raster> {
+    pub(super) fn raster(&self, to: Transfer) -> Result<Raster<'_>> {
         Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
     }
 

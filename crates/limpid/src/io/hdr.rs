@@ -3,6 +3,7 @@
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer, check_size};
 use crate::{Error, Image, Result, memory};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Radiance HDR in the table of formats.
@@ -46,7 +47,7 @@ impl codec::Kept for Kept {
 /// Widths that the newer run-length encoding supports.
 const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt HDR file: {what}", path.display()));
     let mut rest = bytes;
@@ -108,7 +109,10 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
             (0..3).for_each(|c| color.set(x, target, c, rgb[c]));
         }
     }
-    let raster = Raster { color, alpha: None };
+    let raster = Raster {
+        color: Cow::Owned(color),
+        alpha: None,
+    };
     Ok((raster, Kept { lines }, Vec::new()))
 }
 
@@ -210,7 +214,7 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
 }
 
 /// Grey is written as colour and the alpha is left out: the format has neither.
-fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let mut file = Vec::new();
     // Noise is not packed; a run has one byte more than what it codes at most.

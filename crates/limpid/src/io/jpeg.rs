@@ -3,7 +3,7 @@
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_memory, check_size, quantise};
+use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
 use crate::{Error, Result, Size};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
@@ -89,7 +89,7 @@ const LUMINANCE: [u16; 64] = [
     87, 95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
 ];
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged =
         |what: String| Error::input(format!("{}: corrupt JPEG file: {what}", path.display()));
     let structure =
@@ -218,17 +218,15 @@ fn scale(value: u16, quality: u8) -> u16 {
 
 /// Alpha is dropped, because the format has none.
 fn write(
-    raster: &Raster,
+    raster: &Raster<'_>,
     kept: Option<&Kept>,
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, 65_535, "JPEG", path)?;
-    let samples = raster.color.to_interleaved();
-    let mut data = crate::memory::zeroed::<u8>(samples.len())?;
-    let pairs = data.par_iter_mut().zip(&samples);
-    pairs.for_each(|(to, v)| *to = quantise(*v, 255.0) as u8);
+    let planes: Vec<&[f32]> = raster.color.planes().collect();
+    let data = interleaved(&planes, byte)?;
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
     let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
         let path = path.display();
@@ -248,22 +246,74 @@ fn write(
     Ok(file)
 }
 
-/// Grey or colour of 8 bits, without chroma subsampling.
+/// Rows of a strip of a large image: a multiple of the eight rows of a block.
+const STRIP: usize = 64;
+
+/// Grey or colour of 8 bits, without chroma subsampling. Strips are encoded in parallel, with restart markers between them.
 fn encode(
     data: &[u8],
     size: Size,
     channels: usize,
     quality: u8,
 ) -> std::result::Result<Vec<u8>, EncodingError> {
-    let mut file = Vec::new();
-    let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
-    encoder.set_sampling_factor(SamplingFactor::F_1_1);
-    encoder.encode_image(Pixels {
-        data,
-        size,
-        channels,
-    })?;
-    Ok(file)
+    let row = size.width * channels;
+    let interval = u16::try_from(size.width.div_ceil(8) * STRIP / 8).ok();
+    let interval = interval.filter(|_| size.height > STRIP);
+    let rows = if interval.is_some() {
+        STRIP
+    } else {
+        size.height
+    };
+    let strip = |data: &[u8]| {
+        let mut file = Vec::new();
+        let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
+        encoder.set_sampling_factor(SamplingFactor::F_1_1);
+        encoder.set_restart_interval(interval.unwrap_or_default());
+        encoder.encode_image(Pixels {
+            data,
+            size: Size::new(size.width, data.len() / row),
+            channels,
+        })?;
+        Ok(file)
+    };
+    let strips = data.par_chunks(rows * row).map(strip);
+    let strips: Vec<Vec<u8>> = strips.collect::<std::result::Result<_, EncodingError>>()?;
+    Ok(match &strips[..] {
+        [_, _, ..] => joined(&strips, size.height),
+        _ => strips.into_iter().next().unwrap_or_default(),
+    })
+}
+
+/// One file from files of the strips of an image of this height.
+fn joined(strips: &[Vec<u8>], height: usize) -> Vec<u8> {
+    let mut file = Vec::with_capacity(strips.iter().map(Vec::len).sum());
+    for (i, strip) in strips.iter().enumerate() {
+        let (frame, scan) = frame_and_scan(strip);
+        if i == 0 {
+            file.extend(&strip[..scan]);
+            // Length and sample depth of the frame header come before the height.
+            file[frame + 5..frame + 7].copy_from_slice(&(height as u16).to_be_bytes());
+        } else {
+            file.extend([0xff, 0xd0 + (i - 1) as u8 % 8]);
+        }
+        file.extend(&strip[scan..strip.len() - 2]);
+    }
+    file.extend([0xff, 0xd9]);
+    file
+}
+
+/// Where the frame header and the entropy-coded data of a file by the encoder begin.
+fn frame_and_scan(file: &[u8]) -> (usize, usize) {
+    let (mut at, mut frame) = (2, 0);
+    loop {
+        let length = usize::from(file[at + 2]) << 8 | usize::from(file[at + 3]);
+        match file[at + 1] {
+            0xc0 => frame = at,
+            0xda => return (frame, at + 2 + length),
+            _ => {}
+        }
+        at += 2 + length;
+    }
 }
 
 /// Interleaved pixels, grey or colour. The encoder is generic: with a type of its own for each kind of pixels it would be compiled nine
@@ -310,6 +360,27 @@ impl ImageBuffer for Pixels<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strips_are_one_image() {
+        for (channels, height) in [(1, 64), (1, 65), (3, 700)] {
+            let size = Size::new(90, height);
+            let count = size.pixels() * channels;
+            let data: Vec<u8> = (0..count).map(|i| (i / 900 + i % 9) as u8).collect();
+            let file = encode(&data, size, channels, 95).unwrap();
+            let markers = |b: u8| file.windows(2).filter(|w| **w == [0xff, b]).count();
+            let restarts: usize = (0xd0..=0xd7).map(markers).sum();
+            assert_eq!(restarts, (height - 1) / STRIP);
+            let (raster, ..) = read(&file, Path::new("strips.jpg"), 1 << 30).unwrap();
+            assert_eq!(raster.size(), size);
+            let (_, back) = raster.samples(byte).unwrap();
+            let off = back.iter().zip(&data).map(|(a, b)| a.abs_diff(*b));
+            assert!(
+                off.max().unwrap() < 24,
+                "{channels} channels, {height} rows"
+            );
+        }
+    }
 
     #[test]
     fn the_quality_is_found_again() {

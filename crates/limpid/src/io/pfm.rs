@@ -43,7 +43,7 @@ impl codec::Kept for Kept {
     }
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt PFM file: {what}", path.display()));
     let mut rest = bytes;
@@ -97,7 +97,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
 }
 
 /// The alpha is left out: the format has none.
-fn write(raster: &Raster, kept: Option<&Kept>) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let channels = raster.color.channels();
     let big_endian = kept.is_some_and(|k| k.big_endian);

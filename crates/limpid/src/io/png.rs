@@ -1,7 +1,7 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_memory, check_size, quantise};
+use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Result, memory};
 use std::io::Cursor;
@@ -77,7 +77,7 @@ fn declared(bytes: &[u8], path: &Path) -> Result<(u64, u64)> {
     Ok((int([w0, w1, w2, w3]), int([h0, h1, h2, h3])))
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             Error::input(format!("{}: the PNG file is truncated", path.display()))
@@ -117,19 +117,15 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let info = reader.next_frame(&mut buffer).map_err(damaged)?;
     let buffer = &buffer[..info.buffer_size()];
     let channels = info.color_type.samples();
-    let (samples, bits): (Vec<f32>, Bits) = match info.bit_depth {
+    let (raster, bits) = match info.bit_depth {
         png::BitDepth::Sixteen => {
             let (pairs, _) = buffer.as_chunks::<2>();
-            let values = pairs.iter().map(|p| f32::from(u16::from_be_bytes(*p)));
-            let values = values.map(|v| v / 65535.0);
-            (memory::collected(pairs.len(), values)?, Bits::Sixteen)
+            let value = |p: [u8; 2]| f32::from(u16::from_be_bytes(p)) / 65535.0;
+            let raster = Raster::from_samples(size, channels, pairs, value)?;
+            (raster, Bits::Sixteen)
         }
-        _ => {
-            let values = buffer.iter().map(|v| f32::from(*v) / 255.0);
-            (memory::collected(buffer.len(), values)?, Bits::Eight)
-        }
+        _ => (Raster::from_bytes(size, channels, buffer)?, Bits::Eight),
     };
-    let raster = Raster::from_interleaved(size, channels, &samples)?;
     let kept = Kept {
         chunks: chunks(bytes),
         bits,
@@ -155,7 +151,7 @@ fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn write(
-    raster: &Raster,
+    raster: &Raster<'_>,
     kept: Option<&Kept>,
     options: &WriteOptions,
     path: &Path,
@@ -166,14 +162,14 @@ fn write(
             Error::unsupported(format!("{}: {size} is too large for PNG", path.display()))
         })
     };
-    let (channels, samples) = raster.to_interleaved()?;
     let bits = options.bits.or(kept.map(|k| k.bits)).unwrap_or(Bits::Eight);
-    let data: Vec<u8> = match bits {
-        Bits::Eight => samples.iter().map(|v| quantise(*v, 255.0) as u8).collect(),
-        Bits::Sixteen => samples
-            .iter()
-            .flat_map(|v| (quantise(*v, 65535.0) as u16).to_be_bytes())
-            .collect(),
+    let (channels, data) = match bits {
+        Bits::Eight => raster.samples(byte)?,
+        Bits::Sixteen => {
+            let (channels, pairs) =
+                raster.samples(|v| (quantise(v, 65535.0) as u16).to_be_bytes())?;
+            (channels, pairs.into_flattened())
+        }
     };
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, side(size.width)?, side(size.height)?);

@@ -3,7 +3,9 @@
 use super::{Format, Origin};
 use crate::memory::{self, in_words};
 use crate::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
+use bytemuck::Zeroable;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Whether colour values are linear light or encoded for a display.
@@ -17,44 +19,63 @@ pub enum Transfer {
 
 /// Colour and alpha of one picture.
 #[derive(Debug)]
-pub(super) struct Raster {
-    pub(super) color: Image,
+pub(super) struct Raster<'a> {
+    pub(super) color: Cow<'a, Image>,
     pub(super) alpha: Option<Image>,
 }
 
-impl Raster {
+impl<'a> Raster<'a> {
     /// A raster from interleaved samples: grey, grey and alpha, colour, colour and alpha.
     pub(super) fn from_interleaved(size: Size, channels: usize, samples: &[f32]) -> Result<Self> {
-        let image = Image::from_interleaved(size.width, size.height, channels, samples)?;
-        let colors = if channels >= 3 { 3 } else { 1 };
-        let count = size.pixels();
-        let mut planes = image.into_data();
-        let alpha = match channels > colors {
-            true => {
-                let mut alpha = Image::try_new(size.width, size.height, 1)?;
-                let plane = &planes[colors * count..(colors + 1) * count];
-                alpha.data_mut().copy_from_slice(plane);
-                Some(alpha)
-            }
-            false => None,
-        };
-        planes.truncate(colors * count);
-        Ok(Self {
-            color: Image::from_planes(size.width, size.height, colors, planes)?,
-            alpha,
-        })
+        Self::from_samples(size, channels, samples, |v| v)
     }
 
     /// The same from samples of 8 bits.
     pub(super) fn from_bytes(size: Size, channels: usize, samples: &[u8]) -> Result<Self> {
-        let mut values = memory::zeroed(samples.len())?;
-        let pairs = values.par_iter_mut().zip(samples);
-        pairs.for_each(|(to, v)| *to = f32::from(*v) / 255.0);
-        Self::from_interleaved(size, channels, &values)
+        Self::from_samples(size, channels, samples, |v| f32::from(v) / 255.0)
+    }
+
+    /// The same from any samples, by the function that gives their values.
+    pub(super) fn from_samples<T: Copy + Sync>(
+        size: Size,
+        channels: usize,
+        samples: &[T],
+        value: impl Fn(T) -> f32 + Sync,
+    ) -> Result<Self> {
+        let colors = if channels >= 3 { 3 } else { 1 };
+        if samples.len() != channels * size.pixels() {
+            return Err(Error::input(format!(
+                "{} samples for {size} with {channels} channels",
+                samples.len()
+            )));
+        }
+        let fill = |plane: &mut [f32], c: usize| {
+            let parts = plane.par_chunks_mut(PART);
+            let parts = parts.zip(samples.par_chunks(PART * channels));
+            parts.for_each(|(plane, samples)| {
+                for (to, pixel) in plane.iter_mut().zip(samples.chunks_exact(channels)) {
+                    *to = value(pixel[c]);
+                }
+            });
+        };
+        let mut color = Image::try_new(size.width, size.height, colors)?;
+        for c in 0..colors {
+            fill(color.plane_mut(c), c);
+        }
+        let mut alpha = None;
+        if channels > colors {
+            let mut image = Image::try_new(size.width, size.height, 1)?;
+            fill(image.plane_mut(0), colors);
+            alpha = Some(image);
+        }
+        Ok(Self {
+            color: Cow::Owned(color),
+            alpha,
+        })
     }
 
     pub(super) fn into_frame(self) -> Result<Frame> {
-        let mut frame = Frame::new(self.color)?;
+        let mut frame = Frame::new(self.color.into_owned())?;
         if let Some(alpha) = self.alpha {
             frame.insert(Kind::Alpha, alpha)?;
         }
@@ -65,7 +86,7 @@ impl Raster {
     ///
     /// A frame without alpha gets that of its origin.
     pub(super) fn from_frame(
-        frame: &Frame,
+        frame: &'a Frame,
         origin: Option<&Origin>,
         (from, to): (Transfer, Transfer),
         path: &Path,
@@ -73,16 +94,16 @@ impl Raster {
         let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
         let color = frame.color().map_err(about)?;
         let mut raster = Self {
-            color: color.clone(),
+            color: Cow::Borrowed(color),
             alpha: alpha(frame, origin),
         };
         match (from, to) {
             (Transfer::Linear, Transfer::Encoded) => {
                 raster.scale_by_alpha(|a| if a > 0.0 { 1.0 / a } else { 1.0 });
-                raster.color = raster.color.map(|v| linear_to_srgb(v).clamp(0.0, 1.0));
+                raster.convert(|v| linear_to_srgb(v).clamp(0.0, 1.0));
             }
             (Transfer::Encoded, Transfer::Linear) => {
-                raster.color = raster.color.map(srgb_to_linear);
+                raster.convert(srgb_to_linear);
                 raster.scale_by_alpha(|a| a);
             }
             _ => {}
@@ -90,35 +111,60 @@ impl Raster {
         Ok(raster)
     }
 
+    /// Applies a function to each value of the colour.
+    fn convert(&mut self, f: impl Fn(f32) -> f32 + Sync) {
+        let parts = self.color.to_mut().data_mut().par_chunks_mut(PART);
+        parts.for_each(|part| part.iter_mut().for_each(|v| *v = f(*v)));
+    }
+
     /// Linear formats store premultiplied colour, encoded ones straight alpha.
     fn scale_by_alpha(&mut self, factor: impl Fn(f32) -> f32) {
         let Some(alpha) = &self.alpha else { return };
-        for c in 0..self.color.channels() {
-            let pairs = self.color.plane_mut(c).iter_mut().zip(alpha.plane(0));
+        let color = self.color.to_mut();
+        for c in 0..color.channels() {
+            let pairs = color.plane_mut(c).iter_mut().zip(alpha.plane(0));
             pairs.for_each(|(v, a)| *v *= factor(*a));
         }
     }
 
-    /// Channels with the alpha, side by side.
-    pub(super) fn to_interleaved(&self) -> Result<(usize, Vec<f32>)> {
-        let colors = self.color.channels();
-        let channels = colors + usize::from(self.alpha.is_some());
-        let count = self.color.size().pixels();
-        let mut out = memory::zeroed(channels * count)?;
-        let planes = self
-            .color
-            .planes()
-            .chain(self.alpha.iter().flat_map(Image::planes));
-        for (c, plane) in planes.enumerate() {
-            let slots = out.iter_mut().skip(c).step_by(channels);
-            slots.zip(plane).for_each(|(o, v)| *o = *v);
-        }
-        Ok((channels, out))
+    /// The number of channels with the alpha, and their samples side by side, each made by a function of its value.
+    pub(super) fn samples<T: Copy + Zeroable + Send>(
+        &self,
+        sample: impl Fn(f32) -> T + Sync,
+    ) -> Result<(usize, Vec<T>)> {
+        let planes = self.color.planes();
+        let planes: Vec<&[f32]> = planes
+            .chain(self.alpha.iter().flat_map(Image::planes))
+            .collect();
+        Ok((planes.len(), interleaved(&planes, sample)?))
     }
 
     pub(super) fn size(&self) -> Size {
         self.color.size()
     }
+}
+
+/// Pixels in a part of an image that one thread converts.
+const PART: usize = 1 << 14;
+
+/// Samples of planes side by side, each made by a function of its value.
+pub(super) fn interleaved<T: Copy + Zeroable + Send>(
+    planes: &[&[f32]],
+    sample: impl Fn(f32) -> T + Sync,
+) -> Result<Vec<T>> {
+    let channels = planes.len();
+    let pixels = planes.first().map_or(0, |p| p.len());
+    let mut out = memory::zeroed(channels * pixels)?;
+    let parts = out.par_chunks_mut((PART * channels).max(1)).enumerate();
+    parts.for_each(|(part, out)| {
+        for (c, plane) in planes.iter().enumerate() {
+            let to = out[c..].iter_mut().step_by(channels);
+            for (to, from) in to.zip(&plane[part * PART..]) {
+                *to = sample(*from);
+            }
+        }
+    });
+    Ok(out)
 }
 
 /// The alpha of a frame, or else that of its source.
@@ -149,6 +195,11 @@ pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
 pub(super) fn no_alpha(alpha: Option<&Image>, format: Format) -> Option<String> {
     let transparent = alpha?.data().iter().any(|a| *a < 1.0);
     transparent.then(|| format!("{format} has no alpha; it is not written"))
+}
+
+/// The sample of 8 bits for a value.
+pub(super) fn byte(v: f32) -> u8 {
+    quantise(v, 255.0) as u8
 }
 
 /// Converts 0 … 1 to integers up to `max`, rounding to nearest; NaN becomes 0.

@@ -2,7 +2,7 @@
 //! resolution tags are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_memory, check_size, quantise};
+use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Image, Result, memory};
 use ::tiff::decoder::{BufferLayoutPreference, Decoder, DecodingResult, Limits};
@@ -12,6 +12,7 @@ use ::tiff::encoder::colortype::{
 use ::tiff::encoder::{Compression, DeflateLevel, TiffEncoder, TiffValue};
 use ::tiff::tags::{ExtraSamples, Tag, Type, ValueBuffer};
 use ::tiff::{ColorType, TiffError};
+use std::borrow::Cow;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -121,7 +122,7 @@ const KEPT: [u16; 19] = [
 /// The maximum compression ratio: LZW reaches 1370:1, deflate 1032:1, fax and JPEG less.
 const RATIO: usize = 4096;
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let fault = |e: TiffError| fault(path, &e);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(fault)?;
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -175,7 +176,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     let (values, sample) = values(&data, &layout, color, &mut notes, path)?;
     let raster = match palette {
         Some(map) => Raster {
-            color: look_up(&values, size, &map, path)?,
+            color: Cow::Owned(look_up(&values, size, &map, path)?),
             alpha: None,
         },
         None if values.len() != size.pixels() * channels => {
@@ -369,23 +370,22 @@ fn look_up(values: &[f32], size: crate::Size, map: &[u16], path: &Path) -> Resul
 }
 
 fn write(
-    raster: &Raster,
+    raster: &Raster<'_>,
     kept: Option<&Kept>,
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
     let sample = sample(kept, options);
-    let (channels, samples) = raster.to_interleaved()?;
+    let grey = raster.color.channels() == 1;
     let writer = Writer {
         kept,
         size: raster.size(),
         alpha: raster.alpha.is_some(),
         float: sample == Sample::Float,
     };
-    let grey = channels <= 2;
     let written = match sample {
         Sample::Eight => {
-            let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
+            let (_, data) = raster.samples(byte)?;
             if grey {
                 writer.image::<Gray8>(&data)
             } else {
@@ -393,18 +393,21 @@ fn write(
             }
         }
         Sample::Sixteen => {
-            let data: Vec<u16> = samples
-                .iter()
-                .map(|v| quantise(*v, 65535.0) as u16)
-                .collect();
+            let (_, data) = raster.samples(|v| quantise(v, 65535.0) as u16)?;
             if grey {
                 writer.image::<Gray16>(&data)
             } else {
                 writer.image::<RGB16>(&data)
             }
         }
-        Sample::Float if grey => writer.image::<Gray32Float>(&samples),
-        Sample::Float => writer.image::<RGB32Float>(&samples),
+        Sample::Float => {
+            let (_, data) = raster.samples(|v| v)?;
+            if grey {
+                writer.image::<Gray32Float>(&data)
+            } else {
+                writer.image::<RGB32Float>(&data)
+            }
+        }
     };
     written.map_err(|e| {
         Error::unsupported(format!(

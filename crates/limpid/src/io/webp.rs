@@ -2,7 +2,7 @@
 //! preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, check_longest, check_memory, check_size, quantise};
+use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size};
 use crate::{Error, Result, memory};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
@@ -69,7 +69,7 @@ impl codec::Kept for Kept {
     }
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<String>)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let fault =
         |e: DecodingError| Error::input(format!("{}: corrupt WebP file: {e}", path.display()));
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(fault)?;
@@ -95,11 +95,10 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster, Kept, Vec<Stri
     Ok((Raster::from_bytes(size, channels, &buffer)?, kept, notes))
 }
 
-fn write(raster: &Raster, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, LONGEST, "WebP", path)?;
-    let (channels, samples) = raster.to_interleaved()?;
-    let data: Vec<u8> = samples.iter().map(|v| quantise(*v, 255.0) as u8).collect();
+    let (channels, data) = raster.samples(byte)?;
     let color = match channels {
         1 => ColorType::L8,
         2 => ColorType::La8,
@@ -146,7 +145,7 @@ mod tests {
         let path = Path::new("a.webp");
         let file = write(&raster, Some(&kept), path).unwrap();
         let (back, again, notes) = read(&file, path, 1 << 20).unwrap();
-        assert_eq!(back.to_interleaved().unwrap(), (4, samples));
+        assert_eq!(back.samples(|v| v).unwrap(), (4, samples));
         assert_eq!(
             (again.profile, again.exif, again.xmp),
             (kept.profile, kept.exif, None)
@@ -166,7 +165,7 @@ mod tests {
         let path = Path::new("a.webp");
         let (back, ..) = read(&write(&raster, None, path).unwrap(), path, 1 << 20).unwrap();
         assert_eq!(
-            back.to_interleaved().unwrap(),
+            back.samples(|v| v).unwrap(),
             (3, vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
         );
     }

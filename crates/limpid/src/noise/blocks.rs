@@ -11,6 +11,41 @@ pub(super) const AREA: usize = SIDE * SIDE;
 /// Pixels of a block at the end of the range from which on it counts as clipped.
 const CUT: usize = 4;
 
+/// Pixels that are enough to measure noise.
+const ENOUGH: usize = 1 << 22;
+
+/// Width and height of the tiles that are taken from larger images.
+const TILE: usize = 8 * SIDE;
+
+/// Tiles spread evenly over an image that is larger than needed, side by side. They begin where blocks of a JPEG file do.
+pub(super) fn sampled(image: &Image) -> Option<Image> {
+    let size = image.size();
+    let share = (ENOUGH as f64 / size.pixels() as f64).sqrt();
+    if share >= 1.0 {
+        return None;
+    }
+    // The corners of tiles along an axis, and the side of tiles there.
+    let along = |n: usize, taken: usize| {
+        let side = TILE.min(n / SIDE * SIDE);
+        let count = (taken / side).max(1);
+        let corner = move |i: usize| i * (n - side) / (count - 1).max(1) / SIDE * SIDE;
+        ((0..count).map(corner).collect::<Vec<usize>>(), side)
+    };
+    let (xs, width) = along(size.width, (size.width as f64 * share) as usize);
+    let (ys, height) = along(size.height, ENOUGH / (xs.len() * width));
+    let mut out = Image::new(xs.len() * width, ys.len() * height, image.channels());
+    for c in 0..image.channels() {
+        let rows = out.plane_mut(c).chunks_exact_mut(xs.len() * width);
+        for (y, row) in rows.enumerate() {
+            let from = image.row(c, ys[y / height] + y % height);
+            for (to, x) in row.chunks_exact_mut(width).zip(&xs) {
+                to.copy_from_slice(&from[*x..x + width]);
+            }
+        }
+    }
+    Some(out)
+}
+
 /// The positions of blocks.
 pub(super) struct Grid {
     columns: usize,
@@ -133,4 +168,28 @@ pub(super) fn clipped(pixels: &[f32; AREA], [low, high]: [f32; 2]) -> bool {
 pub(super) fn ends(image: &Image, channel: usize) -> [f32; 2] {
     let all = image.plane(channel).iter();
     all.fold([f32::MAX, f32::MIN], |[l, h], v| [l.min(*v), h.max(*v)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_large_images() {
+        assert!(sampled(&Image::new(2048, 2048, 1)).is_none());
+        for (width, height) in [(6003, 4001), (40, 300_000), (90_000, 71)] {
+            let image = Image::from_fn(width, height, 1, |x, y, _| (x + y) as f32);
+            let tiles = sampled(&image).unwrap();
+            let pixels = tiles.size().pixels();
+            assert!(
+                (ENOUGH / 2..=ENOUGH / 4 * 5).contains(&pixels),
+                "{}",
+                tiles.size()
+            );
+            // From corner to corner, but for parts of blocks.
+            let [low, high] = ends(&tiles, 0);
+            assert_eq!(low, 0.0);
+            assert!(high >= (width + height - 4 * SIDE) as f32, "{high}");
+        }
+    }
 }

@@ -10,7 +10,7 @@
 //! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
 //!   colour, so no more is assumed than this, or than luminance has at short waves.
 
-use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels};
+use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels, sampled};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
 use crate::definition::noise;
@@ -49,6 +49,8 @@ impl Profile {
         if image.width() < 4 * SIDE || image.height() < 4 * SIDE || !matches!(channels, 1 | 3) {
             return white();
         }
+        let sampled = sampled(image);
+        let image = sampled.as_ref().unwrap_or(image);
         let grid = Grid::new(image);
         let Some((range, curves)) = strengths(image, &grid) else {
             return white();

@@ -165,7 +165,7 @@ fn linear_frame(page: &Page<'_>) -> Result<Frame> {
     let mut out = page.frame.clone();
     if page.frame.get(Layer::COLOR).is_some() {
         let raster = page.raster(Transfer::Linear)?;
-        out.insert(Kind::Color, raster.color)?;
+        out.insert(Kind::Color, raster.color.into_owned())?;
         if let Some(alpha) = raster.alpha {
             out.insert(Kind::Alpha, alpha)?;
         }
