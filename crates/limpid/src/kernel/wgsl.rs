@@ -69,6 +69,12 @@ impl Wgsl {
         self
     }
 
+    /// Another name of a type.
+    pub(crate) fn alias(mut self, name: &str, kind: &str) -> Self {
+        let _ = writeln!(self.0, "alias {name} = {kind};");
+        self
+    }
+
     /// A function that gives one expression: `fn HEAD { return RESULT; }`.
     pub(crate) fn function(mut self, head: &str, result: impl Display) -> Self {
         let _ = writeln!(self.0, "fn {head} {{\n    return {result};\n}}");
@@ -88,7 +94,7 @@ impl Wgsl {
     }
 
     /// The entry point of a compute shader with this many threads: `group` and `lane` say which workgroup and thread it is.
-    pub(crate) fn entry(mut self, threads: u32, body: Code) -> Self {
+    pub(crate) fn entry(mut self, threads: impl Display, body: Code) -> Self {
         let _ = writeln!(self.0, "@compute @workgroup_size({threads})");
         self.statements(
             "main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)",

@@ -66,6 +66,11 @@ fn guide3(t: Trio, c: i32) -> vec3<f32> {
     return vec3(guide[base + t.p], guide[base + t.plus], guide[base + t.minus]);
 }
 
+fn variance3(t: Trio, c: i32) -> vec3<f32> {
+    let base = c * i32(p.pixels);
+    return vec3(variance1(base + t.p), variance1(base + t.plus), variance1(base + t.minus));
+}
+
 fn color_distance(t: Trio, apart: f32) -> vec3<f32> {
     var d = vec3(0.0);
     for (var c = 0; c < CHANNELS; c++) {
