@@ -3,8 +3,7 @@
 //! Sums over the image are taken row by row, as [`crate::kernel::poisson`] has them, by the pass that makes what is summed.
 
 use super::{
-    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_function, matrix_row,
-    store,
+    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
 };
 use crate::Result;
 use crate::kernel::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
@@ -22,10 +21,7 @@ fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
     for (slot, lane) in sums {
         last.say(format_args!("{slot}[y] = sum.{lane}"));
     }
-    let text = text
-        .body(&head)
-        .body(&matrix_function())
-        .statements("last(y: u32, sum: Sum)", last);
+    let text = with_matrix(head.body(&text.text())).statements("last(y: u32, sum: Sum)", last);
     let (text, groups) = per_row_text(text, "vec2<f32>", size.height);
     Dispatch::own(text.text(), &params, groups)
 }
@@ -262,9 +258,7 @@ impl Kernel for Advance {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default()
-            .constant("INVERSE", "u32", INVERSE)
-            .body(include_str!("advance.wgsl"));
+        let text = Wgsl::default().body(include_str!("advance.wgsl"));
         Ok(per_row(site, text, &[("write2", "x"), ("write3", "y")]))
     }
 }
@@ -348,7 +342,6 @@ impl Kernel for NextDirection {
             false => "read2[0] * write0[at]",
         };
         let text = Wgsl::default()
-            .constant("INVERSE", "u32", INVERSE)
             .function("before(at: u32) -> f32", before)
             .body(include_str!("direction.wgsl"));
         Ok(per_row(site, text, &[]))
