@@ -278,6 +278,7 @@ impl Denoiser {
 
     /// Lets [`Denoiser::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
+    #[doc(hidden)]
     pub fn time_together(&mut self) {
         self.runner.time_together();
     }

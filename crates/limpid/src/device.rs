@@ -93,6 +93,7 @@ impl Device {
 
     /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software adapters,
     /// with runtime checks in shaders. It is an error if there is no GPU, so that GPU tests are never skipped silently.
+    #[doc(hidden)]
     pub fn all_for_tests() -> Result<Vec<Self>> {
         let mut devices = Vec::new();
         for (i, (_, level)) in Cpu::levels().into_iter().enumerate() {

@@ -44,7 +44,7 @@
 mod denoiser;
 mod device;
 mod error;
-mod fit;
+mod fitted;
 mod frame;
 mod image;
 #[cfg(feature = "io")]
@@ -72,6 +72,6 @@ pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use device::Device;
 pub use error::{DeviceFault, Error, Result};
 pub use exec::Watch;
-pub use fit::{DeviceLimits, FittedPlan};
+pub use fitted::{DeviceLimits, FittedPlan};
 pub use frame::{Frame, Kind, Layer, Mended, Part, Shape};
 pub use image::{Image, LUMINANCE, Size, linear_to_srgb, luminance, srgb_to_linear};

@@ -71,7 +71,7 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 
 /// Whether the system would give so much memory now: what cannot be had is better known before the work.
 #[cfg(feature = "io")]
-pub(crate) fn there(bytes: u64) -> Result<()> {
+pub(crate) fn check(bytes: u64) -> Result<()> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     reserve(&mut Vec::<u8>::new(), bytes)
 }

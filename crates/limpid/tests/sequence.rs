@@ -4,7 +4,7 @@
 
 mod support;
 
-use limpid::method::{Backend, Entry, METHODS, Method};
+use limpid::method::{Backend, Entry, METHODS, Method, entry};
 use limpid::plan::Role;
 use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
 use support::frame;
@@ -40,27 +40,66 @@ fn method(entry: &Entry) -> Box<dyn Method> {
     }
 }
 
+/// One test per method, each with devices of its own, whose pipelines it counts: they run side by side.
+macro_rules! sequences {
+    ($($name:ident = $method:literal),* $(,)?) => {
+        const COVERED: &[&str] = &[$($method),*];
+        $(#[test]
+        fn $name() {
+            nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own(entry($method).unwrap());
+        })*
+    };
+}
+
+sequences! {
+    atrous = "atrous",
+    ddid = "ddid",
+    dwt = "filter:dwt",
+    eaw = "eaw",
+    film = "film",
+    bilateral = "filter:bilateral",
+    gaussian = "filter:gaussian",
+    idwt = "filter:idwt",
+    svgf = "svgf",
+    shrink = "shrink",
+    taa = "taa",
+    tent = "filter:tent",
+    tent2 = "filter:tent2",
+    variance = "filter:variance",
+    ensemble = "ensemble",
+    neural = "neural",
+    nfor = "nfor",
+    nlm = "nlm",
+    patch = "reconstruct:patch",
+    poisson = "reconstruct:poisson",
+    rdfc = "rdfc",
+}
+
 #[test]
-fn nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own() {
+fn every_method_is_covered() {
+    for path in METHODS.iter().map(Entry::path) {
+        assert!(COVERED.contains(&path.as_str()), "{path} has no line here");
+    }
+}
+
+fn nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own(entry: &Entry) {
     let devices = Device::all_for_tests().unwrap();
     let watch = Watch::default();
     for device in [&devices[0], &devices[devices.len() - 1]] {
-        for entry in METHODS {
-            let options = Options::of(method(entry));
-            let mut sequence = Sequence::new(device, &options);
-            sequence.run(&shot(0), &watch).unwrap();
-            let built = built(device);
-            let mut last = None;
-            for t in 1..10 {
-                last = Some(sequence.run(&shot(t), &watch).unwrap());
-                let more = self::built(device) - built;
-                assert_eq!(more, 0, "{}: compiled for frame {t}", entry.name);
-            }
-            if !has_history(options.method.as_ref()) {
-                let alone = denoise_on(device, &shot(9), &options, &watch).unwrap();
-                let case = format!("{} on {}", entry.name, device.name());
-                support::compare(&case, &entry.path(), &alone, &last.unwrap());
-            }
+        let options = Options::of(method(entry));
+        let mut sequence = Sequence::new(device, &options);
+        sequence.run(&shot(0), &watch).unwrap();
+        let built = built(device);
+        let mut last = None;
+        for t in 1..10 {
+            last = Some(sequence.run(&shot(t), &watch).unwrap());
+            let more = self::built(device) - built;
+            assert_eq!(more, 0, "{}: compiled for frame {t}", entry.name);
+        }
+        if !has_history(options.method.as_ref()) {
+            let alone = denoise_on(device, &shot(9), &options, &watch).unwrap();
+            let case = format!("{} on {}", entry.name, device.name());
+            support::compare(&case, &entry.path(), &alone, &last.unwrap());
         }
     }
 }

@@ -5,7 +5,7 @@
 #[expect(dead_code, reason = "the conformance test uses the rest")]
 mod support;
 
-use limpid::definition::taa::{Step, taa};
+use limpid::definition::taa::{Settings, taa};
 use limpid::method::taa::jitter;
 use limpid::method::{Method, Taa};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Size};
@@ -55,7 +55,7 @@ fn every_schedule_follows_the_definition_over_time() {
         ] {
             let mut expected: Vec<Image> = Vec::new();
             for frame in &frames {
-                let step = Step {
+                let step = Settings {
                     radius: method.radius,
                     gamma: method.gamma,
                     blend: method.blend,

@@ -5,7 +5,9 @@
 //! `w = exp(-|ΔI|²/(σ_c 2^-i)² - Σ |Δf|²/σ_f²)`: squared distances, as in the paper's listing. Normals and depth vary
 //! along a surface, so their σ grows with the step.
 
-use crate::Image;
+use crate::{Error, Image, Result};
+use std::fmt;
+use std::str::FromStr;
 
 /// A feature that stops the filter at its edges.
 #[derive(Debug, Clone)]
@@ -21,14 +23,33 @@ pub struct Guide<'a> {
 /// What happens to taps outside the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Border {
-    /// They have no weight.
+    /// Taps outside have no weight.
     Zero,
-    /// They come from where the tap lands in the image split into even and odd pixels, see `mirrored`: close to the border that
-    /// was crossed. Taps outside of that image have no weight.
-    Mirrored {
-        /// Whether sub-images are split where they lie; sorted by their first pixels else.
-        local: bool,
-    },
+    /// Taps outside are replaced by pixels close to the border, by the mirrored ascending order: they come from where the tap
+    /// lands in the image split into even and odd pixels, and have no weight outside of that image.
+    Mirror,
+    /// The same by the mirrored local order: sub-images are split where they lie.
+    MirrorLocal,
+}
+
+impl fmt::Display for Border {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "zero",
+            Self::Mirror => "mirror",
+            Self::MirrorLocal => "mirror-local",
+        })
+    }
+}
+
+impl FromStr for Border {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Self::Zero, Self::Mirror, Self::MirrorLocal];
+        let found = all.into_iter().find(|border| border.to_string() == text);
+        found.ok_or_else(|| Error::unknown("border", text, ["zero", "mirror", "mirror-local"]))
+    }
 }
 
 /// Brightness weighs by the noise of the pixel: `exp(-Δ² / (2 k² v + least))`, with `v` from the first plane that goes with squared
@@ -201,7 +222,8 @@ fn along(n: usize, x: usize, filter: &Filter<'_>, i: usize) -> Vec<(f64, usize)>
     let inside = |q: i64| (0..n as i64).contains(&q).then_some(q as usize);
     let order = match filter.border {
         Border::Zero => Vec::new(),
-        Border::Mirrored { local } => mirrored(n, i, local),
+        Border::Mirror => mirrored(n, i, false),
+        Border::MirrorLocal => mirrored(n, i, true),
     };
     let place = order.iter().position(|pixel| *pixel == x);
     let tap = |(h, d): (&f32, i64)| {

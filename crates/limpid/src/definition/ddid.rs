@@ -81,8 +81,8 @@ pub fn ddid(image: &Image, steps: &[Step]) -> Image {
     walk(&noisy, steps, &[]).dct_back().to_image()
 }
 
-/// The same for settled values (see `crate::definition::settle`), whose noise has these spectra.
-pub fn settled(image: &Image, steps: &[Step], spectra: &[Spectrum]) -> Image {
+/// The same for stabilised values (see `crate::definition::stabilise`), whose noise has these spectra.
+pub fn stabilised(image: &Image, steps: &[Step], spectra: &[Spectrum]) -> Image {
     walk(&Planes::of(image), steps, spectra).to_image()
 }
 

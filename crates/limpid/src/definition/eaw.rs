@@ -1,7 +1,7 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
 //! Down: levels `c_i` of the edge-avoiding transform, which knows no features and stops at differences of colour of a few
-//! noise deviations. Up: `c_N + Σ g_i shrink(d_i)`. Values are settled (see `super::settle`): luminance and differences of
+//! noise deviations. Up: `c_N + Σ g_i shrink(d_i)`. Values are stabilised (see `super::stabilise`): luminance and differences of
 //! colour, each shrunk by a threshold of its own: the noise's variance over the signal's deviation around the pixel
 //! (BayesShrink).
 

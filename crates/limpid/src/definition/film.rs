@@ -12,7 +12,7 @@
 //! The result is an estimate; by it the merged frame, not shrunk, is filtered in space (`super::wiener`), where the noise that
 //! is left of each block is known.
 //!
-//! Values are settled (`super::settle`): noise has deviation 1, and the spectrum that is given.
+//! Values are stabilised (`super::stabilise`): noise has deviation 1, and the spectrum that is given.
 
 use super::wiener;
 use crate::noise::SIDE;
@@ -53,7 +53,7 @@ pub(crate) const SECOND: usize = 8;
 
 /// The numbers of the method.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct Settings {
     /// Number of frames before and after that are used.
     pub radius: usize,
     /// How much stronger noise counts than it is, for each component.
@@ -61,7 +61,7 @@ pub struct Step {
     /// For each component the power of its noise at the frequencies of a block, no less than `LEAST_POWER`.
     pub powers: Vec<[f32; SIDE * SIDE]>,
     /// The numbers of the second filter.
-    pub second: wiener::Step,
+    pub second: wiener::Settings,
 }
 
 /// A merged block of a component.
@@ -77,7 +77,7 @@ struct Made {
 }
 
 /// Denoises one of several frames by the others around it.
-pub fn film(frames: &[Image], at: usize, step: &Step) -> Image {
+pub fn film(frames: &[Image], at: usize, step: &Settings) -> Image {
     let centre = &frames[at];
     let pyramids: Vec<Vec<Image>> = frames.iter().map(|f| pyramid(f, step)).collect();
     let first = at.saturating_sub(step.radius);
@@ -131,7 +131,7 @@ fn window(i: usize) -> f32 {
 }
 
 /// Luminance for the search, finest first: smoothed, in integers.
-fn pyramid(frame: &Image, step: &Step) -> Vec<Image> {
+fn pyramid(frame: &Image, step: &Settings) -> Vec<Image> {
     let gain = FINE * step.stronger[0];
     let size = frame.size();
     let finest = Image::from_fn(size.width, size.height, 1, |x, y, _| {
@@ -290,7 +290,7 @@ fn block(
     centre: &Image,
     others: &[(&Image, [i32; 2])],
     (x, y): (i32, i32),
-    step: &Step,
+    step: &Settings,
 ) -> Vec<Made> {
     let planes = centre.channels();
     let spectra = |image: &Image, motion| -> Vec<[f32; SIDE * SIDE]> {
@@ -346,7 +346,7 @@ fn block(
 }
 
 /// How much another frame's block counts, 0 … 1, by how much it differs beside what noise makes.
-fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Step) -> f32 {
+fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings) -> f32 {
     let mut differs = 0.0;
     for c in 0..own.len() {
         let mut sum = 0.0;

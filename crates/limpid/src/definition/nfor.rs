@@ -37,7 +37,7 @@ impl Window {
 
 /// One fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit {
+pub struct FitSettings {
     /// Its taps.
     pub window: Window,
     /// Radius of the compared patches.
@@ -54,15 +54,15 @@ pub struct Fit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The first fit.
-    pub first: Fit,
+    pub first: FitSettings,
     /// How different patches may be, in standard deviations: a candidate each.
     pub first_k: Vec<f32>,
     /// A second fit of the noisy data, guided by the first result.
-    pub second: Option<Fit>,
+    pub second: Option<FitSettings>,
     /// Its candidates.
     pub second_k: Vec<f32>,
     /// The last fit, of the result itself.
-    pub last: Fit,
+    pub last: FitSettings,
     /// Its candidate.
     pub last_k: f32,
     /// Radius over which variances are averaged.
@@ -304,7 +304,7 @@ fn split(y: &Image, board: &Checkerboard, s: &Settings) -> (Pair, Pair, Image) {
 }
 
 /// Fits the data around each pixel and gives the value of the fit there.
-pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &Fit) -> Image {
+pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &FitSettings) -> Image {
     let (w, h) = (data.width(), data.height());
     let features = guide.surface.features.as_ref();
     let planes = features.map_or(0, Image::channels);
@@ -356,7 +356,13 @@ pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &Fit) -> Image {
 }
 
 /// The weight of pixel `q` for pixel `p`: patches of colour compared relative to their noise, albedo and normal directly.
-fn weight(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), k: f32, fit: &Fit) -> f64 {
+fn weight(
+    guide: &Guide<'_>,
+    p: (usize, usize),
+    q: (usize, usize),
+    k: f32,
+    fit: &FitSettings,
+) -> f64 {
     let surface = guide.surface;
     if surface.class.get(p.0, p.1, 0) != surface.class.get(q.0, q.1, 0) {
         return 0.0;
@@ -375,7 +381,7 @@ fn weight(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), k: f32, fit: 
 }
 
 /// The mean over patches and channels of `((a - b)² - (va + min(va, vb))) / (va + vb)`.
-fn distance(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), fit: &Fit) -> f64 {
+fn distance(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), fit: &FitSettings) -> f64 {
     let (w, h) = (guide.color.width() as i64, guide.color.height() as i64);
     let f = fit.patch as i64;
     let (mut sum, mut count) = (0.0, 0);

@@ -124,7 +124,7 @@ pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
     })
 }
 
-/// Noise of deviation 1 with these spectra taken out of settled values (see `super::settle`), averaged over
+/// Noise of deviation 1 with these spectra taken out of stabilised values (see `super::stabilise`), averaged over
 /// `shifts × shifts` shifts. Thresholds are those of the image itself: shifted, its bands hold the same values in other places.
 pub fn shrink(
     image: &Image,

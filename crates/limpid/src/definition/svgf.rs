@@ -14,7 +14,7 @@
 //! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
 
 use super::atrous::stored;
-use super::taa::Step;
+use super::taa::Settings as Resolve;
 use crate::{Image, LUMINANCE};
 
 /// The settings.
@@ -89,7 +89,7 @@ pub const MIRROR_ALPHA: f32 = 0.4;
 /// The part of the variance there that counts as noise.
 pub const MIRROR_VARIANCE: f32 = 0.1;
 /// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
-pub const RESOLVE: Step = Step {
+pub const RESOLVE: Resolve = Resolve {
     radius: 1,
     // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which 1.15 does.
     gamma: 1.2,

@@ -5,7 +5,7 @@ use crate::Image;
 
 /// Options of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct Settings {
     /// Pixels to each side of the window of the statistics.
     pub radius: usize,
     /// Half the size of the box, in standard deviations.
@@ -147,7 +147,12 @@ pub fn soften_edges(color: &Image, depth: &Image) -> Image {
 }
 
 /// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
-pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step: Step) -> Image {
+pub fn taa(
+    color: &Image,
+    motion: Option<&Image>,
+    history: Option<&Image>,
+    step: Settings,
+) -> Image {
     let (w, h, channels) = (color.width(), color.height(), color.channels());
     let convert =
         |c: [f64; 3]| compressed(if channels == 3 { to_ycocg(c) } else { c }, step.highlights);
@@ -199,7 +204,7 @@ pub fn taa(color: &Image, motion: Option<&Image>, history: Option<&Image>, step:
 
 /// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, in the blending space: bright ones count less.
 /// The weights express this directly, because very bright colours would lose precision in the blending space.
-fn softened(color: &Image, [x, y]: [usize; 2], step: Step) -> [f64; 3] {
+fn softened(color: &Image, [x, y]: [usize; 2], step: Settings) -> [f64; 3] {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
     for qy in y.saturating_sub(1)..(y + 2).min(color.height()) {
         for qx in x.saturating_sub(1)..(x + 2).min(color.width()) {

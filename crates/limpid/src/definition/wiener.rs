@@ -5,7 +5,7 @@
 //! the noisy block is multiplied by `e²/(e² + n)`, where `e` is the estimate and `n` the power of the noise there; back. Blocks
 //! with less noise left weigh more.
 //!
-//! Values are normalised (`super::settle`). Where the noise is not the same everywhere, a third image is its variance,
+//! Values are normalised (`super::stabilise`). Where the noise is not the same everywhere, a third image is its variance,
 //! relative to the powers.
 
 use crate::Image;
@@ -29,7 +29,7 @@ pub(crate) const WEIGHTS: [f32; SIDE / 2] = [
 
 /// The numbers of the filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct Settings {
     /// From block to block.
     pub step: usize,
     /// Whether only every second block is filtered, as on a chessboard.
@@ -39,7 +39,7 @@ pub struct Step {
 }
 
 /// Filters an image by an estimate of it; `variance` is that of the noise, relative to the powers, 1 without it.
-pub fn wiener(noisy: &Image, estimate: &Image, variance: Option<&Image>, by: &Step) -> Image {
+pub fn wiener(noisy: &Image, estimate: &Image, variance: Option<&Image>, by: &Settings) -> Image {
     let (width, height, planes) = (noisy.width(), noisy.height(), noisy.channels());
     let mut sum = Image::new(width, height, planes);
     let mut weight = Image::new(width, height, planes);

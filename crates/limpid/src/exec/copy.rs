@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 impl Device {
     /// Copies `bytes` bytes `runs` times and returns the median time of a copy; each byte is read once and written once.
+    #[doc(hidden)]
     pub fn copy_time(&self, bytes: usize, runs: usize) -> Result<Duration> {
         let mut times = match self {
             Self::Cpu(cpu) => cpu_times(cpu, bytes, runs),

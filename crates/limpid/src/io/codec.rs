@@ -92,8 +92,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Colour and alpha.
-    pub(super) fn of(raster: Raster<'_>, kept: impl Kept, notes: Vec<String>) -> Result<Self> {
+    /// Colour and alpha, what is preserved beside them, and notes.
+    pub(super) fn of((raster, kept, notes): (Raster<'_>, impl Kept, Vec<String>)) -> Result<Self> {
         let alpha = raster.alpha.clone();
         Ok(Self {
             frame: raster.into_frame()?,
@@ -136,6 +136,15 @@ impl Page<'_> {
     /// Colour and alpha, linear or encoded.
     pub(super) fn raster(&self, to: Transfer) -> Result<Raster<'_>> {
         Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
+    }
+
+    /// A file of colour and alpha, linear or encoded, by the function of a format that also takes what is preserved.
+    pub(super) fn file<K: Kept>(
+        &self,
+        to: Transfer,
+        encode: impl FnOnce(&Raster, Option<&K>) -> Result<Vec<u8>>,
+    ) -> Result<Written> {
+        Ok((encode(&self.raster(to)?, self.kept())?, Vec::new()))
     }
 
     /// What is preserved of the source, if it has the same format.

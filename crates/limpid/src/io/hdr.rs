@@ -13,15 +13,9 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(b"#?"),
     transfer: Transfer::Linear,
     holds: Holds::Color,
-    read: |bytes, path, options| {
-        let (raster, kept) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, Vec::new())
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
-    write: |page| {
-        let raster = page.raster(Transfer::Linear)?;
-        Ok((write(&raster, page.kept())?, Vec::new()))
-    },
+    write: |page| page.file(Transfer::Linear, write),
 };
 
 /// What is preserved of an HDR file besides its pixels.
@@ -53,7 +47,7 @@ impl codec::Kept for Kept {
 /// Widths that the newer run-length encoding supports.
 const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt HDR file: {what}", path.display()));
     let mut rest = bytes;
@@ -119,7 +113,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept)
         color: Cow::Owned(color),
         alpha: None,
     };
-    Ok((raster, Kept { lines }))
+    Ok((raster, Kept { lines }, Vec::new()))
 }
 
 /// Reads one row in any of the three encodings.

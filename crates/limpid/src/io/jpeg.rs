@@ -3,7 +3,7 @@
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, byte, check_longest, check_size, interleaved, room};
+use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
 use crate::{Error, Result, Size};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
@@ -23,15 +23,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(&[0xff, 0xd8, 0xff]),
     transfer: Transfer::Encoded,
     holds: Holds::Color,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        let bytes = write(&raster, page.kept(), page.options, page.path)?;
-        Ok((bytes, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.options, page.path)
+        })
     },
 };
 
@@ -112,7 +109,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
             path.display()
         )));
     }
-    room(size, 3)?;
+    check_memory(size, 3)?;
     let fault = |e: DecodeErrors| match e {
         DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
         e => damaged(e.to_string()),

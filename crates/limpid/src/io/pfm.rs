@@ -15,15 +15,9 @@ pub(super) const CODEC: Codec = Codec {
     },
     transfer: Transfer::Linear,
     holds: Holds::Color,
-    read: |bytes, path, options| {
-        let (raster, kept) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, Vec::new())
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
-    write: |page| {
-        let raster = page.raster(Transfer::Linear)?;
-        Ok((write(&raster, page.kept())?, Vec::new()))
-    },
+    write: |page| page.file(Transfer::Linear, write),
 };
 
 /// What is preserved of a PFM file besides its pixels.
@@ -49,7 +43,7 @@ impl codec::Kept for Kept {
     }
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept)> {
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt PFM file: {what}", path.display()));
     let mut rest = bytes;
@@ -99,7 +93,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept)
     let rows = words[..values].chunks_exact(row).rev().flatten();
     let samples = memory::collected(values, rows.map(|w| decode(*w)))?;
     let raster = Raster::from_interleaved(size, channels, &samples)?;
-    Ok((raster, Kept { big_endian, scale }))
+    Ok((raster, Kept { big_endian, scale }, Vec::new()))
 }
 
 /// The alpha is left out: the format has none.

@@ -1,7 +1,7 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, byte, check_size, quantise, room};
+use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Result, memory};
 use std::io::Cursor;
@@ -14,15 +14,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
     transfer: Transfer::Encoded,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        let bytes = write(&raster, page.kept(), page.options, page.path)?;
-        Ok((bytes, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.options, page.path)
+        })
     },
 };
 
@@ -97,7 +94,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
             bytes.len()
         )));
     }
-    room(size, 4)?;
+    check_memory(size, 4)?;
     let mut decoder = png::Decoder::new_with_limits(
         Cursor::new(bytes),
         png::Limits {

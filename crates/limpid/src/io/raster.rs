@@ -219,9 +219,9 @@ pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Pat
 }
 
 /// Refuses pixels that the system has no memory for, where a decoder would end the program for lack of it.
-pub(super) fn room(size: Size, channels: usize) -> Result<()> {
+pub(super) fn check_memory(size: Size, channels: usize) -> Result<()> {
     let bytes = channels.saturating_mul(4).saturating_mul(size.pixels());
-    memory::there(bytes as u64)
+    memory::check(bytes as u64)
 }
 
 /// Refuses implausible sizes before memory is allocated.

@@ -2,7 +2,7 @@
 //! resolution tags are preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, byte, check_size, quantise, room};
+use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use crate::{Error, Image, Result, memory};
 use ::tiff::decoder::{BufferLayoutPreference, Decoder, DecodingResult, Limits};
@@ -26,10 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     },
     transfer: Transfer::Linear,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
         let kept = page.kept();
@@ -153,7 +150,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
             layout.complete_len
         )));
     }
-    room(size, channels)?;
+    check_memory(size, channels)?;
     let mut notes = Vec::new();
     if decoder.more_images() {
         let previews = previews(bytes).map_err(fault)?;

@@ -2,7 +2,7 @@
 //! preserved.
 
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, byte, check_longest, check_size, room};
+use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size};
 use crate::{Error, Result, memory};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use std::io::Cursor;
@@ -15,14 +15,12 @@ pub(super) const CODEC: Codec = Codec {
     begins: |bytes| bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
     transfer: Transfer::Encoded,
     holds: Holds::Alpha,
-    read: |bytes, path, options| {
-        let (raster, kept, notes) = read(&bytes, path, options.limit)?;
-        Content::of(raster, kept, notes)
-    },
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        let raster = page.raster(Transfer::Encoded)?;
-        Ok((write(&raster, page.kept(), page.path)?, Vec::new()))
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.path)
+        })
     },
 };
 
@@ -78,7 +76,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };
     let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
-    room(size, channels)?;
+    check_memory(size, channels)?;
     let mut notes = Vec::new();
     if decoder.is_animated() {
         notes.push("an animation; only its first frame is read".to_owned());

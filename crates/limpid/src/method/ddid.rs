@@ -4,7 +4,7 @@
 //! before the first and after the last.
 
 pub use super::photo::Noise;
-use super::photo::{Wanted, look, seen};
+use super::photo::NoiseOptions;
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::ddid::{LEAST_POWER, Step, steps_2013, steps_2015, steps_of};
 use crate::kernel::ddid::DualDomain;
@@ -54,12 +54,7 @@ crate::options! {
         pub quality: Quality = Quality::Best,
         /// The form of the algorithm, by its year.
         pub variant: Variant = Variant::Of2015,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
     }
 }
 
@@ -102,15 +97,6 @@ impl Ddid {
         steps
     }
 
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
-    }
-
     /// Sensor counts are mapped by the Anscombe transform, which is exact for them.
     fn stabiliser(&self) -> Option<Poisson> {
         match self.noise {
@@ -126,11 +112,11 @@ impl Method for Ddid {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -144,15 +130,15 @@ impl Method for Ddid {
         let input = plan.input(Layer::COLOR, channels);
         let output = plan.output(Layer::COLOR, channels);
         let noisy = plan.transient("noisy", channels);
-        let settled = self.wanted().settled(channels)?;
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
         let sensor = self.stabiliser();
         match sensor {
             Some(_) => plan.pass(Enter { noise: sensor }, [input], [noisy]),
-            None => settled.enter(&mut plan, input, noisy),
+            None => stabilised.enter(&mut plan, input, noisy),
         }
         let spectra = match sensor {
             Some(_) => Vec::new(),
-            None => settled.coloured(),
+            None => stabilised.coloured(),
         };
         let mut guide = noisy;
         for (i, step) in self.steps().into_iter().enumerate() {
@@ -165,7 +151,7 @@ impl Method for Ddid {
                 let noise = Some(inverse);
                 plan.pass(Leave { noise }, [guide], [output]);
             }
-            None => settled.leave(&mut plan, guide, output),
+            None => stabilised.leave(&mut plan, guide, output),
         }
         Ok(plan)
     }
@@ -180,10 +166,10 @@ impl Method for Ddid {
                 made.map(|v| inverse.restore(v))
             }
             None => {
-                let settled = self.wanted().settled(image.channels())?;
-                let spectra = settled.coloured();
-                settled.define(image, |image| {
-                    Ok(definition::ddid::settled(image, &steps, &spectra))
+                let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+                let spectra = stabilised.coloured();
+                stabilised.define(image, |image| {
+                    Ok(definition::ddid::stabilised(image, &steps, &spectra))
                 })?
             }
         };

@@ -53,7 +53,7 @@ pub(super) trait System {
     fn precondition(&self, _plan: &mut Plan, _slots: &Descent) {}
 
     /// `p = M r + β p`.
-    fn turn(&self, plan: &mut Plan, slots: &Descent);
+    fn direction(&self, plan: &mut Plan, slots: &Descent);
 }
 
 impl Descent {
@@ -98,7 +98,7 @@ impl Descent {
             plan.pass(Scalar::Share, [self.rr, self.bb], [self.left]);
             system.precondition(plan, self);
             plan.pass(Scalar::Beta, [self.rz], [self.beta, self.last]);
-            system.turn(plan, self);
+            system.direction(plan, self);
         });
     }
 }

@@ -4,7 +4,7 @@
 //! filter. Each level is followed by its part of the upward pass, from fine to coarse, so that only two levels are kept.
 
 use super::atrous::AtrousSchedule;
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition;
 use crate::kernel::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
@@ -28,12 +28,7 @@ crate::options! {
         pub levels: usize = 5,
         /// Standard deviation of white noise, in the image's own values, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
         /// Colour differences above this many noise deviations are edges.
         pub range: f32 = 3.0,
         /// Gains of the levels' details, from the finest: more than 1 sharpens, less softens. Missing gains are 1.
@@ -68,18 +63,9 @@ impl Eaw {
         Ok(())
     }
 
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
-    }
-
     /// For each level, the variance of noise in the details of each channel.
-    fn noise(&self, settled: &Settled) -> Vec<[f32; 3]> {
-        let spectra = settled.spectra();
+    fn noise(&self, stabilised: &Stabilised) -> Vec<[f32; 3]> {
+        let spectra = stabilised.spectra();
         let shares = SHARES[usize::from(spectra.len() == 3)];
         let share = |level: usize, k: usize| {
             let spectrum = &spectra[k.min(spectra.len() - 1)];
@@ -102,11 +88,11 @@ impl Method for Eaw {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -130,8 +116,8 @@ impl Method for Eaw {
         };
         self.check()?;
         let channels = shape.require(&Layer::COLOR)?;
-        let settled = self.wanted().settled(channels)?;
-        let noise = self.noise(&settled);
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
+        let noise = self.noise(&stabilised);
         let mut plan = Plan::new(format!("eaw {schedule}"), shape.size);
         let (planes, element) = match schedule.backend() {
             Backend::Gpu => (1, Element::F32x4),
@@ -167,7 +153,7 @@ impl Method for Eaw {
             half: false,
         };
         let noisy = plan.transient("noisy", channels);
-        settled.enter(&mut plan, input, noisy);
+        stabilised.enter(&mut plan, input, noisy);
         plan.pass(pack, [noisy], [fine]);
         let mut sum = Vec::new();
         for level in 0..self.levels {
@@ -225,18 +211,18 @@ impl Method for Eaw {
             [made],
         );
         let made = match self.refine {
-            true => settled.refine(&mut plan, [noisy, made]),
+            true => stabilised.refine(&mut plan, [noisy, made]),
             false => made,
         };
-        settled.leave(&mut plan, made, output);
+        stabilised.leave(&mut plan, made, output);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
-        let settled = self.wanted().settled(image.channels())?;
-        let noise = self.noise(&settled);
+        let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+        let noise = self.noise(&stabilised);
         let settings = definition::eaw::Eaw {
             taps: &TAPS,
             levels: self.levels,
@@ -244,10 +230,10 @@ impl Method for Eaw {
             noise: &noise,
             gains: &self.gains,
         };
-        let made = settled.define(image, |image| {
+        let made = stabilised.define(image, |image| {
             let made = definition::eaw::eaw(image, &settings);
             Ok(match self.refine {
-                true => settled.refined(image, &made),
+                true => stabilised.refined(image, &made),
                 false => made,
             })
         });

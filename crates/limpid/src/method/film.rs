@@ -5,11 +5,11 @@
 
 mod scene;
 
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, SECOND, Step};
-use crate::definition::settle;
-use crate::kernel::film::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, SECOND, Settings};
+use crate::definition::stabilise;
+use crate::kernel::film::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::kernel::wiener::Wiener;
 use crate::noise::SIDE;
 use crate::plan::{Plan, Role, Slot, SlotId};
@@ -37,12 +37,7 @@ crate::options! {
     pub struct Options {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the film, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("film");
         /// Number of merged frames: 3, 5, 7 or 9.
         pub frames: usize = 5,
     }
@@ -85,12 +80,12 @@ impl Film {
     /// The definition for one frame of a film, using the frames before and after it.
     #[doc(hidden)]
     pub fn define_at(&self, frames: &[Image], at: usize) -> Result<Image> {
-        let settled = self.settled(frames[at].channels())?;
-        let step = self.step(&settled);
-        let enter = |image: &Image| settle::settled(image, &settled.by);
+        let stabilised = self.stabilised(frames[at].channels())?;
+        let step = self.settings(&stabilised);
+        let enter = |image: &Image| stabilise::stabilised(image, &stabilised.by);
         let frames: Vec<Image> = frames.iter().map(enter).collect();
         let made = film::film(&frames, at, &step);
-        Ok(settle::restored(&made, &settled.by))
+        Ok(stabilise::restored(&made, &stabilised.by))
     }
 
     fn radius(&self) -> Result<usize> {
@@ -100,33 +95,26 @@ impl Film {
         }
     }
 
-    fn settled(&self, channels: usize) -> Result<Settled> {
+    fn stabilised(&self, channels: usize) -> Result<Stabilised> {
         if !matches!(channels, 1 | 3) {
             return Err(Error::unsupported(format!(
                 "film takes grey or red, green and blue, not {channels} channels"
             )));
         }
         self.radius()?;
-        let options = &self.options;
-        let wanted = Wanted {
-            sigma: options.sigma,
-            noise: &options.noise,
-            options: [options.luminance, options.chroma],
-            coarse: COARSE,
-        };
-        wanted.settled(channels)
+        self.options.wanted(COARSE).stabilised(channels)
     }
 
-    fn step(&self, settled: &Settled) -> Step {
-        let components = settled.profile.components.iter();
-        let stronger = components.zip(&settled.by.scales);
-        Step {
+    fn settings(&self, stabilised: &Stabilised) -> Settings {
+        let components = stabilised.profile.components.iter();
+        let stronger = components.zip(&stabilised.by.scales);
+        Settings {
             radius: self.radius().unwrap_or(1),
             stronger: stronger.map(|(c, s)| s / c.deviation.max(1e-3)).collect(),
-            powers: (settled.spectra().iter())
+            powers: (stabilised.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
-            second: settled.second(SECOND, false),
+            second: stabilised.second(SECOND, false),
         }
     }
 }
@@ -146,7 +134,7 @@ impl Method for Film {
         if options.sigma.is_none() && options.noise == Noise::Auto {
             self.scene = Some(Scene::new(frame.color()?));
         }
-        look(frame.color()?, &mut options.sigma, &mut options.noise)
+        options.measure(frame.color()?)
     }
 
     fn begins(&mut self, frame: &Frame) -> bool {
@@ -166,7 +154,7 @@ impl Method for Film {
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.options.sigma, &self.options.noise)
+        self.options.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -175,8 +163,8 @@ impl Method for Film {
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let planes = shape.require(&Layer::COLOR)?;
-        let settled = self.settled(planes)?;
-        let step = self.step(&settled);
+        let stabilised = self.stabilised(planes)?;
+        let step = self.settings(&stabilised);
         let reel = Reel {
             radius: step.radius,
             ahead: self.ahead,
@@ -190,10 +178,10 @@ impl Method for Film {
         };
         let clock = history(&mut plan, "clock", Size::new(2, 1), 1);
         let ring = history(&mut plan, "frames", shape.size, planes * reel.places());
-        let entered = plan.transient("settled", planes);
+        let entered = plan.transient("stabilised", planes);
         let ended = self.ended;
         plan.pass(Tick { ended }, [], [clock]);
-        settled.enter(&mut plan, color, entered);
+        stabilised.enter(&mut plan, color, entered);
         plan.pass(Keep { reel }, [entered, clock], [ring]);
         let mut levels: Vec<SlotId> = Vec::new();
         let mut size = shape.size;
@@ -217,9 +205,9 @@ impl Method for Film {
             let name = format!("motion {level}");
             let to = plan.slot(Slot::new(name, Role::Transient, cells, planes));
             let around = match (coarse, level) {
-                (None, _) => Around::Nothing,
-                (_, 0) => Around::Finest,
-                _ => Around::Coarser,
+                (None, _) => SearchStart::Nothing,
+                (_, 0) => SearchStart::Finest,
+                _ => SearchStart::Coarser,
             };
             let mut reads = vec![from, clock];
             reads.extend(coarse);
@@ -237,7 +225,7 @@ impl Method for Film {
         plan.pass(Merge { reel, step }, reads, [merged]);
         let refined = plan.transient("refined", planes);
         plan.pass(second, [merged], [refined]);
-        settled.leave(&mut plan, refined, output);
+        stabilised.leave(&mut plan, refined, output);
         Ok(plan)
     }
 

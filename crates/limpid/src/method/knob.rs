@@ -105,6 +105,10 @@ plain_value!(
     "mirror|symmetric|reflect|periodic|periodization|zero|constant|smooth|antisymmetric|antireflect"
 );
 plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
+plain_value!(
+    crate::definition::atrous::Border,
+    "zero|mirror|mirror-local"
+);
 
 impl<T: Value> Value for Option<T> {
     const FORM: &'static str = T::FORM;
@@ -157,14 +161,47 @@ impl<T: Value> Value for Vec<T> {
 /// assert_eq!(blur.knobs()[0].about, "Taps to each side.");
 /// # Ok::<(), limpid::Error>(())
 /// ```
+///
+/// Inside this crate `use noise("image");` among the fields declares the options of noise that is measured in an image, beside a
+/// `sigma`, and implements `photo::NoiseOptions`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! options {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident {
-            $($(#[doc = $doc:expr])* pub $field:ident: $kind:ty = $default:expr),* $(,)?
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        $crate::options! { @fields [$(#[$meta])* $name] [] $($fields)* }
+    };
+    (@fields $head:tt [$($done:tt)*] use noise($place:literal); $($rest:tt)*) => {
+        $crate::noise_options! { $head }
+        $crate::options! {
+            @fields $head [
+                $($done)*
+                #[doc = concat!(
+                    "The kind of noise if no sigma is given: measured in the ",
+                    $place,
+                    ", from a profile, or from another image."
+                )]
+                pub noise: $crate::method::photo::Noise = $crate::method::photo::Noise::Auto,
+                /// How much luminance noise to remove: 1 removes all that was found.
+                pub luminance: f32 = 1.0,
+                /// How much colour noise to remove: 1 removes all that was found.
+                pub chroma: f32 = 1.0,
+            ]
+            $($rest)*
         }
+    };
+    (
+        @fields $head:tt [$($done:tt)*]
+        $(#[doc = $doc:expr])* pub $field:ident: $kind:ty = $default:expr $(, $($rest:tt)*)?
+    ) => {
+        $crate::options! {
+            @fields $head
+            [$($done)* $(#[doc = $doc])* pub $field: $kind = $default,]
+            $($($rest)*)?
+        }
+    };
+    (
+        @fields [$(#[$meta:meta])* $name:ident]
+        [$($(#[doc = $doc:expr])* pub $field:ident: $kind:ty = $default:expr,)*]
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]

@@ -29,11 +29,15 @@ pub mod window;
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
 pub use ddid::Ddid;
-pub use dwt::{Arrangement, Dwt, DwtSchedule, GroupShape, Idwt, Mapping, Scale};
+pub use dwt::{Arrangement, Dwt, Idwt, Scale};
+#[doc(hidden)]
+pub use dwt::{DwtSchedule, GroupShape, Mapping};
 pub use eaw::Eaw;
 pub use ensemble::Ensemble;
 pub use film::Film;
-pub use knob::{Knob, Knobs, Refused, Value};
+pub use knob::{Knob, Knobs};
+#[doc(hidden)]
+pub use knob::{Refused, Value};
 pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;

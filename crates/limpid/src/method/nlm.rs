@@ -4,7 +4,7 @@
 //! the noise is uniform, `rows` (CPU) is the general body; `tile` (GPU) works in workgroup memory, `tile:16` and `tile:8`
 //! with smaller tiles.
 
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::nlm::{Filter, Guide, half_window};
 use crate::definition::noise;
@@ -55,12 +55,7 @@ crate::options! {
     pub struct Nlm {
         /// Standard deviation of white noise, like 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
         /// Radius of the search window: 10 is 21 by 21 pixels.
         pub radius: usize = 10,
         /// Radius of the compared patches: 3 is 7 by 7 pixels.
@@ -101,15 +96,6 @@ impl Nlm {
         Ok(())
     }
 
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
-    }
-
     /// Whether the variance layer is used.
     fn per_pixel(&self, shape: &Shape) -> Result<bool> {
         match self.variance {
@@ -124,8 +110,8 @@ impl Nlm {
     }
 
     /// For half the offsets, how much of the noise of two pixels differs, over all components; empty for white noise.
-    fn apart(&self, settled: &Settled) -> Vec<f32> {
-        let spectra = settled.coloured();
+    fn apart(&self, stabilised: &Stabilised) -> Vec<f32> {
+        let spectra = stabilised.coloured();
         let one = |o: (i64, i64)| apart(&spectra, o) as f32;
         match spectra.is_empty() {
             true => Vec::new(),
@@ -149,11 +135,11 @@ impl Method for Nlm {
         if self.per_pixel(&frame.shape())? {
             return Ok(());
         }
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -197,19 +183,19 @@ impl Method for Nlm {
             plan.pass(kernel, vec![color, variance], [output]);
             return Ok(plan);
         }
-        let settled = self.wanted().settled(channels)?;
+        let stabilised = self.wanted(COARSE).stabilised(channels)?;
         let (noisy, made) = (
             plan.transient("noisy", channels),
             plan.transient("made", channels),
         );
-        settled.enter(&mut plan, color, noisy);
-        let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&settled));
+        stabilised.enter(&mut plan, color, noisy);
+        let kernel = kernel(Uniformity::Uniform(1.0), self.apart(&stabilised));
         plan.pass(kernel, [noisy], [made]);
         let made = match self.refine {
-            true => settled.refine(&mut plan, [noisy, made]),
+            true => stabilised.refine(&mut plan, [noisy, made]),
             false => made,
         };
-        settled.leave(&mut plan, made, output);
+        stabilised.leave(&mut plan, made, output);
         Ok(plan)
     }
 
@@ -238,12 +224,12 @@ impl Method for Nlm {
             };
             return Frame::new(run(image, &variance, &|_| 1.0));
         }
-        let settled = self.wanted().settled(image.channels())?;
-        let spectra = settled.coloured();
-        Frame::new(settled.define(image, |image| {
+        let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+        let spectra = stabilised.coloured();
+        Frame::new(stabilised.define(image, |image| {
             let made = run(image, &image.map(|_| 1.0), &|o| apart(&spectra, o));
             Ok(match self.refine {
-                true => settled.refined(image, &made),
+                true => stabilised.refined(image, &made),
                 false => made,
             })
         })?)

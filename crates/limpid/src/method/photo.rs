@@ -1,13 +1,13 @@
 //! Common parts of the methods for photographs: the kind of noise, and how much of it to remove.
 //!
-//! They work on normalised values (`crate::definition::settle`): luminance and colour differences whose noise has standard
+//! They work on normalised values (`crate::definition::stabilise`): luminance and colour differences whose noise has standard
 //! deviation 1 everywhere. What remains of its character is its spectrum, which each method uses in its own way.
 
 use super::{Refused, Value};
 pub use crate::kernel::ddid::anscombe::Poisson;
-use crate::kernel::settle::Settle;
+use crate::kernel::stabilise::Stabilise;
 use crate::kernel::wiener::Wiener;
-use crate::noise::{Component, Profile, Settling, Spectrum};
+use crate::noise::{Component, Profile, Spectrum, Stabiliser};
 use crate::plan::{Plan, SlotId};
 use crate::{Error, Image, Result, definition};
 use definition::film::LEAST_POWER;
@@ -92,6 +92,44 @@ pub(crate) struct Wanted<'a> {
     pub coarse: [f32; 2],
 }
 
+/// Options that declare noise: `use noise("image");` in `options!`.
+pub(crate) trait NoiseOptions {
+    /// What they say, with the method's [`Wanted::coarse`].
+    fn wanted(&self, coarse: [f32; 2]) -> Wanted<'_>;
+
+    /// Analyses an image and fills in what was not given.
+    fn measure(&mut self, image: &Image) -> Result<()>;
+
+    /// A summary of the measurement.
+    fn measured(&self) -> Option<String>;
+}
+
+/// Implements [`NoiseOptions`] by the fields that `options!` declares.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! noise_options {
+    ([$(#[$meta:meta])* $name:ident]) => {
+        impl $crate::method::photo::NoiseOptions for $name {
+            fn wanted(&self, coarse: [f32; 2]) -> $crate::method::photo::Wanted<'_> {
+                $crate::method::photo::Wanted {
+                    sigma: self.sigma,
+                    noise: &self.noise,
+                    options: [self.luminance, self.chroma],
+                    coarse,
+                }
+            }
+
+            fn measure(&mut self, image: &$crate::Image) -> $crate::Result<()> {
+                $crate::method::photo::look(image, &mut self.sigma, &mut self.noise)
+            }
+
+            fn measured(&self) -> Option<String> {
+                $crate::method::photo::seen(self.sigma, &self.noise)
+            }
+        }
+    };
+}
+
 /// The deviation that a plan assumes if none was given and no image was analysed.
 const USUAL: f32 = 25.0 / 255.0;
 
@@ -124,7 +162,7 @@ impl Wanted<'_> {
     }
 
     /// Resolved for plans and definitions.
-    pub(crate) fn settled(&self, channels: usize) -> Result<Settled> {
+    pub(crate) fn stabilised(&self, channels: usize) -> Result<Stabilised> {
         self.check()?;
         let profile = self.profile(channels);
         let factor = |(k, component): (usize, &Component)| {
@@ -140,15 +178,15 @@ impl Wanted<'_> {
             (share(REFINED[which]) / share(self.coarse[which])).powi(2)
         };
         let refined = profile.components.iter().enumerate().map(refined).collect();
-        Ok(Settled {
-            by: profile.settling(&stronger),
+        Ok(Stabilised {
+            by: profile.stabiliser(&stronger),
             profile,
             refined,
         })
     }
 }
 
-/// [`Wanted::coarse`] of [`Settled::refine`]: measured with the pictures `tune` of `bench/peers/cameras.py`.
+/// [`Wanted::coarse`] of [`Stabilised::refine`]: measured with the pictures `tune` of `bench/peers/cameras.py`.
 const REFINED: [f32; 2] = [1.16, 1.58];
 
 /// Pixels from block to block when photographs are refined.
@@ -192,14 +230,14 @@ pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
 
 /// A profile with its normalising curves.
 #[derive(Debug, Clone)]
-pub(crate) struct Settled {
+pub(crate) struct Stabilised {
     pub profile: Profile,
-    pub by: Settling,
+    pub by: Stabiliser,
     /// For each component the power of its noise when it is refined, relative to normalised noise.
     refined: Vec<f32>,
 }
 
-impl Settled {
+impl Stabilised {
     /// The spectra of the components.
     pub(crate) fn spectra(&self) -> Vec<Spectrum> {
         let all = self.profile.components.iter();
@@ -216,7 +254,7 @@ impl Settled {
     }
 
     /// The numbers of the second step that some methods end with.
-    pub(crate) fn second(&self, step: usize, chessboard: bool) -> wiener::Step {
+    pub(crate) fn second(&self, step: usize, chessboard: bool) -> wiener::Settings {
         let frequency = |k: usize| k as f64 / (2 * SIDE) as f64;
         let components = self.profile.components.iter().zip(&self.refined);
         let powers = components.map(|(component, refined)| -> [f32; AREA] {
@@ -227,7 +265,7 @@ impl Settled {
                 refined * (power as f32).max(LEAST_POWER)
             })
         });
-        wiener::Step {
+        wiener::Settings {
             step,
             chessboard,
             powers: powers.collect(),
@@ -251,13 +289,13 @@ impl Settled {
     /// The pass before all others.
     pub(crate) fn enter(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
         let (by, back) = (self.by.clone(), false);
-        plan.pass(Settle { by, back }, [from], [to]);
+        plan.pass(Stabilise { by, back }, [from], [to]);
     }
 
     /// The pass after all others.
     pub(crate) fn leave(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
         let (by, back) = (self.by.clone(), true);
-        plan.pass(Settle { by, back }, [from], [to]);
+        plan.pass(Stabilise { by, back }, [from], [to]);
     }
 
     /// A definition, applied to normalised values.
@@ -266,7 +304,7 @@ impl Settled {
         image: &Image,
         work: impl FnOnce(&Image) -> Result<Image>,
     ) -> Result<Image> {
-        let made = work(&definition::settle::settled(image, &self.by))?;
-        Ok(definition::settle::restored(&made, &self.by))
+        let made = work(&definition::stabilise::stabilised(image, &self.by))?;
+        Ok(definition::stabilise::restored(&made, &self.by))
     }
 }

@@ -3,7 +3,7 @@
 //! The definition is `definition::shrink`. Schedules are those of the transform.
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
-use super::photo::{Noise, Settled, Wanted, look, seen};
+use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::shrink as definition;
 use crate::definition::shrink::{Rule, deviations, visu};
@@ -38,12 +38,7 @@ crate::options! {
     pub struct Shrink {
         /// Standard deviation of white noise, in the image's own values, such as 25/255.
         pub sigma: Option<f32> = None,
-        /// The kind of noise if no sigma is given: measured in the image, from a profile, or from another image.
-        pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found.
-        pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found.
-        pub chroma: f32 = 1.0,
+        use noise("image");
         /// How thresholds are chosen.
         pub threshold: Threshold = Threshold::Sure,
         /// Name of the wavelet.
@@ -60,15 +55,6 @@ crate::options! {
 const COARSE: [f32; 2] = [1.0, 1.3];
 
 impl Shrink {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            sigma: self.sigma,
-            noise: &self.noise,
-            options: [self.luminance, self.chroma],
-            coarse: COARSE,
-        }
-    }
-
     fn ready(&self) -> Result<Ready> {
         if !(1..=16).contains(&self.shifts) {
             return Err(Error::option("shifts", self.shifts, "1 to 16"));
@@ -133,8 +119,8 @@ impl Shrink {
     }
 
     /// For each level and band, the deviation of noise in each plane; for VisuShrink an upper bound.
-    fn sigmas(&self, ready: &Ready, settled: &Settled, size: Size) -> Vec<[[f32; 3]; 3]> {
-        let spectra = settled.spectra();
+    fn sigmas(&self, ready: &Ready, stabilised: &Stabilised, size: Size) -> Vec<[[f32; 3]; 3]> {
+        let spectra = stabilised.spectra();
         let factor = match self.rule() {
             Rule::Visu => visu(1.0, size.pixels()),
             _ => 1.0,
@@ -164,11 +150,11 @@ impl Method for Shrink {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        look(frame.color()?, &mut self.sigma, &mut self.noise)
+        self.measure(frame.color()?)
     }
 
     fn seen(&self) -> Option<String> {
-        seen(self.sigma, &self.noise)
+        self.measured()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -191,15 +177,15 @@ impl Method for Shrink {
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let ready = self.ready()?;
         let planes = shape.require(&Layer::COLOR)?;
-        let settled = self.wanted().settled(planes)?;
+        let stabilised = self.wanted(COARSE).stabilised(planes)?;
         let Size { width, height } = shape.size;
-        let bands = bands(shape.size, &self.sigmas(&ready, &settled, shape.size));
+        let bands = bands(shape.size, &self.sigmas(&ready, &stabilised, shape.size));
         let mut plan = Plan::new(format!("shrink {schedule}"), shape.size);
         let input = plan.input(Layer::COLOR, planes);
         let result = plan.output(Layer::COLOR, planes);
         let source = plan.transient("noisy", planes);
         let sum = plan.transient("sum", planes);
-        settled.enter(&mut plan, input, source);
+        stabilised.enter(&mut plan, input, source);
         let count = self.shifts * self.shifts;
         let mut kept = None;
         for s in 0..count {
@@ -227,16 +213,16 @@ impl Method for Shrink {
                 [sum],
             );
         }
-        settled.leave(&mut plan, sum, result);
+        stabilised.leave(&mut plan, sum, result);
         Ok(plan)
     }
 
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let dwt = self.ready()?.definition();
         let image = frame.require(Layer::COLOR)?;
-        let settled = self.wanted().settled(image.channels())?;
-        let spectra = settled.spectra();
-        Frame::new(settled.define(image, |image| {
+        let stabilised = self.wanted(COARSE).stabilised(image.channels())?;
+        let spectra = stabilised.spectra();
+        Frame::new(stabilised.define(image, |image| {
             definition::shrink(image, &dwt, &spectra, self.rule(), self.shifts)
         })?)
     }

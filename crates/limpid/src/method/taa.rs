@@ -5,7 +5,7 @@
 //! quads share their sums.
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::taa::Step;
+use crate::definition::taa::Settings;
 use crate::kernel::taa::{Resolve, to_ycocg};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
@@ -77,7 +77,7 @@ pub fn jitter(index: usize) -> [f32; 2] {
 }
 
 impl Taa {
-    fn step(&self) -> Result<Step> {
+    fn settings(&self) -> Result<Settings> {
         let wrong = |name: &str, value: f32, what: &str| Err(Error::option(name, value, what));
         if !(self.gamma > 0.0 && self.gamma <= 1e6) {
             return wrong("gamma", self.gamma, "a number above 0");
@@ -94,7 +94,7 @@ impl Taa {
         if self.radius > 64 {
             return wrong("radius", self.radius as f32, "at most 64");
         }
-        Ok(Step {
+        Ok(Settings {
             radius: self.radius,
             gamma: self.gamma,
             blend: self.blend,
@@ -159,7 +159,7 @@ impl Method for Taa {
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        let step = self.step()?;
+        let step = self.settings()?;
         let mut plan = Plan::new(format!("taa {schedule}"), shape.size);
         let planes = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, planes);
@@ -193,7 +193,7 @@ impl Method for Taa {
 
     /// The first frame of a sequence.
     fn define(&self, frame: &Frame) -> Result<Frame> {
-        let step = self.step()?;
+        let step = self.settings()?;
         Frame::new(definition::taa::taa(
             frame.color()?,
             frame.get(Kind::Motion),

@@ -19,9 +19,11 @@ const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
 /// Heading, value, whether larger is better.
+#[doc(hidden)]
 pub type Column = (&'static str, fn(&Scores) -> f64, bool);
 
 /// The columns of a table of scores, in order.
+#[doc(hidden)]
 pub const COLUMNS: [Column; 6] = [
     ("MSE", |s| s.mse, false),
     ("relMSE", |s| s.relmse, false),
@@ -32,6 +34,7 @@ pub const COLUMNS: [Column; 6] = [
 ];
 
 /// Formats a number with five digits: plain if that is readable, otherwise with an exponent.
+#[doc(hidden)]
 pub fn number(v: f64) -> String {
     match v.abs() {
         0.0 => "0".to_owned(),
@@ -55,6 +58,7 @@ pub struct Compared {
 }
 
 /// An image as [`write()`] expects it: the values that were compared, since the page itself applies exposure and curve.
+#[doc(hidden)]
 pub fn shown(image: &Image, _options: &Options) -> Image {
     image.clone()
 }
@@ -104,6 +108,7 @@ pub fn write(
 }
 
 /// A description of how the numbers of a page were computed.
+#[doc(hidden)]
 pub fn facts(image: &Image, first: Option<&Comparison>, options: &Options) -> String {
     let size = image.size();
     match (options.space, first.and_then(|c| c.flip.exposures)) {

@@ -45,7 +45,7 @@ pub fn ssim(image: &Image, reference: &Image) -> Result<f64> {
         rows * columns * image.channels(),
         |i| {
             let (channel, top) = (i / bands, border + i % bands * BAND);
-            let part = Part {
+            let part = Rows {
                 image: image.plane(channel),
                 reference: reference.plane(channel),
                 width: image.width(),
@@ -66,7 +66,7 @@ fn window() -> [f64; 2 * RADIUS + 1] {
 }
 
 /// Rows of one channel of both images.
-struct Part<'a> {
+struct Rows<'a> {
     image: &'a [f32],
     reference: &'a [f32],
     width: usize,
@@ -77,7 +77,7 @@ struct Part<'a> {
 
 /// The sum of the similarity over a part. In `f64`: the variance of flat regions is a small difference of large sums.
 #[inline(always)]
-fn sum(part: &Part<'_>, weights: &[f64]) -> f64 {
+fn sum(part: &Rows<'_>, weights: &[f64]) -> f64 {
     let width = part.width;
     let lines = part.rows.len() + 2 * RADIUS;
     let mut across = vec![0.0f64; MOMENTS * lines * width];

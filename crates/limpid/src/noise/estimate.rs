@@ -250,10 +250,10 @@ fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
 fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
     let cosine = Cosine::new();
     let channels = image.channels();
-    let settling = profile.settling(&[1.0; 3][..channels]);
+    let stabiliser = profile.stabiliser(&[1.0; 3][..channels]);
     let of = |block: usize| -> Vec<[f32; AREA]> {
         let one = |c: usize| {
-            let settled = pixels(image, c, grid.corner(block)).map(|v| settling.value(c, v));
+            let settled = pixels(image, c, grid.corner(block)).map(|v| stabiliser.value(c, v));
             cosine.block(&settled)
         };
         (0..channels).map(one).collect()

@@ -145,7 +145,7 @@ impl Profile {
 
     /// The normalisation that makes the noise of each component have standard deviation 1: curves of channels and divisors of
     /// components. Components count as if their noise were `stronger` times as strong.
-    pub(crate) fn settling(&self, stronger: &[f32]) -> Settling {
+    pub(crate) fn stabiliser(&self, stronger: &[f32]) -> Stabiliser {
         // All channels share their knots: two if none of them depends on brightness.
         let even = |list: &Vec<f32>| list.iter().all(|d| *d == list[0]);
         let even = self.deviations.iter().all(even);
@@ -155,7 +155,7 @@ impl Profile {
         };
         let curves: Vec<(Vec<f32>, Vec<f32>)> = self.deviations.iter().map(curve).collect();
         let last = curves.first().map_or(1, |c| c.0.len() - 1);
-        Settling {
+        Stabiliser {
             low: self.range[0],
             step: (self.range[1] - self.range[0]) / last as f32,
             into: curves.iter().map(|c| c.0.clone()).collect(),
@@ -167,9 +167,9 @@ impl Profile {
     }
 }
 
-/// The map to values with uniform noise, and back: see [`crate::definition::settle`].
+/// The map to values with uniform noise, and back: see [`crate::definition::stabilise`].
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settling {
+pub(crate) struct Stabiliser {
     /// The value at the first knot.
     pub low: f32,
     /// The distance of the knots.
@@ -195,7 +195,7 @@ fn line(deviation: f32, [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
 /// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.
 fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
     let most = deviations.iter().fold(0.0f32, |m, d| m.max(*d));
-    // Noise seems to vanish where values are clipped; and squares of settled values must not be too large for a float.
+    // Noise seems to vanish where values are clipped; and squares of stabilised values must not be too large for a float.
     let floor = (0.15 * most).max(LEAST * low.abs().max(high.abs()));
     let list: Vec<f64> = deviations.iter().map(|d| f64::from(d.max(floor))).collect();
     // Four knots for each entry, so that straight lines between knots are close to the integral.

@@ -18,7 +18,9 @@ mod slot;
 mod textures;
 mod walk;
 
-pub use layout::{Layout, Order, Phases};
+pub use layout::Layout;
+#[doc(hidden)]
+pub use layout::{Order, Phases};
 pub use memory::Memory;
 pub use slot::{Element, Home, Role, Slot, SlotId};
 

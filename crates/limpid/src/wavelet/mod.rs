@@ -16,7 +16,9 @@ mod parse;
 mod polyphase;
 mod scheme;
 
-pub use boundary::{Boundary, mirrored};
+pub use boundary::Boundary;
+#[doc(hidden)]
+pub use boundary::mirrored;
 #[doc(hidden)]
 pub use factor::{factor, lifting_error};
 pub use family::{Bank, Normalisation, Wavelet};
@@ -25,4 +27,5 @@ pub use laurent::Laurent;
 pub use lifting::{Lifting, Pair, Taps};
 #[doc(hidden)]
 pub use polyphase::{Matrix, QUAD};
+#[doc(hidden)]
 pub use scheme::{Direction, Form, Kind, Scheme, SchemeName};

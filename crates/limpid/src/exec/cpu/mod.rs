@@ -42,6 +42,7 @@ impl Cpu {
     }
 
     /// The CPU at a given SIMD level.
+    #[doc(hidden)]
     pub fn with_level(threads: Option<usize>, level: Level) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads.unwrap_or(0))
@@ -57,12 +58,14 @@ impl Cpu {
 
     /// The same with bands of this many rows, for tests: the result does not depend on it.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_band(mut self, rows: usize) -> Self {
         self.band = Some(rows.max(1));
         self
     }
 
     /// The SIMD levels of this machine, by name, best first.
+    #[doc(hidden)]
     pub fn levels() -> Vec<(&'static str, Level)> {
         let best = simd::best();
         let mut levels = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::Cpu;
 use crate::exec::{self, PassTime, Runner, Watch};
-use crate::fit::{most_scratch, scratch_words};
+use crate::fitted::{most_scratch, scratch_words};
 use crate::kernel::{Job, Scope, View, ViewMut};
 use crate::memory::{AlignedVec, zeroed};
 use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};

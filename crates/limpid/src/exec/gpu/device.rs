@@ -249,12 +249,14 @@ impl Gpu {
     }
 
     /// Number of pipelines built so far.
+    #[doc(hidden)]
     pub fn pipelines_built(&self) -> usize {
         locked(&self.0.pipelines).built()
     }
 
     /// Limits the memory that is taken of the device, where others need it too: by all denoisers together, as far as the driver's
     /// allocator tells. What needs more gets [`DeviceFault::OutOfMemory`].
+    #[doc(hidden)]
     pub fn limit_memory(&self, most: Option<u64>) {
         *locked(&self.0.most) = most;
     }

@@ -14,6 +14,7 @@ mod resource;
 mod runner;
 
 pub use device::{Adapter, Gpu};
+#[doc(hidden)]
 pub use patience::driver_is_stuck;
 pub use ports::Ports;
 pub use record::{Bindings, Recorder};

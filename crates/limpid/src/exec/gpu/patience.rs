@@ -94,6 +94,7 @@ impl Asker {
 impl Gpu {
     /// How long the driver may take for one answer, a shader or the work of a frame: after that the device counts as lost. Five
     /// minutes, or the seconds in the environment variable `LIMPID_PATIENCE`, unless set here.
+    #[doc(hidden)]
     pub fn set_patience(&self, patience: Duration) {
         *locked(&self.0.patience) = patience;
     }

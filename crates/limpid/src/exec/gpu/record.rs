@@ -26,19 +26,19 @@ pub struct Recorder {
     params: wgpu::Buffer,
     sampler: wgpu::Sampler,
     /// Which set of bindings is next: 1 while swapped slots are exchanged.
-    turn: AtomicUsize,
+    set: AtomicUsize,
 }
 
 /// A recorder's passes bound to given inputs and outputs: created once, recorded many times.
 #[derive(Debug)]
 pub struct Bindings {
     /// One for each set: two if history is swapped.
-    turns: Vec<Bound>,
+    sets: Vec<Bound>,
 }
 
 impl Bindings {
-    pub(super) fn turn(&self, turn: usize) -> &Bound {
-        &self.turns[turn % self.turns.len()]
+    pub(super) fn set(&self, set: usize) -> &Bound {
+        &self.sets[set % self.sets.len()]
     }
 }
 
@@ -98,7 +98,7 @@ impl Recorder {
             own,
             params,
             sampler,
-            turn: AtomicUsize::new(0),
+            set: AtomicUsize::new(0),
         })
     }
 
@@ -144,7 +144,7 @@ impl Recorder {
 
     /// The memory of a transient or history slot in the next frame.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
-        let id = match self.turn() {
+        let id = match self.set() {
             0 => id,
             _ => self.partner(id).unwrap_or(id),
         };
@@ -152,14 +152,14 @@ impl Recorder {
     }
 
     /// The set of bindings of the next frame.
-    pub(super) fn turn(&self) -> usize {
-        self.turn.load(Ordering::Relaxed)
+    pub(super) fn set(&self) -> usize {
+        self.set.load(Ordering::Relaxed)
     }
 
     /// Ends a frame: exchanges swapped slots. Returns the set of bindings that it used.
     pub(super) fn advance(&self) -> usize {
         let by = usize::from(!self.plan.swaps.is_empty());
-        self.turn.fetch_xor(by, Ordering::Relaxed)
+        self.set.fetch_xor(by, Ordering::Relaxed)
     }
 
     /// The slot that a slot is swapped with.
@@ -208,7 +208,7 @@ impl Recorder {
         self.gpu.guarded(|| {
             let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
             let targets = passes.iter().map(|ready| views(ready, &all)).collect();
-            let mut turns = vec![Bound { groups, targets }];
+            let mut sets = vec![Bound { groups, targets }];
             if !self.plan.swaps.is_empty() {
                 for [a, b] in &self.plan.swaps {
                     all.swap(a.0, b.0);
@@ -216,16 +216,16 @@ impl Recorder {
                 // Passes that name no swapped slot share their bindings.
                 let moved =
                     |ready: &Ready| ready.slots.iter().any(|id| self.partner(*id).is_some());
-                let shared = &turns[0].groups;
+                let shared = &sets[0].groups;
                 let group = |(ready, group): (&&Ready, &wgpu::BindGroup)| match moved(ready) {
                     true => self.group(ready, &all),
                     false => group.clone(),
                 };
                 let groups = passes.iter().zip(shared).map(group).collect();
                 let targets = passes.iter().map(|ready| views(ready, &all)).collect();
-                turns.push(Bound { groups, targets });
+                sets.push(Bound { groups, targets });
             }
-            Ok(Bindings { turns })
+            Ok(Bindings { sets })
         })
     }
 
@@ -287,7 +287,7 @@ impl Recorder {
     /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Consecutive
     /// compute passes share one pass of the encoder.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
-        let bound = bindings.turn(self.advance());
+        let bound = bindings.set(self.advance());
         let mut list = Vec::new();
         unrolled(&self.nodes, &mut list);
         self.record_joined(&list, encoder, bound, None);
@@ -301,7 +301,7 @@ impl Recorder {
         bindings: &Bindings,
         queries: &wgpu::QuerySet,
     ) {
-        let bound = bindings.turn(self.advance());
+        let bound = bindings.set(self.advance());
         let mut passes = Vec::new();
         flatten(&self.nodes, &mut passes);
         for ready in passes {

@@ -102,7 +102,7 @@ impl GpuRunner {
     }
 
     fn submit(&mut self, watch: &Watch) -> Result<()> {
-        let bound = self.bindings.turn(self.recorder.turn());
+        let bound = self.bindings.set(self.recorder.set());
         let mut encoder = self.encoder();
         let mut all = Vec::new();
         // Passes that are not recorded yet; a timer wants them one by one.

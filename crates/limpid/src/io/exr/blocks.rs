@@ -207,7 +207,7 @@ pub(super) fn check_memory(
             )));
         }
     }
-    crate::memory::there(total)
+    crate::memory::check(total)
 }
 
 /// Checks the header of a block that its decoder would trust.

@@ -2,11 +2,11 @@
 
 use super::{Atrous, Shape, Source, Walk};
 use crate::kernel::pack::unpacked;
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::params;
 use crate::plan::{Element, Order};
 use crate::{Error, Result, Size};
-use std::fmt::Write;
 
 params! {
     /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e. Colour is scaled on the way in,
@@ -68,18 +68,17 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let shape = tile.unwrap_or(PLAIN);
     let (groups, tiles) = groups(kernel, size, shape);
     let params = params(kernel, size, tiles);
-    let mut source = text.head(shape);
-    match tile {
-        Some(shape) => source.push_str(&super::tile::body(&text, shape)),
-        None => {
-            source.push_str(match kernel.guided {
-                Some(_) => super::guided::GLOBAL,
-                None => "fn guide(part: Part, at: vec2<u32>, a: ptr<function, Pixel>) {}\n",
-            });
-            source.push_str(include_str!("global.wgsl"));
-        }
-    }
-    Ok(Dispatch::own(source, &params, groups))
+    let head = text.head(shape);
+    let source = match tile {
+        Some(shape) => super::tile::body(&text, shape, head),
+        None => head
+            .body(match kernel.guided {
+                Some(_) => include_str!("guided/global.wgsl"),
+                None => include_str!("unguided.wgsl"),
+            })
+            .body(include_str!("global.wgsl")),
+    };
+    Ok(Dispatch::own(source.text(), &params, groups))
 }
 
 /// The tile to use on a device.
@@ -150,12 +149,11 @@ pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
 }
 
 /// `e -= d²` for the first channels of a difference, but for one; one fused operation each.
-fn chain(s: &mut String, d: &str, lanes: usize, but: Option<usize>) {
+fn chain(code: &mut Code, d: &str, lanes: usize, but: Option<usize>) {
     for (k, lane) in ["x", "y", "z", "w"].into_iter().take(lanes).enumerate() {
-        if but == Some(k) {
-            continue;
+        if but != Some(k) {
+            code.say(format_args!("e = fma(-{d}.{lane}, {d}.{lane}, e)"));
         }
-        let _ = writeln!(s, "    e = fma(-{d}.{lane}, {d}.{lane}, e);");
     }
 }
 
@@ -192,7 +190,7 @@ impl Text<'_> {
     }
 
     /// Everything before the entry point.
-    pub(super) fn head(&self, shape: Shape) -> String {
+    pub(super) fn head(&self, shape: Shape) -> Wgsl {
         let kernel = self.kernel;
         let (local, mirror, restore) = match kernel.walk {
             Walk::Dilated => (false, true, true),
@@ -201,128 +199,129 @@ impl Text<'_> {
             }
         };
         let dilated = kernel.walk == Walk::Dilated;
-        let mut s = String::from(Params::WGSL);
         let spacing = if dilated { "1i << p.level" } else { "1i" };
         // In rows there is one sub-image, the image, and pixels stay where they are.
-        let _ = writeln!(
-            s,
-            "const R: i32 = {};\nconst GRID: i32 = {};\nconst WIDTH: u32 = {};\nconst HEIGHT: u32 = {};\n\
-             const LOCAL: bool = {local};\nconst MIRROR: bool = {mirror};\nconst RESTORE: bool = {restore};\n\
-             const STAYS: bool = {dilated};\nfn spacing() -> i32 {{\n    return {spacing};\n}}",
-            kernel.radius(),
-            kernel.grid,
-            shape.width,
-            shape.height / shape.rows,
-        );
-        self.bindings(&mut s);
-        self.taps(&mut s);
-        self.pixel(&mut s);
-        self.sums(&mut s);
-        s.push_str(include_str!("phases.wgsl"));
-        s.push_str(include_str!("site.wgsl"));
-        s
+        let text = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("R", "i32", kernel.radius())
+            .constant("GRID", "i32", kernel.grid)
+            .constant("WIDTH", "u32", shape.width)
+            .constant("HEIGHT", "u32", shape.height / shape.rows)
+            .constant("LOCAL", "bool", local)
+            .constant("MIRROR", "bool", mirror)
+            .constant("RESTORE", "bool", restore)
+            .constant("STAYS", "bool", dilated)
+            .function("spacing() -> i32", spacing)
+            .statements("log_tap(i: i32) -> f32", self.taps());
+        let text = self.sums(self.pixel(self.bindings(text)));
+        text.body(include_str!("phases.wgsl"))
+            .body(include_str!("site.wgsl"))
     }
 
-    fn bindings(&self, s: &mut String) {
+    fn bindings(&self, text: Wgsl) -> Wgsl {
         let element = self.element();
-        let feature = if self.packed {
-            "vec4<u32>"
-        } else {
-            "vec4<f32>"
+        let feature = match self.packed {
+            true => "vec4<u32>",
+            false => "vec4<f32>",
         };
-        let mut next = 1;
-        let mut bind = |name: &str, access: &str, kind: &str| {
-            let _ = writeln!(
-                s,
-                "@group(0) @binding({next}) var<storage, {access}> {name}: array<{kind}>;"
-            );
-            next += 1;
-        };
-        bind("src", "read", element);
+        let mut reads = vec![("src", element)];
         if self.vectors > 0 {
-            bind("features", "read", feature);
+            reads.push(("features", feature));
         }
         if self.kernel.mode.factors() {
-            bind("factors", "read", "f32");
+            reads.push(("factors", "f32"));
         }
-        let made = if self.kernel.mode.balances() {
-            "f32"
-        } else {
-            element
+        let made = match self.kernel.mode.balances() {
+            true => "f32",
+            false => element,
         };
-        bind("dst", "read_write", made);
-        if self.carries {
-            bind("features_dst", "read_write", feature);
+        let mut text = text;
+        let next = 1 + reads.len();
+        for (i, (name, kind)) in reads.into_iter().enumerate() {
+            text = text.reads(i + 1, name, kind);
+        }
+        text = text.writes(next, "dst", made);
+        match self.carries {
+            true => text.writes(next + 1, "features_dst", feature),
+            false => text,
         }
     }
 
     /// `log2 h`.
-    fn taps(&self, s: &mut String) {
+    fn taps(&self) -> Code {
         let r = self.kernel.radius() as i32;
-        s.push_str("fn log_tap(i: i32) -> f32 {\n    switch i {\n");
-        for (h, i) in self.kernel.taps.iter().zip(-r..=r) {
-            let _ = writeln!(s, "        case {i} {{ return {:?}; }}", h.log2());
-        }
-        s.push_str("        default { return 0.0; }\n    }\n}\n");
+        let mut code = Code::default();
+        code.block("switch i", |code| {
+            for (h, i) in self.kernel.taps.iter().zip(-r..=r) {
+                code.lines(&format!("case {i} {{ return {:?}; }}", h.log2()));
+            }
+            code.lines("default { return 0.0; }");
+        });
+        code
     }
 
     /// A pixel with its scaled features, and what its difference to another weighs.
-    fn pixel(&self, s: &mut String) {
-        let vectors = 0..self.vectors;
-        s.push_str("struct Pixel {\n    c: vec4<f32>,\n");
-        for v in vectors.clone() {
-            let _ = writeln!(s, "    f{v}: vec4<f32>,");
-        }
+    fn pixel(&self, text: Wgsl) -> Wgsl {
+        let vector = |v: usize| (format!("f{v}"), "vec4<f32>");
+        let mut fields = vec![("c".to_owned(), "vec4<f32>")];
+        fields.extend((0..self.vectors).map(vector));
         if self.kernel.guided.is_some() {
-            s.push_str("    stop: f32,\n");
+            fields.push(("stop".to_owned(), "f32"));
         }
-        s.push_str("}\n");
-        let unstored = if self.half {
-            "vec4(unpack2x16float(v.x), unpack2x16float(v.y))"
-        } else {
-            "v"
+        let (unstored, stored) = match self.half {
+            true => (
+                "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
+                include_str!("store_half.wgsl"),
+            ),
+            false => ("v", include_str!("store.wgsl")),
         };
-        let _ = writeln!(
-            s,
-            "fn unstored(v: {}) -> vec4<f32> {{\n    return {unstored};\n}}
-fn load(i: u32) -> vec4<f32> {{\n    return unstored(src[i]);\n}}",
-            self.element()
-        );
-        if self.vectors > 0 {
-            self.features(s);
-        }
-        let carry = if self.carries {
-            "    carry(features_at(here), to);\n"
-        } else {
-            ""
-        };
-        let _ = writeln!(s, "fn carry_from(here: u32, to: u32) {{\n{carry}}}");
         let (features, given) = match self.vectors {
             0 => ("", ""),
             _ => (", features_at(i)", ", f: Features"),
         };
-        let _ = writeln!(
-            s,
-            "fn fetch(i: u32) -> Pixel {{\n    return pixel_of(load(i){features});\n}}
-fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
-    var a: Pixel;
-    a.c = c * vec4(p.color, p.color, p.color, 1.0);"
-        );
-        if let Some(guided) = &self.kernel.guided {
-            s.push_str(
-                "    let turn = vec3(sixteen(f.v0.x), sixteen(f.v0.x >> 16u), sixteen(f.v0.y));
-    a.f0 = vec4(turn, bitcast<f32>(f.v0.w));
-    let gradient = vec2(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z).x);
-    a.f1 = vec4(gradient, f32(f.v0.z >> 16u), 0.0);
-    a.c = lit(c);
-    return a;
-}
-",
-            );
-            s.push_str(&super::guided::wgsl(guided, self.kernel.colors));
-            return;
+        let mut carry = Code::default();
+        if self.carries {
+            carry.say("carry(features_at(here), to)");
         }
-        for v in vectors.clone() {
+        let mut text = text
+            .structure("Pixel", fields)
+            .function(
+                &format!("unstored(v: {}) -> vec4<f32>", self.element()),
+                unstored,
+            )
+            .function("load(i: u32) -> vec4<f32>", "unstored(src[i])");
+        if !self.kernel.mode.balances() {
+            text = text.body(stored);
+        }
+        if self.vectors > 0 {
+            text = self.features(text);
+        }
+        let text = text
+            .statements("carry_from(here: u32, to: u32)", carry)
+            .function(
+                "fetch(i: u32) -> Pixel",
+                format_args!("pixel_of(load(i){features})"),
+            );
+        match &self.kernel.guided {
+            Some(guided) => super::guided::declared(text, guided, self.kernel.colors),
+            None => text
+                .statements(
+                    &format!("pixel_of(c: vec4<f32>{given}) -> Pixel"),
+                    self.pixel_of(),
+                )
+                .statements(
+                    "exponent(a: Pixel, b: Pixel, h: f32, _d: vec2<f32>) -> f32",
+                    self.exponent(),
+                ),
+        }
+    }
+
+    /// A pixel from what is stored of it: differences of all its numbers weigh alike.
+    fn pixel_of(&self) -> Code {
+        let mut code = Code::default();
+        code.say("var a: Pixel")
+            .say("a.c = c * vec4(p.color, p.color, p.color, 1.0)");
+        for v in 0..self.vectors {
             let lane = |k: usize| format!("p.s{}", 4 * v + k);
             let scale = [0, 1, 2, 3].map(lane).join(", ");
             let value = match (self.packed, v) {
@@ -334,11 +333,16 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
                 }
                 (true, _) => "vec4(unpack2x16float(f.v0.y).y, unpack2x16float(f.v0.z), 0.0)".into(),
             };
-            let _ = writeln!(s, "    a.f{v} = {value} * vec4({scale});");
+            code.say(format_args!("a.f{v} = {value} * vec4({scale})"));
         }
-        s.push_str(
-            "    return a;\n}\nfn exponent(a: Pixel, b: Pixel, h: f32, _d: vec2<f32>) -> f32 {\n    var e = h;\n",
-        );
+        code.say("return a");
+        code
+    }
+
+    /// What the difference of two pixels weighs, as an exponent of 2 on top of `h`.
+    fn exponent(&self) -> Code {
+        let mut code = Code::default();
+        code.say("var e = h");
         if let Some(local) = self.kernel.stops.local {
             let own = match (local.plane, self.kernel.colors) {
                 (Some(plane), _) => {
@@ -352,127 +356,114 @@ fn pixel_of(c: vec4<f32>{given}) -> Pixel {{
                 true => "0.5 * (a.c.w + b.c.w)",
                 false => "a.c.w",
             };
-            let _ = writeln!(
-                s,
-                "    let off = {own};\n    e = fma(-off * off, 1.0 / fma(p.square, {noise}, p.least), e);"
-            );
+            code.say(format_args!("let off = {own}")).say(format_args!(
+                "e = fma(-off * off, 1.0 / fma(p.square, {noise}, p.least), e)"
+            ));
         } else if self.kernel.stops.color.is_some() {
-            s.push_str("    let dc = a.c.xyz - b.c.xyz;\n");
-            chain(s, "dc", 3, None);
+            code.say("let dc = a.c.xyz - b.c.xyz");
+            chain(&mut code, "dc", 3, None);
         }
-        for v in vectors {
-            let _ = writeln!(s, "    let d{v} = a.f{v} - b.f{v};");
+        for v in 0..self.vectors {
+            code.say(format_args!("let d{v} = a.f{v} - b.f{v}"));
             let lanes = self.kernel.stops.features.len() - 4 * v;
             let apart = self.kernel.stops.local.and_then(|l| l.plane);
-            chain(
-                s,
-                &format!("d{v}"),
-                lanes.min(4),
-                apart.filter(|p| p / 4 == v).map(|p| p % 4),
-            );
+            let apart = apart.filter(|p| p / 4 == v).map(|p| p % 4);
+            chain(&mut code, &format!("d{v}"), lanes.min(4), apart);
         }
-        s.push_str("    return e;\n}\n");
+        code.say("return e");
+        code
     }
 
     /// Features in their stored form: read once and passed on.
-    fn features(&self, s: &mut String) {
+    fn features(&self, text: Wgsl) -> Wgsl {
         let planes = 0..if self.packed { 1 } else { self.vectors };
-        let kind = if self.packed { "u32" } else { "f32" };
-        let at = |v: usize, i: &str| format!("[{v}u * p.width * p.height + {i}]");
-        s.push_str("struct Features {\n");
+        let kind = if self.packed {
+            "vec4<u32>"
+        } else {
+            "vec4<f32>"
+        };
+        let (mut read, mut carry) = (Code::default(), Code::default());
+        read.say("var f: Features");
         for v in planes.clone() {
-            let _ = writeln!(s, "    v{v}: vec4<{kind}>,");
+            let plane = format!("{v}u * p.width * p.height");
+            read.say(format_args!("f.v{v} = features[{plane} + i]"));
+            carry.say(format_args!("features_dst[{plane} + to] = f.v{v}"));
         }
-        s.push_str("}\nfn features_at(i: u32) -> Features {\n    var f: Features;\n");
-        for v in planes.clone() {
-            let _ = writeln!(s, "    f.v{v} = features{};", at(v, "i"));
-        }
-        s.push_str("    return f;\n}\n");
-        if self.carries {
-            s.push_str("fn carry(f: Features, to: u32) {\n");
-            for v in planes {
-                let _ = writeln!(s, "    features_dst{} = f.v{v};", at(v, "to"));
-            }
-            s.push_str("}\n");
+        read.say("return f");
+        let text = text
+            .structure("Features", planes.map(|v| (format!("v{v}"), kind)))
+            .statements("features_at(i: u32) -> Features", read);
+        match self.carries {
+            true => text.statements("carry(f: Features, to: u32)", carry),
+            false => text,
         }
     }
 
     /// Sums of weights and of the payload, and what becomes of them.
-    fn sums(&self, s: &mut String) {
-        s.push_str("struct Sums {\n    w: f32,\n    c0: vec4<f32>,\n");
-        for plane in 1..self.planes {
-            let _ = writeln!(s, "    c{plane}: vec4<f32>,");
-        }
-        s.push_str("}\n");
-        let factor = if self.kernel.squared.is_some() {
-            "vec4(w, w, w, w * w)"
-        } else {
-            "w"
+    fn sums(&self, text: Wgsl) -> Wgsl {
+        let plane = |k: usize| (format!("c{k}"), "vec4<f32>");
+        let fields = [("w".to_owned(), "f32")].into_iter();
+        let factor = match self.kernel.squared {
+            Some(_) => "vec4(w, w, w, w * w)",
+            None => "w",
         };
-        let _ = writeln!(
-            s,
-            "fn add(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32) {{\n    (*s).w += w;\n    (*s).c0 += {factor} * tap.c;"
-        );
-        let others = |s: &mut String| {
+        let add = |factor: &str| {
+            let mut code = Code::default();
+            code.say("(*s).w += w")
+                .say(format_args!("(*s).c0 += {factor} * tap.c"));
             for plane in 1..self.planes {
-                let _ = writeln!(
-                    s,
-                    "    (*s).c{plane} += w * load({plane}u * p.width * p.height + there);"
-                );
+                code.say(format_args!(
+                    "(*s).c{plane} += w * load({plane}u * p.width * p.height + there)"
+                ));
             }
-            s.push_str("}\n");
+            code
         };
-        others(s);
-        s.push_str(
-            "fn add_near(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32) {\n    (*s).w += w;\n    (*s).c0 += w * tap.c;\n",
-        );
-        others(s);
-        let factor = match self.kernel.mode.factors() {
+        let taken = "(s: ptr<function, Sums>, tap: Pixel, there: u32, w: f32)";
+        let given = match self.kernel.mode.factors() {
             true => "factors[i]",
             false => "1.0",
         };
-        let _ = writeln!(s, "fn factor(i: u32) -> f32 {{\n    return {factor};\n}}");
-        self.finish(s);
+        text.structure("Sums", fields.chain((0..self.planes).map(plane)))
+            .statements(&format!("add{taken}"), add(factor))
+            .statements(&format!("add_near{taken}"), add("w"))
+            .function("factor(i: u32) -> f32", given)
+            .statements(
+                "finish(to: u32, here: u32, sums: Sums, near: Sums)",
+                self.finish(),
+            )
     }
 
-    fn finish(&self, s: &mut String) {
-        s.push_str("fn finish(to: u32, here: u32, sums: Sums, near: Sums) {\n");
+    fn finish(&self) -> Code {
+        let mut code = Code::default();
         if self.kernel.mode.balances() {
-            s.push_str("    dst[to] = sqrt(factor(here) / sums.w);\n}\n");
-            return;
+            code.say("dst[to] = sqrt(factor(here) / sums.w)");
+            return code;
         }
-        s.push_str("    let norm = 1.0 / sums.w;\n");
-        let back = |plane: usize| match plane {
-            0 => " * vec4(p.uncolor, p.uncolor, p.uncolor, 1.0)",
-            _ => "",
-        };
+        code.say("let norm = 1.0 / sums.w");
         for plane in 0..self.planes {
-            let squared = plane == 0 && self.kernel.squared.is_some();
-            let norm = if squared {
-                "vec4(norm, norm, norm, norm * norm)"
-            } else {
-                "norm"
+            let norm = match self.kernel.squared {
+                Some(_) if plane == 0 => "vec4(norm, norm, norm, norm * norm)",
+                _ => "norm",
             };
-            let back = back(plane);
-            let _ = writeln!(s, "    var v{plane} = sums.c{plane} * {norm}{back};");
+            let back = match plane {
+                0 => " * vec4(p.uncolor, p.uncolor, p.uncolor, 1.0)",
+                _ => "",
+            };
+            let start = format!("{plane}u * p.width * p.height");
+            code.say(format_args!("var v{plane} = sums.c{plane} * {norm}{back}"));
             if self.kernel.grid > 1 {
-                let _ = writeln!(
-                    s,
-                    "    if sums.w <= 1e-30 {{\n        if near.w > 0.0 {{ v{plane} = near.c{plane} / near.w{back}; }} \
-                     else {{ v{plane} = load({plane}u * p.width * p.height + here); }}\n    }}"
-                );
+                code.block("if sums.w <= 1e-30", |code| {
+                    code.say(format_args!("v{plane} = load({start} + here)"));
+                    code.block("if near.w > 0.0", |code| {
+                        code.say(format_args!("v{plane} = near.c{plane} / near.w{back}"));
+                    });
+                });
             }
             if self.kernel.guided.is_some() && plane == 0 {
-                let _ = writeln!(s, "    v{plane} = unlit(v{plane});");
+                code.say("v0 = unlit(v0)");
             }
-            let value = if self.half {
-                let v = format!("clamp(v{plane}, vec4(-65504.0), vec4(65504.0))");
-                format!("vec2(pack2x16float({v}.xy), pack2x16float({v}.zw))")
-            } else {
-                format!("v{plane}")
-            };
-            let _ = writeln!(s, "    dst[{plane}u * p.width * p.height + to] = {value};");
+            code.say(format_args!("store({start} + to, v{plane})"));
         }
-        s.push_str("}\n");
+        code
     }
 }

@@ -6,10 +6,10 @@
 
 use super::emit::{Text, groups, params};
 use super::{Atrous, Walk};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Scope, Site, View, ViewMut};
 use crate::plan::Element;
 use crate::{Error, Result, Size};
-use std::fmt::Write;
 
 /// Consecutive levels of the filter in permuted orders; the last one's order is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,9 +122,8 @@ impl Kernel for Fused {
         let (groups, tiles) = groups(&kernel, payload.size, shape);
         let mut params = params(&kernel, payload.size, tiles);
         params.splits = self.levels.len() as u32;
-        let mut source = text.head(shape);
-        self.body(&text, tile, &mut source);
-        Ok(Dispatch::own(source, &params, groups))
+        let source = self.body(&text, tile, text.head(shape));
+        Ok(Dispatch::own(source.text(), &params, groups))
     }
 
     fn scratch(&self, _size: Size) -> usize {
@@ -132,145 +131,146 @@ impl Kernel for Fused {
     }
 }
 
+/// Threads of a workgroup.
+const THREADS: u32 = 256;
+
 impl Fused {
-    fn body(&self, text: &Text<'_>, (width, height): (u32, u32), s: &mut String) {
-        const THREADS: u32 = 256;
+    fn body(&self, text: &Text<'_>, (width, height): (u32, u32), head: Wgsl) -> Wgsl {
         let halo = self.margin(None) as u32;
         let (span_x, span_y) = (width + 2 * halo, height + 2 * halo);
-        let _ = writeln!(
-            s,
-            "const SPAN_X: u32 = {span_x};\nconst SPAN: u32 = {};\nvar<workgroup> tile_0: array<vec4<f32>, SPAN>;\n\
-             var<workgroup> tile_1: array<vec4<f32>, SPAN>;",
-            span_x * span_y
-        );
+        let array = "array<vec4<f32>, SPAN>";
+        let mut head = head
+            .constant("SPAN_X", "u32", span_x)
+            .constant("SPAN", "u32", span_x * span_y)
+            .constant("THREADS", "u32", THREADS)
+            .constant("SQUARED", "bool", text.kernel.squared.is_some())
+            .variable("workgroup", "tile_0", array)
+            .variable("workgroup", "tile_1", array)
+            .body(match text.half {
+                true => include_str!("fused_half.wgsl"),
+                false => include_str!("fused_full.wgsl"),
+            })
+            .body(include_str!("fused.wgsl"));
+        let mut code = Code::default();
+        code.say("let part = part_of(group)")
+            .say(format_args!(
+                "let origin = part.tile * vec2({width}u, {height}u)"
+            ))
+            .block("if any(origin >= part.len)", |code| {
+                code.say("return");
+            })
+            .say("let last = vec2<i32>(part.len) - 1")
+            .say(format_args!("let corner = vec2<i32>(origin) - {halo}"))
+            .block("for (var i = lane; i < SPAN; i += THREADS)", |code| {
+                code.say("let at = corner + vec2<i32>(vec2(i % SPAN_X, i / SPAN_X))")
+                    .say("let nearest = vec2<u32>(clamp(at, vec2(0), last))")
+                    .say("let a = fetch(index_of(part, nearest))")
+                    .say("tile_0[i] = a.c");
+                for v in 0..text.vectors {
+                    code.say(format_args!("tile_f{v}[i] = a.f{v}"));
+                }
+            });
         for v in 0..text.vectors {
-            let _ = writeln!(s, "var<workgroup> tile_f{v}: array<vec4<f32>, SPAN>;");
+            head = head.variable("workgroup", &format!("tile_f{v}"), array);
         }
         for k in 0..self.levels.len() {
-            self.exponent(text, k, s);
+            let exponent = format!("exponent_{k}(a: Pixel, b: Pixel) -> f32");
+            let sums = format!("sums_{k}(base: u32, at: vec2<i32>, last: vec2<i32>) -> Sums");
+            head = head
+                .statements(&exponent, self.exponent(text, k))
+                .statements(&sums, sums_of(text, k));
+            self.level(k, [width, height], &mut code);
         }
-        let stores = if text.half {
-            "let t = vec4(p.uncolor, p.uncolor, p.uncolor, 1.0);\n    \
-             let c = clamp(v * t, vec4(-65504.0), vec4(65504.0));\n    \
-             return vec4(unpack2x16float(pack2x16float(c.xy)), unpack2x16float(pack2x16float(c.zw))) / t;"
-        } else {
-            "return v;"
-        };
-        let norm = if text.kernel.squared.is_some() {
-            "vec4(n, n, n, n * n)"
-        } else {
-            "n"
-        };
-        let _ = writeln!(
-            s,
-            "fn made(s: Sums) -> vec4<f32> {{\n    let n = 1.0 / s.w;\n    let v = s.c0 * {norm};\n    {stores}\n}}
-@compute @workgroup_size({THREADS})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let part = part_of(group);
-    let origin = part.tile * vec2({width}u, {height}u);
-    if any(origin >= part.len) {{
-        return;
-    }}
-    let last = vec2<i32>(part.len) - 1;
-    let corner = vec2<i32>(origin) - {halo};
-    for (var i = lane; i < SPAN; i += {THREADS}u) {{
-        let at = corner + vec2<i32>(vec2(i % SPAN_X, i / SPAN_X));
-        let a = fetch(index_of(part, vec2<u32>(clamp(at, vec2(0), last))));
-        tile_0[i] = a.c;"
-        );
-        for v in 0..text.vectors {
-            let _ = writeln!(s, "        tile_f{v}[i] = a.f{v};");
-        }
-        s.push_str("    }\n");
-        for k in 0..self.levels.len() {
-            self.level(text, k, [width, height, THREADS], s);
-        }
-        s.push_str("}\n");
+        head.entry(THREADS, code)
     }
 
     /// What differences weigh at a level: the tile is scaled for the first.
-    fn exponent(&self, text: &Text<'_>, k: usize, s: &mut String) {
+    fn exponent(&self, text: &Text<'_>, k: usize) -> Code {
         let (first, now) = (&self.levels[0].stops, &self.levels[k].stops);
         let ratio = |a: f32, b: f32| if a > 0.0 { (b / a) * (b / a) } else { 0.0 };
-        let _ = writeln!(
-            s,
-            "fn exponent_{k}(a: Pixel, b: Pixel) -> f32 {{\n    var e = 0.0;"
-        );
+        let mut code = Code::default();
+        code.say("var e = 0.0");
         if let (Some(a), Some(b)) = (first.color, now.color) {
-            let _ = writeln!(
-                s,
-                "    let dc = a.c.xyz - b.c.xyz;\n    e -= {:?} * dot(dc, dc);",
-                ratio(a, b)
-            );
+            let ratio = ratio(a, b);
+            code.say("let dc = a.c.xyz - b.c.xyz")
+                .say(format_args!("e -= {ratio:?} * dot(dc, dc)"));
         }
         for v in 0..text.vectors {
             let lane = |i: usize| {
-                let at = 4 * v + i;
-                let of = |s: &[f32]| s.get(at).copied().unwrap_or(0.0);
+                let of = |s: &[f32]| s.get(4 * v + i).copied().unwrap_or(0.0);
                 format!("{:?}", ratio(of(&first.features), of(&now.features)))
             };
-            let _ = writeln!(
-                s,
-                "    let d{v} = a.f{v} - b.f{v};\n    e -= dot(d{v} * d{v}, vec4({}, {}, {}, {}));",
-                lane(0),
-                lane(1),
-                lane(2),
-                lane(3)
-            );
+            let lanes = [0, 1, 2, 3].map(lane).join(", ");
+            code.say(format_args!("let d{v} = a.f{v} - b.f{v}"))
+                .say(format_args!("e -= dot(d{v} * d{v}, vec4({lanes}))"));
         }
-        s.push_str("    return e;\n}\n");
+        code.say("return e");
+        code
     }
 
-    fn level(&self, text: &Text<'_>, k: usize, [width, height, threads]: [u32; 3], s: &mut String) {
+    /// A level: the pixels that later ones need, from one tile to the other; the last one stores them.
+    fn level(&self, k: usize, [width, height]: [u32; 2], code: &mut Code) {
         let (halo, margin) = (self.margin(None) as u32, self.margin(Some(k)) as u32);
         let (across, down, inset) = (width + 2 * margin, height + 2 * margin, halo - margin);
-        let (from, to) = (k % 2, (k + 1) % 2);
-        let pixel = |at: &str| {
-            let mut p = format!("Pixel(tile_{from}[{at}]");
-            for v in 0..text.vectors {
-                let _ = write!(p, ", tile_f{v}[{at}]");
-            }
-            p + ")"
-        };
-        let end = if k + 1 == self.levels.len() {
-            "let here = index_of(part, vec2<u32>(at));\n        let to = place_of(part, vec2<u32>(at));\n        \
-             finish(to, here, s, s);\n        carry_from(here, to);".into()
-        } else {
-            format!("tile_{to}[base] = made(s);")
-        };
-        let _ = writeln!(
-            s,
-            "    workgroupBarrier();
-    for (var i = lane; i < {}u; i += {threads}u) {{
-        let local = vec2(i % {across}u, i / {across}u) + {inset}u;
-        let at = corner + vec2<i32>(local);
-        if any(at < vec2(0)) || any(at > last) {{
-            continue;
-        }}
-        let base = local.y * SPAN_X + local.x;
-        let centre = {};
-        var s: Sums;
-        for (var j = -R; j <= R; j++) {{
-            let y = at.y + j * {step};
-            if y < 0 || y > last.y {{
-                continue;
-            }}
-            for (var h = -R; h <= R; h++) {{
-                let x = at.x + h * {step};
-                if x < 0 || x > last.x {{
-                    continue;
-                }}
-                let q = u32(i32(base) + j * {step} * i32(SPAN_X) + h * {step});
-                let tap = {};
-                add(&s, tap, 0u, exp2(exponent_{k}(centre, tap) + log_tap(h) + log_tap(j)));
-            }}
-        }}
-        {end}
-    }}",
-            across * down,
-            pixel("base"),
-            pixel("q"),
-            step = 1 << k,
+        let (count, to) = (across * down, (k + 1) % 2);
+        code.say("workgroupBarrier()").block(
+            format_args!("for (var i = lane; i < {count}u; i += THREADS)"),
+            |code| {
+                code.say(format_args!(
+                    "let local = vec2(i % {across}u, i / {across}u) + {inset}u"
+                ))
+                .say("let at = corner + vec2<i32>(local)")
+                .block("if any(at < vec2(0)) || any(at > last)", |code| {
+                    code.say("continue");
+                })
+                .say("let base = local.y * SPAN_X + local.x")
+                .say(format_args!("let s = sums_{k}(base, at, last)"));
+                if k + 1 == self.levels.len() {
+                    code.say("let here = index_of(part, vec2<u32>(at))")
+                        .say("let to = place_of(part, vec2<u32>(at))")
+                        .say("finish(to, here, s, s)")
+                        .say("carry_from(here, to)");
+                } else {
+                    code.say(format_args!("tile_{to}[base] = made(s)"));
+                }
+            },
         );
     }
+}
+
+/// The sums of a level's taps.
+fn sums_of(text: &Text<'_>, k: usize) -> Code {
+    let (from, step) = (k % 2, 1 << k);
+    let pixel = |at: &str| {
+        let features = (0..text.vectors).map(|v| format!(", tile_f{v}[{at}]"));
+        format!("Pixel(tile_{from}[{at}]{})", features.collect::<String>())
+    };
+    let along = |name: &str, axis: &str, code: &mut Code| {
+        code.say(format_args!("let {axis} = at.{axis} + {name} * {step}"))
+            .block(
+                format_args!("if {axis} < 0 || {axis} > last.{axis}"),
+                |code| {
+                    code.say("continue");
+                },
+            );
+    };
+    let mut code = Code::default();
+    code.say(format_args!("let centre = {}", pixel("base")))
+        .say("var s: Sums")
+        .block("for (var j = -R; j <= R; j++)", |code| {
+            along("j", "y", code);
+            code.block("for (var i = -R; i <= R; i++)", |code| {
+                along("i", "x", code);
+                code.say(format_args!(
+                    "let q = u32(i32(base) + j * {step} * i32(SPAN_X) + i * {step})"
+                ))
+                .say(format_args!("let tap = {}", pixel("q")))
+                .say(format_args!(
+                    "let e = exponent_{k}(centre, tap) + log_tap(i) + log_tap(j)"
+                ))
+                .say("add(&s, tap, 0u, exp2(e))");
+            });
+        })
+        .say("return s");
+    code
 }

@@ -1,15 +1,15 @@
 // Where a workgroup is: which sub-image, which tile of it. In mirrored orders the whole image is one sub-image.
 
-struct Part {
+struct SubImage {
     first: vec2<u32>,
     start: vec2<u32>,
     len: vec2<u32>,
     tile: vec2<u32>,
 }
 
-fn part_of(group: vec3<u32>) -> Part {
+fn part_of(group: vec3<u32>) -> SubImage {
     let size = vec2(p.width, p.height);
-    var part: Part;
+    var part: SubImage;
     if MIRROR {
         part.first = vec2(0u);
         part.start = vec2(0u);
@@ -55,12 +55,12 @@ fn moved(n: u32, first: u32, at: u32) -> u32 {
     return phase_start(n, next, p.level + p.splits) + (at >> p.splits);
 }
 
-fn index_of(part: Part, at: vec2<u32>) -> u32 {
+fn index_of(part: SubImage, at: vec2<u32>) -> u32 {
     return (part.start.y + at.y) * p.width + part.start.x + at.x;
 }
 
 // Where pixel `at` of a sub-image is written.
-fn place_of(part: Part, at: vec2<u32>) -> u32 {
+fn place_of(part: SubImage, at: vec2<u32>) -> u32 {
     if STAYS {
         return index_of(part, at);
     }
@@ -73,7 +73,7 @@ struct Places {
     y: vec2<u32>,
 }
 
-fn halves_of(part: Part) -> Places {
+fn halves_of(part: SubImage) -> Places {
     let odd = part.first + (1u << p.level);
     return Places(
         vec2(phase_start(p.width, part.first.x, p.level + 1u), phase_start(p.width, odd.x, p.level + 1u)),
@@ -87,7 +87,7 @@ fn place_in_halves(halves: Places, at: vec2<u32>) -> u32 {
     return y * p.width + x;
 }
 
-fn places_of(part: Part) -> Places {
+fn places_of(part: SubImage) -> Places {
     if MIRROR || RESTORE || STAYS {
         return Places(vec2(0u), vec2(0u));
     }
@@ -95,7 +95,7 @@ fn places_of(part: Part) -> Places {
 }
 
 // `place_of` for one split.
-fn place_in(part: Part, places: Places, at: vec2<u32>) -> u32 {
+fn place_in(part: SubImage, places: Places, at: vec2<u32>) -> u32 {
     if MIRROR || RESTORE || STAYS {
         return place_of(part, at);
     }

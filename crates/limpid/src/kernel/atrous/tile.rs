@@ -6,127 +6,132 @@
 
 use super::Shape;
 use super::emit::Text;
-use std::fmt::Write;
+use crate::kernel::wgsl::{Code, Wgsl};
 
 /// What pixels outside have in a place that weighs: so far from everything that they count for nothing.
 const FAR: &str = "1e18";
 
-pub(super) fn body(text: &Text<'_>, shape: Shape) -> String {
+pub(super) fn body(text: &Text<'_>, shape: Shape, head: Wgsl) -> Wgsl {
     let r = text.kernel.radius() as u32;
-    let mut s = String::new();
-    let (span_x, span_y) = (shape.width + 2 * r, shape.height + 2 * r);
+    let head = memory(text, [shape.width + 2 * r, shape.height + 2 * r], head);
+    let head = match keeps(text) {
+        true => head,
+        false => head.statements("centre(i: u32) -> Pixel", centre(text)),
+    };
+    head.entry(shape.threads(), entry(text, shape, r))
+}
+
+/// The entry point. What the pixels of a thread are is written out: arrays would go to memory.
+fn entry(text: &Text<'_>, shape: Shape, r: u32) -> Code {
     let (block_x, block_y) = shape.blocks(r, 16);
     let (width, height, rows) = (shape.width, shape.height, shape.rows);
-    let threads = shape.threads();
-    memory(text, [span_x, span_y], &mut s);
-    let _ = writeln!(
-        s,
-        "@compute @workgroup_size({threads})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let part = part_of(group);
-    let places = places_of(part);
-    var origin = part.tile * vec2({width}u, {tall}u);
-    if any(origin >= part.len) {{
-        return;
-    }}
-    let last = part.len - 1u;
-    // Subgroups are blocks of {block_x}x{block_y} threads, which never meet in a bank.
-    let block = lane / {size}u;
-    let inner = lane % {size}u;
-    let x = block % {across}u * {block_x}u + inner % {block_x}u;
-    let y = (block / {across}u * {block_y}u + inner / {block_x}u) * {rows}u;
-    let base = y * SPAN_X + x;",
-        tall = height * shape.steps,
-        size = block_x * block_y,
-        across = width / block_x,
-    );
+    let (size, across) = (block_x * block_y, width / block_x);
+    let mut code = Code::default();
+    code.say("let part = part_of(group)")
+        .say("let places = places_of(part)")
+        .say(format_args!(
+            "var origin = part.tile * vec2({width}u, {}u)",
+            height * shape.steps
+        ))
+        .block("if any(origin >= part.len)", |code| {
+            code.say("return");
+        })
+        .say("let last = part.len - 1u")
+        .lines(&format!(
+            "// Subgroups are blocks of {block_x}x{block_y} threads, which never meet in a bank."
+        ))
+        .say(format_args!("let block = lane / {size}u"))
+        .say(format_args!("let inner = lane % {size}u"))
+        .say(format_args!(
+            "let x = block % {across}u * {block_x}u + inner % {block_x}u"
+        ))
+        .say(format_args!(
+            "let y = (block / {across}u * {block_y}u + inner / {block_x}u) * {rows}u"
+        ))
+        .say("let base = y * SPAN_X + x");
     let halo = halo(shape, r);
-    let names: Vec<String> = (0..rows)
-        .map(|k| k.to_string())
-        .chain((0..halo.len()).map(|k| format!("h{k}")))
-        .collect();
-    for name in &names {
-        let _ = writeln!(s, "    var c{name}: {};", text.element());
+    let own = (0..rows).map(|k| k.to_string());
+    for name in own.chain((0..halo.len()).map(|k| format!("h{k}"))) {
+        code.say(format_args!("var c{name}: {}", text.element()));
         if text.vectors > 0 {
-            let _ = writeln!(s, "    var f{name}: Features;");
+            code.say(format_args!("var f{name}: Features"));
         }
     }
     for (k, place) in halo.iter().enumerate() {
-        let _ = writeln!(s, "    let lh{k} = {place};");
+        code.say(format_args!("let lh{k} = {place}"));
     }
-    let own = |k: u32| format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)");
-    let mine = |k: u32| fetch(text, &k.to_string(), &format!("origin + vec2(x, y + {k}u)"));
-    let beside = |k: usize| {
-        let at = format!("max(origin + lh{k}, vec2(u32(R))) - u32(R)");
-        fetch(text, &format!("h{k}"), &at)
-    };
-    let load: String = (0..rows)
-        .map(mine)
-        .chain((0..halo.len()).map(beside))
-        .collect();
-    let _ = writeln!(
-        s,
-        "{load}    let steps = min({}u, (part.len.y - origin.y + {}u) / {height}u);
-    for (var step = 0u; step < steps; step++) {{
-    let at = origin + vec2(x, y);",
+    load(text, rows, halo.len(), &mut code);
+    code.say(format_args!(
+        "let steps = min({}u, (part.len.y - origin.y + {}u) / {height}u)",
         shape.steps,
-        height - 1,
-    );
+        height - 1
+    ));
+    code.block("for (var step = 0u; step < steps; step++)", |code| {
+        tile(text, shape, halo.len(), code);
+    });
+    code
+}
+
+/// Reads the pixels of a thread, and those around the tile that it brings.
+fn load(text: &Text<'_>, rows: u32, halo: usize, code: &mut Code) {
     for k in 0..rows {
-        let _ = writeln!(
-            s,
-            "    let at{k} = at + vec2(0u, {k}u);\n    let to{k} = place_in(part, places, at{k});"
-        );
+        let at = format!("origin + vec2(x, y + {k}u)");
+        fetch(text, &k.to_string(), &at, code);
+    }
+    for k in 0..halo {
+        let at = format!("max(origin + lh{k}, vec2(u32(R))) - u32(R)");
+        fetch(text, &format!("h{k}"), &at, code);
+    }
+}
+
+/// One tile: puts what was read into it, reads what the next one needs, and makes its pixels.
+fn tile(text: &Text<'_>, shape: Shape, halo: usize, code: &mut Code) {
+    let own = |k: u32| format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)");
+    code.say("let at = origin + vec2(x, y)");
+    for k in 0..shape.rows {
+        code.say(format_args!("let at{k} = at + vec2(0u, {k}u)"))
+            .say(format_args!("let to{k} = place_in(part, places, at{k})"));
         let mut pixel = format!("pixel_of({})", given(text, &k.to_string()));
         if keeps(text) {
-            let _ = writeln!(s, "    let p{k} = {pixel};");
+            code.say(format_args!("let p{k} = {pixel}"));
             pixel = format!("p{k}");
         }
-        let (at, place) = (format!("at{k}"), own(k));
-        store(text, &pixel, &at, &place, &mut s);
+        store(text, &pixel, &format!("at{k}"), &own(k), code);
         if text.carries {
-            let _ = writeln!(
-                s,
-                "    if all(at{k} <= last) {{\n        carry(f{k}, to{k});\n    }}"
-            );
+            code.block(format_args!("if all(at{k} <= last)"), |code| {
+                code.say(format_args!("carry(f{k}, to{k})"));
+            });
         }
     }
-    for k in 0..halo.len() {
+    for k in 0..halo {
         let pixel = format!("pixel_of({})", given(text, &format!("h{k}")));
         let at = format!("origin + lh{k} - u32(R)");
         let place = format!("lh{k}.y * SPAN_X + lh{k}.x");
-        store(text, &pixel, &at, &place, &mut s);
+        store(text, &pixel, &at, &place, code);
     }
-    let next = if shape.steps > 1 {
-        format!("    if step + 1u < steps {{\n{load}    }}\n")
-    } else {
-        String::new()
-    };
-    let _ = writeln!(
-        s,
-        "    workgroupBarrier();
-    origin.y += {height}u;
-{next}    if all(at <= last) {{"
-    );
-    if !keeps(text) {
-        for k in 0..rows {
-            let _ = writeln!(s, "    var p{k} = centre({});", own(k));
+    code.say("workgroupBarrier()")
+        .say(format_args!("origin.y += {}u", shape.height));
+    if shape.steps > 1 {
+        code.block("if step + 1u < steps", |code| {
+            load(text, shape.rows, halo, code);
+        });
+    }
+    code.block("if all(at <= last)", |code| {
+        if !keeps(text) {
+            for k in 0..shape.rows {
+                code.say(format_args!("var p{k} = centre({})", own(k)));
+            }
         }
-    }
-    taps(text, shape, &mut s);
-    for k in 0..rows {
-        let _ = writeln!(
-            s,
-            "    if at{k}.y <= last.y {{
-        finish(to{k}, index_of(part, at{k}), s{k}, s{k});
-    }}"
-        );
-    }
-    s.push_str("    }\n    workgroupBarrier();\n    }\n}\n");
-    if !keeps(text) {
-        centre(text, &mut s);
-    }
-    s
+        taps(text, shape, code);
+        for k in 0..shape.rows {
+            code.block(format_args!("if at{k}.y <= last.y"), |code| {
+                code.say(format_args!(
+                    "finish(to{k}, index_of(part, at{k}), s{k}, s{k})"
+                ));
+            });
+        }
+    });
+    code.say("workgroupBarrier()");
 }
 
 /// Whether threads keep their own pixels in registers instead of reading them from the tile again: faster, where they are small.
@@ -135,17 +140,15 @@ fn keeps(text: &Text<'_>) -> bool {
 }
 
 /// The arrays of the tile, and how a pixel is put into them.
-fn memory(text: &Text<'_>, [span_x, span_y]: [u32; 2], s: &mut String) {
+fn memory(text: &Text<'_>, [span_x, span_y]: [u32; 2], head: Wgsl) -> Wgsl {
     let span = span_x * span_y;
-    let _ = writeln!(s, "const SPAN_X: u32 = {span_x};");
-    for (array, kind, _) in arrays(text) {
-        let _ = writeln!(s, "var<workgroup> {array}: array<{kind}, {span}>;");
+    let mut head = head.constant("SPAN_X", "u32", span_x);
+    let mut put = Code::default();
+    for (array, kind, value) in arrays(text) {
+        head = head.variable("workgroup", &array, format_args!("array<{kind}, {span}>"));
+        put.say(format_args!("{array}[i] = {value}"));
     }
-    s.push_str("fn put(i: u32, a: Pixel) {\n");
-    for (array, _, value) in arrays(text) {
-        let _ = writeln!(s, "    {array}[i] = {value};");
-    }
-    s.push_str("}\n");
+    head.statements("put(i: u32, a: Pixel)", put)
 }
 
 /// The arrays of the tile: name, element, and where it comes from in a pixel.
@@ -185,18 +188,16 @@ fn halo(shape: Shape, r: u32) -> Vec<String> {
 }
 
 /// Reads a pixel of the sub-image, or the nearest inside, into `c` and `f` with this name.
-fn fetch(text: &Text<'_>, name: &str, at: &str) -> String {
-    let features = match text.vectors {
-        0 => String::new(),
-        _ => format!("        f{name} = features_at(nearest);\n"),
-    };
-    format!(
-        "    {{
-        let nearest = index_of(part, min({at}, last));
-        c{name} = src[nearest];
-{features}    }}
-"
-    )
+fn fetch(text: &Text<'_>, name: &str, at: &str, code: &mut Code) {
+    code.block("", |code| {
+        code.say(format_args!(
+            "let nearest = index_of(part, min({at}, last))"
+        ))
+        .say(format_args!("c{name} = src[nearest]"));
+        if text.vectors > 0 {
+            code.say(format_args!("f{name} = features_at(nearest)"));
+        }
+    });
 }
 
 /// The parts of a pixel with this name.
@@ -208,123 +209,122 @@ fn given(text: &Text<'_>, name: &str) -> String {
 }
 
 /// Puts a pixel into the tile.
-fn store(text: &Text<'_>, pixel: &str, at: &str, place: &str, s: &mut String) {
-    let outside = outside(text, "a");
-    let _ = writeln!(
-        s,
-        "    {{
-        var a = {pixel};
-        if any({at} > last) {{
-            {outside}
-        }}
-        put({place}, a);
-    }}"
-    );
+fn store(text: &Text<'_>, pixel: &str, at: &str, place: &str, code: &mut Code) {
+    code.block("", |code| {
+        code.say(format_args!("var a = {pixel}"))
+            .block(format_args!("if any({at} > last)"), |code| {
+                outside(text, code);
+            })
+            .say(format_args!("put({place}, a)"));
+    });
 }
 
 /// A pixel from the tile.
-fn centre(text: &Text<'_>, s: &mut String) {
-    s.push_str("fn centre(i: u32) -> Pixel {\n    var a: Pixel;\n    a.c = tile_c[i];\n");
+fn centre(text: &Text<'_>) -> Code {
+    let mut code = Code::default();
+    code.say("var a: Pixel").say("a.c = tile_c[i]");
     for v in 0..text.tiled() {
-        let _ = writeln!(s, "    a.f{v} = tile_f{v}[i];");
+        code.say(format_args!("a.f{v} = tile_f{v}[i]"));
     }
     if text.kernel.guided.is_some() {
         let object = if text.objects() { "tile_o[i]" } else { "0.0" };
-        let _ = writeln!(
-            s,
-            "    a.f1 = vec4(unpack2x16float(tile_g[i]), {object}, 0.0);\n    centred(&a);"
-        );
+        code.say(format_args!(
+            "a.f1 = vec4(unpack2x16float(tile_g[i]), {object}, 0.0)"
+        ))
+        .say("centred(&a)");
     }
-    s.push_str("    return a;\n}\n");
+    code.say("return a");
+    code
 }
 
-/// How a pixel outside the sub-image is marked.
-fn outside(text: &Text<'_>, pixel: &str) -> String {
+/// Marks a pixel outside the sub-image.
+fn outside(text: &Text<'_>, code: &mut Code) {
     if text.kernel.guided.is_some() {
         // No normal, so that it has no weight, and no variance.
-        format!("{pixel}.f0 = vec4(0.0);\n            {pixel}.c.w = 0.0;")
+        code.say("a.f0 = vec4(0.0)").say("a.c.w = 0.0");
     } else if text.vectors > 0 {
-        format!("{pixel}.f0.x = {FAR};")
+        code.say(format_args!("a.f0.x = {FAR}"));
     } else if text.weighs() {
-        format!("{pixel}.c.x = {FAR};")
-    } else {
-        String::new()
+        code.say(format_args!("a.c.x = {FAR}"));
     }
 }
 
 /// All taps, written out: rows of taps, columns, and the pixels that each serves.
-fn taps(text: &Text<'_>, shape: Shape, s: &mut String) {
+fn taps(text: &Text<'_>, shape: Shape, code: &mut Code) {
     let (r, rows) = (text.kernel.radius(), shape.rows as usize);
-    let log = |i: usize| text.kernel.taps[i].log2();
-    let pixel = |at: String| {
-        let mut p = format!("Pixel(tile_c[{at}]");
-        for v in 0..text.tiled() {
-            let _ = write!(p, ", tile_f{v}[{at}]");
-        }
-        if text.kernel.guided.is_some() {
-            let object = if text.objects() {
-                format!("tile_o[{at}]")
-            } else {
-                "0.0".into()
-            };
-            let _ = write!(p, ", vec4(0.0, 0.0, {object}, 0.0), 0.0");
-        }
-        p + ")"
-    };
     for k in 0..rows {
-        let _ = writeln!(s, "    var s{k}: Sums;");
+        code.say(format_args!("var s{k}: Sums"));
     }
     if text.kernel.guided.is_some() {
-        super::guided::centres(r, rows, s);
+        super::guided::centres(r, rows, code);
     }
-    // Where nothing weighs, or further planes are read, it must be known which taps are inside.
-    let places = text.planes > 1;
-    let checks = !text.weighs();
-    for t in 0..2 * r + rows {
-        if checks {
-            let _ = writeln!(
-                s,
-                "    let iy{t} = f32(at.y + {t}u >= {r}u && at.y + {t}u < part.len.y + {r}u);"
-            );
+    let last = 2 * r + rows;
+    // Where nothing weighs it must be known which taps are inside.
+    if !text.weighs() {
+        for (axis, count, name) in [("x", 2 * r + 1, "ix"), ("y", last, "iy")] {
+            for t in 0..count {
+                code.say(format_args!(
+                    "let {name}{t} = f32(at.{axis} + {t}u >= {r}u && at.{axis} + {t}u < part.len.{axis} + {r}u)"
+                ));
+            }
         }
+    }
+    for t in 0..last {
         for i in 0..=2 * r {
-            if checks && t == 0 {
-                let _ = writeln!(
-                    s,
-                    "    let ix{i} = f32(at.x + {i}u >= {r}u && at.x + {i}u < part.len.x + {r}u);"
-                );
-            }
-            let at = format!("base + {t}u * SPAN_X + {i}u");
-            let _ = writeln!(s, "    {{\n        let tap = {};", pixel(at));
-            let there = if places {
-                let _ = writeln!(
-                    s,
-                    "        let there = index_of(part, min(max(at + vec2({i}u, {t}u), vec2(u32(R))) - u32(R), last));"
-                );
-                "there"
-            } else {
-                "0u"
-            };
-            for k in (0..rows).filter(|k| (*k..=*k + 2 * r).contains(&t)) {
-                let h = log(t - k) + log(i);
-                let w = if checks {
-                    format!("{:?} * iy{t} * ix{i}", h.exp2())
-                } else if t == k + r && i == r {
-                    format!("{:?}", h.exp2())
-                } else {
-                    let d = |at: usize| at as f32 - r as f32;
-                    let (dx, dy) = (d(i), d(t - k));
-                    match text.kernel.guided {
-                        Some(_) => {
-                            let z = super::guided::tolerance(k, [i, t - k], r);
-                            format!("exp2(exponent_by(p{k}, tap, {h:?}, {z}))")
-                        }
-                        None => format!("exp2(exponent(p{k}, tap, {h:?}, vec2({dx:?}, {dy:?})))"),
-                    }
+            code.block("", |code| {
+                let pixel = tap(text, &format!("base + {t}u * SPAN_X + {i}u"));
+                code.say(format_args!("let tap = {pixel}"));
+                // Further planes are read from where the tap is.
+                let there = match text.planes {
+                    1 => "0u",
+                    _ => "there",
                 };
-                let _ = writeln!(s, "        add(&s{k}, tap, {there}, {w});");
-            }
-            s.push_str("    }\n");
+                if text.planes > 1 {
+                    code.say(format_args!(
+                        "let there = index_of(part, min(max(at + vec2({i}u, {t}u), vec2(u32(R))) - u32(R), last))"
+                    ));
+                }
+                for k in (0..rows).filter(|k| (*k..=*k + 2 * r).contains(&t)) {
+                    let w = weight(text, k, [i, t]);
+                    code.say(format_args!("add(&s{k}, tap, {there}, {w})"));
+                }
+            });
         }
+    }
+}
+
+/// A pixel of the tile, as a tap.
+fn tap(text: &Text<'_>, at: &str) -> String {
+    let mut parts = vec![format!("tile_c[{at}]")];
+    parts.extend((0..text.tiled()).map(|v| format!("tile_f{v}[{at}]")));
+    if text.kernel.guided.is_some() {
+        let object = match text.objects() {
+            true => format!("tile_o[{at}]"),
+            false => "0.0".into(),
+        };
+        parts.push(format!("vec4(0.0, 0.0, {object}, 0.0), 0.0"));
+    }
+    format!("Pixel({})", parts.join(", "))
+}
+
+/// What the tap in column `i` and row `t` weighs for pixel `k`.
+fn weight(text: &Text<'_>, k: usize, [i, t]: [usize; 2]) -> String {
+    let r = text.kernel.radius();
+    let log = |i: usize| text.kernel.taps[i].log2();
+    let h = log(t - k) + log(i);
+    if !text.weighs() {
+        return format!("{:?} * iy{t} * ix{i}", h.exp2());
+    }
+    if t == k + r && i == r {
+        return format!("{:?}", h.exp2());
+    }
+    let d = |at: usize| at as f32 - r as f32;
+    let (dx, dy) = (d(i), d(t - k));
+    match text.kernel.guided {
+        Some(_) => {
+            let z = super::guided::tolerance(k, [i, t - k], r);
+            format!("exp2(exponent_by(p{k}, tap, {h:?}, {z}))")
+        }
+        None => format!("exp2(exponent(p{k}, tap, {h:?}, vec2({dx:?}, {dy:?})))"),
     }
 }

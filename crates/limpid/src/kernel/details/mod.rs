@@ -1,6 +1,7 @@
 //! Details between two levels, kept or changed by a gain: `sum += gain · (fine - coarse)`, and the coarsest level itself
 //! at the end.
 
+use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::plan::Element;
 use crate::{Result, params};
@@ -60,29 +61,15 @@ impl Kernel for Details {
             _ => "v",
         };
         let kind = site.reads[0].element.wgsl();
-        let source = format!(
-            "{}@group(0) @binding(1) var<storage, read> fine: array<{kind}>;
-@group(0) @binding(2) var<storage, read> coarse: array<{kind}>;
-@group(0) @binding(3) var<storage, read_write> sum: array<vec4<f32>>;
-fn load(v: {kind}) -> vec4<f32> {{
-    return {load};
-}}
-@compute @workgroup_size({THREADS})
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
-    let i = id.y * p.across + id.x;
-    if i >= p.count {{
-        return;
-    }}
-    var before = vec4(0.0);
-    if p.keep > 0.0 {{
-        before = sum[i];
-    }}
-    let c = load(coarse[i]);
-    sum[i] = before + p.gain * (load(fine[i]) - c) + p.coarse * c;
-}}
-",
-            Params::WGSL
-        );
+        let source = Wgsl::default()
+            .body(Params::WGSL)
+            .reads(1, "fine", kind)
+            .reads(2, "coarse", kind)
+            .writes(3, "sum", "vec4<f32>")
+            .constant("THREADS", "u32", THREADS)
+            .function(&format!("load(v: {kind}) -> vec4<f32>"), load)
+            .body(include_str!("gpu.wgsl"))
+            .text();
         let params = Params {
             count,
             across: across * THREADS,

@@ -8,13 +8,58 @@ use super::forward::{self, Out, split_out};
 use super::four::Four;
 use super::inverse;
 use super::lift::Two;
-use super::pieces::{Piece, Threading, ahead, split_rows, strips};
+use super::pieces::{Piece, Span, Threading, ahead, split_rows, strips};
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::share::run;
 use super::streamed::{Streamed, Taps};
 use crate::kernel::stream::STREAM_BYTES;
 use crate::simd::dispatch;
 use fearless_simd::Level;
+
+/// How a level is cut: rows into pieces for threads, columns into strips for the cache.
+struct Cut<'a> {
+    layout: &'a Threading,
+    /// Low columns of the level.
+    columns: usize,
+    /// Low columns between the last line of the cache that begins before the result, and the result.
+    head: usize,
+}
+
+impl Cut<'_> {
+    fn strips(&self) -> impl Iterator<Item = Span> {
+        strips(self.columns, self.layout.strip_columns(), self.head)
+    }
+
+    fn pieces(&self) -> usize {
+        self.layout.pieces(self.strips().count())
+    }
+
+    /// Runs a body for each strip of all parts of the result.
+    fn run<T: Send>(
+        &self,
+        parts: Vec<(Span, T)>,
+        state: &mut [f32],
+        body: impl Fn(&mut T, &Piece, &mut [f32]) + Sync,
+    ) {
+        let threads = self.layout.threads;
+        let lasts = self.pieces() > threads;
+        run(
+            parts,
+            state,
+            threads,
+            |(rows, mut part), scratch, goes_on| {
+                for columns in self.strips() {
+                    let piece = Piece {
+                        rows: rows.clone(),
+                        columns,
+                        goes_on: goes_on && lasts,
+                    };
+                    body(&mut part, &piece, scratch);
+                }
+            },
+        );
+    }
+}
 
 /// One level: detail bands into the packed image, limited, `LL` there too or apart.
 pub(super) fn forward_level(
@@ -26,27 +71,16 @@ pub(super) fn forward_level(
     state: &mut [f32],
 ) {
     let past_cache = size_of_val(&*packed) > STREAM_BYTES;
-    let lw = halves(src.size.width).0;
-    let head = ahead(packed);
-    let strips = || strips(lw, layout.strip_columns(), head);
-    let pieces = layout.pieces(strips().count());
-    let bands = split_out((packed, stride), src.size, apart, pieces);
-    run(
-        bands,
-        state,
-        layout.threads,
-        |(rows, mut out), scratch, goes_on| {
-            (out.past_cache, out.limits) = (past_cache, limits);
-            for columns in strips() {
-                let piece = Piece {
-                    rows: rows.clone(),
-                    columns,
-                    goes_on: goes_on && pieces > layout.threads,
-                };
-                forward_strip(steps, layout.level, src, &piece, &mut out, scratch);
-            }
-        },
-    );
+    let cut = Cut {
+        layout,
+        columns: halves(src.size.width).0,
+        head: ahead(packed),
+    };
+    let bands = split_out((packed, stride), src.size, apart, cut.pieces());
+    cut.run(bands, state, |out, piece, scratch| {
+        (out.past_cache, out.limits) = (past_cache, limits);
+        forward_strip(steps, layout.level, src, piece, out, scratch);
+    });
 }
 
 /// One level back.
@@ -58,27 +92,22 @@ pub(super) fn inverse_level(
     state: &mut [f32],
 ) {
     let past_cache = 4 * bands.size.pixels() > STREAM_BYTES;
-    let lw = halves(bands.size.width).0;
-    let head = ahead(out) / 2;
-    let strips = || strips(lw, layout.strip_columns(), head);
-    let pieces = layout.pieces(strips().count());
-    let parts = split_rows(out, stride, bands.size, pieces);
-    run(
-        parts,
-        state,
-        layout.threads,
-        |(rows, mut out), scratch, goes_on| {
-            for columns in strips() {
-                let piece = Piece {
-                    rows: rows.clone(),
-                    columns,
-                    goes_on: goes_on && pieces > layout.threads,
-                };
-                let target = (&mut out, past_cache);
-                inverse_strip(steps, layout.level, bands, &piece, target, scratch);
-            }
-        },
-    );
+    let cut = Cut {
+        layout,
+        columns: halves(bands.size.width).0,
+        head: ahead(out) / 2,
+    };
+    let parts = split_rows(out, stride, bands.size, cut.pieces());
+    cut.run(parts, state, |out, piece, scratch| {
+        inverse_strip(
+            steps,
+            layout.level,
+            bands,
+            piece,
+            (out, past_cache),
+            scratch,
+        );
+    });
 }
 
 /// Runs a body with the steps of a lifting as the type that their number and taps make.

@@ -1,6 +1,7 @@
 //! The wavelet transform, one level: rows and columns in one pass over memory.
 
 pub(crate) mod cpu;
+mod driver;
 mod emit;
 mod forward;
 mod four;
@@ -79,7 +80,7 @@ params! {
     /// Sizes of the packed image, of the level's image and of its low band.
     struct Params {
         frame_width: u32, frame_height: u32, width: u32, height: u32, low_width: u32, low_height: u32,
-        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32, turns: u32,
+        band: u32, bands: u32, limit_hl: f32, limit_lh: f32, limit_hh: f32, rounds: u32,
     }
 }
 
@@ -170,7 +171,7 @@ impl Level {
             limit_hl: hl,
             limit_lh: lh_limit,
             limit_hh: hh,
-            turns: 1,
+            rounds: 1,
         }
     }
 
@@ -219,7 +220,7 @@ impl Kernel for Level {
         if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {
             (params.band, params.bands) = (band as u32, limits.size.width as u32);
         }
-        params.turns = region.turns() as u32;
+        params.rounds = region.rounds() as u32;
         let (tw, th) = region.tile().unwrap_or((1, 1));
         let groups = [
             params.low_width.div_ceil(tw as u32),

@@ -74,6 +74,17 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The even (parity 0) or odd samples of a line of `width`.
+    #[inline(always)]
+    pub(super) fn half(row: &'a [f32], parity: i64, width: usize) -> Self {
+        Self {
+            row,
+            step: 2,
+            parity,
+            width,
+        }
+    }
+
     /// Even and odd samples of two vectors from place `at` on; only at an `EDGE` some may stand outside.
     #[inline(always)]
     pub(super) fn split<S: Simd, const EDGE: bool>(&self, simd: S, at: i64) -> (S::f32s, S::f32s) {

@@ -10,6 +10,7 @@ use crate::simd::dispatch;
 use crate::wavelet::{Matrix, Scheme, mirrored};
 use fearless_simd::Simd;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Quads of a tile along x and y: with eight planes a quarter of a megabyte.
 const TILE: (usize, usize) = (128, 64);
@@ -27,7 +28,7 @@ struct Term {
 
 /// A matrix: the samples that it changes, and how far it looks to the left, right, above and below.
 #[derive(Debug, Clone)]
-struct Step {
+struct QuadMatrix {
     changed: Vec<(usize, Vec<Term>)>,
     reach: [usize; 4],
 }
@@ -35,7 +36,7 @@ struct Step {
 /// The matrices of a scheme.
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
-    steps: Vec<Step>,
+    steps: Vec<QuadMatrix>,
     /// Quads around a tile: left, right, above, below.
     margin: [usize; 4],
 }
@@ -72,7 +73,7 @@ impl Tile {
 impl Steps {
     pub(super) fn new(level: &Level) -> Self {
         let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
-        let steps: Vec<Step> = scheme.stages.iter().flatten().map(step).collect();
+        let steps: Vec<QuadMatrix> = scheme.stages.iter().flatten().map(step).collect();
         let reach = |i: usize| steps.iter().map(|s| s.reach[i]).sum();
         Self {
             margin: [0, 1, 2, 3].map(reach),
@@ -97,6 +98,17 @@ impl Steps {
         tiles.div_ceil(threads.max(1)).max(1) * TILE.1
     }
 
+    /// The tiles of these rows of quads, of a level of this many quads.
+    fn tiles(&self, rows: Range<usize>, (lw, lh): (usize, usize)) -> impl Iterator<Item = Tile> {
+        let tile = move |x, y| Tile {
+            from: (x, y),
+            size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
+            margin: self.margin,
+        };
+        rows.step_by(TILE.1)
+            .flat_map(move |y| (0..lw).step_by(TILE.0).map(move |x| tile(x, y)))
+    }
+
     /// One level forward, into the packed image with its width; and where `LL` goes if not there.
     pub(super) fn forward(
         &self,
@@ -116,11 +128,11 @@ impl Steps {
             Some(low) => (low, true),
             None => (&mut none[..], false),
         };
-        let mut parts: Vec<Part<'_>> = Vec::with_capacity(threads);
+        let mut parts: Vec<Output<'_>> = Vec::with_capacity(threads);
         let mut bottoms = bottom.chunks_mut(rows * stride);
         let mut lows = low_rows.chunks_mut(rows * lw);
         for top in top.chunks_mut(rows * stride) {
-            parts.push(Part {
+            parts.push(Output {
                 top,
                 bottom: bottoms.next().unwrap_or_default(),
                 low: lows.next().filter(|_| own),
@@ -135,49 +147,40 @@ impl Steps {
             .enumerate()
             .for_each(|(i, (part, work))| {
                 let first = i * rows;
-                for y in (first..(first + rows).min(lh)).step_by(TILE.1) {
-                    for x in (0..lw).step_by(TILE.0) {
-                        let tile = Tile {
-                            from: (x, y),
-                            size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
-                            margin: self.margin,
+                for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
+                    let (x, y) = tile.from;
+                    let mut planes = planes(work, &tile);
+                    for (sample, plane) in planes.iter_mut().enumerate().take(4) {
+                        load(plane, &tile, src, sample);
+                    }
+                    let made = self.run(simd, &tile, &mut planes);
+                    for sample in 0..4 {
+                        let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
+                        let width = tile
+                            .size
+                            .0
+                            .min((if odd_x { hw } else { lw }).saturating_sub(x));
+                        let scale = scales[usize::from(odd_x) + usize::from(odd_y)];
+                        let limit = match sample {
+                            0 => 0.0,
+                            _ => limits[sample - 1],
                         };
-                        let mut planes = planes(work, &tile);
-                        for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                            load(plane, &tile, src, sample);
-                        }
-                        let made = self.run(simd, &tile, &mut planes);
-                        for sample in 0..4 {
-                            let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
-                            let width = tile
-                                .size
-                                .0
-                                .min((if odd_x { hw } else { lw }).saturating_sub(x));
-                            let scale = scales[usize::from(odd_x) + usize::from(odd_y)];
-                            let limit = match sample {
-                                0 => 0.0,
-                                _ => limits[sample - 1],
+                        for j in 0..tile.size.1 {
+                            if odd_y && y + j >= hh {
+                                break;
+                            }
+                            let row = y + j - first;
+                            let to = match (sample, &mut part.low) {
+                                (0, Some(low)) => &mut low[row * lw + x..],
+                                (0 | 1, _) => {
+                                    &mut part.top[row * stride + x + usize::from(odd_x) * lw..]
+                                }
+                                _ => &mut part.bottom[row * stride + x + usize::from(odd_x) * lw..],
                             };
-                            for j in 0..tile.size.1 {
-                                if odd_y && y + j >= hh {
-                                    break;
-                                }
-                                let row = y + j - first;
-                                let to = match (sample, &mut part.low) {
-                                    (0, Some(low)) => &mut low[row * lw + x..],
-                                    (0 | 1, _) => {
-                                        &mut part.top[row * stride + x + usize::from(odd_x) * lw..]
-                                    }
-                                    _ => {
-                                        &mut part.bottom
-                                            [row * stride + x + usize::from(odd_x) * lw..]
-                                    }
-                                };
-                                let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                                let from = &planes[made[sample]][at..at + width];
-                                for (to, v) in to[..width].iter_mut().zip(from) {
-                                    *to = soft(v * scale, limit);
-                                }
+                            let at = (j + self.margin[2]) * tile.width() + self.margin[0];
+                            let from = &planes[made[sample]][at..at + width];
+                            for (to, v) in to[..width].iter_mut().zip(from) {
+                                *to = soft(v * scale, limit);
                             }
                         }
                     }
@@ -202,32 +205,26 @@ impl Steps {
         let work = scratch.par_chunks_mut(self.words());
         parts.zip(work).enumerate().for_each(|(i, (part, work))| {
             let first = i * rows;
-            for y in (first..(first + rows).min(lh)).step_by(TILE.1) {
-                for x in (0..lw).step_by(TILE.0) {
-                    let tile = Tile {
-                        from: (x, y),
-                        size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
-                        margin: self.margin,
-                    };
-                    let mut planes = planes(work, &tile);
-                    for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                        gather(plane, &tile, bands, sample, scales);
-                    }
-                    let made = self.run(simd, &tile, &mut planes);
-                    for sample in 0..4 {
-                        let (odd_x, odd_y) = (sample % 2, sample / 2);
-                        for j in 0..tile.size.1 {
-                            let row = 2 * (y + j) + odd_y;
-                            if row >= h {
-                                break;
-                            }
-                            let to = &mut part[(row - 2 * first) * stride..][..w];
-                            let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                            let from = &planes[made[sample]][at..at + tile.size.0];
-                            let places = to[2 * x..].iter_mut().skip(odd_x).step_by(2);
-                            for (to, v) in places.zip(from) {
-                                *to = *v;
-                            }
+            for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
+                let (x, y) = tile.from;
+                let mut planes = planes(work, &tile);
+                for (sample, plane) in planes.iter_mut().enumerate().take(4) {
+                    gather(plane, &tile, bands, sample, scales);
+                }
+                let made = self.run(simd, &tile, &mut planes);
+                for sample in 0..4 {
+                    let (odd_x, odd_y) = (sample % 2, sample / 2);
+                    for j in 0..tile.size.1 {
+                        let row = 2 * (y + j) + odd_y;
+                        if row >= h {
+                            break;
+                        }
+                        let to = &mut part[(row - 2 * first) * stride..][..w];
+                        let at = (j + self.margin[2]) * tile.width() + self.margin[0];
+                        let from = &planes[made[sample]][at..at + tile.size.0];
+                        let places = to[2 * x..].iter_mut().skip(odd_x).step_by(2);
+                        for (to, v) in places.zip(from) {
+                            *to = *v;
                         }
                     }
                 }
@@ -263,7 +260,7 @@ impl Steps {
 }
 
 /// What a thread writes forward.
-struct Part<'a> {
+struct Output<'a> {
     /// Rows of `LL` and `HL`.
     top: &'a mut [f32],
     /// Rows of `LH` and `HH`.
@@ -272,7 +269,7 @@ struct Part<'a> {
     low: Option<&'a mut [f32]>,
 }
 
-fn step(matrix: &Matrix) -> Step {
+fn step(matrix: &Matrix) -> QuadMatrix {
     let mut reach = [0usize; 4];
     let changed = (0..4).filter(|row| matrix.changes(*row)).map(|row| {
         let terms = (0..4).flat_map(|sample| {
@@ -292,7 +289,7 @@ fn step(matrix: &Matrix) -> Step {
             *r = (*r).max(by.max(0) as usize);
         }
     }
-    Step { changed, reach }
+    QuadMatrix { changed, reach }
 }
 
 /// The planes of a tile: four samples, twice.

@@ -1,4 +1,3 @@
-
 // Twice what the coarser level found near the cell; `planes` and `number` are its size.
 fn found(n: u32, d: vec2<i32>) -> vec2<i32> {
     let size = vec2(i32(p.planes), i32(p.number));
@@ -8,7 +7,8 @@ fn found(n: u32, d: vec2<i32>) -> vec2<i32> {
     return 2 * vec2(i32(read2[plane + at]), i32(read2[plane + size.x * size.y + at]));
 }
 
-fn around(n: u32) {
+// Motions around what was found.
+fn search(n: u32) {
     take(found(n, vec2(0)), 0.0);
     take(found(n, vec2(-1, 0)), MARGIN);
     take(found(n, vec2(1, 0)), MARGIN);

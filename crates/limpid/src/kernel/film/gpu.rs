@@ -1,9 +1,10 @@
 //! The GPU bodies.
 
-use super::{Around, Halve, Keep, Merge, Motion, Reel, Search, Tick};
+use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::definition::film::{
     AGAIN, APART, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
 };
+use crate::kernel::wgsl::{PIXELS, Wgsl, vec4};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::noise::SIDE;
 use crate::params;
@@ -28,9 +29,11 @@ fn params(site: &Site<'_>, reel: Reel, planes: usize, number: f32) -> Params {
     }
 }
 
-/// What all shaders share: the clock at this binding.
-fn shared(site: &Site<'_>, clock: &str) -> String {
-    include_str!("shared.wgsl").replace("CLOCK", clock) + &site.slots()
+/// What all shaders share that read the clock.
+fn shared(site: &Site<'_>) -> Wgsl {
+    Wgsl::default()
+        .body(&site.slots())
+        .body(include_str!("shared.wgsl"))
 }
 
 pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
@@ -38,20 +41,19 @@ pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
         radius: 0,
         ahead: 0,
     };
-    let source = format!(
-        "{}{}{}",
-        Params::WGSL,
-        site.slots(),
-        include_str!("tick.wgsl")
-    );
+    let source = Wgsl::default()
+        .body(Params::WGSL)
+        .body(&site.slots())
+        .body(include_str!("tick.wgsl"))
+        .text();
     let number = if kernel.ended { 0.0 } else { 1.0 };
     Dispatch::own(source, &params(site, reel, 1, number), [1, 1, 1])
 }
 
 /// A shader with one thread for each pixel.
 fn pixels(site: &Site<'_>, params: Params, text: &str) -> Dispatch {
-    let source = format!("{}{}{text}", Params::WGSL, shared(site, "read1"));
-    Dispatch::own(source, &params, tiles(site.writes[0].size, 32, 8))
+    let source = shared(site).body(Params::WGSL).body(text).body(PIXELS);
+    Dispatch::own(source.text(), &params, tiles(site.writes[0].size, 32, 8))
 }
 
 pub(super) fn keep(kernel: &Keep, site: &Site<'_>) -> Dispatch {
@@ -61,8 +63,10 @@ pub(super) fn keep(kernel: &Keep, site: &Site<'_>) -> Dispatch {
 
 pub(super) fn search(kernel: &Search, site: &Site<'_>) -> Dispatch {
     let params = params(site, kernel.reel, 1, kernel.gain);
-    let text = format!("const MOST = {MOST:?};\n{}", include_str!("search.wgsl"));
-    pixels(site, params, &text)
+    let text = Wgsl::default()
+        .constant("MOST", "f32", format_args!("{MOST:?}"))
+        .body(include_str!("search.wgsl"));
+    pixels(site, params, &text.text())
 }
 
 pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
@@ -71,24 +75,22 @@ pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
-    let coarse = kernel.around != Around::Nothing;
-    let finest = kernel.around == Around::Finest;
+    let coarse = kernel.around != SearchStart::Nothing;
+    let finest = kernel.around == SearchStart::Finest;
     let size = site.reads.get(2).map_or(site.writes[0].size, |s| s.size);
-    let found = match coarse {
-        true => include_str!("coarse.wgsl"),
-        false => "",
-    };
-    let around = match coarse {
-        true => "around(n);",
-        false => "everywhere();",
-    };
-    let source = format!(
-        "{}const CELL = {CELL};\nconst WINDOW = {WINDOW};\nconst FAR = {FAR};\nconst MARGIN = {MARGIN:?};\n\
-         const FINEST = {finest};\n{}{}{found}",
-        Params::WGSL,
-        shared(site, "read1"),
-        include_str!("motion.wgsl").replace("SEARCH();", around)
-    );
+    let source = shared(site)
+        .body(Params::WGSL)
+        .constant("CELL", "i32", CELL)
+        .constant("WINDOW", "i32", WINDOW)
+        .constant("FAR", "i32", FAR)
+        .constant("MARGIN", "f32", format_args!("{MARGIN:?}"))
+        .constant("FINEST", "bool", finest)
+        .body(match coarse {
+            true => include_str!("coarse.wgsl"),
+            false => include_str!("everywhere.wgsl"),
+        })
+        .body(include_str!("motion.wgsl"))
+        .text();
     let mut params = params(site, kernel.reel, 1, 0.0);
     params.planes = size.width as u32;
     params.number = size.height as f32;
@@ -120,35 +122,19 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         let powers = kernel.step.powers.get(c);
         powers.map_or(1.0, |p| (SIDE * SIDE) as f32 / p.iter().sum::<f32>())
     }));
-    let [a, b, c, d] = WEIGHTS;
-    let value = |c: usize| match c < planes {
-        true => format!("read0[at + {c}u * p.wide * p.high]"),
-        false => "0.0".to_owned(),
-    };
-    let writes = (0..planes)
-        .map(|c| {
-            let plane = |part: usize| format!("write0[at + {}u * p.width * p.height]", part * planes + c);
-            let [shrunk, merged, variance] = [plane(0), plane(1), plane(2)];
-            format!(
-                "{shrunk} = made[{c}u];\n            {merged} = whole[{c}u];\n            {variance} = varies[{c}u];\n            "
-            )
-        })
-        .collect::<String>();
-    let source = format!(
-        "{}const CELL = {CELL}u;\nconst STEP = {STEP}u;\nconst FIT = vec2({:?}, {:?});\nconst AGAIN = vec2({:?}, {:?});\n\
-         const APART = {APART:?};\nconst LAMBDA = {LAMBDA:?};\nconst EDGE = vec4({a:?}, {b:?}, {c:?}, {d:?});\n{}\
-         fn at_pixel(at: u32) -> vec3<f32> {{\n    return vec3({}, {}, {});\n}}\n{}",
-        Params::wgsl_with(numbers.len()),
-        FIT[0],
-        FIT[1],
-        AGAIN[0],
-        AGAIN[1],
-        shared(site, "read1"),
-        value(0),
-        value(1),
-        value(2),
-        include_str!("merge.wgsl").replace("WRITE();", &writes)
-    );
+    let pair = |[a, b]: [f32; 2]| format!("vec2({a:?}, {b:?})");
+    let source = shared(site)
+        .body(&Params::wgsl_with(numbers.len()))
+        .constant("PLANES", "u32", planes)
+        .constant("CELL", "u32", CELL)
+        .constant("STEP", "u32", STEP)
+        .constant("FIT", "vec2<f32>", pair(FIT))
+        .constant("AGAIN", "vec2<f32>", pair(AGAIN))
+        .constant("APART", "f32", format_args!("{APART:?}"))
+        .constant("LAMBDA", "f32", format_args!("{LAMBDA:?}"))
+        .constant("EDGE", "vec4<f32>", vec4(WEIGHTS))
+        .body(include_str!("merge.wgsl"))
+        .text();
     let [x, y, _] = tiles(site.writes[0].size, 16, 16);
     let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let mut params = params(site, kernel.reel, planes, 0.0);

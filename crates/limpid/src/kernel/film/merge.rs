@@ -2,7 +2,7 @@
 
 use super::Merge;
 use super::cpu::Clock;
-use super::part::{BLOCK, COPY, Part, Place, Table, both, cosines};
+use super::merged::{BLOCK, COPY, MergedBlock, Place, Table, both, cosines};
 use crate::Size;
 use crate::definition::film::{AGAIN, CELL, FIT, STEP, WEIGHTS};
 use crate::kernel::Job;
@@ -90,7 +90,10 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     }
     let size = (width as i32, height as i32);
     let scratch = &mut job.scratch[..4 * PLANES * LIST];
-    let (mut luma, mut chroma) = (Part::<BLOCK>::new(), Part::<{ 2 * BLOCK }>::new());
+    let (mut luma, mut chroma) = (
+        MergedBlock::<BLOCK>::new(),
+        MergedBlock::<{ 2 * BLOCK }>::new(),
+    );
     let (mut copy, mut over) = (COPY, [0.0; STRIP]);
     let cell = |v: i32, n: usize| (v + SIDE as i32 / 2).clamp(0, n as i32 - 1) as usize / CELL;
     for strip in (0..width).step_by(STRIP) {
@@ -207,7 +210,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
 #[inline(always)]
 fn gather<S: Simd, const SIZE: usize>(
     simd: S,
-    made: &Part<SIZE>,
+    made: &MergedBlock<SIZE>,
     c: usize,
     window: &[f32; BLOCK],
     sums: &mut [f32],

@@ -13,7 +13,13 @@ var<workgroup> weights: array<vec4<f32>, 256>;
 
 fn pixel(frame: u32, q: vec2<i32>) -> vec3<f32> {
     let c = clamp(q, vec2(0), vec2(i32(p.wide), i32(p.high)) - 1);
-    return at_pixel(frame * p.planes * p.wide * p.high + u32(c.y) * p.wide + u32(c.x));
+    let pixels = p.wide * p.high;
+    let at = frame * PLANES * pixels + u32(c.y) * p.wide + u32(c.x);
+    var value = vec3(0.0);
+    for (var plane = 0u; plane < PLANES; plane++) {
+        value[plane] = read0[at + plane * pixels];
+    }
+    return value;
 }
 
 // Along x by cubics, where the place is between pixels.
@@ -152,7 +158,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let made = sums[q].xyz / weights[q].xyz;
             let whole = wholes[q].xyz / weights[q].xyz;
             let varies = vec3(sums[q].w, wholes[q].w, weights[q].w) / weights[q].xyz;
-            WRITE();
+            let pixels = p.width * p.height;
+            for (var c = 0u; c < PLANES; c++) {
+                write0[at + c * pixels] = made[c];
+                write0[at + (PLANES + c) * pixels] = whole[c];
+                write0[at + (2u * PLANES + c) * pixels] = varies[c];
+            }
         }
     }
 }

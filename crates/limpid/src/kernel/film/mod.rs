@@ -7,11 +7,11 @@
 mod cpu;
 mod gpu;
 mod merge;
-mod part;
+mod merged;
 mod search;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::definition::film::Step;
+use crate::definition::film::Settings;
 use crate::{Result, Size};
 
 /// The frames that a film's kernels look at.
@@ -95,7 +95,7 @@ impl Kernel for Keep {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Search {
     pub reel: Reel,
-    /// What settled luminance is multiplied with.
+    /// What stabilised luminance is multiplied with.
     pub gain: f32,
 }
 
@@ -143,7 +143,7 @@ impl Kernel for Halve {
 
 /// What is searched around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Around {
+pub(crate) enum SearchStart {
     /// At the coarsest level: standing still.
     Nothing,
     /// What the level before found.
@@ -157,7 +157,7 @@ pub(crate) enum Around {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Motion {
     pub reel: Reel,
-    pub around: Around,
+    pub around: SearchStart,
 }
 
 impl Kernel for Motion {
@@ -166,7 +166,7 @@ impl Kernel for Motion {
     }
 
     fn contract(&self) -> Contract {
-        let coarse = usize::from(self.around != Around::Nothing);
+        let coarse = usize::from(self.around != SearchStart::Nothing);
         Contract::gather(2 + coarse, 1, None)
     }
 
@@ -189,7 +189,7 @@ impl Kernel for Motion {
 pub(crate) struct Merge {
     pub reel: Reel,
     /// The numbers of the method.
-    pub step: Step,
+    pub step: Settings,
 }
 
 impl Kernel for Merge {

@@ -45,15 +45,6 @@ fn take(v: vec2<i32>, more: f32) {
     }
 }
 
-fn everywhere() {
-    take(vec2(0), 0.0);
-    for (var y = -FAR; y <= FAR; y++) {
-        for (var x = -FAR; x <= FAR; x++) {
-            take(2 * vec2(x, y), MARGIN);
-        }
-    }
-}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     cell = vec2(i32(group.x * 8u + lane % 8u), i32(group.y * 8u + lane / 8u));
@@ -68,7 +59,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     best = vec2(0);
     cost = 3.4e38;
     if there(away(n)) {
-        SEARCH();
+        search(n);
     }
     let cells = p.width * p.height;
     let at = u32(cell.y) * p.width + u32(cell.x);

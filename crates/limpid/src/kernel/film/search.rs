@@ -1,7 +1,7 @@
 //! Motion on the CPU: a row of a window is a vector, and the motions around the best are compared in one go over the rows.
 
 use super::cpu::Clock;
-use super::{Around, Motion};
+use super::{Motion, SearchStart};
 use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
 use crate::kernel::block::part;
 use crate::kernel::{Job, View};
@@ -43,7 +43,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
                         Some(coarse) => {
                             search.found(simd, coarse, n, &mut copy);
                             search.pixels(simd, &mut copy);
-                            if kernel.around == Around::Finest {
+                            if kernel.around == SearchStart::Finest {
                                 search.halves(simd, &mut copy);
                             }
                         }
@@ -158,15 +158,24 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// The window at the best, with a pixel on each side, and its pitch.
+    #[inline(always)]
+    fn around_best<'c>(&self, copy: &'c mut Copy) -> (&'c [f32], usize)
+    where
+        'a: 'c,
+    {
+        let corner = (
+            self.corner.0 + (self.best[0] >> 1) - 1,
+            self.corner.1 + (self.best[1] >> 1) - 1,
+        );
+        part::<WIDER, _>(self.other, self.size, corner, copy)
+    }
+
     /// The pixels around the best.
     #[inline(always)]
     fn pixels<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
-        let corner = (
-            self.corner.0 + (best[0] >> 1) - 1,
-            self.corner.1 + (best[1] >> 1) - 1,
-        );
-        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
         for j in 0..WINDOW {
             let here = row(simd, &self.window, WINDOW * j);
@@ -185,11 +194,7 @@ impl<'a> Cell<'a> {
     #[inline(always)]
     fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
-        let corner = (
-            self.corner.0 + (best[0] >> 1) - 1,
-            self.corner.1 + (best[1] >> 1) - 1,
-        );
-        let (from, pitch) = part::<WIDER, _>(self.other, self.size, corner, copy);
+        let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
         // Left and right of a row, and itself.
         let mut now = across(simd, from, pitch);

@@ -1,12 +1,12 @@
-// Which frames are where in the ring.
+// Which frames are where in the ring. The clock is the second slot that is read.
 
 // Runs of the plan, and frames that came.
 fn runs() -> i32 {
-    return i32(CLOCK[0]);
+    return i32(read1[0]);
 }
 
 fn frames() -> i32 {
-    return i32(CLOCK[1]);
+    return i32(read1[1]);
 }
 
 // The place of a frame.

@@ -5,10 +5,10 @@
 
 mod cpu;
 
+use super::wgsl::{Code, PIXELS, Wgsl};
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::plan::{Element, Slot};
 use crate::{LUMINANCE, Result, Size, params};
-use std::fmt::Write;
 
 /// The firefly guard on a packed slot whose first channels are colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,45 +52,49 @@ impl Guard {
     }
 }
 
-fn dispatch(slot: &Slot, source: String) -> Dispatch {
-    let params = Params {
-        width: slot.size.width as u32,
-        height: slot.size.height as u32,
-    };
-    Dispatch::own(source, &params, tiles(slot.size, 32, 8))
-}
-
 impl Guard {
+    /// The shader, by how the light of pixel `i` is read and all its values are multiplied by `f`.
+    fn dispatch(&self, slot: &Slot, light: &str, scale: Code) -> Dispatch {
+        let kind = slot.element.wgsl();
+        let source = Wgsl::default()
+            .body(Params::WGSL)
+            .reads(1, "src", kind)
+            .writes(2, "dst", kind)
+            .constant("R", "i32", RADIUS)
+            .constant("DEVIATIONS", "f32", format_args!("{DEVIATIONS:?}"))
+            .body(match slot.element {
+                Element::F32 => "",
+                Element::F16x4 => include_str!("half.wgsl"),
+                _ => include_str!("full.wgsl"),
+            })
+            .function("light(i: u32) -> f32", light)
+            .statements("scale_all(i: u32, f: f32)", scale)
+            .body(include_str!("gpu.wgsl"))
+            .body(PIXELS);
+        let params = Params {
+            width: slot.size.width as u32,
+            height: slot.size.height as u32,
+        };
+        Dispatch::own(source.text(), &params, tiles(slot.size, 32, 8))
+    }
+
     /// The shader for a planar slot.
     fn planar(&self, slot: &Slot) -> Dispatch {
-        let mut s = String::from(Params::WGSL);
-        let light: Vec<String> = (0..self.colors)
-            .map(|k| {
-                let weight = self.weights()[k];
-                format!("{weight:?} * src[{k}u * p.width * p.height + i]")
-            })
-            .collect();
-        let _ = writeln!(
-            s,
-            "@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-const R: i32 = {RADIUS};
-const DEVIATIONS: f32 = {DEVIATIONS:?};
-fn light(i: u32) -> f32 {{
-    return {};
-}}",
-            light.join(" + ")
-        );
-        s.push_str(include_str!("gpu.wgsl"));
-        s.push_str("fn scale_all(i: u32, f: f32) {\n");
+        let at = |plane: usize| format!("src[{plane}u * p.width * p.height + i]");
+        let light = (0..self.colors).map(|k| format!("{:?} * {}", self.weights()[k], at(k)));
+        let light: Vec<String> = light.collect();
+        let mut scale = Code::default();
         for (plane, power) in self.powers.planes.iter().enumerate() {
-            let factor = ["1.0", "f", "f * f"][usize::from(*power.min(&2))];
-            let at = format!("{plane}u * p.width * p.height + i");
-            let _ = writeln!(s, "    dst[{at}] = src[{at}] * {factor};");
+            let to = format!("dst[{plane}u * p.width * p.height + i]");
+            scale.say(format_args!("{to} = {} * {}", at(plane), factor(*power)));
         }
-        s.push_str("}\n");
-        dispatch(slot, s)
+        self.dispatch(slot, &light.join(" + "), scale)
     }
+}
+
+/// The factor `f` to this power, at most the second.
+fn factor(power: u8) -> &'static str {
+    ["1.0", "f", "f * f"][usize::from(power.min(2))]
 }
 
 impl Kernel for Guard {
@@ -111,47 +115,15 @@ impl Kernel for Guard {
         if slot.element == Element::F32 {
             return Ok(self.planar(slot));
         }
-        let half = slot.element == Element::F16x4;
-        let mut s = String::from(Params::WGSL);
-        let kind = slot.element.wgsl();
         let [r, g, b] = self.weights();
-        let (load, store) = if half {
-            (
-                "vec4(unpack2x16float(src[i].x), unpack2x16float(src[i].y))",
-                "vec2(pack2x16float(v.xy), pack2x16float(v.zw))",
-            )
-        } else {
-            ("src[i]", "v")
-        };
-        let _ = writeln!(
-            s,
-            "@group(0) @binding(1) var<storage, read> src: array<{kind}>;
-@group(0) @binding(2) var<storage, read_write> dst: array<{kind}>;
-const R: i32 = {RADIUS};
-const DEVIATIONS: f32 = {DEVIATIONS:?};
-fn load(i: u32) -> vec4<f32> {{
-    return {load};
-}}
-fn store(i: u32, v: vec4<f32>) {{
-    dst[i] = {store};
-}}
-fn light(i: u32) -> f32 {{
-    return dot(load(i).xyz, vec3({r:?}, {g:?}, {b:?}));
-}}"
-        );
-        s.push_str(include_str!("gpu.wgsl"));
-        s.push_str("fn scale_all(i: u32, f: f32) {\n");
+        let light = format!("dot(load(i).xyz, vec3({r:?}, {g:?}, {b:?}))");
+        let mut scale = Code::default();
         for (v, powers) in self.powers.vectors.iter().enumerate() {
-            let factor = powers.map(|p| ["1.0", "f", "f * f"][usize::from(p.min(2))]);
             let at = format!("{v}u * p.width * p.height + i");
-            let _ = writeln!(
-                s,
-                "    store({at}, load({at}) * vec4({}));",
-                factor.join(", ")
-            );
+            let factors = powers.map(factor).join(", ");
+            scale.say(format_args!("store({at}, load({at}) * vec4({factors}))"));
         }
-        s.push_str("}\n");
-        Ok(dispatch(slot, s))
+        Ok(self.dispatch(slot, &light, scale))
     }
 
     fn scratch(&self, size: Size) -> usize {

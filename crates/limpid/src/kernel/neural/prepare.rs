@@ -2,6 +2,7 @@
 
 use crate::definition::neural::{self, INPUTS, Whole};
 use crate::kernel::fast_exp::fast_ln;
+use crate::kernel::wgsl::{PIXELS, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::simd::dispatch;
 use crate::{Result, params};
@@ -41,42 +42,41 @@ impl Kernel for Prepare {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
-        let mut source = String::from(Params::WGSL);
-        source.push_str(super::stored(site.writes[0].element));
-        let mut binding = 1;
-        let mut bind = |name: &str, access: &str, kind: &str| {
-            source.push_str(&format!(
-                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{kind}>;\n"
-            ));
-            binding += 1;
-        };
-        bind("color", "read", "f32");
+        let mut source = Wgsl::default()
+            .body(Params::WGSL)
+            .body(super::stored(site.writes[0].element))
+            .reads(1, "color", "f32");
+        let mut next = 2;
         for (name, there) in ["albedo", "normal", "depth"].into_iter().zip(self.features) {
             if there {
-                bind(name, "read", "f32");
+                source = source.reads(next, name, "f32");
+                next += 1;
             }
         }
-        bind("inputs", "read_write", "Stored");
-        bind("divisors", "read_write", "vec4<f32>");
-        bind("values", "read_write", "vec4<f32>");
+        source = source
+            .writes(next, "inputs", "Stored")
+            .writes(next + 1, "divisors", "vec4<f32>")
+            .writes(next + 2, "values", "vec4<f32>");
         let last = self.colors - 1;
-        source.push_str(&format!(
-            "fn color_at(i: u32, n: u32) -> vec3<f32> {{\n    return vec3(color[i], color[min(1u, {last}u) * n + i], color[min(2u, {last}u) * n + i]);\n}}\n"
-        ));
+        let color = [0, 1, 2].map(|c: usize| format!("color[{}u * n + i]", c.min(last)));
+        source = source.function(
+            "color_at(i: u32, n: u32) -> vec3<f32>",
+            format_args!("vec3({})", color.join(", ")),
+        );
         for (name, there) in ["albedo", "normal"].into_iter().zip(self.features) {
             let value = match there {
                 true => format!("vec3({name}[i], {name}[n + i], {name}[2u * n + i])"),
                 false => "vec3(0.0)".into(),
             };
-            source.push_str(&format!(
-                "fn {name}_at(i: u32, n: u32) -> vec3<f32> {{\n    return {value};\n}}\n"
-            ));
+            let head = format!("{name}_at(i: u32, n: u32) -> vec3<f32>");
+            source = source.function(&head, value);
         }
-        let value = if self.features[2] { "depth[i]" } else { "0.0" };
-        source.push_str(&format!(
-            "fn depth_at(i: u32) -> f32 {{\n    return {value};\n}}\n"
-        ));
-        source.push_str(include_str!("prepare.wgsl"));
+        let depth = if self.features[2] { "depth[i]" } else { "0.0" };
+        let source = source
+            .function("depth_at(i: u32) -> f32", depth)
+            .body(include_str!("prepare.wgsl"))
+            .body(PIXELS)
+            .text();
         let params = Params {
             width: size.width as u32,
             height: size.height as u32,
@@ -192,27 +192,26 @@ impl Kernel for Finish {
             true => ("f32", "vec4<f32>"),
             false => ("vec4<f32>", "f32"),
         };
-        let mut source = String::from(FinishParams::WGSL);
-        source.push_str(&format!(
-            "const CHANNELS: u32 = {channels};\n@group(0) @binding(1) var<storage, read> src: array<{from}>;\n"
-        ));
-        let mut binding = 2;
-        let divisor = if self.exposure.is_some() {
-            source
-                .push_str("@group(0) @binding(2) var<storage, read> divisors: array<vec4<f32>>;\n");
-            binding = 3;
-            "divisors[i]"
-        } else {
-            "vec4(1.0)"
+        let mut source = Wgsl::default()
+            .body(FinishParams::WGSL)
+            .constant("CHANNELS", "u32", channels)
+            .reads(1, "src", from);
+        let (binding, divisor) = match self.exposure {
+            Some(_) => {
+                source = source.reads(2, "divisors", "vec4<f32>");
+                (3, "divisors[i]")
+            }
+            None => (2, "vec4(1.0)"),
         };
-        source.push_str(&format!(
-            "@group(0) @binding({binding}) var<storage, read_write> dst: array<{to}>;
-fn divisor_at(i: u32) -> vec4<f32> {{\n    return {divisor};\n}}\n"
-        ));
-        source.push_str(match self.enters {
-            true => include_str!("enter.wgsl"),
-            false => include_str!("finish.wgsl"),
-        });
+        let source = source
+            .writes(binding, "dst", to)
+            .function("divisor_at(i: u32) -> vec4<f32>", divisor)
+            .body(match self.enters {
+                true => include_str!("enter.wgsl"),
+                false => include_str!("finish.wgsl"),
+            })
+            .body(PIXELS)
+            .text();
         let exposure = self.exposure.unwrap_or(1.0);
         let params = FinishParams {
             width: size.width as u32,

@@ -71,3 +71,50 @@ fn down(local: vec2<i32>, g: i32) -> f32 {
     return sum;
 }
 
+@compute @workgroup_size(TX * TY * K)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+    let lane = i32(index);
+    let k = lane / (TX * TY);
+    let local = vec2(lane % TX, lane / TX % TY);
+    let origin = vec2(i32(group.x) * TX, i32(group.y) * TY);
+    let at = origin + local;
+    let inside = is_in(at);
+    let here = select(0, at.y * p.width + at.x, inside);
+    let own_class = classes[here];
+    let over = select(p.over_a, p.over_b, k == 1);
+    let mine = own(here);
+    var sums: Sums;
+    for (var dy = -R; dy <= R; dy++) {
+        for (var first = first_tap(dy); first <= R; first += G * STRIDE) {
+            distances(lane, origin, first, dy);
+            for (var g = 0; g < G; g++) {
+                let d = vec2(first + g * STRIDE, dy);
+                let q = at + d;
+                if d.x > R || !inside || !is_in(q) {
+                    continue;
+                }
+                let there = q.y * p.width + q.x;
+                let other = p.parity >= 0 && (((q.x >> p.cell) + (q.y >> p.cell)) & 1) != p.parity;
+                if classes[there] != own_class || other {
+                    continue;
+                }
+                let far = max(down(local, g), 0.0) / counted(at, d) * over;
+                let w = fast_exp(-(far + apart(mine, there)));
+                if w >= LEAST {
+                    add(&sums, mine, there, d, w);
+                }
+            }
+        }
+    }
+    if !inside {
+        return;
+    }
+    let base = k * DATA * p.pixels + here;
+    if sums.s0_0 > 0.0 {
+        solve(sums, base);
+        return;
+    }
+    for (var plane = 0; plane < DATA; plane++) {
+        dst[base + plane * p.pixels] = data[plane * p.pixels + here];
+    }
+}

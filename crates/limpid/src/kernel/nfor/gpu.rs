@@ -6,9 +6,9 @@
 
 use super::Fit;
 use crate::definition::nfor::{LEAST, STEP, TINY};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::{Error, Result, params};
-use std::fmt::Write;
 
 params! {
     /// Size of the image and numbers of the fit.
@@ -50,57 +50,43 @@ pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
         ridge: s.ridge[1],
         place: s.ridge[2],
     };
-    let source = format!(
-        "{}{}{}{}{}",
-        Params::WGSL,
-        constants(fit),
-        bindings(fit),
-        include_str!("fit.wgsl"),
-        main(fit)
-    );
+    let source = declared(fit)
+        .structure("Own", own_features(fit).map(|f| (f, "f32")))
+        .statements("own(here: i32) -> Own", own(fit))
+        .structure("Sums", sums(fit).map(|name| (name, "f32")))
+        .statements("apart(own: Own, there: i32) -> f32", apart(fit))
+        .statements(ADD, add(fit))
+        .statements("solve(s: Sums, base: i32)", solve(fit))
+        .body(include_str!("fit.wgsl"))
+        .text();
     Ok(Dispatch::own(source, &params, tiles(size, TILE.0, TILE.1)))
 }
 
-fn constants(fit: &Fit) -> String {
-    let mut text = String::new();
-    let mut add = |name: &str, value: usize| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "const {name}: i32 = {value};");
-    };
-    add("TX", TILE.0 as usize);
-    add("TY", TILE.1 as usize);
-    add("R", fit.settings.window.radius);
-    add("STRIDE", fit.settings.window.stride);
-    add("F", fit.settings.patch);
-    add("K", fit.k.len());
-    add("CHANNELS", fit.channels);
-    add("G", TOGETHER);
-    let _ = writeln!(
-        text,
-        "const TINY: f32 = {TINY:e};\nconst LEAST: f32 = {LEAST:e};\nconst STEP: f32 = {STEP:e};"
-    );
-    text
-}
-
-fn bindings(fit: &Fit) -> String {
-    let mut text = String::new();
-    let names = ["guide", "variance", "classes", "data", "features"];
-    for (i, name) in names[..4 + usize::from(fit.features > 0)]
-        .iter()
-        .enumerate()
-    {
-        let _ = writeln!(
-            text,
-            "@group(0) @binding({}) var<storage, read> {name}: array<f32>;",
-            i + 1
-        );
+/// Constants and bindings.
+fn declared(fit: &Fit) -> Wgsl {
+    let float = |v: f32| format!("{v:e}");
+    let mut text = Wgsl::default()
+        .body(Params::WGSL)
+        .constant("TX", "i32", TILE.0)
+        .constant("TY", "i32", TILE.1)
+        .constant("R", "i32", fit.settings.window.radius)
+        .constant("STRIDE", "i32", fit.settings.window.stride)
+        .constant("F", "i32", fit.settings.patch)
+        .constant("K", "i32", fit.k.len())
+        .constant("CHANNELS", "i32", fit.channels)
+        .constant("DATA", "i32", fit.data)
+        .constant("G", "i32", TOGETHER)
+        .constant("TINY", "f32", float(TINY))
+        .constant("LEAST", "f32", float(LEAST))
+        .constant("STEP", "f32", float(STEP))
+        .reads(1, "guide", "f32")
+        .reads(2, "variance", "f32")
+        .reads(3, "classes", "f32")
+        .reads(4, "data", "f32");
+    if fit.features > 0 {
+        text = text.reads(5, "features", "f32");
     }
-    let last = 5 + usize::from(fit.features > 0);
-    let _ = writeln!(
-        text,
-        "@group(0) @binding({last}) var<storage, read_write> dst: array<f32>;"
-    );
-    text
+    text.writes(5 + usize::from(fit.features > 0), "dst", "f32")
 }
 
 /// Number of unknowns: 1, x, y, features.
@@ -108,139 +94,129 @@ fn size(fit: &Fit) -> usize {
     fit.features + 3
 }
 
-/// The entry point, with everything that depends on the number of features and data written out.
-fn main(fit: &Fit) -> String {
+/// The names of a pixel's own features; a struct has at least one field.
+fn own_features(fit: &Fit) -> impl Iterator<Item = String> {
+    (0..fit.features.max(1)).map(|f| format!("f{f}"))
+}
+
+fn own(fit: &Fit) -> Code {
+    let value = |f: usize| match f < fit.features {
+        true => format!("features[{f} * p.pixels + here]"),
+        false => "0.0".to_owned(),
+    };
+    let values: Vec<String> = (0..fit.features.max(1)).map(value).collect();
+    let mut code = Code::default();
+    code.say(format_args!("return Own({})", values.join(", ")));
+    code
+}
+
+/// The upper half of the matrix, and the right-hand sides.
+fn sums(fit: &Fit) -> impl Iterator<Item = String> {
     let (n, m) = (size(fit), fit.data);
-    let mut t = String::new();
-    let mut line = |text: String| {
-        t += "    ";
-        t += &text;
-        t += "\n";
-    };
-    line("let lane = i32(index);".into());
-    line("let k = lane / (TX * TY);".into());
-    line("let local = vec2(lane % TX, lane / TX % TY);".into());
-    line("let origin = vec2(i32(group.x) * TX, i32(group.y) * TY);".into());
-    line("let at = origin + local;".into());
-    line("let inside = is_in(at);".into());
-    line("let here = select(0, at.y * p.width + at.x, inside);".into());
-    line("let own_class = classes[here];".into());
-    line("let over = select(p.over_a, p.over_b, k == 1);".into());
+    (0..n).flat_map(move |i| {
+        let row = (i..n).map(move |j| format!("s{i}_{j}"));
+        row.chain((0..m).map(move |d| format!("t{i}_{d}")))
+    })
+}
+
+/// The difference of a feature from the pixel's own, as an unknown.
+fn difference(f: usize) -> String {
+    format!(
+        "let v{} = features[{f} * p.pixels + there] - own.f{f}",
+        f + 3
+    )
+}
+
+/// How far a pixel is from one's own in those features that weigh.
+fn apart(fit: &Fit) -> Code {
+    let mut code = Code::default();
+    let mut terms = vec!["0.0".to_owned(); usize::from(fit.sharp == 0)];
+    for f in 0..fit.sharp {
+        code.say(difference(f));
+        terms.push(format!("v{0} * v{0}", f + 3));
+    }
+    code.say(format_args!("return ({}) * p.feature", terms.join(" + ")));
+    code
+}
+
+/// Adds a pixel `d` away with a weight to the sums.
+const ADD: &str = "add(s: ptr<function, Sums>, own: Own, there: i32, d: vec2<i32>, w: f32)";
+
+fn add(fit: &Fit) -> Code {
+    let (n, m) = (size(fit), fit.data);
+    let mut code = Code::default();
+    code.say("let v1 = f32(d.x) / STEP")
+        .say("let v2 = f32(d.y) / STEP");
     for f in 0..fit.features {
-        line(format!("let own{f} = features[{f} * p.pixels + here];"));
+        code.say(difference(f));
     }
-    for i in 0..n {
-        for j in i..n {
-            line(format!("var s{i}_{j} = 0.0;"));
-        }
-        for d in 0..m {
-            line(format!("var t{i}_{d} = 0.0;"));
-        }
-    }
-    line("for (var dy = -R; dy <= R; dy++) {".into());
-    line("  for (var first = first_tap(dy); first <= R; first += G * STRIDE) {".into());
-    line("    distances(lane, origin, first, dy);".into());
-    line("    for (var g = 0; g < G; g++) {".into());
-    line("      let dx = first + g * STRIDE;".into());
-    line("      let q = at + vec2(dx, dy);".into());
-    line("      if dx > R || !inside || !is_in(q) { continue; }".into());
-    line("      let there = q.y * p.width + q.x;".into());
-    line("      if classes[there] != own_class || (p.parity >= 0 && (((q.x >> p.cell) + (q.y >> p.cell)) & 1) != p.parity) { continue; }".into());
-    for f in 0..fit.features {
-        let v = f + 3;
-        line(format!(
-            "      let v{v} = features[{f} * p.pixels + there] - own{f};"
-        ));
-    }
-    let apart: Vec<String> = (0..fit.sharp)
-        .map(|f| format!("v{0} * v{0}", f + 3))
-        .collect();
-    let apart = if apart.is_empty() {
-        "0.0".to_owned()
-    } else {
-        apart.join(" + ")
-    };
-    line(format!("      let apart = ({apart}) * p.feature;"));
-    line("      let w = fast_exp(-(max(down(local, g), 0.0) / counted(at, vec2(dx, dy)) * over + apart));".into());
-    line("      if w < LEAST { continue; }".into());
-    line("      let v1 = f32(dx) / STEP;".into());
-    line("      let v2 = f32(dy) / STEP;".into());
     for d in 0..m {
-        line(format!("      let y{d} = data[{d} * p.pixels + there];"));
+        code.say(format_args!("let y{d} = data[{d} * p.pixels + there]"));
     }
-    line("      s0_0 += w;".into());
+    code.say("(*s).s0_0 += w");
     for d in 0..m {
-        line(format!("      t0_{d} = fma(w, y{d}, t0_{d});"));
+        code.say(format_args!("(*s).t0_{d} = fma(w, y{d}, (*s).t0_{d})"));
     }
     for i in 1..n {
-        line(format!("      let g{i} = w * v{i};"));
-        line(format!("      s0_{i} += g{i};"));
+        code.say(format_args!("let g{i} = w * v{i}"));
+        code.say(format_args!("(*s).s0_{i} += g{i}"));
         for j in i..n {
-            line(format!("      s{i}_{j} = fma(g{i}, v{j}, s{i}_{j});"));
+            code.say(format_args!(
+                "(*s).s{i}_{j} = fma(g{i}, v{j}, (*s).s{i}_{j})"
+            ));
         }
         for d in 0..m {
-            line(format!("      t{i}_{d} = fma(g{i}, y{d}, t{i}_{d});"));
+            code.say(format_args!(
+                "(*s).t{i}_{d} = fma(g{i}, y{d}, (*s).t{i}_{d})"
+            ));
         }
     }
-    line("    }".into());
-    line("  }".into());
-    line("}".into());
-    line("if !inside { return; }".into());
-    line("let base = k * ".to_owned() + &m.to_string() + " * p.pixels + here;");
-    line("if s0_0 <= 0.0 {".into());
-    for d in 0..m {
-        line(format!(
-            "  dst[base + {d} * p.pixels] = data[{d} * p.pixels + here];"
-        ));
-    }
-    line("  return;".into());
-    line("}".into());
-    factor(n, &mut line);
+    code
+}
+
+/// Solves the equations and stores the first unknown of each right-hand side.
+fn solve(fit: &Fit) -> Code {
+    let (n, m) = (size(fit), fit.data);
+    let mut code = Code::default();
+    factor(n, &mut code);
     // The first row of the inverse.
     for i in 0..n {
         let first = if i == 0 { "1.0" } else { "0.0" };
         let less: String = (0..i).map(|q| format!(" - l{i}_{q} * a{q}")).collect();
-        line(format!("let a{i} = ({first}{less}) * o{i};"));
+        code.say(format_args!("let a{i} = ({first}{less}) * o{i}"));
     }
     for i in (0..n).rev() {
         let less: String = (i + 1..n).map(|q| format!(" - l{q}_{i} * b{q}")).collect();
-        line(format!("let b{i} = (a{i}{less}) * o{i};"));
+        code.say(format_args!("let b{i} = (a{i}{less}) * o{i}"));
     }
     for d in 0..m {
-        let terms: Vec<String> = (0..n).map(|i| format!("b{i} * t{i}_{d}")).collect();
-        line(format!(
-            "dst[base + {d} * p.pixels] = {};",
+        let terms: Vec<String> = (0..n).map(|i| format!("b{i} * s.t{i}_{d}")).collect();
+        code.say(format_args!(
+            "dst[base + {d} * p.pixels] = {}",
             terms.join(" + ")
         ));
     }
-    format!(
-        "@compute @workgroup_size(TX * TY * K)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {{
-{t}}}
-"
-    )
+    code
 }
 
 /// Cholesky with pivots no less than the ridge: `l` below the diagonal, `o` one over it.
-fn factor(n: usize, line: &mut impl FnMut(String)) {
+fn factor(n: usize, code: &mut Code) {
     for i in 0..n {
         let least = match i {
             0 => "1e-6",
             1 | 2 => "p.place",
             _ => "p.ridge",
         };
-        line(format!("let m{i} = {least} * s0_0;"));
+        code.say(format_args!("let m{i} = {least} * s.s0_0"));
         for j in 0..=i {
             let less: String = (0..j).map(|q| format!(" - l{i}_{q} * l{j}_{q}")).collect();
-            if i != j {
-                line(format!("let l{i}_{j} = (s{j}_{i}{less}) * o{j};"));
-            } else if i == 0 {
-                line(format!("let o{i} = 1.0 / sqrt(max(s0_0{less}, m{i}));"));
-            } else {
-                line(format!(
-                    "let o{i} = 1.0 / sqrt(max(max(s{i}_{i}, 0.0) * p.share + m{i}{less}, m{i}));"
-                ));
-            }
+            code.say(match (i, j) {
+                (0, 0) => format!("let o{i} = 1.0 / sqrt(max(s.s0_0{less}, m{i}))"),
+                _ if i == j => format!(
+                    "let o{i} = 1.0 / sqrt(max(max(s.s{i}_{i}, 0.0) * p.share + m{i}{less}, m{i}))"
+                ),
+                _ => format!("let l{i}_{j} = (s.s{j}_{i}{less}) * o{j}"),
+            });
         }
     }
 }

@@ -15,7 +15,7 @@ mod weights;
 pub(crate) use error::{balance, choose, contest, errors, mix, total};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::definition::nfor::Fit as Settings;
+use crate::definition::nfor::FitSettings;
 use crate::{Result, Size};
 
 /// Maximum number of features: albedo, normal, depth, position.
@@ -26,7 +26,7 @@ pub(crate) const FEATURES: usize = 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fit {
     /// Taps, patches, ridges.
-    pub(crate) settings: Settings,
+    pub(crate) settings: FitSettings,
     /// How different patches may be, in standard deviations: a candidate each.
     pub(crate) k: Vec<f32>,
     /// Only pixels of this colour of the checkerboard count.

@@ -1,10 +1,10 @@
 //! The GPU body: constants and bindings in front of the WGSL text.
 
 use super::{EPSILON, Nlm, Noise, STEP, STEP_FLOOR, SYMMETRIC_LIMIT};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::{Error, Result};
-use std::fmt::Write;
 
 params! {
     /// Size of the image, the guide's variance where it is the same everywhere, and what differences are divided by.
@@ -32,19 +32,16 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
     let list = nlm.features.iter().flat_map(|f| &f.list);
     let mut numbers: Vec<f32> = list.map(|f| f.tau).collect();
     let apart = match nlm.apart.is_empty() {
-        true => "return 1.0;".to_owned(),
-        false => format!("return param({}u + u32(pair) - 1u);", numbers.len()),
+        true => "1.0".to_owned(),
+        false => format!("param({}u + u32(pair) - 1u)", numbers.len()),
     };
-    let apart = format!("fn apart(pair: i32) -> f32 {{ {apart} }}\n");
     numbers.extend(&nlm.apart);
-    let source = format!(
-        "{}{apart}{}{}{}{}",
-        Params::wgsl_with(numbers.len()),
-        constants(nlm, width, height),
-        bindings(nlm),
-        features(nlm),
-        include_str!("nlm.wgsl")
-    );
+    let head = Wgsl::default()
+        .body(&Params::wgsl_with(numbers.len()))
+        .function("apart(pair: i32) -> f32", apart);
+    let source = features(nlm, bindings(nlm, constants(nlm, width, height, head)))
+        .body(include_str!("nlm.wgsl"))
+        .text();
     let mut dispatch = Dispatch::own(source, &(), tiles(size, width, height));
     dispatch.params = params.bytes_with(&numbers);
     Ok(dispatch)
@@ -81,39 +78,26 @@ fn outer(nlm: &Nlm) -> u32 {
     if nlm.patchwise { nlm.patch as u32 } else { 0 }
 }
 
-fn constants(nlm: &Nlm, width: u32, height: u32) -> String {
+fn constants(nlm: &Nlm, width: u32, height: u32, head: Wgsl) -> Wgsl {
     let color = nlm.color.is_some();
-    let mut text = String::new();
-    let mut add = |name: &str, kind: &str, value: String| {
-        text += &format!("const {name}: {kind} = {value};\n");
-    };
-    add("TX", "i32", width.to_string());
-    add("TY", "i32", height.to_string());
-    add("R", "i32", nlm.radius.to_string());
-    // Without colour weights there are no patches.
-    add("F", "i32", if color { nlm.patch } else { 0 }.to_string());
-    add(
-        "OUTER",
-        "i32",
-        if color { outer(nlm) } else { 0 }.to_string(),
-    );
-    add("KINDS", "i32", (2 + i32::from(nlm.symmetric)).to_string());
-    add("CHANNELS", "i32", nlm.channels.to_string());
-    add(
-        "PAYLOAD",
-        "i32",
-        nlm.payload.unwrap_or(nlm.channels).to_string(),
-    );
-    add("COLOR", "bool", color.to_string());
-    add("PATCHWISE", "bool", nlm.patchwise.to_string());
-    add("SYMMETRIC", "bool", nlm.symmetric.to_string());
-    add("RISK", "bool", nlm.risk.to_string());
-    add("RESIDUAL", "bool", nlm.residual.to_string());
-    add("EPSILON", "f32", float(EPSILON));
-    add("LIMIT", "f32", float(SYMMETRIC_LIMIT));
-    add("STEP", "f32", float(STEP));
-    add("STEP_FLOOR", "f32", float(STEP_FLOOR));
-    text
+    head.constant("TX", "i32", width)
+        .constant("TY", "i32", height)
+        .constant("R", "i32", nlm.radius)
+        // Without colour weights there are no patches.
+        .constant("F", "i32", if color { nlm.patch } else { 0 })
+        .constant("OUTER", "i32", if color { outer(nlm) } else { 0 })
+        .constant("KINDS", "i32", 2 + i32::from(nlm.symmetric))
+        .constant("CHANNELS", "i32", nlm.channels)
+        .constant("PAYLOAD", "i32", nlm.payload.unwrap_or(nlm.channels))
+        .constant("COLOR", "bool", color)
+        .constant("PATCHWISE", "bool", nlm.patchwise)
+        .constant("SYMMETRIC", "bool", nlm.symmetric)
+        .constant("RISK", "bool", nlm.risk)
+        .constant("RESIDUAL", "bool", nlm.residual)
+        .constant("EPSILON", "f32", float(EPSILON))
+        .constant("LIMIT", "f32", float(SYMMETRIC_LIMIT))
+        .constant("STEP", "f32", float(STEP))
+        .constant("STEP_FLOOR", "f32", float(STEP_FLOOR))
 }
 
 /// A number that WGSL reads back to the same bits.
@@ -121,77 +105,67 @@ fn float(value: f32) -> String {
     format!("{value:e}f")
 }
 
-fn bindings(nlm: &Nlm) -> String {
-    let mut text = String::new();
-    let mut next = 1;
-    let mut bind = |name: &str, access: &str| {
-        text += &format!("@group(0) @binding({next}) var<storage, {access}> {name}: array<f32>;\n");
-        next += 1;
-    };
-    bind("guide", "read");
+fn bindings(nlm: &Nlm, head: Wgsl) -> Wgsl {
+    let mut reads = vec!["guide"];
     if nlm.noise == Noise::Pixel {
-        bind("variance", "read");
+        reads.push("variance");
     }
     if nlm.payload.is_some() {
-        bind("filtered", "read");
+        reads.push("filtered");
     }
     if nlm.features.is_some() {
-        bind("feature_values", "read");
-        bind("feature_variance", "read");
-        bind("feature_spread", "read");
+        reads.extend(["feature_values", "feature_variance", "feature_spread"]);
     }
-    bind("dst", "read_write");
+    let mut writes = vec!["dst"];
+    let (mut risk, mut residual) = (Code::default(), Code::default());
     if nlm.risk {
-        bind("risk_dst", "read_write");
+        writes.push("risk_dst");
+        risk.say("risk_dst[i] = risk")
+            .say("risk_dst[i + i32(p.pixels)] = slope");
     }
     if nlm.residual {
-        bind("residual_dst", "read_write");
+        writes.push("residual_dst");
+        residual.say("residual_dst[i] = v");
+    }
+    let mut text = head;
+    let first = 1 + reads.len();
+    for (i, name) in reads.into_iter().enumerate() {
+        text = text.reads(1 + i, name, "f32");
+    }
+    for (i, name) in writes.into_iter().enumerate() {
+        text = text.writes(first + i, name, "f32");
     }
     let variance = match nlm.noise {
         Noise::Pixel => "variance[i]",
         Noise::Uniform(_) => "p.variance",
     };
-    let payload = if nlm.payload.is_some() {
-        "filtered"
-    } else {
-        "guide"
+    let payload = match nlm.payload {
+        Some(_) => "filtered[i]",
+        None => "guide[i]",
     };
-    let risk = if nlm.risk {
-        "risk_dst[i] = risk; risk_dst[i + i32(p.pixels)] = slope;"
-    } else {
-        ""
-    };
-    let residual = if nlm.residual {
-        "residual_dst[i] = v;"
-    } else {
-        ""
-    };
-    text + &format!(
-        "fn variance1(i: i32) -> f32 {{ return {variance}; }}\n\
-         fn variance3(t: Trio, c: i32) -> vec3<f32> {{\n    \
-             let base = c * i32(p.pixels);\n    \
-             return vec3(variance1(base + t.p), variance1(base + t.plus), variance1(base + t.minus));\n}}\n\
-         fn payload(i: i32) -> f32 {{ return {payload}[i]; }}\n\
-         fn write_risk(i: i32, risk: f32, slope: f32) {{ {risk} }}\n\
-         fn write_residual(i: i32, v: f32) {{ {residual} }}\n"
-    )
+    text.function("variance1(i: i32) -> f32", variance)
+        .function("payload(i: i32) -> f32", payload)
+        .statements("write_risk(i: i32, risk: f32, slope: f32)", risk)
+        .statements("write_residual(i: i32, v: f32)", residual)
 }
 
 /// The least weight of all features, for both partners.
-fn features(nlm: &Nlm) -> String {
+fn features(nlm: &Nlm, text: Wgsl) -> Wgsl {
+    let head = "features(t: Trio) -> vec2<f32>";
     let Some(features) = &nlm.features else {
-        return "fn features(t: Trio) -> vec2<f32> { return vec2(1.0); }\n".to_owned();
+        return text.function(head, "vec2(1.0)");
     };
-    let mut text = "fn features(t: Trio) -> vec2<f32> {\n    var w = vec2(1.0);\n".to_owned();
+    let mut code = Code::default();
+    code.say("var w = vec2(1.0)");
     let mut first = 0;
     for (k, feature) in features.list.iter().enumerate() {
         let planes = feature.planes;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "    w = min(w, feature(t, {first}, {planes}, param({k}u)));"
-        );
+        code.say(format_args!(
+            "w = min(w, feature(t, {first}, {planes}, param({k}u)))"
+        ));
         first += planes;
     }
-    text + "    return w;\n}\n" + include_str!("feature.wgsl")
+    code.say("return w");
+    text.statements(head, code)
+        .body(include_str!("feature.wgsl"))
 }

@@ -66,6 +66,11 @@ fn guide3(t: Trio, c: i32) -> vec3<f32> {
     return vec3(guide[base + t.p], guide[base + t.plus], guide[base + t.minus]);
 }
 
+fn variance3(t: Trio, c: i32) -> vec3<f32> {
+    let base = c * i32(p.pixels);
+    return vec3(variance1(base + t.p), variance1(base + t.plus), variance1(base + t.minus));
+}
+
 fn color_distance(t: Trio, apart: f32) -> vec3<f32> {
     var d = vec3(0.0);
     for (var c = 0; c < CHANNELS; c++) {
@@ -136,16 +141,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 }
             }
             workgroupBarrier();
-            for (var i = lane; i < WIDE * FAR_HIGH; i += LANES) {
-                let first = i / WIDE * FAR_WIDE + i % WIDE;
-                for (var k = 0; k < KINDS; k++) {
-                    var sum = one[k][first];
-                    for (var j = 1; j <= 2 * F; j++) {
-                        sum += one[k][first + j];
-                    }
-                    two[k][i] = sum;
-                }
-            }
+            along(lane, FAR_WIDE, vec2(WIDE, FAR_HIGH));
             workgroupBarrier();
             for (var k = 0; k < KINDS; k++) {
                 d[k] = down((local.y + OUTER) * WIDE + local.x + OUTER, k);
@@ -166,16 +162,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     }
                 }
                 workgroupBarrier();
-                for (var i = lane; i < TX * HIGH; i += LANES) {
-                    let first = i / TX * WIDE + i % TX;
-                    for (var k = 0; k < KINDS; k++) {
-                        var sum = one[k][first];
-                        for (var j = 1; j <= 2 * F; j++) {
-                            sum += one[k][first + j];
-                        }
-                        two[k][i] = sum;
-                    }
-                }
+                along(lane, WIDE, vec2(TX, HIGH));
                 workgroupBarrier();
                 for (var k = 0; k < KINDS; k++) {
                     var sum = 0.0;
@@ -238,6 +225,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if RESIDUAL {
         for (var c = 0; c < CHANNELS; c++) {
             write_residual(c * pixels + center, squares[c] / (weights * weights));
+        }
+    }
+}
+
+// Sums along rows of patches, of rows this wide: as many in each row, of as many rows, as `sums` says.
+fn along(lane: i32, wide: i32, sums: vec2<i32>) {
+    for (var i = lane; i < sums.x * sums.y; i += LANES) {
+        let first = i / sums.x * wide + i % sums.x;
+        for (var k = 0; k < KINDS; k++) {
+            var sum = one[k][first];
+            for (var j = 1; j <= 2 * F; j++) {
+                sum += one[k][first + j];
+            }
+            two[k][i] = sum;
         }
     }
 }

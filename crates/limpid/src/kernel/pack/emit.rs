@@ -2,10 +2,10 @@
 
 use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use crate::definition::atrous::BLACK;
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::plan::{Element, Home, Slot};
 use crate::{LUMINANCE, params};
-use std::fmt::Write;
 
 params! {
     /// Pixels of the image, and threads along x.
@@ -16,7 +16,7 @@ params! {
 const THREADS: u32 = 256;
 
 /// A shader that runs `body` for each pixel `i`.
-pub(super) fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
+pub(super) fn each(site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
     let count = site.writes[0].size.pixels() as u32;
     let groups = count.div_ceil(THREADS);
     let across = groups.min(32_768);
@@ -24,35 +24,14 @@ pub(super) fn each(site: &Site<'_>, names: &[&str], body: &str) -> Dispatch {
         count,
         across: across * THREADS,
     };
-    let mut s = String::from(Params::WGSL);
-    let slots = site.reads.iter().map(|s| ("read", s));
-    let slots = slots.chain(site.writes.iter().map(|s| ("read_write", s)));
-    for (i, ((access, slot), name)) in slots.zip(names).enumerate() {
-        let kind = match slot.home {
-            Home::Buffer => format!("<storage, {access}> {name}: array<{}>", slot.element.wgsl()),
-            Home::Texture | Home::Texture8 => format!(" {name}: texture_2d<f32>"),
-        };
-        let _ = writeln!(s, "@group(0) @binding({}) var{kind};", i + 1);
-    }
-    let _ = writeln!(
-        s,
-        "fn divisor(a: f32) -> f32 {{\n    return select(1.0, a, a > {BLACK:?});\n}}
-fn half4(v: vec4<f32>) -> vec2<u32> {{
-    let c = clamp(v, vec4(-65504.0), vec4(65504.0));
-    return vec2(pack2x16float(c.xy), pack2x16float(c.zw));
-}}
-fn full4(v: vec2<u32>) -> vec4<f32> {{
-    return vec4(unpack2x16float(v.x), unpack2x16float(v.y));
-}}
-@compute @workgroup_size({THREADS})
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
-    let i = id.y * p.across + id.x;
-    if i >= p.count {{
-        return;
-    }}
-{body}}}"
-    );
-    Dispatch::own(s, &params, [across, groups.div_ceil(across), 1])
+    let source = Wgsl::default()
+        .body(Params::WGSL)
+        .slots(site, names)
+        .constant("BLACK", "f32", format_args!("{BLACK:?}"))
+        .constant("THREADS", "u32", THREADS)
+        .statements("pixel(i: u32)", body)
+        .body(include_str!("each.wgsl"));
+    Dispatch::own(source.text(), &params, [across, groups.div_ceil(across), 1])
 }
 
 /// A value of a layer, divided by albedo.
@@ -73,16 +52,15 @@ fn albedo_planes(site: &Site<'_>) -> usize {
 /// Into a planar slot: for filters that work on planes.
 fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
     let packed_at = kernel.packed_at;
-    let mut body = String::new();
+    let mut body = Code::default();
     for k in 0..packed_at.channels {
-        let value = value(packed_at, k, albedo_planes(site));
-        let _ = writeln!(
-            body,
-            "    slot[{}u * p.count + i] = {value};",
-            packed_at.plane + k
+        let (plane, value) = (
+            packed_at.plane + k,
+            value(packed_at, k, albedo_planes(site)),
         );
+        body.say(format_args!("slot[{plane}u * p.count + i] = {value}"));
     }
-    each(site, names(packed_at, true), &body)
+    each(site, names(packed_at, true), body)
 }
 
 fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
@@ -94,28 +72,25 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         } else {
             String::new()
         };
-        let _ = writeln!(
-            body,
-            "    layer[{k}u * p.count + i] = slot[{}u * p.count + i]{factor};",
-            packed_at.plane + k
-        );
+        let plane = packed_at.plane + k;
+        body.say(format_args!(
+            "layer[{k}u * p.count + i] = slot[{plane}u * p.count + i]{factor}"
+        ));
     }
-    each(site, names(packed_at, false), &body)
+    each(site, names(packed_at, false), body)
 }
 
 /// What is multiplied with on the way out: how it is read, and the text of a channel of it.
-fn albedo(kernel: &Unpack, site: &Site<'_>) -> (String, impl Fn(usize) -> String) {
+fn albedo(kernel: &Unpack, site: &Site<'_>) -> (Code, impl Fn(usize) -> String) {
     let slot = site.reads.get(1).filter(|_| kernel.packed_at.albedo);
     let exact = kernel.exact;
     let texture = slot.is_some_and(|s| s.home != Home::Buffer);
     let planes = albedo_planes(site);
-    let read = if texture {
-        "    let across = textureDimensions(albedo).x;
-    let texel = textureLoad(albedo, vec2(i % across, i / across), 0);
-"
-    } else {
-        ""
-    };
+    let mut read = Code::default();
+    if texture {
+        read.say("let across = textureDimensions(albedo).x")
+            .say("let texel = textureLoad(albedo, vec2(i % across, i / across), 0)");
+    }
     let channel = move |k: usize| {
         let channel = match texture {
             true => format!("texel[{k}]"),
@@ -126,7 +101,7 @@ fn albedo(kernel: &Unpack, site: &Site<'_>) -> (String, impl Fn(usize) -> String
             false => format!("divisor({channel})"),
         }
     };
-    (read.to_owned(), channel)
+    (read, channel)
 }
 
 /// Names of the bindings.
@@ -145,15 +120,15 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
         return pack_plane(kernel, site);
     }
     let half = slot.element == Element::F16x4;
-    let mut body = String::new();
+    let mut body = Code::default();
     if kernel.first {
         for v in 0..slot.planes {
             let zero = if half { "vec2(0u)" } else { "vec4(0.0)" };
-            let _ = writeln!(body, "    slot[{v}u * p.count + i] = {zero};");
+            body.say(format_args!("slot[{v}u * p.count + i] = {zero}"));
         }
     }
     let at = format!("slot[{}u * p.count + i]", packed_at.vector);
-    let _ = writeln!(body, "    var v = {};", unstored(slot, &at));
+    body.say(format_args!("var v = {}", unstored(slot, &at)));
     if packed_at.variance {
         let planes = albedo_planes(site);
         let part = |k: usize| {
@@ -171,19 +146,19 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
             format!("layer[{k}u * p.count + i] * pow2({weight:?} / {a})")
         };
         let parts: Vec<String> = (0..packed_at.channels).map(part).collect();
-        let _ = writeln!(body, "    v[{}] = {};", packed_at.lane, parts.join(" + "));
+        body.say(format_args!(
+            "v[{}] = {}",
+            packed_at.lane,
+            parts.join(" + ")
+        ));
     } else {
         for k in 0..packed_at.channels {
             let value = value(packed_at, k, albedo_planes(site));
-            let _ = writeln!(body, "    v[{}] = {value};", packed_at.lane + k);
+            body.say(format_args!("v[{}] = {value}", packed_at.lane + k));
         }
     }
-    let _ = writeln!(body, "    {at} = {};", stored(slot, "v"));
-    let mut dispatch = each(site, names(packed_at, true), &body);
-    dispatch
-        .source
-        .push_str("fn pow2(v: f32) -> f32 {\n    return v * v;\n}\n");
-    dispatch
+    body.say(format_args!("{at} = {}", stored(slot, "v")));
+    each(site, names(packed_at, true), body)
 }
 
 pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
@@ -197,30 +172,26 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     if kernel.exact {
         v = format!("max({v}, vec4(0.0))");
     }
-    let _ = writeln!(body, "    let v = {v};");
+    body.say(format_args!("let v = {v}"));
     for k in 0..site.writes[0].planes {
         let factor = match (packed_at.albedo, packed_at.variance) {
             (false, _) => String::new(),
             (true, false) => format!(" * {}", a(k)),
             (true, true) => {
                 let [r, g, b] = LUMINANCE;
-                let _ = writeln!(
-                    body,
-                    "    let y = {r:?} * {} + {g:?} * {} + {b:?} * {};",
-                    a(0),
-                    a(1),
-                    a(2)
-                );
+                let [x, y, z] = [a(0), a(1), a(2)];
+                body.say(format_args!(
+                    "let y = {r:?} * {x} + {g:?} * {y} + {b:?} * {z}"
+                ));
                 " * y * y".into()
             }
         };
-        let _ = writeln!(
-            body,
-            "    layer[{k}u * p.count + i] = v[{}]{factor};",
-            packed_at.lane + k
-        );
+        let lane = packed_at.lane + k;
+        body.say(format_args!(
+            "layer[{k}u * p.count + i] = v[{lane}]{factor}"
+        ));
     }
-    each(site, names(packed_at, false), &body)
+    each(site, names(packed_at, false), body)
 }
 
 fn stored(slot: &Slot, v: &str) -> String {
@@ -246,41 +217,32 @@ pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
             channels[first + k] = format!("{name}[{k}u * p.count + i]");
         }
     }
-    let mut body = String::new();
+    let mut body = Code::default();
     match kernel.packing {
         Packing::Full if site.writes[0].element == Element::F32 => {
             for (plane, channel) in channels.iter().enumerate() {
-                let _ = writeln!(body, "    slot[{plane}u * p.count + i] = {channel};");
+                body.say(format_args!("slot[{plane}u * p.count + i] = {channel}"));
             }
         }
         Packing::Full => {
             for (v, lanes) in channels.chunks(4).enumerate() {
                 let mut lanes = lanes.to_vec();
                 lanes.resize(4, "0.0".into());
-                let _ = writeln!(
-                    body,
-                    "    slot[{v}u * p.count + i] = vec4({});",
-                    lanes.join(", ")
-                );
+                let lanes = lanes.join(", ");
+                body.say(format_args!("slot[{v}u * p.count + i] = vec4({lanes})"));
             }
         }
         Packing::Packed => {
             let lane = |k: usize| channels.get(k).cloned().unwrap_or("0.0".into());
-            let _ = writeln!(
-                body,
-                "    slot[i] = vec4(pack2x16float(vec2({}, {})), pack2x16float(vec2({}, {})), \
-                 pack2x16float(vec2({}, {})), bitcast<u32>({}));",
-                lane(0),
-                lane(1),
-                lane(2),
-                lane(4),
-                lane(5),
-                lane(6),
-                lane(3)
-            );
+            let pair = |a, b| format!("pack2x16float(vec2({}, {}))", lane(a), lane(b));
+            let [a, b, c] = [pair(0, 1), pair(2, 4), pair(5, 6)];
+            let last = lane(3);
+            body.say(format_args!(
+                "slot[i] = vec4({a}, {b}, {c}, bitcast<u32>({last}))"
+            ));
         }
     }
     let mut all: Vec<&str> = names[..kernel.layers.len()].to_vec();
     all.push("slot");
-    each(site, &all, &body)
+    each(site, &all, body)
 }

@@ -1,12 +1,12 @@
 //! The surface of pixels, packed for filters that go by local noise.
 
 use super::emit::each;
+use crate::kernel::wgsl::Code;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::Element;
 use crate::simd::dispatch;
 use crate::{Result, definition::front};
 use fearless_simd::Simd;
-use std::fmt::Write;
 
 /// Gathers what tells surfaces apart: albedo, depth and class in one number, normal, brightness; and position. See
 /// `definition::front::packed`. On a GPU 16 bytes without position: albedo and normal with 10 bits a channel, the others in full.
@@ -126,41 +126,36 @@ impl PackSurface {
             None => String::new(),
         };
         let (a, n, apart) = (front::ALBEDO_STEPS, front::NORMAL_STEPS, front::APART);
-        // Writing to a string cannot fail.
-        let mut body = String::new();
-        let _ = writeln!(
-            body,
-            "    let albedo = floor({} * {a:?} + 0.5);
-    let normal = floor({} * {n:?} + 0.5);
-    let deep = {depth}{apart:?} * classes[i];",
-            three(albedo),
-            three(normal),
-        );
-        let _ = match site.writes[0].element {
-            Element::U32x4 => writeln!(
-                body,
-                "    let a = vec3<u32>(albedo);
-    let n = bitcast<vec3<u32>>(vec3<i32>(normal)) & vec3(1023u);
-    slot[i] = vec4(
-        a.x | (a.y << 10u) | (a.z << 20u),
-        n.x | (n.y << 10u) | (n.z << 20u),
-        bitcast<u32>(deep),
-        bitcast<u32>(guide[i]),
-    );"
-            ),
-            _ => writeln!(
-                body,
-                "    slot[i] = vec4(albedo / {a:?}, deep);
-    slot[p.count + i] = vec4(normal / {n:?}, guide[i]);
-    slot[2u * p.count + i] = vec4({}, 0.0);",
-                three(position)
-            ),
-        };
+        let (albedo, normal, position) = (three(albedo), three(normal), three(position));
+        let mut body = Code::default();
+        body.say(format_args!("let albedo = floor({albedo} * {a:?} + 0.5)"))
+            .say(format_args!("let normal = floor({normal} * {n:?} + 0.5)"))
+            .say(format_args!("let deep = {depth}{apart:?} * classes[i]"));
+        match site.writes[0].element {
+            Element::U32x4 => {
+                let ten = |v: &str| format!("{v}.x | ({v}.y << 10u) | ({v}.z << 20u)");
+                let (a, n) = (ten("a"), ten("n"));
+                body.say("let a = vec3<u32>(albedo)")
+                    .say("let n = bitcast<vec3<u32>>(vec3<i32>(normal)) & vec3(1023u)")
+                    .say(format_args!(
+                        "slot[i] = vec4({a}, {n}, bitcast<u32>(deep), bitcast<u32>(guide[i]))"
+                    ));
+            }
+            _ => {
+                body.say(format_args!("slot[i] = vec4(albedo / {a:?}, deep)"))
+                    .say(format_args!(
+                        "slot[p.count + i] = vec4(normal / {n:?}, guide[i])"
+                    ))
+                    .say(format_args!(
+                        "slot[2u * p.count + i] = vec4({position}, 0.0)"
+                    ));
+            }
+        }
         let mut names = vec!["classes", "guide", "slot"];
         if self.has_features() {
             names.insert(0, "features");
         }
-        Ok(each(site, &names, &body))
+        Ok(each(site, &names, body))
     }
 }
 

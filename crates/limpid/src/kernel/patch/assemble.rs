@@ -4,12 +4,13 @@
 //! `C = BᵀΩB`, and `Ω_a` more where they are one. A CPU adds each patch to all its pixels; a GPU collects at each pixel what
 //! the patches around it say.
 
-use super::omega::{bases, basis_function};
+use super::omega::{BASES, bases};
 use super::{
-    CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, SIDE, cross_plane, get, load, load_vector,
-    matrix_function, matrix_plane, matrix_row, offset, per_pixel,
+    CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, cross_plane, get, load, load_vector,
+    matrix_plane, matrix_row, offset, per_pixel, with_matrix,
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -42,67 +43,34 @@ impl Kernel for Assemble {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let functions = format!(
-            "{}{}var<private> sums: array<f32, {}>;\n",
-            basis_function(),
-            matrix_function(),
-            NEIGHBOURS + 1
-        );
-        let (r, half) = (RADIUS, MOST / 2);
-        let mut turned = String::new();
+        let half = MOST / 2;
+        let mut turned = Code::default();
+        turned.say("var q: array<vec4<f32>, 2>");
         for k in 0..MOST {
             let part = |first: usize| -> String {
                 let planes = (first..first + half).map(|l| format!("cross[{}]", cross_plane(k, l)));
                 planes.collect::<Vec<_>>().join(", ")
             };
-            turned += &format!(
-                "        q[{}][{}] = dot(vec4({}), low) + dot(vec4({}), high);\n",
+            let (low, high) = (part(0), part(half));
+            turned.say(format_args!(
+                "q[{}][{}] = dot(vec4({low}), here[0]) + dot(vec4({high}), here[1])",
                 k / half,
-                k % half,
-                part(0),
-                part(half)
-            );
+                k % half
+            ));
         }
-        let wide = 2 * REACH + 1;
-        let next = REACH + 1;
-        let body = format!(
-            "    for (var k = 0u; k < {}u; k++) {{ sums[k] = 0.0; }}
-    var cross: array<f32, {}>;
-    for (var a = 0u; a < {PATCH}u; a++) {{
-        let u = i32(x) + {r} - i32(a % {SIDE}u);
-        let v = i32(y) + {r} - i32(a / {SIDE}u);
-        if u < 0 || v < 0 || u >= i32(p.width) || v >= i32(p.height) {{ continue; }}
-        let j = u32(v) * p.width + u32(u);
-        let own = read1[a * p.pixels + j];
-        let here = basis(a, j);
-        let low = here[0];
-        let high = here[1];
-        for (var k = 0u; k < {}u; k++) {{ cross[k] = read2[k * p.pixels + j]; }}
-        var q: array<vec4<f32>, 2>;
-{turned}        sums[0] += own;
-        for (var b = a; b < {PATCH}u; b++) {{
-            let other = basis(b, j);
-            let along = dot(q[0], other[0]) + dot(q[1], other[1]);
-            let both = dot(low, other[0]) + dot(high, other[1]);
-            let dx = i32(b % {SIDE}u) - i32(a % {SIDE}u);
-            let dy = i32(b / {SIDE}u) - i32(a / {SIDE}u);
-            let plane = select({next} + (dy - 1) * {wide} + dx + {REACH}, dx, dy == 0);
-            sums[plane] += along - (own + read1[b * p.pixels + j]) * both;
-        }}
-    }}
-    sums[0] += 1.0 / read3[3u * p.pixels + i];
-    sums[1] -= read3[p.pixels + i];
-    sums[{}] -= read3[2u * p.pixels + i];
-    for (var k = 0u; k < {}u; k++) {{ write0[matrix(k, x, y)] = sums[k]; }}
-    write0[matrix({INVERSE}u, x, y)] = 1.0 / sums[0];
-",
-            NEIGHBOURS + 1,
-            CROSS_PLANES,
-            CROSS_PLANES,
-            matrix_plane((0, 1)),
-            NEIGHBOURS + 1,
-        );
-        Ok(per_pixel(site, &functions, &body))
+        turned.say("return q");
+        let text = with_matrix(Wgsl::default())
+            .constant("NEIGHBOURS", "u32", NEIGHBOURS)
+            .constant("CROSS_PLANES", "u32", CROSS_PLANES)
+            .constant("REACH", "i32", REACH)
+            .constant("BELOW", "u32", matrix_plane((0, 1)))
+            .body(BASES)
+            .statements(
+                "turned(here: array<vec4<f32>, 2>) -> array<vec4<f32>, 2>",
+                turned,
+            )
+            .body(include_str!("assemble.wgsl"));
+        Ok(per_pixel(site, [0.0; 2], text))
     }
 }
 

@@ -3,10 +3,11 @@
 
 use super::jacobi;
 use super::{
-    BASIS_PLANES, LANES, Lanes, ZERO, follows, get, load, offset, pack, per_pixel, weight_function,
-    weight_plane,
+    BASIS_PLANES, LANES, Lanes, ZERO, float, follows, get, load, offset, pack, per_pixel,
+    weight_plane, with_weights,
 };
 use crate::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -50,106 +51,21 @@ impl Kernel for Basis {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let m = self.features;
-        let mut functions = weight_function("read0");
-        let r = RADIUS as isize;
-        let side = 2 * r + 1;
-        let mut body = format!(
-            "    var count = 0.0;
-    for (var a = 0; a < {PATCH}; a++) {{
-        let near = weight(i32(x), i32(y), a % {side} - {r}, a / {side} - {r}) > 0.0;
-        member[a] = select(0.0, 1.0, near);
-        count += member[a];
-    }}
-    let even = 1.0 / sqrt(count);
-"
-        );
-        functions += &format!("var<private> member: array<f32, {PATCH}>;\n");
-        if m == 0 {
-            body += &format!(
-                "    for (var a = 0u; a < {PATCH}u; a++) {{
-        write0[(4u * a) * p.pixels + i] = pack2x16snorm(vec2(even * member[a], 0.0));
-        for (var k = 1u; k < {}u; k++) {{ write0[(4u * a + k) * p.pixels + i] = 0u; }}
-    }}
-",
-                MOST / 2
-            );
-            return Ok(per_pixel(site, &functions, &body));
-        }
-        functions += &format!(
-            "var<private> columns: array<f32, {}>;
-var<private> turned: array<f32, {}>;
-{}",
-            m * PATCH,
-            MOST * m,
-            jacobi::wgsl(m)
-        );
-        let kept = self.kept();
-        body += &format!(
-            "    for (var j = 0u; j < {m}u; j++) {{
-        let base = j * p.pixels;
-        let here = read1[base + i];
-        var sum = 0.0;
-        for (var a = 0; a < {PATCH}; a++) {{
-            var v = 0.0;
-            if member[a] > 0.0 {{
-                v = read1[base + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})] - here;
-            }}
-            columns[j * {PATCH}u + u32(a)] = v;
-            sum += v;
-        }}
-        let mean = sum / count;
-        var squares = 0.0;
-        for (var a = 0u; a < {PATCH}u; a++) {{
-            let v = (columns[j * {PATCH}u + a] - mean) * member[a];
-            columns[j * {PATCH}u + a] = v;
-            squares += v * v;
-        }}
-        var scale = 0.0;
-        if squares > {:e} * count {{ scale = 1.0 / sqrt(squares); }}
-        for (var a = 0u; a < {PATCH}u; a++) {{ columns[j * {PATCH}u + a] *= scale; }}
-    }}
-    for (var j = 0u; j < {m}u; j++) {{
-        for (var k = 0u; k < {m}u; k++) {{
-            var sum = 0.0;
-            for (var a = 0u; a < {PATCH}u; a++) {{ sum += columns[j * {PATCH}u + a] * columns[k * {PATCH}u + a]; }}
-            gram[j * {m}u + k] = sum;
-        }}
-    }}
-    diagonalise();
-    var largest = 0.0;
-    for (var k = 0u; k < {m}u; k++) {{ largest = max(largest, gram[k * {m}u + k]); }}
-    for (var k = 0u; k < {}u; k++) {{ turned[k] = 0.0; }}
-    for (var k = 0u; k < {m}u; k++) {{
-        let value = gram[k * {m}u + k];
-        var rank = 0u;
-        for (var l = 0u; l < {m}u; l++) {{
-            let other = gram[l * {m}u + l];
-            if other > value || (other == value && l < k) {{ rank++; }}
-        }}
-        if rank < {kept}u && value > {:e} * largest {{
-            for (var j = 0u; j < {m}u; j++) {{ turned[(rank + 1u) * {m}u + j] = vectors[j * {m}u + k] / sqrt(value); }}
-        }}
-    }}
-    for (var a = 0u; a < {PATCH}u; a++) {{
-        var b: array<f32, {MOST}>;
-        b[0] = even * member[a];
-        for (var k = 1u; k < {MOST}u; k++) {{
-            var sum = 0.0;
-            for (var j = 0u; j < {m}u; j++) {{ sum += columns[j * {PATCH}u + a] * turned[k * {m}u + j]; }}
-            b[k] = sum;
-        }}
-        for (var k = 0u; k < {}u; k++) {{
-            write0[(4u * a + k) * p.pixels + i] = pack2x16snorm(vec2(b[2u * k], b[2u * k + 1u]));
-        }}
-    }}
-",
-            LEAST_DEVIATION * LEAST_DEVIATION,
-            MOST * m,
-            CUT * CUT,
-            MOST / 2
-        );
-        Ok(per_pixel(site, &functions, &body))
+        let text = with_weights(Wgsl::default(), "read0").body(include_str!("member.wgsl"));
+        let text = match self.features {
+            0 => text.body(include_str!("basis_constant.wgsl")),
+            m => jacobi::with_diagonalise(text)
+                .constant("M", "u32", m)
+                .constant("KEPT", "u32", self.kept())
+                .constant("CUT_SQUARE", "f32", float(CUT * CUT))
+                .constant(
+                    "LEAST_SQUARE",
+                    "f32",
+                    float(LEAST_DEVIATION * LEAST_DEVIATION),
+                )
+                .body(include_str!("basis.wgsl")),
+        };
+        Ok(per_pixel(site, [0.0; 2], text))
     }
 }
 

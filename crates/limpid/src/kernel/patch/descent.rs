@@ -3,24 +3,27 @@
 //! Sums over the image are taken row by row, as [`crate::kernel::poisson`] has them, by the pass that makes what is summed.
 
 use super::{
-    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_function, matrix_row,
-    store,
+    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
 };
 use crate::Result;
 use crate::kernel::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use std::array;
 
-/// A shader with one workgroup per row: `each` is done for every `x`, at place `i`; it may add to the two numbers of `part`,
-/// whose sums over the row `last` sees as `sum`.
-fn per_row(site: &Site<'_>, each: &str, last: &str) -> Dispatch {
+/// A shader with one workgroup per row, see [`per_row_text`]: sums are of two numbers, of which each slot gets one.
+fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
     let size = site.writes[0].size;
     let (params, head) = head(site, size, [0.0; 2]);
-    let functions = matrix_function();
-    let (text, groups) = per_row_text("vec2<f32>", each, last, size.height);
-    Dispatch::own(format!("{head}{functions}{text}"), &params, groups)
+    let mut last = Code::default();
+    for (slot, lane) in sums {
+        last.say(format_args!("{slot}[y] = sum.{lane}"));
+    }
+    let text = with_matrix(head.body(&text.text())).statements("last(y: u32, sum: Sum)", last);
+    let (text, groups) = per_row_text(text, "vec2<f32>", size.height);
+    Dispatch::own(text.text(), &params, groups)
 }
 
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
@@ -49,49 +52,38 @@ impl Kernel for Multiply {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let channels = site.reads[1].planes;
-        let mut each = format!(
-            "            let h = i32(x);
-            let v = i32(y);
-            var s: array<f32, {channels}>;
-            let m = read0[matrix(0u, x, y)];
-            for (var c = 0u; c < {channels}u; c++) {{ s[c] = m * read1[c * p.pixels + i]; }}
-"
-        );
+        let mut products = Code::default();
+        products.say("add(s, 0u, vec2(x, y), vec2(x, y))");
         for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
             let plane = k + 1;
-            for (dx, dy, stored) in [(dx, dy, "x, y"), (-dx, -dy, "u, w")] {
-                each += &format!(
-                    "            if h + {dx} >= 0 && h + {dx} < i32(p.width) && v + {dy} >= 0 && v + {dy} < i32(p.height) {{
-                let u = u32(h + {dx});
-                let w = u32(v + {dy});
-                let j = w * p.width + u;
-                let m = read0[matrix({plane}u, {stored})];
-                for (var c = 0u; c < {channels}u; c++) {{ s[c] += m * read1[c * p.pixels + j]; }}
-            }}
-"
-                );
+            for (dx, dy, stored) in [(dx, dy, "vec2(x, y)"), (-dx, -dy, "q")] {
+                products.block("", |code| {
+                    code.say(format_args!(
+                        "let q = vec2<u32>(vec2(i32(x) + {dx}, i32(y) + {dy}))"
+                    ))
+                    .block("if q.x < p.width && q.y < p.height", |code| {
+                        code.say(format_args!("add(s, {plane}u, {stored}, q)"));
+                    });
+                });
             }
         }
-        let made = if self.residual {
-            "read2[at] - s[c]"
-        } else {
-            "s[c]"
+        let made = match self.residual {
+            true => "read2[at] - s",
+            false => "s",
         };
-        each += &format!(
-            "            for (var c = 0u; c < {channels}u; c++) {{
-                let at = c * p.pixels + i;
-                write0[at] = {made};
-                part.x += s[c] * read1[at];
-            }}
-"
-        );
-        let last = if self.residual {
-            ""
-        } else {
-            "        write1[y] = sum.x;\n"
+        let text = Wgsl::default()
+            .constant("CHANNELS", "u32", site.reads[1].planes)
+            .function("made(s: f32, at: u32) -> f32", made)
+            .statements(
+                "products(s: ptr<function, array<f32, CHANNELS>>, x: u32, y: u32)",
+                products,
+            )
+            .body(include_str!("multiply.wgsl"));
+        let sums: &[(&str, &str)] = match self.residual {
+            true => &[],
+            false => &[("write1", "x")],
         };
-        Ok(per_row(site, &each, last))
+        Ok(per_row(site, text, sums))
     }
 }
 
@@ -266,19 +258,8 @@ impl Kernel for Advance {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let each = format!(
-            "            let inverse = read3[matrix({INVERSE}u, x, y)];
-            for (var c = 0u; c < p.planes; c++) {{
-                let at = c * p.pixels + i;
-                write0[at] += read0[0] * read1[at];
-                let r = write1[at] - read0[0] * read2[at];
-                write1[at] = r;
-                part += vec2(r * r, r * r * inverse);
-            }}
-"
-        );
-        let last = "        write2[y] = sum.x;\n        write3[y] = sum.y;\n";
-        Ok(per_row(site, &each, last))
+        let text = Wgsl::default().body(include_str!("advance.wgsl"));
+        Ok(per_row(site, text, &[("write2", "x"), ("write3", "y")]))
     }
 }
 
@@ -356,18 +337,13 @@ impl Kernel for NextDirection {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let before = if self.first {
-            ""
-        } else {
-            " + read2[0] * write0[at]"
+        let before = match self.first {
+            true => "0.0",
+            false => "read2[0] * write0[at]",
         };
-        let each = format!(
-            "            for (var c = 0u; c < p.planes; c++) {{
-                let at = c * p.pixels + i;
-                write0[at] = read0[matrix({INVERSE}u, x, y)] * read1[at]{before};
-            }}
-"
-        );
-        Ok(per_row(site, &each, ""))
+        let text = Wgsl::default()
+            .function("before(at: u32) -> f32", before)
+            .body(include_str!("direction.wgsl"));
+        Ok(per_row(site, text, &[]))
     }
 }

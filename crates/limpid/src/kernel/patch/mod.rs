@@ -26,6 +26,7 @@ pub(crate) use omega::Omega;
 pub(crate) use point::{cross_error, differences, larger, least, scaled};
 pub(crate) use weights::Weights;
 
+use super::wgsl::Wgsl;
 use super::{Dispatch, Site, WgslStruct, tiles};
 use crate::definition::patch::{MOST, PATCH, RADIUS};
 use crate::{Size, params};
@@ -63,12 +64,12 @@ fn matrix_row(width: usize, k: usize) -> Range<usize> {
     at..at + width
 }
 
-/// WGSL: the place of the matrix' row `k` at a pixel.
-fn matrix_function() -> String {
-    format!(
-        "fn matrix(k: u32, x: u32, y: u32) -> u32 {{ return (y * {MATRIX_ROWS}u + k) * (p.width + {}u) + x; }}\n",
-        2 * LANES
-    )
+/// WGSL: `matrix(k, x, y)`, the place of the matrix' row `k` at a pixel.
+fn with_matrix(text: Wgsl) -> Wgsl {
+    text.constant("MATRIX_ROWS", "u32", MATRIX_ROWS)
+        .constant("MATRIX_MARGIN", "u32", 2 * LANES)
+        .constant("INVERSE", "u32", INVERSE)
+        .body(include_str!("matrix.wgsl"))
 }
 
 /// How far a row of the matrix reaches.
@@ -210,9 +211,9 @@ params! {
 /// Side of a workgroup.
 const GROUP: u32 = 8;
 
-/// Parameters and slots in front of a shader's text. Slots are named `read0 …` and `write0 …`. Numbers that differ from pass to pass
-/// are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
-fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, String) {
+/// The parameters of a shader, and WGSL that declares them and its slots, named `read0 …` and `write0 …`. Numbers that differ from pass to
+/// pass are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
+fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, Wgsl) {
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -221,53 +222,35 @@ fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, String) {
         k0,
         k1,
     };
-    (params, format!("{}{}", Params::WGSL, site.slots()))
+    let text = Wgsl::default().body(Params::WGSL).body(&site.slots());
+    (params, text)
 }
 
-/// A shader with one thread per pixel: `body` sees `x`, `y` and the pixel's place `i`.
-fn per_pixel(site: &Site<'_>, functions: &str, body: &str) -> Dispatch {
-    with_numbers(site, [0.0; 2], functions, body)
-}
-
-/// The same with numbers.
-fn with_numbers(site: &Site<'_>, numbers: [f32; 2], functions: &str, body: &str) -> Dispatch {
+/// A shader with one thread per pixel, which calls `pixel(x, y, i)` of the text with the pixel's place `i`.
+fn per_pixel(site: &Site<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
     // What is read has the size of the image; a matrix has not.
     let size = site.reads[0].size;
     let (params, head) = head(site, size, numbers);
-    let source = format!(
-        "{head}{functions}@compute @workgroup_size({})\n\
-         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
-             let x = group.x * {GROUP}u + lane % {GROUP}u;\n    \
-             let y = group.y * {GROUP}u + lane / {GROUP}u;\n    \
-             if x >= p.width || y >= p.height {{ return; }}\n    \
-             let i = y * p.width + x;\n{body}}}\n",
-        GROUP * GROUP
-    );
-    Dispatch::own(source, &params, tiles(size, GROUP, GROUP))
+    let source = head
+        .constant("GROUP", "u32", GROUP)
+        .constant("PATCH", "u32", PATCH)
+        .constant("RADIUS", "i32", RADIUS)
+        .constant("SIDE", "u32", SIDE)
+        .constant("MOST", "u32", MOST)
+        .body(&text.text())
+        .body(include_str!("pixels.wgsl"));
+    Dispatch::own(source.text(), &params, tiles(size, GROUP, GROUP))
 }
 
-/// WGSL that several shaders share: `moved` says whether a pixel at an offset is inside; `weight` is `w(p, q)` from the slot
-/// of weights `W`, 0 outside.
-fn weight_function(slot: &str) -> String {
-    let r = RADIUS as isize;
-    format!(
-        "fn inside(x: i32, y: i32) -> bool {{
-    return x >= 0 && y >= 0 && x < i32(p.width) && y < i32(p.height);
-}}
-fn weight(x: i32, y: i32, dx: i32, dy: i32) -> f32 {{
-    if !inside(x + dx, y + dy) {{ return 0.0; }}
-    if dx == 0 && dy == 0 {{ return 1.0; }}
-    var at = vec2(x, y);
-    var d = vec2(dx, dy);
-    if dy < 0 || (dy == 0 && dx < 0) {{
-        at += d;
-        d = -d;
-    }}
-    let plane = select({r} + (d.y - 1) * {SIDE} + d.x + {r}, d.x - 1, d.y == 0);
-    return {slot}[u32(plane) * p.pixels + u32(at.y) * p.width + u32(at.x)];
-}}
-"
-    )
+/// WGSL: `weight(x, y, a)`, the weight of the pixel `a` of a patch, from this slot of weights; 0 outside.
+fn with_weights(text: Wgsl, slot: &str) -> Wgsl {
+    text.function("stored_weight(at: u32) -> f32", format_args!("{slot}[at]"))
+        .body(include_str!("weight.wgsl"))
+}
+
+/// A number that WGSL reads back to the same bits.
+fn float(value: impl std::fmt::LowerExp) -> String {
+    format!("{value:e}")
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::basis::weight;
 use super::{
-    BASIS_PLANES, CROSS_PLANES, LANES, Lanes, ZERO, cross_plane, get, load, offset, store, unpack,
-    weight_function, with_numbers,
+    BASIS_PLANES, CROSS_PLANES, LANES, Lanes, ZERO, cross_plane, get, load, offset, per_pixel,
+    store, unpack, with_weights,
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -43,82 +44,19 @@ impl Kernel for Omega {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let channels = site.reads[2].planes;
-        let r = RADIUS as isize;
-        let side = 2 * r + 1;
-        let functions = weight_function("read1")
-            + &format!("var<private> squares: array<f32, {PATCH}>;\n")
-            + basis_function();
-        let mut body = format!(
-            "    var near: array<f32, {PATCH}>;
-    for (var a = 0; a < {PATCH}; a++) {{
-        near[a] = p.k0 * weight(i32(x), i32(y), a % {side} - {r}, a / {side} - {r});
-        squares[a] = 0.0;
-    }}
-"
-        );
-        let under = match self.reg {
-            None => "1.0".to_owned(),
-            Some(_) => {
-                body += &format!(
-                    "    for (var c = 0u; c < {channels}u; c++) {{
-        var low = vec4(0.0);
-        var high = vec4(0.0);
-        for (var a = 0; a < {PATCH}; a++) {{
-            if near[a] > 0.0 {{
-                let v = read2[c * p.pixels + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})];
-                let b = basis(u32(a), i);
-                low += v * b[0];
-                high += v * b[1];
-            }}
-        }}
-        for (var a = 0; a < {PATCH}; a++) {{
-            if near[a] > 0.0 {{
-                let v = read2[c * p.pixels + u32(i32(i) + (a / {side} - {r}) * i32(p.width) + a % {side} - {r})];
-                let b = basis(u32(a), i);
-                let e = near[a] * (dot(low, b[0]) + dot(high, b[1]) - v);
-                squares[a] += e * e;
-            }}
-        }}
-    }}
-"
-                );
-                "(sqrt(squares[a]) + p.k1)".to_owned()
-            }
-        };
-        body += &format!(
-            "    var cross: array<f32, {CROSS_PLANES}>;
-    for (var a = 0u; a < {PATCH}u; a++) {{
-        let omega = near[a] * near[a] / {under};
-        write0[a * p.pixels + i] = omega;
-        let pair = basis(a, i);
-        var b = array<f32, {MOST}>(pair[0].x, pair[0].y, pair[0].z, pair[0].w, pair[1].x, pair[1].y, pair[1].z, pair[1].w);
-        var at = 0u;
-        for (var k = 0u; k < {MOST}u; k++) {{
-            for (var l = k; l < {MOST}u; l++) {{
-                cross[at] += omega * b[k] * b[l];
-                at++;
-            }}
-        }}
-    }}
-    for (var k = 0u; k < {CROSS_PLANES}u; k++) {{ write1[k * p.pixels + i] = cross[k]; }}
-"
-        );
+        let text = with_weights(Wgsl::default(), "read1")
+            .constant("CHANNELS", "u32", site.reads[2].planes)
+            .constant("CROSS_PLANES", "u32", CROSS_PLANES)
+            .constant("REWEIGHTS", "bool", self.reg.is_some())
+            .body(BASES)
+            .body(include_str!("omega.wgsl"));
         let numbers = [self.beta, self.reg.unwrap_or(0.0)];
-        Ok(with_numbers(site, numbers, &functions, &body))
+        Ok(per_pixel(site, numbers, text))
     }
 }
 
-/// WGSL: the eight numbers of a basis, in the slot `read0`, at a pixel of a patch.
-pub(super) const fn basis_function() -> &'static str {
-    "fn basis(a: u32, i: u32) -> array<vec4<f32>, 2> {
-    let at = 4u * a * p.pixels + i;
-    let low = vec4(unpack2x16snorm(read0[at]), unpack2x16snorm(read0[at + p.pixels]));
-    let high = vec4(unpack2x16snorm(read0[at + 2u * p.pixels]), unpack2x16snorm(read0[at + 3u * p.pixels]));
-    return array<vec4<f32>, 2>(low, high);
-}
-"
-}
+/// WGSL: `basis(a, i)`, the eight numbers of a basis, in the slot `read0`, at a pixel of a patch.
+pub(super) const BASES: &str = include_str!("bases.wgsl");
 
 /// The bases of sixteen patches, eight numbers for each pixel.
 #[inline(always)]

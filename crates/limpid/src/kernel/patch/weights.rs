@@ -1,8 +1,9 @@
 //! How alike the pixels of a patch are (Vicini 2015, Eq. 5.9 to 5.14).
 
-use super::{WEIGHT_PLANES, follows, offset, weight_plane, with_numbers};
+use super::{WEIGHT_PLANES, float, follows, offset, per_pixel, weight_plane};
 use crate::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
 use crate::kernel::fast_exp::fast_exp;
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -49,85 +50,31 @@ impl Kernel for Weights {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let channels = site.reads[0].planes;
-        let r = COMPARED as isize;
-        let mut functions = format!(
-            "fn color(i: u32, j: u32) -> f32 {{
-    var sum = 0.0;
-    for (var c = 0u; c < {channels}u; c++) {{
-        let a = c * p.pixels + i;
-        let b = c * p.pixels + j;
-        let noise = read1[a] + read1[b];
-        let apart = read0[a] - read0[b];
-        sum += (apart * apart - noise) / ({EPSILON:e} + p.k0 * noise);
-    }}
-    return sum * {:e};
-}}
-",
-            1.0 / channels as f32
-        );
-        let mut largest = "    let far = sum;\n".to_owned();
-        if self.features > 0 {
-            functions += &format!(
-                "fn feature(i: u32, j: u32, k: u32) -> f32 {{
-    let a = k * p.pixels + i;
-    let b = k * p.pixels + j;
-    let apart = read2[a] - read2[b];
-    let spread = max(read4[a], {LEAST_SPREAD:e}) + max(read4[b], {LEAST_SPREAD:e});
-    return (apart * apart - (read3[a] + read3[b])) / ({EPSILON:e} + p.k1 * spread);
-}}
-"
-            );
-            largest = format!(
-                "    var far = sum;
-    for (var k = 0u; k < {}u; k++) {{
-        sum = 0.0;
-        for (var j = low.y; j <= high.y; j++) {{
-            for (var h = low.x; h <= high.x; h++) {{
-                let at = u32(j * i32(p.width) + h);
-                sum += feature(at, u32(i32(at) + by), k);
-            }}
-        }}
-        far = max(far, sum);
-    }}
-",
-                self.features
-            );
+        let mut pixel = Code::default();
+        for (dx, dy) in (0..PATCH).map(offset).filter(|d| follows(*d)) {
+            let plane = weight_plane((dx, dy));
+            pixel.say(format_args!(
+                "write0[{plane}u * p.pixels + i] = weight(x, y, vec2({dx}, {dy}))"
+            ));
         }
-        // Pairs of which both pixels are inside.
-        functions += &format!(
-            "fn weight(x: i32, y: i32, d: vec2<i32>) -> f32 {{
-    let size = vec2(i32(p.width), i32(p.height));
-    let here = vec2(x, y);
-    if any(here + d < vec2(0)) || any(here + d >= size) {{ return 0.0; }}
-    let low = max(max(here - {r}, vec2(0)), -d);
-    let high = min(min(here + {r}, size - 1), size - 1 - d);
-    let by = d.y * i32(p.width) + d.x;
-    var sum = 0.0;
-    for (var j = low.y; j <= high.y; j++) {{
-        for (var h = low.x; h <= high.x; h++) {{
-            let at = u32(j * i32(p.width) + h);
-            sum += color(at, u32(i32(at) + by));
-        }}
-    }}
-{largest}    let count = (high - low + 1).x * (high - low + 1).y;
-    let near = fast_exp(-max(far / f32(count), 0.0));
-    return select(0.0, near, near > {LEAST_WEIGHT:e});
-}}
-"
-        );
-        let mut body = String::new();
-        for a in 0..PATCH {
-            let (dx, dy) = offset(a);
-            if follows((dx, dy)) {
-                let plane = weight_plane((dx, dy));
-                body += &format!(
-                    "    write0[{plane}u * p.pixels + i] = weight(i32(x), i32(y), vec2({dx}, {dy}));\n"
-                );
-            }
-        }
+        let text = Wgsl::default()
+            .constant("CHANNELS", "u32", channels)
+            .constant("ONE_CHANNEL", "f32", float(1.0 / channels as f32))
+            .constant("FEATURES", "u32", self.features)
+            .constant("COMPARED", "i32", COMPARED)
+            .constant("EPSILON", "f32", float(EPSILON))
+            .constant("LEAST_SPREAD", "f32", float(LEAST_SPREAD))
+            .constant("LEAST_WEIGHT", "f32", float(LEAST_WEIGHT));
+        let text = match self.features {
+            0 => text.function("feature(i: u32, j: u32, k: u32) -> f32", "0.0"),
+            _ => text.body(include_str!("feature.wgsl")),
+        };
+        let text = text
+            .statements("pixel(x: u32, y: u32, i: u32)", pixel)
+            .body(include_str!("weights.wgsl"));
         debug_assert_eq!(site.writes[0].planes, WEIGHT_PLANES);
         let numbers = [self.color * self.color, self.feature * self.feature];
-        Ok(with_numbers(site, numbers, &functions, &body))
+        Ok(per_pixel(site, numbers, text))
     }
 }
 

@@ -66,24 +66,24 @@ const COLUMNS: usize = 2 * LANES;
 struct Transform {
     fourier: Fourier,
     /// Cosine and sine of `-πk/2n`.
-    turns: Vec<[f32; 2]>,
+    twiddles: Vec<[f32; 2]>,
 }
 
 impl Transform {
     fn new(length: usize) -> Self {
-        let turn = |k: usize| {
+        let twiddle = |k: usize| {
             let angle = -PI * k as f64 / (2 * length) as f64;
             [angle.cos() as f32, angle.sin() as f32]
         };
         Self {
             fourier: Fourier::new(length),
-            turns: (0..length).map(turn).collect(),
+            twiddles: (0..length).map(twiddle).collect(),
         }
     }
 
     /// Transforms each column of `from` into a row of `to`: `X_k = Σ x_i cos(πk(2i + 1)/2n)`, or the inverse.
     fn run(&self, level: Level, forward: bool, from: &[f32], to: &mut [f32]) {
-        let n = self.turns.len();
+        let n = self.twiddles.len();
         let width = from.len() / n;
         to.par_chunks_mut(COLUMNS * n).enumerate().for_each_init(
             || (Vec::new(), Vec::new()),
@@ -114,7 +114,7 @@ impl Transform {
     fn place(&self, i: usize) -> usize {
         match i.is_multiple_of(2) {
             true => i / 2,
-            false => self.turns.len() - 1 - i / 2,
+            false => self.twiddles.len() - 1 - i / 2,
         }
     }
 
@@ -133,13 +133,13 @@ impl Transform {
     #[inline(always)]
     fn leave_spectrum(&self, second: bool, values: &[Element], rows: &mut [f32]) {
         let n = values.len();
-        turn(
+        transpose(
             n,
             rows,
             #[inline(always)]
             |k: usize| {
                 let (v, w) = (&values[k], &values[if k == 0 { 0 } else { n - k }]);
-                let [c, s] = self.turns[k].map(|t| 0.5 * t);
+                let [c, s] = self.twiddles[k].map(|t| 0.5 * t);
                 let mut line = [0.0; LANES];
                 for l in 0..LANES {
                     line[l] = match second {
@@ -158,7 +158,7 @@ impl Transform {
         let n = values.len();
         let scale = 1.0 / n as f32;
         for (k, value) in values.iter_mut().enumerate() {
-            let [c, s] = self.turns[k].map(|v| v * scale);
+            let [c, s] = self.twiddles[k].map(|v| v * scale);
             let (first, second) = halves(row(k));
             let mirrored = row(if k == 0 { 0 } else { n - k });
             let (other_first, other_second) = halves(mirrored);
@@ -178,7 +178,7 @@ impl Transform {
 
     #[inline(always)]
     fn leave(&self, second: bool, values: &[Element], rows: &mut [f32]) {
-        turn(
+        transpose(
             values.len(),
             rows,
             #[inline(always)]
@@ -193,7 +193,7 @@ impl Transform {
 
 /// `row[k] = line(k)[row]`, in squares: rows are often a power of two apart, and the cache holds few such lines.
 #[inline(always)]
-fn turn(length: usize, rows: &mut [f32], line: impl Fn(usize) -> [f32; LANES]) {
+fn transpose(length: usize, rows: &mut [f32], line: impl Fn(usize) -> [f32; LANES]) {
     for start in (0..length).step_by(LANES) {
         let end = length.min(start + LANES);
         let mut square = [[0.0; LANES]; LANES];

@@ -4,7 +4,8 @@
 //! two passes, [`Down`] and [`Up`].
 
 use super::descent::{per_row, products};
-use super::{OMEGA, PRODUCT, SHARE, product, shader};
+use super::{OMEGA, SHARE, constants, product, shader};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -58,33 +59,8 @@ impl Kernel for Coarsen {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let functions = format!(
-            "fn value(plane: u32, x: u32, y: u32) -> f32 {{
-    if x >= p.width || y >= p.height {{ return 0.0; }}
-    return read0[plane * p.pixels + y * p.width + x];
-}}
-fn right(x: u32, y: u32) -> f32 {{
-    return {SHARE} * (value(1u, x + 1u, y) + value(1u, x + 1u, y + 1u));
-}}
-fn down(x: u32, y: u32) -> f32 {{
-    return {SHARE} * (value(2u, x, y + 1u) + value(2u, x + 1u, y + 1u));
-}}
-"
-        );
-        let body = "    if x >= p.coarse_width || y >= p.coarse_height { return; }
-    let i = y * p.coarse_width + x;
-    let u = 2u * x;
-    let v = 2u * y;
-    let bound = (value(0u, u, v) + value(0u, u + 1u, v)) + (value(0u, u, v + 1u) + value(0u, u + 1u, v + 1u));
-    var sum = bound + right(u, v) + down(u, v);
-    if u > 0u { sum += right(u - 2u, v); }
-    if v > 0u { sum += down(u, v - 2u); }
-    write0[i] = bound;
-    write0[i + p.coarse_pixels] = right(u, v);
-    write0[i + 2u * p.coarse_pixels] = down(u, v);
-    write0[i + 3u * p.coarse_pixels] = 1.0 / sum;
-";
-        Ok(shader(site, site.reads[0].size, &functions, body))
+        let text = constants().body(include_str!("coarsen.wgsl"));
+        Ok(shader(site, site.reads[0].size, text))
     }
 }
 
@@ -107,26 +83,10 @@ impl Kernel for Down {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let functions = format!(
-            "fn value(x: u32, y: u32, c: u32) -> f32 {{
-    let i = y * p.width + x;
-    return {OMEGA} * read0[3u * p.pixels + i] * read1[c * p.pixels + i];
-}}
-{PRODUCT}fn left(x: u32, y: u32, c: u32) -> f32 {{
-    if x >= p.width || y >= p.height {{ return 0.0; }}
-    return read1[c * p.pixels + y * p.width + x] - product(x, y, c);
-}}
-"
-        );
-        let body = "    if x >= p.coarse_width || y >= p.coarse_height { return; }
-    let u = 2u * x;
-    let v = 2u * y;
-    for (var c = 0u; c < p.planes; c++) {
-        let sum = (left(u, v, c) + left(u + 1u, v, c)) + (left(u, v + 1u, c) + left(u + 1u, v + 1u, c));
-        write0[c * p.coarse_pixels + y * p.coarse_width + x] = sum;
-    }
-";
-        Ok(shader(site, site.reads[0].size, &functions, body))
+        let text = constants()
+            .body(include_str!("product.wgsl"))
+            .body(include_str!("down.wgsl"));
+        Ok(shader(site, site.reads[0].size, text))
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -217,52 +177,22 @@ impl Kernel for Up {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.writes[0].size;
         if self.coarsest {
-            let sum = if self.sums {
-                "    write1[0] = sum;\n"
-            } else {
-                ""
-            };
-            let body = format!(
-                "    if x > 0u || y > 0u {{ return; }}
-    var sum = 0.0;
-    for (var c = 0u; c < p.planes; c++) {{
-        write0[c] = read0[3] * read1[c];
-        sum += write0[c] * read1[c];
-    }}
-{sum}"
-            );
-            return Ok(shader(site, size, "", &body));
+            let mut last = Code::default();
+            if self.sums {
+                last.say("write1[0] = sum");
+            }
+            let text = Wgsl::default()
+                .statements("last(sum: f32)", last)
+                .body(include_str!("up_coarsest.wgsl"));
+            return Ok(shader(site, size, text));
         }
-        let functions = format!(
-            "fn value(x: u32, y: u32, c: u32) -> f32 {{
-    let i = y * p.width + x;
-    let correction = read2[c * p.coarse_pixels + (y / 2u) * p.coarse_width + x / 2u];
-    return {OMEGA} * read0[3u * p.pixels + i] * read1[c * p.pixels + i] + correction;
-}}
-{PRODUCT}"
-        );
-        if self.sums {
-            let each = format!(
-                "            for (var c = 0u; c < p.planes; c++) {{
-                let r = read1[c * p.pixels + i];
-                let made = value(x, y, c) + {OMEGA} * read0[3u * p.pixels + i] * (r - product(x, y, c));
-                write0[c * p.pixels + i] = made;
-                part += r * made;
-            }}
-"
-            );
-            return Ok(per_row(site, &functions, &each, "write1"));
-        }
-        let body = format!(
-            "    if x >= p.width || y >= p.height {{ return; }}
-    let i = y * p.width + x;
-    for (var c = 0u; c < p.planes; c++) {{
-        let left = read1[c * p.pixels + i] - product(x, y, c);
-        write0[c * p.pixels + i] = value(x, y, c) + {OMEGA} * read0[3u * p.pixels + i] * left;
-    }}
-"
-        );
-        Ok(shader(site, size, &functions, &body))
+        let text = constants()
+            .body(include_str!("product.wgsl"))
+            .body(include_str!("up.wgsl"));
+        Ok(match self.sums {
+            true => per_row(site, text.body(include_str!("up_sums.wgsl")), "write1"),
+            false => shader(site, size, text.body(include_str!("up_plain.wgsl"))),
+        })
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -3,8 +3,9 @@
 //! Sums over the image are taken row by row, then over the rows, so that they do not depend on threads or bands. On a GPU a
 //! row is a workgroup, and nothing comes back to the host.
 
-use super::{PRODUCT, dispatch as shader_text, product};
+use super::{dispatch as shader_text, product};
 use crate::Result;
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
@@ -12,57 +13,29 @@ use fearless_simd::Simd;
 /// Lanes of a workgroup that sums.
 const LANES: u32 = 256;
 
-/// WGSL: the sum of `part` over all lanes of a workgroup, for lane 0.
-fn gathered(kind: &str) -> String {
-    format!(
-        "var<workgroup> parts: array<{kind}, {LANES}>;
-fn gathered(part: {kind}, lane: u32) -> {kind} {{
-    parts[lane] = part;
-    for (var half = {LANES}u / 2u; half > 0u; half /= 2u) {{
-        workgroupBarrier();
-        if lane < half {{ parts[lane] += parts[lane + half]; }}
-    }}
-    return parts[0];
-}}
-"
-    )
+/// WGSL: `gathered` for sums of this kind.
+fn gathered(text: Wgsl, kind: &str) -> Wgsl {
+    text.alias("Sum", kind)
+        .constant("LANES", "u32", LANES)
+        .body(include_str!("gathered.wgsl"))
 }
 
-/// WGSL with one workgroup per row: `each` is done for every `x`, at place `i`, and may add to `part`, which is of this `kind`; `last`
-/// is done once and sees the sum over the row as `sum`. And the grid of workgroups.
-pub(crate) fn per_row_text(
-    kind: &str,
-    each: &str,
-    last: &str,
-    height: usize,
-) -> (String, [u32; 3]) {
-    let gathered = gathered(kind);
-    let text = format!(
-        "{gathered}@compute @workgroup_size({LANES})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-    let y = group.x + group.y * {ROWS}u;
-    var part = {kind}(0.0);
-    if y < p.height {{
-        for (var x = lane; x < p.width; x += {LANES}u) {{
-            let i = y * p.width + x;
-{each}        }}
-    }}
-    let sum = gathered(part, lane);
-    if lane == 0u && y < p.height {{
-{last}    }}
-}}
-"
-    );
+/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is done for every pixel and gives what it adds
+/// to the row's sum, which is of this `kind`; `last(y, sum)` is done once.
+pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
+    let text = gathered(text, kind)
+        .constant("ROWS", "u32", ROWS)
+        .body(include_str!("per_row.wgsl"));
     let rows = height as u32;
     (text, [rows.min(ROWS), rows.div_ceil(ROWS), 1])
 }
 
 /// The same as a shader of this folder; the sum goes to the slot `to`.
-pub(super) fn per_row(site: &Site<'_>, functions: &str, each: &str, to: &str) -> Dispatch {
+pub(super) fn per_row(site: &Site<'_>, text: Wgsl, to: &str) -> Dispatch {
     let size = site.writes[0].size;
-    let last = format!("        {to}[y] = sum;\n");
-    let (text, groups) = per_row_text("f32", each, &last, size.height);
-    shader_text(site, size, &format!("{functions}{text}"), groups)
+    let text = text.procedure("last(y: u32, sum: Sum)", format_args!("{to}[y] = sum"));
+    let (text, groups) = per_row_text(text, "f32", size.height);
+    shader_text(site, size, text, groups)
 }
 
 /// `A x` and, per row, `x · A x`. Reads the grid and `x`.
@@ -84,20 +57,10 @@ impl Kernel for Apply {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let functions = format!(
-            "fn value(x: u32, y: u32, c: u32) -> f32 {{
-    return read1[c * p.pixels + y * p.width + x];
-}}
-{PRODUCT}"
-        );
-        let each = "            for (var c = 0u; c < p.planes; c++) {
-                let at = c * p.pixels + i;
-                let made = product(x, y, c);
-                write0[at] = made;
-                part += made * read1[at];
-            }
-";
-        Ok(per_row(site, &functions, each, "write1"))
+        let text = Wgsl::default()
+            .body(include_str!("product.wgsl"))
+            .body(include_str!("apply.wgsl"));
+        Ok(per_row(site, text, "write1"))
     }
 }
 
@@ -139,16 +102,11 @@ impl Kernel for Dot {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
         let planes = site.reads[0].planes;
-        let each = format!(
-            "            for (var c = 0u; c < {planes}u; c++) {{
-                let at = c * p.pixels + i;
-                part += read0[at] * read1[at];
-            }}
-"
-        );
-        let last = "        write0[y] = sum;\n";
-        let (text, groups) = per_row_text("f32", &each, last, size.height);
-        Ok(shader_text(site, size, &text, groups))
+        let text = Wgsl::default()
+            .constant("PLANES", "u32", planes)
+            .body(include_str!("dot.wgsl"));
+        let (text, groups) = per_row_text(text, "f32", size.height);
+        Ok(shader_text(site, size, text, groups))
     }
 }
 
@@ -258,28 +216,16 @@ impl Kernel for Scalar {
             Self::Norm => ("sum", "1.0"),
             Self::Share => ("sum", "read1[0]"),
         };
-        let keep = match self {
-            Self::Start | Self::Beta => "write1[0] = sum;",
-            _ => "",
-        };
-        let text = format!(
-            "{}@compute @workgroup_size({LANES})
-fn main(@builtin(local_invocation_index) lane: u32) {{
-    var part = 0.0;
-    for (var y = lane; y < p.height; y += {LANES}u) {{
-        part += read0[y];
-    }}
-    let sum = gathered(part, lane);
-    if lane == 0u {{
-        let under = {under};
-        write0[0] = select(0.0, {over} / under, under > 0.0);
-        {keep}
-    }}
-}}
-",
-            gathered("f32")
-        );
-        Ok(shader_text(site, site.reads[0].size, &text, [1, 1, 1]))
+        let mut keep = Code::default();
+        if matches!(self, Self::Start | Self::Beta) {
+            keep.say("write1[0] = sum");
+        }
+        let text = gathered(Wgsl::default(), "f32")
+            .function("over(sum: f32) -> f32", over)
+            .function("under(sum: f32) -> f32", under)
+            .statements("keep(sum: f32)", keep)
+            .body(include_str!("scalar.wgsl"));
+        Ok(shader_text(site, site.reads[0].size, text, [1, 1, 1]))
     }
 }
 
@@ -302,15 +248,8 @@ impl Kernel for Advance {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let each = "            for (var c = 0u; c < p.planes; c++) {
-                let at = c * p.pixels + i;
-                write0[at] += read0[0] * read1[at];
-                let r = write1[at] - read0[0] * read2[at];
-                write1[at] = r;
-                part += r * r;
-            }
-";
-        Ok(per_row(site, "", each, "write2"))
+        let text = Wgsl::default().body(include_str!("advance.wgsl"));
+        Ok(per_row(site, text, "write2"))
     }
 }
 

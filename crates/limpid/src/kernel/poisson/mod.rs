@@ -17,6 +17,7 @@ pub(crate) use descent::{Advance, Apply, Dot, Scalar};
 pub(super) use descent::{SIDE_BY_SIDE, add_products, per_row_text};
 pub(crate) use system::{direction, residual, right_side, weigh};
 
+use super::wgsl::Wgsl;
 use super::{Dispatch, Site, View, WgslStruct, tiles};
 use crate::Size;
 use crate::params;
@@ -45,22 +46,18 @@ params! {
 /// Side of a workgroup.
 const SIDE: u32 = 16;
 
-/// A shader with one thread per pixel of the first written slot: `body` sees `x` and `y`. `level` is the finer level that
-/// is looked at; slots are named `read0 …` and `write0 …`.
-fn shader(site: &Site<'_>, level: Size, functions: &str, body: &str) -> Dispatch {
+/// A shader with one thread per pixel of the first written slot, which calls `pixel(x, y)` of the text. `level` is the finer
+/// level that is looked at; slots are named `read0 …` and `write0 …`.
+fn shader(site: &Site<'_>, level: Size, text: Wgsl) -> Dispatch {
     let groups = tiles(site.writes[0].size, SIDE, SIDE);
-    let source = format!(
-        "{functions}@compute @workgroup_size({})\n\
-         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n    \
-             let x = group.x * {SIDE}u + lane % {SIDE}u;\n    \
-             let y = group.y * {SIDE}u + lane / {SIDE}u;\n{body}}}\n",
-        SIDE * SIDE
-    );
-    dispatch(site, level, &source, groups)
+    let text = text
+        .constant("SIDE", "u32", SIDE)
+        .body(include_str!("pixels.wgsl"));
+    dispatch(site, level, text, groups)
 }
 
-/// A shader with its parameters and slots in front.
-fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispatch {
+/// A shader with its parameters and slots.
+fn dispatch(site: &Site<'_>, level: Size, text: Wgsl, groups: [u32; 3]) -> Dispatch {
     let next = coarse(level);
     let params = Params {
         width: level.width as u32,
@@ -71,30 +68,16 @@ fn dispatch(site: &Site<'_>, level: Size, text: &str, groups: [u32; 3]) -> Dispa
         coarse_height: next.height as u32,
         coarse_pixels: next.pixels() as u32,
     };
-    let source = format!("{}{}{text}", Params::WGSL, site.slots());
+    let source = text.body(Params::WGSL).body(&site.slots()).text();
     Dispatch::own(source, &params, groups)
 }
 
-/// WGSL: the product of the matrix in `read0` with the image that `value` gives, at a pixel.
-const PRODUCT: &str = "fn product(x: u32, y: u32, c: u32) -> f32 {
-    let i = y * p.width + x;
-    let here = value(x, y, c);
-    var sum = read0[i] * here;
-    if x + 1u < p.width {
-        sum += read0[p.pixels + i] * (here - value(x + 1u, y, c));
-    }
-    if x > 0u {
-        sum += read0[p.pixels + i - 1u] * (here - value(x - 1u, y, c));
-    }
-    if y + 1u < p.height {
-        sum += read0[2u * p.pixels + i] * (here - value(x, y + 1u, c));
-    }
-    if y > 0u {
-        sum += read0[2u * p.pixels + i - p.width] * (here - value(x, y - 1u, c));
-    }
-    return sum;
+/// Constants of the shaders.
+fn constants() -> Wgsl {
+    Wgsl::default()
+        .constant("OMEGA", "f32", OMEGA)
+        .constant("SHARE", "f32", SHARE)
 }
-";
 
 /// A row of the product of the matrix with an image, of which the rows above and below are given where there are any.
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! A texel is `(r, g, b, 1)`; an image of one plane is `(v, 0, 0, 1)`. Around the image may be a margin of zeros, so that
 //! sums over texels have no weight outside.
 
-use super::wgsl::Wgsl;
+use super::wgsl::{PIXELS, Wgsl};
 use super::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
@@ -99,6 +99,7 @@ impl Kernel for FromTexture {
             .reads_texture(1, "src")
             .writes(2, "dst", "f32")
             .body(include_str!("from_texture.wgsl"))
+            .body(PIXELS)
             .text();
         let params = Params {
             width: dst.size.width as u32,

@@ -17,27 +17,27 @@ fn square_at(i: u32) -> vec3<f32> {
     return vec3(squares_x[i], squares_y[i], squares_z[i]);
 }
 
-fn in_rows(part: Part, at: vec2<u32>) -> u32 {
+fn in_rows(part: SubImage, at: vec2<u32>) -> u32 {
     let pixel = part.first + (at << vec2(p.level));
     return pixel.y * p.width + pixel.x;
 }
 
 // Where pixel `at` of a sub-image lies in this level, in the next one, and in what is made.
-fn fine_at(part: Part, at: vec2<u32>) -> u32 {
+fn fine_at(part: SubImage, at: vec2<u32>) -> u32 {
     if ROWS {
         return in_rows(part, at);
     }
     return index_of(part, at);
 }
 
-fn coarse_at(part: Part, halves: Places, at: vec2<u32>) -> u32 {
+fn coarse_at(part: SubImage, halves: Places, at: vec2<u32>) -> u32 {
     if ROWS {
         return in_rows(part, at);
     }
     return place_in_halves(halves, at);
 }
 
-fn made_at(part: Part, halves: Places, at: vec2<u32>) -> u32 {
+fn made_at(part: SubImage, halves: Places, at: vec2<u32>) -> u32 {
     if RESTORE {
         return in_rows(part, at);
     }

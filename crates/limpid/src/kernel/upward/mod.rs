@@ -6,11 +6,11 @@
 
 mod cpu;
 
+use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Scope, Site, WgslStruct};
 use crate::definition::eaw::RADII;
 use crate::plan::{Order, Phases};
 use crate::{Result, Size, params};
-use std::fmt::Write;
 
 /// One level of the upward pass. It reads the level, the next one, and the sum of finer details if there are any.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,47 +91,40 @@ impl Kernel for Upward {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.reads[0].size;
-        let mut source = String::from(Params::WGSL);
         let local = self.from.is_some_and(|from| from.order == Order::Local);
         let rows = self.from.is_none();
-        let _ = write!(
-            source,
-            "const R: i32 = {};
-const TILE: vec2<u32> = vec2({}u, {}u);
-const LOCAL: bool = {local};
-const MIRROR: bool = false;
-const ROWS: bool = {rows};
-const RESTORE: bool = {};
-const STAYS: bool = false;
-@group(0) @binding(1) var<storage, read> fine: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> coarse: array<vec4<f32>>;
-",
-            self.radius(),
-            TILE[0],
-            TILE[1],
-            rows || self.last,
-        );
-        let sum = |binding: u32, access: &str, name: &str| {
-            format!(
-                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<vec4<f32>>;\n"
+        let source = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("R", "i32", self.radius())
+            .constant(
+                "TILE",
+                "vec2<u32>",
+                format_args!("vec2({}u, {}u)", TILE[0], TILE[1]),
             )
-        };
-        let before = if self.first {
-            source.push_str(&sum(3, "read_write", "made"));
-            "vec4(0.0)"
-        } else {
-            source.push_str(&sum(3, "read", "finer"));
-            source.push_str(&sum(4, "read_write", "made"));
-            "finer[here]"
+            .constant("LOCAL", "bool", local)
+            .constant("MIRROR", "bool", false)
+            .constant("ROWS", "bool", rows)
+            .constant("RESTORE", "bool", rows || self.last)
+            .constant("STAYS", "bool", false)
+            .reads(1, "fine", "vec4<f32>")
+            .reads(2, "coarse", "vec4<f32>");
+        let (source, before) = match self.first {
+            true => (source.writes(3, "made", "vec4<f32>"), "vec4(0.0)"),
+            false => {
+                let source = source.reads(3, "finer", "vec4<f32>");
+                (source.writes(4, "made", "vec4<f32>"), "finer[here]")
+            }
         };
         let base = if self.last { "c" } else { "vec4(0.0)" };
-        let _ = write!(
-            source,
-            "fn base(here: u32, c: vec4<f32>) -> vec4<f32> {{\n    return {before} + {base};\n}}\n"
-        );
-        source.push_str(include_str!("../atrous/phases.wgsl"));
-        source.push_str(include_str!("../atrous/site.wgsl"));
-        source.push_str(include_str!("gpu.wgsl"));
+        let source = source
+            .function(
+                "base(here: u32, c: vec4<f32>) -> vec4<f32>",
+                format_args!("{before} + {base}"),
+            )
+            .body(include_str!("../atrous/phases.wgsl"))
+            .body(include_str!("../atrous/site.wgsl"))
+            .body(include_str!("gpu.wgsl"))
+            .text();
         let parts = 1u32 << self.level;
         let tiles = |n: usize, side: u32| (n as u32).div_ceil(parts).div_ceil(side);
         let (x, y) = (tiles(size.width, TILE[0]), tiles(size.height, TILE[1]));

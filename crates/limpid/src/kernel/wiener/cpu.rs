@@ -2,7 +2,7 @@
 
 use super::Wiener;
 use crate::Size;
-use crate::definition::wiener::{AREA, SIDE, Step, WEIGHTS, cosine};
+use crate::definition::wiener::{AREA, SIDE, Settings, WEIGHTS, cosine};
 use crate::kernel::Job;
 use crate::kernel::block::part;
 use crate::kernel::cosines::{along, back, interleaved};
@@ -69,7 +69,7 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
     };
     let Size { width, height } = first.size();
     let size = (width as i32, height as i32);
-    let Step {
+    let Settings {
         step, chessboard, ..
     } = kernel.by;
     let pitch = pitch(width);

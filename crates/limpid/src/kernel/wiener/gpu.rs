@@ -2,6 +2,7 @@
 
 use super::Wiener;
 use crate::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 
@@ -34,19 +35,16 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
         ),
         false => (value("read0", 0), value("read1", 0), "vec3(1.0)".to_owned()),
     };
-    let writes = (0..planes)
-        .map(|c| format!("write0[at + {c}u * p.width * p.height] = made[{c}u];"))
-        .collect::<String>();
-    let source = format!(
-        "{}{}fn noisy(at: u32) -> vec3<f32> {{\n    return {noisy};\n}}\n\
-         fn estimate(at: u32) -> vec3<f32> {{\n    return {estimate};\n}}\n\
-         fn variance(at: u32) -> vec3<f32> {{\n    return {variance};\n}}\n\
-         const VARIES = {};\n{}",
-        Params::wgsl_with(numbers.len()),
-        site.slots(),
-        kernel.joined,
-        include_str!("gpu.wgsl").replace("WRITE();", &writes)
-    );
+    let source = Wgsl::default()
+        .body(&Params::wgsl_with(numbers.len()))
+        .body(&site.slots())
+        .constant("PLANES", "u32", planes)
+        .constant("VARIES", "bool", kernel.joined)
+        .function("noisy(at: u32) -> vec3<f32>", noisy)
+        .function("estimate(at: u32) -> vec3<f32>", estimate)
+        .function("variance(at: u32) -> vec3<f32>", variance)
+        .body(include_str!("gpu.wgsl"))
+        .text();
     let [x, y, _] = tiles(slot.size, SIDE as u32, SIDE as u32);
     let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let params = Params {

@@ -97,6 +97,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if x < p.width && y < p.height {
         let at = y * p.width + x;
         let made = sum / weight;
-        WRITE();
+        for (var c = 0u; c < PLANES; c++) {
+            write0[at + c * p.width * p.height] = made[c];
+        }
     }
 }

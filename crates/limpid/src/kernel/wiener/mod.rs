@@ -7,14 +7,14 @@ mod cpu;
 mod gpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::definition::wiener::{SIDE, Step};
+use crate::definition::wiener::{SIDE, Settings};
 use crate::{Result, Size};
 
 /// Filters by an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Wiener {
     /// The numbers of the filter.
-    pub by: Step,
+    pub by: Settings,
     /// Whether all is in the planes of one slot: estimate, noisy image, variance. Otherwise the noisy image and the
     /// estimate are slots, and the noise is the same everywhere.
     pub joined: bool,

@@ -3,6 +3,7 @@
 //! Small windows are written out, with weights as numbers; large ones become loops over the same text.
 
 use super::Filter;
+use crate::kernel::wgsl::{Code, Wgsl};
 
 /// Windows of up to this radius are written out.
 pub(super) const UNROLLED: i64 = 4;
@@ -15,6 +16,14 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// A number.
+    pub(super) fn fixed(v: i64) -> Self {
+        Self {
+            text: v.to_string(),
+            value: Some(v),
+        }
+    }
+
     /// The place one nearer to the start.
     pub(super) fn before(&self) -> Self {
         Self {
@@ -24,11 +33,13 @@ impl Index {
     }
 
     /// `body`, if the place is not the first one, `-r`.
-    pub(super) fn after_first(&self, radius: i64, body: String) -> String {
+    pub(super) fn after_first(&self, radius: i64, code: &mut Code, body: impl FnOnce(&mut Code)) {
         match self.value {
-            Some(v) if v > -radius => body,
-            Some(_) => String::new(),
-            None => format!("if {} > {} {{ {body} }}\n", self.text, -radius),
+            Some(v) if v > -radius => body(code),
+            Some(_) => {}
+            None => {
+                code.block(format_args!("if {} > {}", self.text, -radius), body);
+            }
         }
     }
 }
@@ -54,51 +65,59 @@ impl Emit {
     }
 
     /// `body` for every `step`-th place from `-r` to `r`.
-    pub(super) fn each(&self, name: &str, step: i64, body: impl Fn(&Index) -> String) -> String {
+    pub(super) fn each(
+        &self,
+        code: &mut Code,
+        name: &str,
+        step: i64,
+        body: impl Fn(&mut Code, &Index),
+    ) {
         let r = self.radius;
         if r <= UNROLLED {
-            let place = |v: i64| Index {
-                text: v.to_string(),
-                value: Some(v),
-            };
-            return (-r..=r)
-                .step_by(step as usize)
-                .map(|v| body(&place(v)))
-                .collect();
+            for v in (-r..=r).step_by(step as usize) {
+                body(code, &Index::fixed(v));
+            }
+            return;
         }
         let index = Index {
             text: name.to_owned(),
             value: None,
         };
-        format!(
-            "for (var {name} = {}; {name} <= {r}; {name} += {step}) {{\n{}}}\n",
-            -r,
-            body(&index)
-        )
+        let head = format!("for (var {name} = {}; {name} <= {r}; {name} += {step})", -r);
+        code.block(head, |code| body(code, &index));
     }
 
     /// Declarations that the sums use.
-    pub(super) fn functions(&self) -> String {
+    pub(super) fn declared(&self) -> Wgsl {
+        let source = Wgsl::default()
+            .constant("R", "i32", self.radius)
+            .body(match self.filter {
+                Filter::Variance => include_str!("sums_variance.wgsl"),
+                _ => include_str!("sums_mean.wgsl"),
+            });
+        let side = "side(i: i32) -> f32";
         match self.filter {
-            Filter::Gaussian { sigma } => format!(
-                "fn side(i: i32) -> f32 {{ return fast_exp(f32(i * i) * {}); }}\n",
-                number(-0.5 / f64::from(sigma).powi(2))
+            Filter::Gaussian { sigma } => {
+                let over = number(-0.5 / f64::from(sigma).powi(2));
+                source.function(side, format_args!("fast_exp(f32(i * i) * {over})"))
+            }
+            Filter::Tent { peak, slope } => source.function(
+                side,
+                format_args!("max({peak:?} - {slope:?} * abs(f32(i)), 0.0)"),
             ),
-            Filter::Tent { peak, slope } => format!(
-                "fn side(i: i32) -> f32 {{ return max({peak:?} - {slope:?} * abs(f32(i)), 0.0); }}\n"
+            Filter::Tent2 { peak, slope } => source.function(
+                "both(i: i32, j: i32) -> f32",
+                format_args!("{peak:?} - {slope:?} * f32(abs(i) + abs(j))"),
             ),
-            Filter::Tent2 { peak, slope } => format!(
-                "fn both(i: i32, j: i32) -> f32 {{ return {peak:?} - {slope:?} * f32(abs(i) + abs(j)); }}\n"
-            ),
-            Filter::Variance => String::new(),
-            // In powers of two, which hardware has; far too small ones are zero by themselves.
-            Filter::Bilateral { space, range } => format!(
-                "fn near(t: vec4<f32>, c: vec4<f32>, i: i32, j: i32) -> f32 {{\n    \
-                 let d = t.rgb - c.rgb;\n    \
-                 return exp2(dot(d, d) * {} + f32(i * i + j * j) * {});\n}}\n",
-                number(-0.5 * std::f64::consts::LOG2_E / f64::from(range).powi(2)),
-                number(-0.5 * std::f64::consts::LOG2_E / f64::from(space).powi(2))
-            ),
+            Filter::Variance => source,
+            Filter::Bilateral { space, range } => {
+                let over =
+                    |sigma: f32| number(-0.5 * std::f64::consts::LOG2_E / f64::from(sigma).powi(2));
+                source
+                    .constant("RANGE", "f32", over(range))
+                    .constant("SPACE", "f32", over(space))
+                    .body(include_str!("near.wgsl"))
+            }
         }
     }
 
@@ -111,115 +130,111 @@ impl Emit {
     }
 
     /// Adds texel `t` at `(i, j)` to the sums called `name`; `centre` is the texel that the sums are for.
-    pub(super) fn add(&self, name: &str, i: &Index, j: &Index, centre: &str) -> String {
-        match self.filter {
+    pub(super) fn add(&self, code: &mut Code, name: &str, [i, j]: [&Index; 2], centre: &str) {
+        let weight = match self.filter {
             Filter::Gaussian { .. } | Filter::Tent { .. } => {
-                format!("{name} += {} * {} * t;\n", self.side(i), self.side(j))
+                format!("{} * {}", self.side(i), self.side(j))
             }
-            Filter::Tent2 { peak, slope } => {
-                let weight = match (i.value, j.value) {
-                    (Some(i), Some(j)) => {
-                        number(f64::from(peak) - f64::from(slope) * (i.abs() + j.abs()) as f64)
-                    }
-                    _ => format!("both({}, {})", i.text, j.text),
-                };
-                format!("{name} += {weight} * t;\n")
+            Filter::Tent2 { peak, slope } => match (i.value, j.value) {
+                (Some(i), Some(j)) => {
+                    number(f64::from(peak) - f64::from(slope) * (i.abs() + j.abs()) as f64)
+                }
+                _ => format!("both({}, {})", i.text, j.text),
+            },
+            Filter::Variance => {
+                code.say(format_args!("{name} += t"));
+                code.say(format_args!("{name}_sq += t * t"));
+                return;
             }
-            Filter::Variance => format!("{name} += t; {name}_sq += t * t;\n"),
-            Filter::Bilateral { .. } => {
-                format!("{name} += near(t, {centre}, {}, {}) * t;\n", i.text, j.text)
-            }
-        }
+            Filter::Bilateral { .. } => format!("near(t, {centre}, {}, {})", i.text, j.text),
+        };
+        code.say(format_args!("{name} += {weight} * t"));
     }
 
     /// Declares sums of zero.
-    pub(super) fn zero(&self, names: &[&str]) -> String {
-        names
-            .iter()
-            .map(|n| match self.filter {
-                Filter::Variance => {
-                    format!("var {n} = vec4<f32>(0.0); var {n}_sq = vec4<f32>(0.0);\n")
-                }
-                _ => format!("var {n} = vec4<f32>(0.0);\n"),
-            })
-            .collect()
+    pub(super) fn zero(&self, code: &mut Code, names: &[&str]) {
+        for name in names {
+            code.say(format_args!("var {name} = vec4<f32>(0.0)"));
+            if self.filter == Filter::Variance {
+                code.say(format_args!("var {name}_sq = vec4<f32>(0.0)"));
+            }
+        }
     }
 
-    /// All `(2r+1)²` taps: leaves the sums in `a`. `texel` is the function that reads.
-    pub(super) fn all(&self, texel: &str) -> String {
-        let mut text = self.zero(&["a"]);
+    /// Returns the sums in `a`.
+    pub(super) fn give(&self, code: &mut Code) {
+        code.say(match self.filter {
+            Filter::Variance => "return Sums(a, a_sq)",
+            _ => "return Sums(a)",
+        });
+    }
+
+    /// All `(2r+1)²` taps. `texel` is the function that reads.
+    pub(super) fn all(&self, texel: &str) -> Code {
+        let mut code = Code::default();
+        self.zero(&mut code, &["a"]);
         let rank_one = self.filter.side(0).is_some();
         let bilateral = matches!(self.filter, Filter::Bilateral { .. });
         if bilateral {
-            text += &format!("let c = {texel}(x, y);\n");
+            code.say(format_args!("let c = {texel}(x, y)"));
         }
-        text += &self.each("j", 1, |j| {
+        self.each(&mut code, "j", 1, |code, j| {
             if rank_one {
-                let row = self.each("i", 1, |i| {
-                    format!(
-                        "row += {} * {texel}(x + {}, y + {});\n",
-                        self.side(i),
-                        i.text,
-                        j.text
-                    )
+                code.block("", |code| {
+                    code.say("var row = vec4<f32>(0.0)");
+                    self.each(code, "i", 1, |code, i| {
+                        let (side, i, j) = (self.side(i), &i.text, &j.text);
+                        code.say(format_args!("row += {side} * {texel}(x + {i}, y + {j})"));
+                    });
+                    code.say(format_args!("a += {} * row", self.side(j)));
                 });
-                let weight = self.side(j);
-                return format!("{{ var row = vec4<f32>(0.0);\n{row}a += {weight} * row; }}\n");
+                return;
             }
-            self.each("i", 1, |i| {
+            self.each(code, "i", 1, |code, i| {
                 let own = bilateral && i.value == Some(0) && j.value == Some(0);
-                let read = if own {
-                    "c".to_owned()
-                } else {
-                    format!("{texel}(x + {}, y + {})", i.text, j.text)
+                let read = match own {
+                    true => "c".to_owned(),
+                    false => format!("{texel}(x + {}, y + {})", i.text, j.text),
                 };
-                format!("{{ let t = {read}; {} }}\n", self.add("a", i, j, "c"))
-            })
+                code.block("", |code| {
+                    code.say(format_args!("let t = {read}"));
+                    self.add(code, "a", [i, j], "c");
+                });
+            });
         });
-        text
+        self.give(&mut code);
+        code
     }
 
-    /// The sums of `rows` pixels one below the other, for the bilateral filter: a texel is read once for all of them. Leaves
-    /// them in `a0`, `a1`, …
-    pub(super) fn column(&self, texel: &str, rows: i64) -> String {
+    /// The sums of `rows` pixels one below the other, for the bilateral filter, which are put where they belong: a texel is read
+    /// once for all of them.
+    pub(super) fn column(&self, texel: &str, rows: i64) -> Code {
         let r = self.radius;
-        let place = |v: i64| Index {
-            text: v.to_string(),
-            value: Some(v),
-        };
-        let mut text: String = (0..rows)
-            .map(|k| format!("let c{k} = {texel}(x, y + {k});\nvar a{k} = c{k};\n"))
-            .collect();
+        let mut code = Code::default();
+        for k in 0..rows {
+            code.say(format_args!("let c{k} = {texel}(x, y + {k})"));
+            code.say(format_args!("var a{k} = c{k}"));
+        }
         for row in -r..rows + r {
             for i in -r..=r {
                 let own = i == 0 && (0..rows).contains(&row);
-                let read = if own {
-                    format!("c{row}")
-                } else {
-                    format!("{texel}(x + {i}, y + {row})")
+                let read = match own {
+                    true => format!("c{row}"),
+                    false => format!("{texel}(x + {i}, y + {row})"),
                 };
-                let sums: String = (0..rows)
-                    .filter(|k| (row - k).abs() <= r && (i, row) != (0, *k))
-                    .map(|k| {
-                        let (a, c) = (format!("a{k}"), format!("c{k}"));
-                        self.add(&a, &place(i), &place(row - k), &c)
-                    })
-                    .collect();
-                text += &format!("{{ let t = {read};\n{sums}}}\n");
+                code.block("", |code| {
+                    code.say(format_args!("let t = {read}"));
+                    let used = |k: &i64| (row - k).abs() <= r && (i, row) != (0, *k);
+                    for k in (0..rows).filter(used) {
+                        let (i, j) = (Index::fixed(i), Index::fixed(row - k));
+                        self.add(code, &format!("a{k}"), [&i, &j], &format!("c{k}"));
+                    }
+                });
             }
         }
-        text
-    }
-
-    /// From the sums in `a` to the results `first` and, if there are two, `second`.
-    pub(super) fn finish(&self) -> &'static str {
-        match self.filter {
-            Filter::Variance => {
-                "let first = a.rgb / a.a;\n\
-                 let spread = max(a_sq.rgb / a.a - first * first, vec3<f32>(0.0));\n\
-                 let second = select(sqrt(spread), vec3<f32>(0.0), a.a < 1.5);\n"
-            }
-            _ => "let first = a.rgb / a.a;\n",
+        for k in 0..rows {
+            code.say(format_args!("put(x, y + {k}, Sums(a{k}))"));
         }
+        code
     }
 }

@@ -9,28 +9,40 @@
 
 use super::emit::{Emit, Index};
 use super::{Exchange, Filter};
+use crate::kernel::wgsl::Code;
 
 /// Reads of the centre texels: the own one `c`, and those of the three neighbours `cx`, `cy`, `cd`.
 ///
 /// With an even radius the own centre is read here; with an odd one the diagonal neighbour's centre is, at `(1, 1)`.
-fn centres(radius: i64) -> String {
+fn centres(code: &mut Code, radius: i64) {
     if radius % 2 == 0 {
-        "let c = texel(x, y);\nlet cx = swap_x(c);\nlet cd = swap_y(cx);\nlet cy = swap_x(cd);\n"
-            .into()
+        code.say("let c = texel(x, y)")
+            .say("let cx = swap_x(c)")
+            .say("let cd = swap_y(cx)")
+            .say("let cy = swap_x(cd)");
     } else {
-        "let cd = texel(x + tx, y + ty);\nlet cx = swap_y(cd);\nlet cy = swap_x(cd);\nlet c = swap_x(cx);\n".into()
+        code.say("let cd = texel(x + tx, y + ty)")
+            .say("let cx = swap_y(cd)")
+            .say("let cy = swap_x(cd)")
+            .say("let c = swap_x(cx)");
     }
 }
 
 impl Emit {
-    /// The sums of the window from `(r+1)²` reads: leaves them in `a`.
-    pub(super) fn quad(&self, exchange: Exchange) -> String {
+    /// The sums of the window from `(r+1)²` reads.
+    pub(super) fn quad(&self, exchange: Exchange) -> Code {
+        let mut code = Code::default();
+        code.say("quad_place(x, y)");
         match (exchange, self.filter) {
-            (Exchange::Rows, Filter::Gaussian { .. } | Filter::Tent { .. }) => self.quad_rows(),
-            (Exchange::Rows, Filter::Tent2 { .. }) => self.quad_rows2(),
-            (_, Filter::Gaussian { .. } | Filter::Tent { .. }) => self.quad_rank_one(),
-            _ => self.quad_sums(),
+            (Exchange::Rows, Filter::Gaussian { .. } | Filter::Tent { .. }) => {
+                self.quad_rows(&mut code);
+            }
+            (Exchange::Rows, Filter::Tent2 { slope, .. }) => self.quad_rows2(&mut code, slope),
+            (_, Filter::Gaussian { .. } | Filter::Tent { .. }) => self.quad_rank_one(&mut code),
+            _ => self.quad_sums(&mut code),
         }
+        self.give(&mut code);
+        code
     }
 
     fn read(&self, i: &Index, j: &Index) -> String {
@@ -47,117 +59,122 @@ impl Emit {
 
     /// Rank one, the paper's way: rows are completed with the x-neighbour one by one, then the y-neighbour gets their
     /// sum with its own factors.
-    fn quad_rows(&self) -> String {
-        let r = self.radius;
-        let rows = self.each("j", 2, |j| {
-            let row = self.each("i", 2, |i| self.row_taps(i, j));
-            let give = j.after_first(r, format!("give += {} * row;\n", self.side(&j.before())));
-            format!(
-                "{{ var row = vec4<f32>(0.0); var side_row = vec4<f32>(0.0);\n{row}\
-                 row += swap_x(side_row);\na += {} * row;\n{give}}}\n",
-                self.side(j)
-            )
+    fn quad_rows(&self, code: &mut Code) {
+        self.zero(code, &["a", "give"]);
+        self.each(code, "j", 2, |code, j| {
+            code.block("", |code| {
+                self.row_taps(code, j);
+                code.say("row += swap_x(side_row)")
+                    .say(format_args!("a += {} * row", self.side(j)));
+                j.after_first(self.radius, code, |code| {
+                    code.say(format_args!("give += {} * row", self.side(&j.before())));
+                });
+            });
         });
-        format!(
-            "{}var give = vec4<f32>(0.0);\n{rows}a += swap_y(give);\n",
-            self.zero(&["a"])
-        )
+        code.say("a += swap_y(give)");
     }
 
-    /// One texel of a row, for oneself and for the x-neighbour.
-    fn row_taps(&self, i: &Index, j: &Index) -> String {
-        let give = i.after_first(
-            self.radius,
-            format!("side_row += {} * t;\n", self.side(&i.before())),
-        );
-        format!(
-            "{{ let t = {}; row += {} * t;\n{give}}}\n",
-            self.read(i, j),
-            self.side(i)
-        )
+    /// The texels of a row, for oneself and for the x-neighbour: sums `row` and `side_row`.
+    fn row_taps(&self, code: &mut Code, j: &Index) {
+        code.say("var row = vec4<f32>(0.0)")
+            .say("var side_row = vec4<f32>(0.0)");
+        self.each(code, "i", 2, |code, i| {
+            code.block("", |code| {
+                code.say(format_args!("let t = {}", self.read(i, j)))
+                    .say(format_args!("row += {} * t", self.side(i)));
+                i.after_first(self.radius, code, |code| {
+                    code.say(format_args!("side_row += {} * t", self.side(&i.before())));
+                });
+            });
+        });
     }
 
     /// Rank two, the paper's way: plain sums `u` of the rows travel too, and correct the factors for the y-neighbour.
-    fn quad_rows2(&self) -> String {
+    fn quad_rows2(&self, code: &mut Code, slope: f32) {
         let r = self.radius;
-        let Filter::Tent2 { slope, .. } = self.filter else {
-            return String::new();
-        };
-        let rows = self.each("j", 2, |j| {
-            let row = self.each("i", 2, |i| {
-                let give = self.add("side_row", &i.before(), j, "");
-                let give = i.after_first(r, format!("{give}side_u += t;\n"));
-                let own = self.add("row", i, j, "");
-                format!("{{ let t = {};\n{own}u += t;\n{give}}}\n", self.read(i, j))
-            });
+        self.zero(code, &["a", "give"]);
+        self.each(code, "j", 2, |code, j| {
             let change = match j.value {
                 Some(v) => super::emit::number(f64::from(slope) * (v.abs() - (v - 1).abs()) as f64),
                 None => format!("({slope:?} * f32(abs({0}) - abs({0} - 1)))", j.text),
             };
-            let give = j.after_first(r, format!("give += row + {change} * u;\n"));
-            format!(
-                "{{ var row = vec4<f32>(0.0); var side_row = vec4<f32>(0.0);\n\
-                 var u = vec4<f32>(0.0); var side_u = vec4<f32>(0.0);\n{row}\
-                 row += swap_x(side_row);\nu += swap_x(side_u);\na += row;\n{give}}}\n"
-            )
+            code.block("", |code| {
+                self.zero(code, &["row", "side_row", "u", "side_u"]);
+                self.each(code, "i", 2, |code, i| {
+                    code.block("", |code| {
+                        code.say(format_args!("let t = {}", self.read(i, j)));
+                        self.add(code, "row", [i, j], "");
+                        code.say("u += t");
+                        i.after_first(r, code, |code| {
+                            self.add(code, "side_row", [&i.before(), j], "");
+                            code.say("side_u += t");
+                        });
+                    });
+                });
+                code.say("row += swap_x(side_row)")
+                    .say("u += swap_x(side_u)")
+                    .say("a += row");
+                j.after_first(r, code, |code| {
+                    code.say(format_args!("give += row + {change} * u"));
+                });
+            });
         });
-        format!(
-            "{}var give = vec4<f32>(0.0);\n{rows}a += swap_y(give);\n",
-            self.zero(&["a"])
-        )
+        code.say("a += swap_y(give)");
     }
 
     /// Rank one: rows are summed for oneself and for the x-neighbour, and both for the two rows of the quad; three
     /// exchanges at the end.
-    fn quad_rank_one(&self) -> String {
-        let r = self.radius;
-        let rows = self.each("j", 2, |j| {
-            let row = self.each("i", 2, |i| self.row_taps(i, j));
-            let before = self.side(&j.before());
-            let give = j.after_first(
-                r,
-                format!("ay += {before} * row; ad += {before} * side_row;\n"),
-            );
-            let own = self.side(j);
-            format!(
-                "{{ var row = vec4<f32>(0.0); var side_row = vec4<f32>(0.0);\n{row}\
-                 a += {own} * row; ax += {own} * side_row;\n{give}}}\n"
-            )
+    fn quad_rank_one(&self, code: &mut Code) {
+        self.zero(code, &["a", "ax", "ay", "ad"]);
+        self.each(code, "j", 2, |code, j| {
+            let (own, before) = (self.side(j), self.side(&j.before()));
+            code.block("", |code| {
+                self.row_taps(code, j);
+                code.say(format_args!("a += {own} * row"))
+                    .say(format_args!("ax += {own} * side_row"));
+                j.after_first(self.radius, code, |code| {
+                    code.say(format_args!("ay += {before} * row"))
+                        .say(format_args!("ad += {before} * side_row"));
+                });
+            });
         });
-        format!(
-            "{}{rows}{}",
-            self.zero(&["a", "ax", "ay", "ad"]),
-            self.share()
-        )
+        self.share(code);
     }
 
     /// Any filter: every texel is added to the sums of all four invocations it belongs to.
-    fn quad_sums(&self) -> String {
+    fn quad_sums(&self, code: &mut Code) {
         let r = self.radius;
-        let mut text = self.zero(&["a", "ax", "ay", "ad"]);
+        self.zero(code, &["a", "ax", "ay", "ad"]);
         if matches!(self.filter, Filter::Bilateral { .. }) {
-            text += &centres(r);
+            centres(code, r);
         }
-        text += &self.each("j", 2, |j| {
-            self.each("i", 2, |i| {
-                let read = self.read(i, j);
-                let own = self.add("a", i, j, "c");
-                let x = i.after_first(r, self.add("ax", &i.before(), j, "cx"));
-                let y = j.after_first(r, self.add("ay", i, &j.before(), "cy"));
-                let d = self.add("ad", &i.before(), &j.before(), "cd");
-                let d = j.after_first(r, i.after_first(r, d));
-                format!("{{ let t = {read};\n{own}{x}{y}{d}}}\n")
-            })
+        self.each(code, "j", 2, |code, j| {
+            self.each(code, "i", 2, |code, i| {
+                let (left, upper) = (i.before(), j.before());
+                code.block("", |code| {
+                    code.say(format_args!("let t = {}", self.read(i, j)));
+                    self.add(code, "a", [i, j], "c");
+                    i.after_first(r, code, |code| self.add(code, "ax", [&left, j], "cx"));
+                    j.after_first(r, code, |code| {
+                        self.add(code, "ay", [i, &upper], "cy");
+                        i.after_first(r, code, |code| self.add(code, "ad", [&left, &upper], "cd"));
+                    });
+                });
+            });
         });
-        text + &self.share()
+        self.share(code);
     }
 
     /// The diagonal's sums go along x to its column, then along y with the y-neighbour's; x has its own exchange.
-    fn share(&self) -> String {
-        let share = |s: &str| format!("a{s} += swap_x(ax{s}) + swap_y(ay{s} + swap_x(ad{s}));\n");
-        match self.filter {
-            Filter::Variance => share("") + &share("_sq"),
-            _ => share(""),
+    fn share(&self, code: &mut Code) {
+        let kinds: &[&str] = match self.filter {
+            Filter::Variance => &["", "_sq"],
+            _ => &[""],
+        };
+        for s in kinds {
+            code.say(format_args!(
+                "a{s} += swap_x(ax{s}) + swap_y(ay{s} + swap_x(ad{s}))"
+            ));
         }
     }
 }

@@ -30,18 +30,19 @@ const fn quad(exchange: Exchange) -> Walk {
     Walk::Quad { exchange, coarse }
 }
 
-/// The text of the entry point: what one invocation does.
-fn main_of(filter: Filter, radius: usize, walk: Walk) -> String {
+/// The text of the sums: what one invocation does.
+fn sums_of(filter: Filter, radius: usize, walk: Walk) -> String {
     let source = shader::fragment(filter, radius, walk).source;
-    let at = source.find("fn main").unwrap();
-    source[at..].to_owned()
+    let at = source.find("fn sums(").unwrap();
+    let length = source[at..].find("\n}\n").unwrap();
+    source[at..at + length].to_owned()
 }
 
 #[test]
 fn fragments_read_the_window_and_quads_a_quarter_of_it() {
     for filter in FILTERS {
         for radius in 1..=3 {
-            let reads = |walk| main_of(filter, radius, walk).matches("texel(").count();
+            let reads = |walk| sums_of(filter, radius, walk).matches("texel(").count();
             assert_eq!(reads(Walk::Fragment), (2 * radius + 1).pow(2), "{filter:?}");
             for exchange in [Exchange::Rows, Exchange::Sums] {
                 let count = reads(quad(exchange));
@@ -55,7 +56,7 @@ fn fragments_read_the_window_and_quads_a_quarter_of_it() {
 fn exchanges_are_as_few_as_the_paper_says() {
     for radius in 1..=3 {
         let swaps = |filter, exchange| {
-            let text = main_of(filter, radius, quad(exchange));
+            let text = sums_of(filter, radius, quad(exchange));
             text.matches("swap_x(").count() + text.matches("swap_y(").count()
         };
         let [gaussian, tent, tent2, variance, bilateral] = FILTERS;

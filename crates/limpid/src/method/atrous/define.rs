@@ -56,7 +56,7 @@ pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -
                 widens: g.widens,
             })
             .collect(),
-        border: method.border.defined(),
+        border: method.border,
         energy: method.energy,
         half: setup.half,
         local: None,

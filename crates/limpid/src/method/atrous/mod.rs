@@ -20,7 +20,7 @@ pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::atrous as definition;
+pub use crate::definition::atrous::Border;
 use crate::plan::Plan;
 use crate::{Frame, Result, Shape};
 
@@ -51,29 +51,6 @@ crate::choice! {
         F32 = "f32",
         /// Half precision, features packed in 16 bytes.
         F16 = "f16",
-    }
-}
-
-crate::choice! {
-    /// How borders are treated.
-    pub enum Border {
-        /// Taps outside have no weight.
-        Zero = "zero",
-        /// Taps outside are replaced by pixels close to the border, by the mirrored ascending order.
-        Mirror = "mirror",
-        /// Taps outside are replaced by pixels close to the border, by the mirrored local order.
-        MirrorLocal = "mirror-local",
-    }
-}
-
-impl Border {
-    /// The same for the definition.
-    fn defined(self) -> definition::Border {
-        match self {
-            Self::Zero => definition::Border::Zero,
-            Self::Mirror => definition::Border::Mirrored { local: false },
-            Self::MirrorLocal => definition::Border::Mirrored { local: true },
-        }
     }
 }
 

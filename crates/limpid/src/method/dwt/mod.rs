@@ -55,9 +55,9 @@ impl From<Scale> for Normalisation {
     }
 }
 
-/// Declares a direction of the transform: the common options, and its own.
+/// Declares a direction of the transform: the common options, its own, and what it is as a method.
 macro_rules! transform {
-    ($(#[$meta:meta])* $name:ident { $($own:tt)* }) => {
+    ($(#[$meta:meta])* $name:ident, $direction:expr, { $($own:tt)* }) => {
         crate::options! {
             $(#[$meta])*
             pub struct $name {
@@ -125,17 +125,78 @@ macro_rules! transform {
                 ]
             }
         }
+
+        impl Method for $name {
+            fn name(&self) -> &'static str {
+                ENTRIES[usize::from($direction == Direction::Inverse)].name
+            }
+
+            fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+                if $direction == Direction::Forward {
+                    self.ready()?.tell();
+                }
+                Ok(())
+            }
+
+            fn schedules(&self, on: Backend) -> Vec<Schedule> {
+                listed(self.ready(), on, $direction)
+            }
+
+            fn in_place(&self) -> Option<Box<dyn Method>> {
+                self.ready().ok().filter(Ready::has_place)?;
+                Some(Box::new(Self {
+                    layout: Arrangement::Interleaved,
+                    ..self.clone()
+                }))
+            }
+
+            fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
+                match reordered($direction, what) {
+                    Some(orders) => Ok(Some(self.ready()?.moved(frame, orders)?)),
+                    None => Ok(None),
+                }
+            }
+
+            fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+                self.ready().ok()?.unlisted(on, name, $direction)
+            }
+
+            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+                let ready = self.ready()?;
+                let size = self.image_size(&ready, shape.size)?;
+                ready.plan(shape, size, schedule, $direction)
+            }
+
+            fn define(&self, frame: &Frame) -> Result<Frame> {
+                let ready = self.ready()?;
+                let image = frame.require(Layer::COLOR)?;
+                let size = self.image_size(&ready, image.size())?;
+                Frame::new(match $direction {
+                    Direction::Forward => ready.define(image)?,
+                    _ => ready.define_back(image, size)?,
+                })
+            }
+
+            fn examples(&self) -> Vec<Box<dyn Method>> {
+                let all = Self::shared_examples().into_iter().chain(Self::own_examples());
+                all.map(|method| method.boxed()).collect()
+            }
+
+            fn boxed(&self) -> Box<dyn Method> {
+                Box::new(self.clone())
+            }
+        }
     };
 }
 
 transform! {
     /// The wavelet transform with its options.
-    Dwt {}
+    Dwt, Direction::Forward, {}
 }
 
 transform! {
     /// The inverse transform with its options.
-    Idwt {
+    Idwt, Direction::Inverse, {
         /// Size of the image, if it does not follow from the coefficients.
         pub size: Option<Size> = None,
         /// The transpose of the transform instead of its inverse.
@@ -146,6 +207,31 @@ transform! {
 impl Dwt {
     fn ready(&self) -> Result<Ready> {
         self.looked_up()?.checked()
+    }
+
+    /// The image is what is read.
+    fn image_size(&self, _: &Ready, read: Size) -> Result<Size> {
+        Ok(read)
+    }
+
+    fn own_examples() -> Vec<Self> {
+        let mut examples = vec![
+            Self::by("dd137", 1, Scale::Unit),
+            Self {
+                undecimated: true,
+                ..Self::by("sym4", 2, Scale::Orthonormal)
+            },
+        ];
+        let boundaries = [
+            Boundary::Smooth,
+            Boundary::Antireflect,
+            Boundary::Periodization,
+        ];
+        examples.extend(boundaries.map(|boundary| Self {
+            boundary,
+            ..Self::by("bior2.2", 2, Scale::Unit)
+        }));
+        examples
     }
 }
 
@@ -181,144 +267,26 @@ impl Idwt {
             None => Ok(filled),
         }
     }
-}
 
-impl Method for Dwt {
-    fn name(&self) -> &'static str {
-        "dwt"
-    }
-
-    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
-        self.ready()?.tell();
-        Ok(())
-    }
-
-    fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        listed(self.ready(), on, Direction::Forward)
-    }
-
-    fn in_place(&self) -> Option<Box<dyn Method>> {
-        self.ready().ok().filter(Ready::has_place)?;
-        Some(Box::new(Self {
-            layout: Arrangement::Interleaved,
-            ..self.clone()
-        }))
-    }
-
-    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
-        match what {
-            Ordered::Result => {
-                let ready = self.ready()?;
-                let orders = (Arrangement::Interleaved, Arrangement::Subbands);
-                Ok(Some(ready.moved(frame, orders)?))
-            }
-            Ordered::Input => Ok(None),
-        }
-    }
-
-    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
-        self.ready().ok()?.unlisted(on, name, Direction::Forward)
-    }
-
-    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        let ready = self.ready()?;
-        ready.plan(shape, shape.size, schedule, Direction::Forward)
-    }
-
-    fn define(&self, frame: &Frame) -> Result<Frame> {
-        Frame::new(self.ready()?.define(frame.require(Layer::COLOR)?)?)
-    }
-
-    fn examples(&self) -> Vec<Box<dyn Method>> {
-        let mut examples = Self::shared_examples();
-        examples.extend([
-            Self::by("dd137", 1, Scale::Unit),
-            Self {
-                undecimated: true,
-                ..Self::by("sym4", 2, Scale::Orthonormal)
-            },
-        ]);
-        examples.extend(
-            [
-                Boundary::Smooth,
-                Boundary::Antireflect,
-                Boundary::Periodization,
-            ]
-            .map(|boundary| Self {
-                boundary,
-                ..Self::by("bior2.2", 2, Scale::Unit)
-            }),
-        );
-        boxes(examples)
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
-    }
-}
-
-impl Method for Idwt {
-    fn name(&self) -> &'static str {
-        "idwt"
-    }
-
-    fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        listed(self.ready(), on, Direction::Inverse)
-    }
-
-    fn in_place(&self) -> Option<Box<dyn Method>> {
-        self.ready().ok().filter(Ready::has_place)?;
-        Some(Box::new(Self {
-            layout: Arrangement::Interleaved,
-            ..self.clone()
-        }))
-    }
-
-    fn ordered(&self, frame: &Frame, what: Ordered) -> Result<Option<Frame>> {
-        match what {
-            Ordered::Input => {
-                let ready = self.ready()?;
-                let orders = (Arrangement::Subbands, Arrangement::Interleaved);
-                Ok(Some(ready.moved(frame, orders)?))
-            }
-            Ordered::Result => Ok(None),
-        }
-    }
-
-    fn schedule(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
-        self.ready().ok()?.unlisted(on, name, Direction::Inverse)
-    }
-
-    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        let ready = self.ready()?;
-        let size = self.image_size(&ready, shape.size)?;
-        ready.plan(shape, size, schedule, Direction::Inverse)
-    }
-
-    fn define(&self, frame: &Frame) -> Result<Frame> {
-        let ready = self.ready()?;
-        let packed = frame.require(Layer::COLOR)?;
-        let size = self.image_size(&ready, packed.size())?;
-        Frame::new(ready.define_back(packed, size)?)
-    }
-
-    fn examples(&self) -> Vec<Box<dyn Method>> {
-        let mut examples = Self::shared_examples();
-        examples.push(Self {
+    fn own_examples() -> Vec<Self> {
+        vec![Self {
             adjoint: true,
             ..Self::by("cdf97", 2, Scale::Unit)
-        });
-        boxes(examples)
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
+        }]
     }
 }
 
-fn boxes<M: Method + 'static>(methods: Vec<M>) -> Vec<Box<dyn Method>> {
-    let boxed = |m| Box::new(m) as Box<dyn Method>;
-    methods.into_iter().map(boxed).collect()
+/// How the order of a frame changes for the method in place: coefficients are the result forward, the input back.
+fn reordered(direction: Direction, what: Ordered) -> Option<(Arrangement, Arrangement)> {
+    match (direction, what) {
+        (Direction::Forward, Ordered::Result) => {
+            Some((Arrangement::Interleaved, Arrangement::Subbands))
+        }
+        (Direction::Inverse, Ordered::Input) => {
+            Some((Arrangement::Subbands, Arrangement::Interleaved))
+        }
+        _ => None,
+    }
 }
 
 /// A wavelet by its name, or by the text of its steps.

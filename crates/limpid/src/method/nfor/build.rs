@@ -4,7 +4,7 @@ mod features;
 mod others;
 
 use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, halves};
-use crate::definition::nfor::{DARK, DARK_SQUARE, Fit as FitSettings, SMOOTH, Settings};
+use crate::definition::nfor::{DARK, DARK_SQUARE, FitSettings, SMOOTH, Settings};
 use crate::kernel::front::{
     Limit, Surface, brightness, checkerboard, divide, finish, larger, minus, off, pick,
     scale_others, square_difference, square_plus,

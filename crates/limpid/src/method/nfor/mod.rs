@@ -8,11 +8,12 @@ mod define;
 mod facts;
 mod target;
 
+#[doc(hidden)]
 pub use facts::Facts;
 pub use target::Estimate;
 
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::definition::nfor::{Fit, Settings, Window};
+use crate::definition::nfor::{FitSettings, Settings, Window};
 use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 
@@ -88,6 +89,7 @@ pub struct Nfor {
     /// The options.
     pub options: Options,
     /// The measured properties.
+    #[doc(hidden)]
     pub facts: Facts,
 }
 
@@ -133,7 +135,7 @@ impl Nfor {
     fn settings(&self) -> Settings {
         let (noisy, best) = (self.noisy(), self.options.quality == Quality::Best);
         let radius = self.options.radius.unwrap_or(if best { 9 } else { 7 });
-        let fit = |patch| Fit {
+        let fit = |patch| FitSettings {
             window: Window { radius, stride: 1 },
             patch,
             floor: 1e-5,
@@ -157,7 +159,7 @@ impl Nfor {
             },
             second: best.then(|| fit(1)),
             second_k: vec![1.0, 2.0],
-            last: Fit {
+            last: FitSettings {
                 window: near,
                 ..fit(1)
             },

@@ -13,7 +13,7 @@ use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
 use crate::method::descent::{Descent, Done, System};
-use crate::method::poisson::build::{Fit, channels, reg};
+use crate::method::poisson::build::{Reconstruct, channels, reg};
 use crate::method::poisson::{Norm, PoissonSchedule};
 use crate::method::window::{box_mean, two_passes};
 use crate::plan::{Element, Plan, Role, Slot, SlotId};
@@ -104,7 +104,7 @@ impl System for Assembled {
         plan.pass(Advance, reads, [self.x, slots.r, slots.rr, slots.rz]);
     }
 
-    fn turn(&self, plan: &mut Plan, slots: &Descent) {
+    fn direction(&self, plan: &mut Plan, slots: &Descent) {
         let turn = NextDirection { first: false };
         plan.pass(turn, [self.matrix, slots.r, slots.beta], [slots.p]);
     }
@@ -199,7 +199,7 @@ impl Build<'_> {
     }
 
     fn fit(&mut self, norm: Norm, alpha: f64, from: [SlotId; 3]) -> SlotId {
-        let fit = Fit {
+        let fit = Reconstruct {
             norm,
             alpha: alpha as f32,
             tolerance: FIT_TOLERANCE,

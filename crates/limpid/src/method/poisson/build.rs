@@ -34,7 +34,7 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
     let base = plan.input(color.clone(), channels);
     let dx = plan.input(Kind::Dx, channels);
     let dy = plan.input(Kind::Dy, channels);
-    let fit = Fit {
+    let fit = Reconstruct {
         norm: poisson.norm,
         alpha: poisson.alpha,
         tolerance: poisson.tolerance,
@@ -49,7 +49,7 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
 
 /// A Poisson fit as part of a plan.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::method) struct Fit {
+pub(in crate::method) struct Reconstruct {
     pub(in crate::method) norm: Norm,
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
@@ -57,7 +57,7 @@ pub(in crate::method) struct Fit {
     pub(in crate::method) way: PoissonSchedule,
 }
 
-impl Fit {
+impl Reconstruct {
     /// Adds the fit of a base image and its differences, and returns the slot of the result.
     pub(in crate::method) fn add(
         self,
@@ -191,7 +191,7 @@ impl System for Grids {
         }
     }
 
-    fn turn(&self, plan: &mut Plan, slots: &Descent) {
+    fn direction(&self, plan: &mut Plan, slots: &Descent) {
         let [_, _, z] = self.levels[0];
         plan.pass(direction(false), [z, slots.beta], [slots.p]);
     }

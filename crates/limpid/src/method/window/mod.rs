@@ -14,7 +14,7 @@
 //! On the CPU: `separable` (one axis after the other in one pass over memory), `sliding` for mean and deviation, `two-pass`,
 //! `direct`.
 //!
-//! Some variants of [`WindowSchedule`] are for measurements and not listed: `quad:coarse:8bit` shares by coarse derivatives,
+//! Some variants of `WindowSchedule` are for measurements and not listed: `quad:coarse:8bit` shares by coarse derivatives,
 //! which gives wrong images; the suffix `:8bit` uses textures with eight bits per channel.
 
 mod bilateral;
@@ -46,6 +46,7 @@ pub(super) const ENTRIES: [Entry; 5] = [
 
 crate::choice! {
     /// How a window is processed.
+    #[doc(hidden)]
     pub enum WindowSchedule {
         /// CPU: one axis after the other in one pass over memory.
         Separable = "separable",

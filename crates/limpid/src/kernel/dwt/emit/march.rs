@@ -1,7 +1,7 @@
 //! Subgroups that march down the image, a lane per column of quads: rows stream through all stages in registers.
 //!
-//! A turn takes a few rows. Each stage gives as many, later by as many rows as it looks ahead, and keeps the last rows that
-//! it read for the next turn; samples of other columns come from other lanes. So nothing is computed twice along a column,
+//! A round takes a few rows. Each stage gives as many, later by as many rows as it looks ahead, and keeps the last rows that
+//! it read for the next round; samples of other columns come from other lanes. So nothing is computed twice along a column,
 //! and nothing goes through workgroup memory or waits at a barrier.
 
 use super::Places;
@@ -22,7 +22,7 @@ pub(super) fn main(text: &mut String, (region, places): (&Region, Places), schem
             }
         }
     }
-    for (j, h) in region.turn() {
+    for (j, h) in region.round() {
         let _ = writeln!(text, "    var l{j}_{h}: vec4<f32>;");
     }
     let next = format!("at + {rows}");
@@ -30,17 +30,17 @@ pub(super) fn main(text: &mut String, (region, places): (&Region, Places), schem
     if ahead {
         load(text, (region, places), "origin.y");
     }
-    text.push_str("    for (var turn = 0; turn < turns; turn++) {\n");
-    let _ = writeln!(text, "    let at = origin.y + turn * {rows};");
+    text.push_str("    for (var round = 0; round < rounds; round++) {\n");
+    let _ = writeln!(text, "    let at = origin.y + round * {rows};");
     if !ahead {
         load(text, (region, places), "at");
     }
-    for (j, h) in region.turn() {
+    for (j, h) in region.round() {
         let _ = writeln!(text, "    var v0_{j}_{h} = l{j}_{h};");
     }
     if ahead {
         // The next rows are on their way while these are worked on.
-        text.push_str("    if turn + 1 < turns {\n");
+        text.push_str("    if round + 1 < rounds {\n");
         load(text, (region, places), &next);
         text.push_str("    }\n");
     }
@@ -76,12 +76,12 @@ fn begin(text: &mut String, region: &Region) {
         text,
         "const LANES: u32 = {}u;\n@compute @workgroup_size({threads})\n\
          fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(subgroup_id) part: u32, @builtin(subgroup_invocation_id) own: u32) {{\n    \
-         let lane = i32(own);\n    let plane = group.z;\n    let turns = i32(p.turns);\n    \
-         let first = vec2<i32>(i32(group.x) * {tile}, i32(group.y * {parts}u + part) * (turns * {rows} - {}));\n    \
+         let lane = i32(own);\n    let plane = group.z;\n    let rounds = i32(p.rounds);\n    \
+         let first = vec2<i32>(i32(group.x) * {tile}, i32(group.y * {parts}u + part) * (rounds * {rows} - {}));\n    \
          let origin = first - vec2<i32>({left}, {above});\n    let column = origin.x + {across} * lane;\n    \
          let stored = lane >= {} && lane < {};\n    \
          // Far from the borders nothing is mirrored and everything is kept: most regions.\n    \
-         let inside = all(origin >= vec2<i32>(0)) && all(2 * (origin + vec2<i32>({width}, turns * {rows})) <= vec2<i32>(vec2<u32>(p.width, p.height)));\n",
+         let inside = all(origin >= vec2<i32>(0)) && all(2 * (origin + vec2<i32>({width}, rounds * {rows})) <= vec2<i32>(vec2<u32>(p.width, p.height)));\n",
         width / across - 1,
         above + below,
         left / across,
@@ -111,7 +111,7 @@ fn kept(stage: &[Matrix]) -> i32 {
     above + below
 }
 
-/// One stage of a turn. Only its first matrix reaches into other quads; the first stage has none of that kind.
+/// One stage of a round. Only its first matrix reaches into other quads; the first stage has none of that kind.
 fn stage(text: &mut String, region: &Region, s: usize, matrices: &[Matrix]) {
     let (rows, across) = (region.quads, region.across);
     let (first, rest) = match matrices {
@@ -125,7 +125,7 @@ fn stage(text: &mut String, region: &Region, s: usize, matrices: &[Matrix]) {
         _ => format!("c{s}_{}_{h}", -j),
     };
     let mut known = BTreeSet::new();
-    for (j, h) in region.turn() {
+    for (j, h) in region.round() {
         // Lanes away, which of the quads of a lane, and the row of a quad that stands so far away.
         let place = |(x, y): (i32, i32)| {
             let column = h + x;

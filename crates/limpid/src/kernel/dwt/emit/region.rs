@@ -30,16 +30,16 @@ const MANY_OPERATIONS: usize = 80;
 pub(in crate::kernel::dwt) enum Exchange {
     /// Workgroup memory, `banks` times.
     Memory { banks: i32 },
-    /// Other lanes of subgroups of this size, which march down the image in this many turns, and may load rows of the next
+    /// Other lanes of subgroups of this size, which march down the image in this many rounds, and may load rows of the next
     /// one `ahead`.
-    Lanes { size: i32, turns: i32, ahead: bool },
+    Lanes { size: i32, rounds: i32, ahead: bool },
 }
 
 /// What one workgroup loads and stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kernel::dwt) struct Region {
     pub exchange: Exchange,
-    /// Quads per thread, or per lane and turn, one below the other.
+    /// Quads per thread, or per lane and round, one below the other.
     pub quads: i32,
     /// Threads of a workgroup that shares memory, along x and y.
     pub group: (i32, i32),
@@ -82,7 +82,7 @@ impl Region {
             let region = Self {
                 exchange: Exchange::Lanes {
                     size,
-                    turns: 1,
+                    rounds: 1,
                     ahead: true,
                 },
                 quads: 1,
@@ -144,11 +144,16 @@ impl Region {
     }
 
     /// The region with a height that suits an image of this many quads: high ones compute less twice, low ones are more. And rows of
-    /// a turn, as measured on an NVIDIA H200: large images wait for memory, so more of it is requested ahead; small ones end
+    /// a round, as measured on an NVIDIA H200: large images wait for memory, so more of it is requested ahead; small ones end
     /// before that matters.
     fn marching(mut self, image: Quads, direction: Direction) -> Self {
         let [l, r, t, b] = self.margin;
-        if let Exchange::Lanes { size, turns, ahead } = &mut self.exchange {
+        if let Exchange::Lanes {
+            size,
+            rounds,
+            ahead,
+        } = &mut self.exchange
+        {
             let large = image.columns.saturating_mul(image.rows) >= LARGE;
             let back = direction == Direction::Inverse;
             let most = if large { 12 } else { 8 };
@@ -159,7 +164,7 @@ impl Region {
             };
             let strips = image.columns / (*size * self.across - l - r).max(1) + 1;
             let height = (strips.saturating_mul(image.rows) / ENOUGH).clamp(LOW, most);
-            *turns = (height + t + b + self.quads - 1) / self.quads;
+            *rounds = (height + t + b + self.quads - 1) / self.quads;
         }
         self
     }
@@ -179,17 +184,17 @@ impl Region {
         }
     }
 
-    /// The quads of a turn of a march: row, and which of those side by side.
-    pub(super) fn turn(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
+    /// The quads of a round of a march: row, and which of those side by side.
+    pub(super) fn round(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
         let across = self.across;
         (0..self.quads * across).map(move |i| (i / across, i % across))
     }
 
     /// Turns of a march.
-    pub(in crate::kernel::dwt) fn turns(&self) -> i32 {
+    pub(in crate::kernel::dwt) fn rounds(&self) -> i32 {
         match self.exchange {
             Exchange::Memory { .. } => 1,
-            Exchange::Lanes { turns, .. } => turns,
+            Exchange::Lanes { rounds, .. } => rounds,
         }
     }
 
@@ -221,7 +226,7 @@ impl Region {
     pub(in crate::kernel::dwt) fn size(&self) -> (i32, i32) {
         match self.exchange {
             Exchange::Memory { .. } => (self.group.0, self.group.1 * self.quads),
-            Exchange::Lanes { size, turns, .. } => (size * self.across, self.quads * turns),
+            Exchange::Lanes { size, rounds, .. } => (size * self.across, self.quads * rounds),
         }
     }
 

@@ -4,11 +4,11 @@ use super::{Convolve, Into, Source};
 use crate::definition::neural::{
     Convolution, DISTRUST, DIVISOR, DIVISOR_STEPS, PRECISION, SHARPNESS, STEPS,
 };
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::plan::Element;
 use crate::{Result, params};
 use half::f16;
-use std::fmt::Write;
 
 params! {
     /// Parameters of the shader.
@@ -106,124 +106,117 @@ impl Convolve {
     }
 
     /// The entry point, whose sums have names of their own: as arrays they would not stay in registers everywhere.
-    fn entry(&self, s: &mut String) {
-        s.push_str(
-            "@compute @workgroup_size(THREADS)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let x = lane % 32u;
-    let y = lane / 32u % GROUPS * 8u;
-    let part = lane / (32u * GROUPS);
-    let block = group.z * BLOCKS + part;\n",
-        );
+    fn entry(&self) -> Code {
+        let mut code = Code::default();
+        code.say("let x = lane % 32u")
+            .say("let y = lane / 32u % GROUPS * 8u")
+            .say("let part = lane / (32u * GROUPS)")
+            .say("let block = group.z * BLOCKS + part");
         for k in 0..RUN {
-            let _ = writeln!(
-                s,
-                "    var a{k} = weight(2u * block);\n    var b{k} = weight(2u * block + 1u);"
+            code.say(format_args!("var a{k} = weight(2u * block)"))
+                .say(format_args!("var b{k} = weight(2u * block + 1u)"));
+        }
+        code.block(CHUNKS, |code| {
+            code.say("bring(chunk, group, lane)")
+                .say("workgroupBarrier()")
+                .block(COLUMNS, |code| self.products(code))
+                .say("workgroupBarrier()");
+        });
+        code.say("let at = vec2(group.x * 32u + x, group.y * 8u * GROUPS + y)");
+        for k in 0..RUN {
+            code.block(
+                format_args!("if at.x < p.width && at.y + {k}u < p.height"),
+                |code| {
+                    code.say(format_args!(
+                        "finish(block, at + vec2(0u, {k}u), a{k}, b{k})"
+                    ));
+                },
             );
         }
-        s.push_str(
-            "    for (var chunk = 0u; chunk < VECTORS; chunk++) {
-        bring(chunk, group, lane);
-        workgroupBarrier();
-        for (var column = 0u; column < SIDE; column++) {
-            let start = y * SPAN_X + x + column;\n",
-        );
+        code
+    }
+
+    /// Adds the products of a column of taps.
+    fn products(&self, code: &mut Code) {
         let side = self.side as u32;
+        code.say("let start = y * SPAN_X + x + column");
         for k in 0..RUN + side - 1 {
-            let _ = writeln!(s, "            let v{k} = tile[start + {k}u * SPAN_X];");
+            code.say(format_args!("let v{k} = tile[start + {k}u * SPAN_X]"));
         }
         for (k, lane) in ["x", "y", "z", "w"].into_iter().enumerate() {
             for row in 0..side {
                 let tap = k as u32 * side * side + row * side;
-                let _ = writeln!(
-                    s,
-                    "            {{
-                let at = part * 8u * TAPS + 2u * ({tap}u + column);
-                let wa = kernels[at];
-                let wb = kernels[at + 1u];"
-                );
-                for k in 0..RUN {
-                    let v = format!("v{}.{lane}", k + row);
-                    let _ = writeln!(
-                        s,
-                        "                a{k} = fma(vec4({v}), wa, a{k});\n                b{k} = fma(vec4({v}), wb, b{k});"
-                    );
-                }
-                s.push_str("            }\n");
+                code.block("", |code| {
+                    code.say(format_args!(
+                        "let at = part * 8u * TAPS + 2u * ({tap}u + column)"
+                    ))
+                    .say("let wa = kernels[at]")
+                    .say("let wb = kernels[at + 1u]");
+                    for k in 0..RUN {
+                        let v = format!("v{}.{lane}", k + row);
+                        code.say(format_args!("a{k} = fma(vec4({v}), wa, a{k})"))
+                            .say(format_args!("b{k} = fma(vec4({v}), wb, b{k})"));
+                    }
+                });
             }
         }
-        s.push_str(
-            "        }
-        workgroupBarrier();
-    }
-    let at = vec2(group.x * 32u + x, group.y * 8u * GROUPS + y);\n",
-        );
-        for k in 0..RUN {
-            let _ = writeln!(
-                s,
-                "    if at.x < p.width && at.y + {k}u < p.height {{\n        finish(block, at + vec2(0u, {k}u), a{k}, b{k});\n    }}"
-            );
-        }
-        s.push_str("}\n");
     }
 
     /// The entry point with matrices. A row of pixels is read once for all taps above each other.
-    fn entry_of_matrices(&self, s: &mut String) {
+    fn entry_of_matrices(&self) -> Code {
         let [blocks, rows] = self.shape_of_matrices();
-        let side = self.side as u32;
-        s.push_str(
-            "@compute @workgroup_size(THREADS)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let team = lane / LANES;\n",
-        );
+        let mut code = Code::default();
+        code.say("let team = lane / LANES");
         for (row, block) in (0..rows).flat_map(|r| (0..blocks).map(move |b| (r, b))) {
-            let _ = writeln!(s, "    var sums{row}_{block}: Sums;");
+            code.say(format_args!("var sums{row}_{block}: Sums"));
         }
-        s.push_str(
-            "    for (var chunk = 0u; chunk < CHUNKS; chunk++) {
-        bring(chunk, group, lane);
-        workgroupBarrier();
-        for (var column = 0u; column < SIDE; column++) {
-            let start = (team * ROWS * SPAN_X + column) * PITCH;\n",
-        );
-        for row in 0..rows + side - 1 {
-            let _ = writeln!(
-                s,
-                "            let v{row} = coopLoadT<Pixels>(&tile[start + {row}u * SPAN_X * PITCH], PITCH);"
-            );
-        }
-        for (tap, block) in (0..side).flat_map(|t| (0..blocks).map(move |b| (t, b))) {
-            let _ = writeln!(
-                s,
-                "            {{
-                let w = coopLoad<Weights>(&weights[matrix(group.z * BLOCKS + {block}u, chunk, {tap}u * SIDE + column)], 4u);"
-            );
-            for row in 0..rows {
-                let sums = format!("sums{row}_{block}");
-                let _ = writeln!(
-                    s,
-                    "                {sums} = coopMultiplyAdd(v{}, w, {sums});",
-                    row + tap
-                );
-            }
-            s.push_str("            }\n");
-        }
-        s.push_str("        }\n        workgroupBarrier();\n    }\n");
+        code.block("for (var chunk = 0u; chunk < CHUNKS; chunk++)", |code| {
+            code.say("bring(chunk, group, lane)")
+                .say("workgroupBarrier()")
+                .block(COLUMNS, |code| self.products_of_matrices(code))
+                .say("workgroupBarrier()");
+        });
         for row in 0..rows {
             for block in 0..blocks {
-                let _ = writeln!(
-                    s,
-                    "    coopStoreT(sums{row}_{block}, &made[(team * BLOCKS + {block}u) * 16u * MADE_PITCH], MADE_PITCH);"
-                );
+                code.say(format_args!(
+                    "coopStoreT(sums{row}_{block}, &made[(team * BLOCKS + {block}u) * 16u * MADE_PITCH], MADE_PITCH)"
+                ));
             }
-            let _ = writeln!(
-                s,
-                "    workgroupBarrier();\n    leave(group, team, lane % LANES, {row}u);\n    workgroupBarrier();"
-            );
+            code.say("workgroupBarrier()")
+                .say(format_args!("leave(group, team, lane % LANES, {row}u)"))
+                .say("workgroupBarrier()");
         }
-        s.push_str("}\n");
+        code
+    }
+
+    /// The same for matrices.
+    fn products_of_matrices(&self, code: &mut Code) {
+        let [blocks, rows] = self.shape_of_matrices();
+        let side = self.side as u32;
+        code.say("let start = (team * ROWS * SPAN_X + column) * PITCH");
+        for row in 0..rows + side - 1 {
+            code.say(format_args!(
+                "let v{row} = coopLoadT<Pixels>(&tile[start + {row}u * SPAN_X * PITCH], PITCH)"
+            ));
+        }
+        for (tap, block) in (0..side).flat_map(|t| (0..blocks).map(move |b| (t, b))) {
+            let at = format!("matrix(group.z * BLOCKS + {block}u, chunk, {tap}u * SIDE + column)");
+            code.block("", |code| {
+                code.say(format_args!(
+                    "let w = coopLoad<Weights>(&weights[{at}], 4u)"
+                ));
+                for row in 0..rows {
+                    let (sums, v) = (format!("sums{row}_{block}"), row + tap);
+                    code.say(format_args!("{sums} = coopMultiplyAdd(v{v}, w, {sums})"));
+                }
+            });
+        }
     }
 }
+
+/// Loops over parts of the inputs, and over columns of taps.
+const CHUNKS: &str = "for (var chunk = 0u; chunk < VECTORS; chunk++)";
+const COLUMNS: &str = "for (var column = 0u; column < SIDE; column++)";
 
 pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
     let (from, to) = (site.reads[0].size, site.writes[0].size);
@@ -234,86 +227,73 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
     let element = site.reads[0].element;
     let outputs = kernel.outputs_of_gpu().len() as u32;
     let lanes = site.target.matrices.filter(|_| kernel.matrices);
-    let mut source = String::from(Params::WGSL);
-    let stored = match lanes {
-        Some(_) => include_str!("../matrix.wgsl"),
-        None => crate::kernel::neural::stored(element),
-    };
-    source.push_str(stored);
-    source.push_str(&format!(
-        "const SIDE: u32 = {};
-const VECTORS: u32 = {};
-const CHUNKS: u32 = {};
-const OUTPUTS: u32 = {};
-const GUIDES_SIZE: u32 = {};
-const LEVELS: u32 = {};
-const HALF: bool = {};
-@group(0) @binding(1) var<storage, read> src: array<Stored>;
-",
-        kernel.side,
-        kernel.inputs_of_gpu().len() / 4,
-        kernel.inputs.div_ceil(SIDE),
-        outputs,
-        PRECISION / 4,
-        STEPS.len(),
-        element == Element::F16x4,
-    ));
-    let mut binding = 2;
-    if kernel.source == Source::Joined {
-        source.push_str("@group(0) @binding(2) var<storage, read> coarse_map: array<Stored>;\n");
-        binding += 1;
+    let joined = kernel.source == Source::Joined;
+    let mut source = Wgsl::default()
+        .body(match lanes {
+            Some(_) => include_str!("enable.wgsl"),
+            None => "",
+        })
+        .body(Params::WGSL)
+        .body(match lanes {
+            Some(_) => include_str!("../matrix.wgsl"),
+            None => crate::kernel::neural::stored(element),
+        })
+        .constant("SIDE", "u32", kernel.side)
+        .constant("VECTORS", "u32", kernel.inputs_of_gpu().len() / 4)
+        .constant("CHUNKS", "u32", kernel.inputs.div_ceil(SIDE))
+        .constant("OUTPUTS", "u32", outputs)
+        .constant("GUIDES_SIZE", "u32", PRECISION / 4)
+        .constant("LEVELS", "u32", STEPS.len())
+        .constant("HALF", "bool", element == Element::F16x4)
+        .reads(1, "src", "Stored");
+    if joined {
+        source = source.reads(2, "coarse_map", "Stored");
     }
+    let binding = 2 + usize::from(joined);
     let weights = match lanes {
         Some(_) => "vec4<f16>",
         None => "vec2<u32>",
     };
-    source.push_str(&format!(
-        "@group(0) @binding({binding}) var<storage, read> weights: array<{weights}>;
-@group(0) @binding({}) var<storage, read_write> dst: array<Stored>;\n",
-        binding + 1
-    ));
+    source = source
+        .reads(binding, "weights", weights)
+        .writes(binding + 1, "dst", "Stored");
     if kernel.into == Into::Guides {
-        source.push_str(&format!(
-            "@group(0) @binding({}) var<storage, read_write> others: array<Stored>;\n",
-            binding + 2
-        ));
+        source = source.writes(binding + 2, "others", "Stored");
     }
-    source.push_str(match kernel.source {
-        Source::Plain => include_str!("plain.wgsl"),
-        Source::Pooled => include_str!("pooled.wgsl"),
-        Source::Joined => include_str!("joined.wgsl"),
-        Source::Blocks => include_str!("blocks.wgsl"),
-    });
-    source.push_str(match kernel.into {
-        Into::Plain => include_str!("into_plain.wgsl"),
-        Into::Rectified => include_str!("into_rectified.wgsl"),
-        Into::Guides => include_str!("into_guides.wgsl"),
-    });
-    source.push_str(include_str!("table.wgsl"));
+    let source = source
+        .body(match kernel.source {
+            Source::Plain => include_str!("plain.wgsl"),
+            Source::Pooled => include_str!("pooled.wgsl"),
+            Source::Joined => include_str!("joined.wgsl"),
+            Source::Blocks => include_str!("blocks.wgsl"),
+        })
+        .body(match kernel.into {
+            Into::Plain => include_str!("into_plain.wgsl"),
+            Into::Rectified => include_str!("into_rectified.wgsl"),
+            Into::Guides => include_str!("into_guides.wgsl"),
+        })
+        .body(include_str!("table.wgsl"));
     // Pixels and outputs of a workgroup.
-    let [width, height, planes] = match lanes {
+    let (source, [width, height, planes]) = match lanes {
         Some(lanes) => {
             let [blocks, rows] = kernel.shape_of_matrices();
-            source.push_str(&format!(
-                "enable f16;
-enable wgpu_cooperative_matrix;
-const BLOCKS: u32 = {blocks};
-const ROWS: u32 = {rows};
-const TEAM: u32 = {TEAM};
-const LANES: u32 = {lanes};\n"
-            ));
-            source.push_str(include_str!("matrix.wgsl"));
-            kernel.entry_of_matrices(&mut source);
-            [SIDE as u32, rows * TEAM, blocks * SIDE as u32]
+            let source = source
+                .constant("BLOCKS", "u32", blocks)
+                .constant("ROWS", "u32", rows)
+                .constant("TEAM", "u32", TEAM)
+                .constant("LANES", "u32", lanes)
+                .body(include_str!("matrix.wgsl"))
+                .entry("THREADS", kernel.entry_of_matrices());
+            (source, [SIDE as u32, rows * TEAM, blocks * SIDE as u32])
         }
         None => {
             let [blocks, groups] = kernel.shape();
-            source.push_str(&format!(
-                "const BLOCKS: u32 = {blocks};\nconst GROUPS: u32 = {groups};\n"
-            ));
-            source.push_str(include_str!("gpu.wgsl"));
-            kernel.entry(&mut source);
-            [32, RUN * groups, 8 * blocks]
+            let source = source
+                .constant("BLOCKS", "u32", blocks)
+                .constant("GROUPS", "u32", groups)
+                .body(include_str!("gpu.wgsl"))
+                .entry("THREADS", kernel.entry());
+            (source, [32, RUN * groups, 8 * blocks])
         }
     };
     let params = Params {
@@ -329,5 +309,5 @@ const LANES: u32 = {lanes};\n"
         (size.height as u32).div_ceil(height),
         outputs / planes,
     ];
-    Ok(Dispatch::own(source, &params, groups))
+    Ok(Dispatch::own(source.text(), &params, groups))
 }

@@ -26,13 +26,13 @@ const BEHIND: usize = COUNT / 2;
 const FIRST: usize = 3;
 
 /// Where everything is in the scratch memory.
-struct Layout {
+struct Scratch {
     ring: Ring,
     /// Words of the distances of a row.
     row: usize,
 }
 
-impl Layout {
+impl Scratch {
     fn new(kernel: &Level, width: usize) -> Self {
         let spans = std::iter::once(0..width).collect();
         let ring = Ring::new(RADIUS, kernel.step, PAYLOAD + kernel.planes, spans);
@@ -53,9 +53,9 @@ impl Layout {
 
 /// The ring, the distances, a row of each plane that is made, precisions (below zero), and the weights of a strip.
 pub(super) fn scratch(kernel: &Level, width: usize) -> usize {
-    let layout = Layout::new(kernel, width);
-    let made = layout.ring.made();
-    layout.ring.words() + layout.distances() + (kernel.planes + 2) * made + COUNT * WIDTH
+    let scratch = Scratch::new(kernel, width);
+    let made = scratch.ring.made();
+    scratch.ring.words() + scratch.distances() + (kernel.planes + 2) * made + COUNT * WIDTH
 }
 
 pub(super) fn run(kernel: &Level, job: &mut Job<'_>) {
@@ -66,11 +66,11 @@ pub(super) fn run(kernel: &Level, job: &mut Job<'_>) {
 #[inline(always)]
 fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
     let size = job.reads[0].size();
-    let layout = Layout::new(kernel, size.width);
-    let ring = &layout.ring;
+    let scratch = Scratch::new(kernel, size.width);
+    let ring = &scratch.ring;
     let made = ring.made();
     let (memory, rest) = job.scratch.split_at_mut(ring.words());
-    let (distances, rest) = rest.split_at_mut(layout.distances());
+    let (distances, rest) = rest.split_at_mut(scratch.distances());
     let (out, rest) = rest.split_at_mut(kernel.planes * made);
     let (precisions, rest) = rest.split_at_mut(2 * made);
     let (weights, _) = rest.as_chunks_mut().0.as_chunks_mut::<PIECES>();
@@ -105,15 +105,15 @@ fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
         if !follows {
             for (_, row) in tap_rows.iter().filter(|(j, _)| *j < RADIUS) {
                 let behind = behind(ring, &ring.tap_rows(size.height, *row));
-                let at = [ring.row(*row), layout.distance(kernel, *row)];
+                let at = [ring.row(*row), scratch.distance(kernel, *row)];
                 for x in (0..made).step_by(WIDTH) {
                     compare(simd, ring.stride(), (memory, distances), at, &behind, x);
                 }
             }
         }
         let behind = behind(ring, &tap_rows);
-        let at = [ring.row(y), layout.distance(kernel, y)];
-        let reached: Vec<Reached> = taps.iter().map(|t| reach(&layout, kernel, t, y)).collect();
+        let at = [ring.row(y), scratch.distance(kernel, y)];
+        let reached: Vec<Reached> = taps.iter().map(|t| reach(&scratch, kernel, t, y)).collect();
         for x in (0..made).step_by(WIDTH) {
             compare(simd, ring.stride(), (memory, distances), at, &behind, x);
             let strip = Columns {
@@ -192,16 +192,16 @@ struct Reached {
     log: f32,
 }
 
-fn reach(layout: &Layout, kernel: &Level, tap: &Tap, y: usize) -> Reached {
+fn reach(scratch: &Scratch, kernel: &Level, tap: &Tap, y: usize) -> Reached {
     let [i, j] = tap.place;
     let number = j * SIDE + i;
-    let stride = layout.ring.stride();
+    let stride = scratch.ring.stride();
     let distance = if number > BEHIND {
-        Some(layout.distance(kernel, y) + (number - BEHIND - 1) * stride)
+        Some(scratch.distance(kernel, y) + (number - BEHIND - 1) * stride)
     } else if number < BEHIND {
         // The tap is the first of the two: seen from there, the pixel is the tap with the opposite number.
         let row = y + j * kernel.step - RADIUS * kernel.step;
-        let first = layout.distance(kernel, row) + (BEHIND - 1 - number) * stride;
+        let first = scratch.distance(kernel, row) + (BEHIND - 1 - number) * stride;
         Some(first + i * kernel.step - RADIUS * kernel.step)
     } else {
         None

@@ -2,10 +2,10 @@
 
 use super::Level;
 use crate::definition::neural::{DIVISOR, GUIDES, PRECISION, TAPS};
+use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
 use crate::params;
 use crate::plan::Element;
-use std::fmt::Write;
 
 params! {
     /// Parameters of the shader.
@@ -15,81 +15,71 @@ params! {
 const _: () = assert!(GUIDES == 8, "shaders read two vectors of guides");
 
 /// The entry point. A thread makes `run` pixels that are each other's taps, so that most taps are read once for several of them.
-fn entry(run: usize, vectors: usize) -> String {
-    let mut s = String::from(
-        "@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let line = group.y * 8u + lane / 32u;
-    let x = i32(group.x * 32u + lane % 32u);
-    let y = i32(line / p.step * RUN * p.step + line % p.step);
-    if x >= i32(p.width) || y >= i32(p.height) {
-        return;
-    }
-",
-    );
+fn entry(run: usize, vectors: usize) -> Code {
+    let mut code = Code::default();
+    code.say("let line = group.y * 8u + lane / 32u")
+        .say("let x = i32(group.x * 32u + lane % 32u)")
+        .say("let y = i32(line / p.step * RUN * p.step + line % p.step)")
+        .block("if x >= i32(p.width) || y >= i32(p.height)", |code| {
+            code.say("return");
+        });
     for k in 0..run {
-        let _ = writeln!(s, "    let own{k} = pixel_at(x, row_at(y, {k}));");
-        let _ = writeln!(s, "    var total{k} = 1e-12;");
+        code.say(format_args!("let own{k} = pixel_at(x, row_at(y, {k}))"))
+            .say(format_args!("var total{k} = 1e-12"));
         for v in 0..vectors {
-            let _ = writeln!(s, "    var sums{k}_{v} = vec4(0.0);");
+            code.say(format_args!("var sums{k}_{v} = vec4(0.0)"));
         }
     }
-    s.push_str(
-        "    for (var i = -2; i <= 2; i++) {
-        let column = x + i * i32(p.step);
-        if column < 0 || column >= i32(p.width) {
-            continue;
+    code.block("for (var i = -2; i <= 2; i++)", |code| {
+        code.say("let column = x + i * i32(p.step)")
+            .block("if column < 0 || column >= i32(p.width)", |code| {
+                code.say("continue");
+            })
+            .say("let across = spline(i)");
+        let side = TAPS.len() as i32 / 2;
+        for j in -side..run as i32 + side {
+            code.block(format_args!("if is_row(y, {j})"), |code| {
+                taps(code, [j, side], run, vectors);
+            });
         }
-        let across = spline(i);
-",
-    );
-    let side = TAPS.len() as i32 / 2;
-    for j in -side..run as i32 + side {
-        let _ = writeln!(
-            s,
-            "        if is_row(y, {j}) {{
-            let tap = tap_at(column, y + {j} * i32(p.step));"
-        );
-        for v in 1..vectors {
-            let _ = writeln!(
-                s,
-                "            let more{v} = src[{v}u * p.width * p.height + tap.place];"
-            );
-        }
-        for k in (0..run).filter(|k| (*k as i32 - j).abs() <= side) {
-            let _ = writeln!(
-                s,
-                "            {{
-                let w = {:?} * across * weight(own{k}, tap);
-                total{k} += w;
-                sums{k}_0 += w * tap.value;",
-                TAPS[(j - k as i32 + side) as usize],
-            );
-            for v in 1..vectors {
-                let _ = writeln!(s, "                sums{k}_{v} += w * more{v};");
-            }
-            s.push_str("            }\n");
-        }
-        s.push_str("        }\n");
-    }
-    s.push_str("    }\n");
+    });
     for k in 0..run {
-        let _ = writeln!(
-            s,
-            "    if is_row(y, {k}) {{
-        let i = place_at(x, y + {k} * i32(p.step));
-        dst[i] = result(sums{k}_0 / total{k});"
-        );
-        for v in 1..vectors {
-            let _ = writeln!(
-                s,
-                "        dst[{v}u * p.width * p.height + i] = sums{k}_{v} / total{k};"
-            );
-        }
-        s.push_str("    }\n");
+        code.block(format_args!("if is_row(y, {k})"), |code| {
+            code.say(format_args!("let i = place_at(x, y + {k} * i32(p.step))"))
+                .say(format_args!("dst[i] = result(sums{k}_0 / total{k})"));
+            for v in 1..vectors {
+                code.say(format_args!(
+                    "dst[{v}u * p.width * p.height + i] = sums{k}_{v} / total{k}"
+                ));
+            }
+        });
     }
-    s.push_str("}\n");
-    s
+    code
+}
+
+/// The tap in row `j`, for all pixels that it belongs to.
+fn taps(code: &mut Code, [j, side]: [i32; 2], run: usize, vectors: usize) {
+    code.say(format_args!(
+        "let tap = tap_at(column, y + {j} * i32(p.step))"
+    ));
+    for v in 1..vectors {
+        code.say(format_args!(
+            "let more{v} = src[{v}u * p.width * p.height + tap.place]"
+        ));
+    }
+    for k in (0..run).filter(|k| (*k as i32 - j).abs() <= side) {
+        let spline = TAPS[(j - k as i32 + side) as usize];
+        code.block("", |code| {
+            code.say(format_args!(
+                "let w = {spline:?} * across * weight(own{k}, tap)"
+            ))
+            .say(format_args!("total{k} += w"))
+            .say(format_args!("sums{k}_0 += w * tap.value"));
+            for v in 1..vectors {
+                code.say(format_args!("sums{k}_{v} += w * more{v}"));
+            }
+        });
+    }
 }
 
 pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
@@ -102,22 +92,20 @@ pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
         _ => 1,
     };
     let half = site.reads[1].element == Element::U32x4;
-    let mut source = String::from(Params::WGSL);
-    source.push_str(&format!(
-        "const RUN: u32 = {run};
-const GUIDED: bool = {};
-@group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> dst: array<vec4<f32>>;
-",
-        kernel.guided.is_some()
-    ));
-    source.push_str(match half {
-        true if kernel.native && site.target.f16 => include_str!("guides_native.wgsl"),
-        true => include_str!("guides_half.wgsl"),
-        false => include_str!("guides_full.wgsl"),
-    });
-    source.push_str(include_str!("gpu.wgsl"));
-    source.push_str(&entry(run, vectors));
+    let source = Wgsl::default()
+        .body(Params::WGSL)
+        .constant("RUN", "u32", run)
+        .constant("GUIDED", "bool", kernel.guided.is_some())
+        .reads(1, "src", "vec4<f32>")
+        .writes(4, "dst", "vec4<f32>")
+        .body(match half {
+            true if kernel.native && site.target.f16 => include_str!("guides_native.wgsl"),
+            true => include_str!("guides_half.wgsl"),
+            false => include_str!("guides_full.wgsl"),
+        })
+        .body(include_str!("gpu.wgsl"))
+        .entry(256, entry(run, vectors))
+        .text();
     let level = match kernel.guided {
         Some(_) => kernel.precision - PRECISION,
         None => kernel.precision - DIVISOR,

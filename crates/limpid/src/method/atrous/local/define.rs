@@ -66,7 +66,7 @@ pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Resul
                 widens,
             })
             .collect(),
-        border: method.border.defined(),
+        border: method.border,
         energy: method.energy,
         half: setup.half,
         local: Some(atrous::Local {

@@ -2,7 +2,7 @@
 @group(0) @binding(2) var<storage, read_write> dst: array<f32>;
 
 // The value of a channel behind its curve: straight lines between knots.
-fn settled(channel: u32, v: f32) -> f32 {
+fn stabilised(channel: u32, v: f32) -> f32 {
     let at = (v - p.low) / p.step;
     let i = min(u32(max(at, 0.0)), KNOTS - 2u);
     let first = channel * KNOTS + i;
@@ -40,7 +40,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         if BACK {
             dst[at] = before(0u, src[at] * scale(0u));
         } else {
-            dst[at] = settled(0u, src[at]) / scale(0u);
+            dst[at] = stabilised(0u, src[at]) / scale(0u);
         }
         return;
     }
@@ -52,7 +52,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         let rgb = s.x * A + s.y * B + s.z * C;
         w = vec3<f32>(before(0u, rgb.x), before(1u, rgb.y), before(2u, rgb.z));
     } else {
-        let rgb = vec3<f32>(settled(0u, v.x), settled(1u, v.y), settled(2u, v.z));
+        let rgb = vec3<f32>(stabilised(0u, v.x), stabilised(1u, v.y), stabilised(2u, v.z));
         w = vec3<f32>(dot(A, rgb), dot(B, rgb), dot(C, rgb)) / scales;
     }
     dst[at] = w.x;

@@ -1,6 +1,6 @@
 //! The CPU body: pieces of rows go through one step after the other, so that all but the look-up are vectors.
 
-use super::Settle;
+use super::Stabilise;
 use crate::definition::shrink::OPPONENT;
 use crate::kernel::Job;
 use crate::simd::dispatch;
@@ -13,7 +13,7 @@ const CELLS: usize = 2048;
 
 type Piece = [f32; PIECE];
 
-pub(super) fn settle(kernel: &Settle, job: &mut Job<'_>) {
+pub(super) fn stabilise(kernel: &Stabilise, job: &mut Job<'_>) {
     let level = job.level;
     match (job.reads[0].planes(), kernel.back) {
         (3, false) => dispatch!(level, _simd => enter::<3>(kernel, job)),
@@ -33,7 +33,7 @@ fn taken(row: &[f32], x: usize) -> (Piece, usize) {
 }
 
 #[inline(always)]
-fn enter<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
+fn enter<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
     let by = &kernel.by;
     // Values at the knots, and the steps to the next ones.
     let knots: [Vec<[f32; 2]>; PLANES] = std::array::from_fn(|c| {
@@ -158,7 +158,7 @@ impl Inverse {
 }
 
 #[inline(always)]
-fn leave<const PLANES: usize>(kernel: &Settle, job: &mut Job<'_>) {
+fn leave<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
     let by = &kernel.by;
     let curves: [Inverse; PLANES] =
         std::array::from_fn(|c| Inverse::new(&by.back[c], by.low, by.step));

@@ -123,7 +123,7 @@ impl<const SIZE: usize> Table<SIZE> {
 
 /// One block: the sums over frames so far, for each frequency, and what is made of them. It is kept from block to block, so that
 /// nothing is cleared in vain.
-pub(super) struct Part<const SIZE: usize> {
+pub(super) struct MergedBlock<const SIZE: usize> {
     own: [f32; SIZE],
     sums: [f32; SIZE],
     weights: [f32; SIZE],
@@ -140,7 +140,7 @@ pub(super) struct Part<const SIZE: usize> {
     pub(super) shares: [[f32; 2]; 2],
 }
 
-impl<const SIZE: usize> Part<SIZE> {
+impl<const SIZE: usize> MergedBlock<SIZE> {
     /// Numbers of a vector.
     const LANES: usize = SIZE / SIDE;
     /// How often rows are interleaved until they are columns.

@@ -7,10 +7,10 @@
 
 use super::shrink::opponent;
 use crate::Image;
-use crate::noise::Settling;
+use crate::noise::Stabiliser;
 
-impl Settling {
-    /// The value of a channel, settled.
+impl Stabiliser {
+    /// The value of a channel, stabilised.
     #[inline]
     pub(crate) fn value(&self, channel: usize, v: f32) -> f32 {
         let list = &self.into[channel];
@@ -19,7 +19,7 @@ impl Settling {
         list[i] + (list[i + 1] - list[i]) * (at - i as f32)
     }
 
-    /// The value of a channel that settled values with this mean come from.
+    /// The value of a channel that stabilised values with this mean come from.
     #[inline]
     pub(crate) fn back(&self, channel: usize, v: f32) -> f32 {
         let list = &self.back[channel];
@@ -38,8 +38,8 @@ impl Settling {
     }
 }
 
-/// Settles an image of one or three channels.
-pub(crate) fn settled(image: &Image, by: &Settling) -> Image {
+/// Stabilises an image of one or three channels.
+pub(crate) fn stabilised(image: &Image, by: &Stabiliser) -> Image {
     let (width, height, channels) = (image.width(), image.height(), image.channels());
     let curved = Image::from_fn(width, height, channels, |x, y, c| {
         by.value(c, image.get(x, y, c))
@@ -51,7 +51,7 @@ pub(crate) fn settled(image: &Image, by: &Settling) -> Image {
 }
 
 /// The inverse.
-pub(crate) fn restored(image: &Image, by: &Settling) -> Image {
+pub(crate) fn restored(image: &Image, by: &Stabiliser) -> Image {
     let (width, height, channels) = (image.width(), image.height(), image.channels());
     let scaled = Image::from_fn(width, height, channels, |x, y, c| {
         image.get(x, y, c) * by.scales[c]
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn means_come_back() {
-        // Noise that grows with the light; what the mean of many settled samples becomes.
+        // Noise that grows with the light; what the mean of many stabilised samples becomes.
         let mut profile = Profile::white(0.1, 1);
         profile.deviations[0] = (0..17)
             .map(|i| (0.003 * (i as f32 / 16.0) + 0.0004).sqrt())
             .collect();
-        let by = profile.settling(&[1.0]);
+        let by = profile.stabiliser(&[1.0]);
         for mean in [0.1f32, 0.3, 0.5, 0.8] {
             let sigma = profile.deviation(0, mean);
             let samples = (-400..=400).map(|i| {
@@ -89,7 +89,7 @@ mod tests {
             assert!((back - mean).abs() < 0.03 * sigma, "{mean}: {back}");
         }
         for v in [-0.2f32, 0.0, 0.31, 1.0, 1.7] {
-            let plain = Profile::white(0.1, 1).settling(&[1.0]);
+            let plain = Profile::white(0.1, 1).stabiliser(&[1.0]);
             assert!((plain.back(0, plain.value(0, v)) - v).abs() < 1e-6);
         }
     }
@@ -107,7 +107,7 @@ mod tests {
                     false => rising(0.01 + 0.002 * c as f32),
                 })
                 .collect();
-            let by = profile.settling(&[1.0; 3]);
+            let by = profile.stabiliser(&[1.0; 3]);
             for c in 0..3 {
                 for v in [0.0f32, 0.02, 0.3, 0.55, 0.9, 1.0] {
                     let back = by.back(c, by.value(c, v));

@@ -1,20 +1,20 @@
 //! Values in which noise is the same everywhere, and back: one thread or one loop step for each pixel.
 //!
-//! The definition is [`crate::definition::settle`]. The curves are numbers behind the parameters, so that another picture's
+//! The definition is [`crate::definition::stabilise`]. The curves are numbers behind the parameters, so that another picture's
 //! noise is the same shader.
 
 mod cpu;
 
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::definition::shrink::OPPONENT;
-use crate::noise::Settling;
+use crate::noise::Stabiliser;
 use crate::{Result, params};
 
 /// One of the two ways.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settle {
+pub(crate) struct Stabilise {
     /// The curves and scales.
-    pub by: Settling,
+    pub by: Stabiliser,
     /// Whether it is the inverse.
     pub back: bool,
 }
@@ -27,7 +27,7 @@ params! {
 /// Threads of a workgroup.
 const GROUP: u32 = 128;
 
-impl Settle {
+impl Stabilise {
     fn curves(&self) -> &[Vec<f32>] {
         if self.back {
             &self.by.back
@@ -37,9 +37,9 @@ impl Settle {
     }
 }
 
-impl Kernel for Settle {
+impl Kernel for Stabilise {
     fn name(&self) -> &'static str {
-        if self.back { "unsettle" } else { "settle" }
+        if self.back { "restore" } else { "stabilise" }
     }
 
     fn contract(&self) -> Contract {
@@ -47,7 +47,7 @@ impl Kernel for Settle {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::settle(self, job);
+        cpu::stabilise(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {

@@ -1,0 +1,3 @@
+fn store(i: u32, v: vec4<f32>) {
+    dst[i] = v;
+}
