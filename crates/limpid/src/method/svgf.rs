@@ -12,7 +12,7 @@ use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::svgf::{RESOLVE, Settings, TAPS};
-use crate::definition::taa::Step;
+use crate::definition::taa;
 use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::front::divisor;
 use crate::kernel::pack::{PackedAt, Unpack};
@@ -72,7 +72,7 @@ pub(super) struct Setup {
 /// The last step.
 #[derive(Debug, Clone, Copy)]
 struct LastStep {
-    step: Step,
+    step: taa::Settings,
     /// Whether the edges of objects are softened.
     softens: bool,
 }
@@ -82,7 +82,7 @@ impl Setup {
     pub(super) fn blends(mut self) -> Self {
         self.settings.mirrors = false;
         self.resolve = LastStep {
-            step: Step {
+            step: taa::Settings {
                 gamma: 2.0,
                 blend: 0.4,
                 ..RESOLVE
