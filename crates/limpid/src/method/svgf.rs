@@ -287,12 +287,7 @@ impl Method for Svgf {
                 reads,
                 [clean],
             );
-            resolve(
-                &mut slots,
-                &setup,
-                [clean, output],
-                moves.map(|m| (m, depth)),
-            );
+            resolve(&mut slots, &setup, [clean, output], (moves, depth));
             change = Some([clean, output]);
         }
         slots.outputs(&setup.lights, now, albedo, change);
@@ -377,13 +372,12 @@ impl Setup {
     }
 }
 
-/// Blends the result with the last one, by the motion of the frame and its depth, if it has that layer; without motion it is softened
-/// as a first one is.
+/// Softens the edges of the result, if the frame has depth, and blends it with the last one, if it has motion.
 pub(super) fn resolve(
     slots: &mut Slots,
     setup: &Setup,
     [clean, output]: [SlotId; 2],
-    motion: Option<(SlotId, Option<SlotId>)>,
+    (mut motion, depth): (Option<SlotId>, Option<SlotId>),
 ) {
     let LastStep { step, softens } = setup.resolve;
     let kernel = Resolve {
@@ -396,28 +390,30 @@ pub(super) fn resolve(
         motion: motion.is_some(),
         history: motion.is_some(),
     };
-    let Some((mut motion, depth)) = motion else {
-        return slots.plan.pass(kernel, [clean], [output]);
+    let mut new = clean;
+    if let Some(depth) = depth.filter(|_| softens || motion.is_some()) {
+        let pass = edges(motion.is_some(), softens.then_some(slots.colors));
+        let (mut reads, mut writes) = (vec![depth], Vec::new());
+        if let Some(motion) = &mut motion {
+            reads.push(*motion);
+            *motion = slots.plan.transient("motion of the nearest", 2);
+            writes.push(*motion);
+        }
+        if softens {
+            reads.push(clean);
+            new = slots.plan.transient("softened", slots.colors);
+            writes.push(new);
+        }
+        slots.plan.pass(pass, reads, writes);
+    }
+    let Some(motion) = motion else {
+        return slots.plan.pass(kernel, [new], [output]);
     };
     let [last, result] = ["last result", "result"]
         .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
     slots.plan.swap(result, last);
-    let mut new = clean;
-    if let Some(depth) = depth {
-        let nearest = slots.plan.transient("motion of the nearest", 2);
-        let (mut reads, mut writes) = (vec![motion, depth], vec![nearest]);
-        if softens {
-            new = slots.plan.transient("softened", slots.colors);
-            reads.push(clean);
-            writes.push(new);
-        }
-        let pass = edges(softens.then_some(slots.colors));
-        slots.plan.pass(pass, reads, writes);
-        motion = nearest;
-    }
-    slots
-        .plan
-        .pass(kernel, [new, last, motion], [output, result]);
+    let reads = [new, last, motion];
+    slots.plan.pass(kernel, reads, [output, result]);
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and what colour is divided by,

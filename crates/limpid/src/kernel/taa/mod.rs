@@ -81,23 +81,26 @@ impl Kernel for Resolve {
 }
 
 /// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`) and, of so many planes, colour that is
-/// softened at edges (`definition::taa::soften_edges`). Reads motion and depth, then colour if it is wanted.
-pub(crate) fn edges(colors: Option<usize>) -> Stencil {
+/// softened at edges (`definition::taa::soften_edges`), as far as they are wanted. Reads depth, motion and colour.
+pub(crate) fn edges(motion: bool, colors: Option<usize>) -> Stencil {
     stencil("edges", |k| {
-        let [motion, depth] = k.reads();
+        let depth = k.read();
         let z = |dx, dy| depth.plane(0).at(dx, dy);
         let far = |dx, dy| {
             let d = z(dx, dy).abs();
             d.gt(0.0).pick(d, FAR)
         };
         let around = || (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
-        let (mut least, mut found) = (far(0, 0), motion.here());
-        for (dx, dy) in around() {
-            let d = far(dx, dy);
-            found = d.lt(least).pick(motion.at(dx, dy), found);
-            least = least.min(d);
+        if motion {
+            let motion = k.read();
+            let (mut least, mut found) = (far(0, 0), motion.here());
+            for (dx, dy) in around() {
+                let d = far(dx, dy);
+                found = d.lt(least).pick(motion.at(dx, dy), found);
+                least = least.min(d);
+            }
+            k.write(found);
         }
-        k.write(found);
         let Some(colors) = colors else { return };
         let color = k.read();
         let luma = |dx, dy| {

@@ -20,13 +20,13 @@ pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
 pub(super) fn resolved(
     mut slots: Slots,
     setup: &Setup,
-    motion: (SlotId, Option<SlotId>),
+    motion: (Option<SlotId>, Option<SlotId>),
     made: &[(Layer, usize, SlotId)],
 ) -> Plan {
     let mut made = made.iter();
     if let Some((layer, channels, clean)) = made.next() {
         let output = slots.plan.output(layer.clone(), *channels);
-        resolve(&mut slots, setup, [*clean, output], Some(motion));
+        resolve(&mut slots, setup, [*clean, output], motion);
         for (layer, channels, light) in made {
             slots.follow(layer, *channels, *light, [*clean, output]);
         }

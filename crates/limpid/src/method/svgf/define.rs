@@ -124,8 +124,8 @@ impl Setup {
             .filter(|_| self.layers.depth == Origin::Layer);
         let known = motion.zip(depth.as_deref());
         let nearest = known.map(|(motion, depth)| nearest_motion(motion, depth));
-        let edges = known.filter(|_| self.resolve.softens);
-        let softened = edges.map(|(_, depth)| soften_edges(before, depth));
+        let edges = depth.as_deref().filter(|_| self.resolve.softens);
+        let softened = edges.map(|depth| soften_edges(before, depth));
         let new = softened.as_ref().unwrap_or(before);
         let after = taa(new, nearest.as_ref().or(motion), last, self.resolve.step);
         let mut out = Frame::new(after.clone())?;

@@ -187,7 +187,7 @@ impl Slots {
         &mut self,
         setup: &Setup,
         alpha: f32,
-    ) -> ((SlotId, Option<SlotId>), Vec<SlotId>) {
+    ) -> ((Option<SlotId>, Option<SlotId>), Vec<SlotId>) {
         let (mut reads, albedo, depth) = layers(&mut self.plan, setup);
         reads.extend(self.lights(&setup.lights, albedo));
         let motion = self.plan.input(Kind::Motion, 2);
@@ -236,6 +236,6 @@ impl Slots {
             made
         });
         let made = made.collect();
-        ((motion, depth), made)
+        ((Some(motion), depth), made)
     }
 }
