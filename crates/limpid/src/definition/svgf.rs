@@ -9,7 +9,8 @@
 //! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. The result is blended with
 //! the last one by temporal anti-aliasing ([`super::taa`]).
 //!
-//! Beyond the paper: another object weighs nothing, or lamps would shine through the surface that they are set in; the variance
+//! Beyond the paper: what is seen in mirrors and glass does not move with them, so new frames count for more there and changes
+//! in time are mostly not noise; another object weighs nothing, or lamps would shine through the surface that they are set in; the variance
 //! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
 
 use super::atrous::stored;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub normal: f32,
     /// Whether colour and variance are stored in half precision.
     pub half: bool,
+    /// Whether negative depth marks mirrors, glass and emitters.
+    pub mirrors: bool,
     /// Channels of colour. Further planes, of light layers, go with the same weights.
     pub colors: usize,
 }
@@ -81,13 +84,16 @@ pub const SHORT: f32 = 4.0;
 pub const WINDOW: usize = 3;
 /// Frames beyond this are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
+/// Least share of a new frame in mirrors and glass.
+pub const MIRROR_ALPHA: f32 = 0.4;
+/// The part of the variance there that counts as noise.
+pub const MIRROR_VARIANCE: f32 = 0.1;
 /// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
 pub const RESOLVE: Resolve = Resolve {
     radius: 1,
-    // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which 1.15 would do. A
-    // larger box lets fewer pixels flicker.
-    gamma: 2.0,
-    blend: 0.4,
+    // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which 1.15 does.
+    gamma: 1.2,
+    blend: 0.3,
     highlights: 0.0,
     soften: 0.0,
     cubic: true,
@@ -250,7 +256,11 @@ pub fn integrate(
                 past.and_then(|(motion, history)| reproject(features, motion, history, [x, y]))
             {
                 let frames = (old[2] + 1.0).min(f64::from(MOST_FRAMES));
-                let alpha = f64::from(settings.alpha).max(1.0 / frames);
+                let least = match mirror(features, settings, [x, y]) {
+                    true => settings.alpha.max(MIRROR_ALPHA),
+                    false => settings.alpha,
+                };
+                let alpha = f64::from(least).max(1.0 / frames);
                 for k in 0..color.channels() {
                     let v = f64::from(color.get(x, y, k));
                     out.set(x, y, k, (old_color[k] + alpha * (v - old_color[k])) as f32);
@@ -266,6 +276,11 @@ pub fn integrate(
         }
     }
     (out, moments)
+}
+
+/// Whether a pixel shows a mirror, glass or an emitter.
+fn mirror(f: &Features, s: &Settings, [x, y]: [usize; 2]) -> bool {
+    s.mirrors && f.depth.get(x, y, 0) < 0.0
 }
 
 /// Colour and moments of the history of a pixel, from the four taps around where it was.
@@ -344,9 +359,13 @@ fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image
     Image::from_fn(w, h, 1, |x, y, _| {
         let at = |x: usize, y: usize, k: usize| f64::from(moments.get(x, y, k));
         let frames = at(x, y, 2);
+        let noise = match mirror(f, s, [x, y]) {
+            true => f64::from(MIRROR_VARIANCE),
+            false => 1.0,
+        };
         if frames >= f64::from(SHORT) {
             let spread = (at(x, y, 1) - at(x, y, 0).powi(2)).max(0.0);
-            return (spread / frames.min(f64::from(deepest(s.alpha)))) as f32;
+            return (noise * spread / frames.min(f64::from(deepest(s.alpha)))) as f32;
         }
         let (mut sums, mut weights) = ([0.0; 2], 0.0);
         for qy in y.saturating_sub(WINDOW)..(y + WINDOW + 1).min(h) {
@@ -364,7 +383,7 @@ fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image
         }
         let mean = sums[0] / weights;
         let spread = (sums[1] / weights - mean * mean).max(0.0);
-        (spread * f64::from(SHORT) / frames) as f32
+        (noise * spread * f64::from(SHORT) / frames) as f32
     })
 }
 

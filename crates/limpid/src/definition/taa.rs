@@ -74,7 +74,7 @@ pub const FAR: f32 = 1e30;
 /// The motion of the nearest of the 3×3 pixels around each: the edge of an object, part of which is behind it, moves with the object.
 pub fn nearest_motion(motion: &Image, depth: &Image) -> Image {
     let (w, h) = (motion.width(), motion.height());
-    let far = |x: usize, y: usize| match depth.get(x, y, 0) {
+    let far = |x: usize, y: usize| match depth.get(x, y, 0).abs() {
         d if d > 0.0 => d,
         _ => FAR,
     };
@@ -92,6 +92,57 @@ pub fn nearest_motion(motion: &Image, depth: &Image) -> Image {
     Image::from_fn(w, h, 2, |x, y, c| {
         let (qx, qy) = nearest(x, y);
         motion.get(qx, qy, c)
+    })
+}
+
+/// Depth that bends by more than this share from pixel to pixel has an edge there.
+pub const EDGE: f32 = 0.05;
+
+/// What a neighbour counts along each axis, beside a pixel at an edge.
+pub const EDGE_SHARE: f32 = 0.15;
+
+/// A colour, softened along the edges of objects, where one sample per pixel is ragged. Bright neighbours count less than dark ones.
+/// Nothing is done beside pixels whose depth is not positive: lamps would shine into their surroundings.
+pub fn soften_edges(color: &Image, depth: &Image) -> Image {
+    let (w, h) = (color.width(), color.height());
+    let near = |v: usize, d: i64, n: usize| (v as i64 + d).clamp(0, n as i64 - 1) as usize;
+    let luma = |x: usize, y: usize| {
+        let p = pixel(color, x, y);
+        let luma = if color.channels() == 3 {
+            to_ycocg(p)[0]
+        } else {
+            p[0]
+        };
+        luma.max(0.0)
+    };
+    Image::from_fn(w, h, color.channels(), |x, y, c| {
+        let around = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
+        let place = |(dx, dy): (i64, i64)| (near(x, dx, w), near(y, dy, h));
+        let z = |at: (i64, i64)| {
+            let (x, y) = place(at);
+            depth.get(x, y, 0)
+        };
+        let bends = [(1, 0), (0, 1), (1, 1), (1, -1)]
+            .map(|(dx, dy)| (z((dx, dy)) + z((-dx, -dy)) - 2.0 * z((0, 0))).abs());
+        let bent = bends.into_iter().fold(0.0, f32::max) > EDGE * z((0, 0));
+        if !bent || !around.clone().all(|at| z(at) > 0.0) {
+            return color.get(x, y, c);
+        }
+        let light = |at: (i64, i64)| {
+            let (x, y) = place(at);
+            luma(x, y)
+        };
+        let mean = around.clone().map(light).sum::<f64>() / 9.0;
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for at in around {
+            let steps = at.0.abs() + at.1.abs();
+            let share = f64::from(EDGE_SHARE).powi(steps as i32);
+            let weight = share / (mean + light(at) + 1e-6);
+            let (x, y) = place(at);
+            sum += weight * f64::from(color.get(x, y, c));
+            weights += weight;
+        }
+        (sum / weights) as f32
     })
 }
 

@@ -12,11 +12,12 @@ use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::svgf::{RESOLVE, Settings, TAPS};
+use crate::definition::taa;
 use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
 use crate::kernel::front::divisor;
 use crate::kernel::pack::{PackedAt, Unpack};
 use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
-use crate::kernel::taa::{Resolve, nearest_motion};
+use crate::kernel::taa::{Resolve, edges};
 use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 
@@ -60,11 +61,36 @@ pub(super) struct Setup {
     squarings: u32,
     colors: usize,
     layers: Layers,
-    /// Whether the depth of emitters counts as negative: it tells them apart where the frame has no numbers of objects.
+    /// Whether the depth of emitters, mirrors and glass counts as negative, which tells them apart.
     signed: bool,
+    resolve: LastStep,
     motion: bool,
     /// Light layers and alpha, which go with the same weights.
     pub(super) lights: Vec<Light>,
+}
+
+/// The last step.
+#[derive(Debug, Clone, Copy)]
+struct LastStep {
+    step: taa::Settings,
+    /// Whether the edges of objects are softened.
+    softens: bool,
+}
+
+impl Setup {
+    /// The setup for blends only, of frames that another method filters: mirrors need no care, and edges are smooth.
+    pub(super) fn blends(mut self) -> Self {
+        self.settings.mirrors = false;
+        self.resolve = LastStep {
+            step: taa::Settings {
+                gamma: 2.0,
+                blend: 0.4,
+                ..RESOLVE
+            },
+            softens: false,
+        };
+        self
+    }
 }
 
 impl Svgf {
@@ -98,6 +124,7 @@ impl Svgf {
             (false, true) => Ok(Origin::Position),
             (false, false) => Err(Error::missing(kind, "svgf needs it, or positions")),
         };
+        let signed = shape.has(Kind::Albedo) && shape.has(Kind::Depth);
         Ok(Setup {
             settings: Settings {
                 alpha: self.alpha,
@@ -106,6 +133,7 @@ impl Svgf {
                 depth: self.sigma_depth,
                 normal: self.sigma_normal as f32,
                 half: self.storage == Storage::F16,
+                mirrors: signed,
                 colors,
             },
             squarings: self.sigma_normal.ilog2(),
@@ -117,7 +145,11 @@ impl Svgf {
                 depth: from(Kind::Depth)?,
                 id: shape.has(Kind::Id),
             },
-            signed: !shape.has(Kind::Id) && shape.has(Kind::Albedo) && shape.has(Kind::Depth),
+            signed,
+            resolve: LastStep {
+                step: RESOLVE,
+                softens: true,
+            },
             motion: shape.has(Kind::Motion),
             lights: Light::all(shape, !self.no_demodulate && shape.has(Kind::Albedo)),
         })
@@ -170,7 +202,7 @@ impl Method for Svgf {
             half: setup.settings.half,
             lights: (planes(&setup.lights), setup.lights.len()),
         };
-        let (mut reads, albedo) = layers(&mut slots.plan, &setup);
+        let (mut reads, albedo, depth) = layers(&mut slots.plan, &setup);
         let lights = slots.lights(&setup.lights, albedo);
         reads.extend(lights);
         let role = if setup.motion {
@@ -198,6 +230,7 @@ impl Method for Svgf {
             (first, moves) = (Some(old), Some(motion));
             past = Some(Past {
                 alpha: self.alpha,
+                mirrors: setup.settings.mirrors,
                 order,
             });
         }
@@ -254,7 +287,12 @@ impl Method for Svgf {
                 reads,
                 [clean],
             );
-            resolve(&mut slots, &setup, [clean, output], moves);
+            resolve(
+                &mut slots,
+                &setup,
+                [clean, output],
+                moves.map(|m| (m, depth)),
+            );
             change = Some([clean, output]);
         }
         slots.outputs(&setup.lights, now, albedo, change);
@@ -311,6 +349,7 @@ impl Setup {
             colors: self.colors,
             depth: self.settings.depth,
             squarings: self.squarings,
+            mirrors: self.settings.mirrors,
             half,
         };
         (temporal, spatial)
@@ -338,46 +377,52 @@ impl Setup {
     }
 }
 
-/// Blends the result with the last one, by the motion of the frame; without motion it is softened as a first one is.
+/// Blends the result with the last one, by the motion of the frame and its depth, if it has that layer; without motion it is softened
+/// as a first one is.
 pub(super) fn resolve(
     slots: &mut Slots,
     setup: &Setup,
     [clean, output]: [SlotId; 2],
-    motion: Option<SlotId>,
+    motion: Option<(SlotId, Option<SlotId>)>,
 ) {
+    let LastStep { step, softens } = setup.resolve;
     let kernel = Resolve {
-        gamma: RESOLVE.gamma,
-        blend: RESOLVE.blend,
-        highlights: RESOLVE.highlights,
-        soften: RESOLVE.soften,
-        window: Some(RESOLVE.radius),
-        cubic: RESOLVE.cubic,
+        gamma: step.gamma,
+        blend: step.blend,
+        highlights: step.highlights,
+        soften: step.soften,
+        window: Some(step.radius),
+        cubic: step.cubic,
         motion: motion.is_some(),
         history: motion.is_some(),
     };
-    let Some(motion) = motion else {
+    let Some((mut motion, depth)) = motion else {
         return slots.plan.pass(kernel, [clean], [output]);
     };
     let [last, result] = ["last result", "result"]
         .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
     slots.plan.swap(result, last);
-    let motion = match setup.layers.depth == Origin::Layer {
-        true => {
-            let depth = slots.plan.input(Kind::Depth, 1);
-            let nearest = slots.plan.transient("motion of the nearest", 2);
-            let pass = nearest_motion();
-            slots.plan.pass(pass, [motion, depth], [nearest]);
-            nearest
+    let mut new = clean;
+    if let Some(depth) = depth {
+        let nearest = slots.plan.transient("motion of the nearest", 2);
+        let (mut reads, mut writes) = (vec![motion, depth], vec![nearest]);
+        if softens {
+            new = slots.plan.transient("softened", slots.colors);
+            reads.push(clean);
+            writes.push(new);
         }
-        false => motion,
-    };
-    let reads = [clean, last, motion];
-    slots.plan.pass(kernel, reads, [output, result]);
+        let pass = edges(softens.then_some(slots.colors));
+        slots.plan.pass(pass, reads, writes);
+        motion = nearest;
+    }
+    slots
+        .plan
+        .pass(kernel, [new, last, motion], [output, result]);
 }
 
 /// The layers of a frame that are read, in the order of [`Temporal`]; and what colour is divided by,
-/// which is needed again at the end.
-fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
+/// which is needed again at the end, as is depth.
+fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>, Option<SlotId>) {
     let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];
     let divides = layers.albedo;
@@ -404,8 +449,12 @@ fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>) {
                 Kind::Depth => depth,
                 _ => None,
             };
-            reads.push(made.unwrap_or_else(|| plan.input(kind.clone(), kind.channels()[0])));
+            let slot = made.unwrap_or_else(|| plan.input(kind.clone(), kind.channels()[0]));
+            if kind == Kind::Depth {
+                depth = Some(slot);
+            }
+            reads.push(slot);
         }
     }
-    (reads, albedo)
+    (reads, albedo, depth)
 }

@@ -160,7 +160,7 @@ pub(crate) fn divisor(divisor: bool, depth: bool) -> Stencil {
         }
         if depth {
             let depth = k.read().plane(0).here();
-            k.write_planes([depth * emits(albedo).pick(-1.0, 1.0)]);
+            k.write_planes([depth.abs() * emits(albedo).pick(-1.0, 1.0)]);
         }
     })
 }

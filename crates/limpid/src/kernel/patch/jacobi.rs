@@ -55,7 +55,12 @@ fn rotation<S: Simd>(
 }
 
 #[inline(always)]
-fn rotate<S: Simd>(simd: S, a: &mut [Lanes], (i, j): (usize, usize), (c, s): (f32x16<S>, f32x16<S>)) {
+fn rotate<S: Simd>(
+    simd: S,
+    a: &mut [Lanes],
+    (i, j): (usize, usize),
+    (c, s): (f32x16<S>, f32x16<S>),
+) {
     let (x, y) = (get(simd, &a[i]), get(simd, &a[j]));
     (c * x - s * y).store_array(&mut a[i]);
     (s * x + c * y).store_array(&mut a[j]);

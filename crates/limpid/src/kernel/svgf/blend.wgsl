@@ -38,12 +38,15 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {
     color /= weights;
     past /= weights;
     let frames = min(past.z + 1.0, MOST_FRAMES);
-    let alpha = max(ALPHA, 1.0 / frames);
+    // What is seen in mirrors and glass does not move with them.
+    let mirror = MIRRORS && own.z < 0.0;
+    let alpha = max(select(ALPHA, max(ALPHA, MIRROR_ALPHA), mirror), 1.0 / frames);
     if LIGHTS {
         taps_weight /= weights;
         taps_alpha = alpha;
     }
     let m = past.xy + alpha * (now.m.xy - past.xy);
-    let variance = max((m.y - m.x * m.x) / min(frames, DEEPEST), 0.0);
+    let noise = select(1.0, MIRROR_VARIANCE, mirror);
+    let variance = max(noise * (m.y - m.x * m.x) / min(frames, DEEPEST), 0.0);
     return Seen(vec4(color + alpha * (now.c.xyz - color), variance), vec3(m, frames));
 }

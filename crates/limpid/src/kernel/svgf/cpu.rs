@@ -4,7 +4,8 @@ use super::{FEATURES, Layers, MOMENTS, Origin, Past, Temporal};
 use crate::Size;
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, deepest, object,
+    DEPTH_CHANGE, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, deepest,
+    object,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::half;
@@ -275,7 +276,11 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
                     continue;
                 };
                 let frames = (then[2] + 1.0).min(MOST_FRAMES);
-                let alpha = past.alpha.max(1.0 / frames);
+                let (least, noise) = match past.mirrors && now[3] < 0.0 {
+                    true => (past.alpha.max(MIRROR_ALPHA), MIRROR_VARIANCE),
+                    false => (past.alpha, 1.0),
+                };
+                let alpha = least.max(1.0 / frames);
                 from.alpha = alpha;
                 if let Some(taps) = taps.get_mut(x) {
                     *taps = from;
@@ -286,7 +291,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
                 let blend = |k: usize| then[k] + alpha * (seen[k][x] - then[k]);
                 let moments = [blend(0), blend(1)];
                 let spread = moments[1] - moments[0] * moments[0];
-                payload[colors][x] = (spread / frames.min(deepest(past.alpha))).max(0.0);
+                payload[colors][x] = (noise * spread / frames.min(deepest(past.alpha))).max(0.0);
                 [seen[0][x], seen[1][x], seen[2][x]] = [moments[0], moments[1], frames];
             }
         }

@@ -3,7 +3,8 @@
 use super::{Origin, Past, SpatialVariance, Temporal};
 use crate::definition::atrous::BLACK;
 use crate::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MOST_FRAMES, NORMAL_CHANGE, SHORT, TAPS_LEAST, WINDOW, deepest,
+    DEPTH_CHANGE, DEPTH_LEAST, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, SHORT,
+    TAPS_LEAST, WINDOW, deepest,
 };
 use crate::kernel::atrous::light_weights;
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -179,6 +180,9 @@ fn blend(past: &Past, old_color: &Slot, lights: bool) -> String {
         .map_or((0, false), |o| (o.level, o.order == Order::Local));
     format!(
         "{}const LOCAL: bool = {local};\nconst MIRROR: bool = false;\nconst LEVEL: u32 = {level};\nconst LIGHTS: bool = {lights};
+const MIRRORS: bool = {mirrors};
+const MIRROR_ALPHA: f32 = {MIRROR_ALPHA:?};
+const MIRROR_VARIANCE: f32 = {MIRROR_VARIANCE:?};
 const ALPHA: f32 = {alpha:?};\nconst DEEPEST: f32 = {deepest:?};\nconst MOST_FRAMES: f32 = {MOST_FRAMES:?};
 const DEPTH_CHANGE: f32 = {DEPTH_CHANGE:?};\nconst NORMAL_CHANGE: f32 = {NORMAL_CHANGE:?};\nconst TAPS_LEAST: f32 = {TAPS_LEAST:?};
 {}{}",
@@ -186,6 +190,7 @@ const DEPTH_CHANGE: f32 = {DEPTH_CHANGE:?};\nconst NORMAL_CHANGE: f32 = {NORMAL_
         include_str!("../atrous/phases.wgsl"),
         include_str!("blend.wgsl"),
         alpha = past.alpha,
+        mirrors = past.mirrors,
         deepest = deepest(past.alpha),
     )
 }
@@ -264,13 +269,15 @@ pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dis
     let power = (1u32 << kernel.squarings) as f32;
     let declarations = format!(
         "const WINDOW: i32 = {WINDOW};\nconst SHORT: f32 = {SHORT:?};\nconst DEPTH: f32 = {depth:?};
+const MIRRORS: bool = {mirrors};\nconst MIRROR_VARIANCE: f32 = {MIRROR_VARIANCE:?};
 const DEPTH_LEAST: f32 = {DEPTH_LEAST:?};\nconst POWER: f32 = {power:?};
 fn put_variance(i: u32, variance: f32) {{
     {store}
 }}
 {PACKING}{}",
         include_str!("spatial.wgsl"),
-        depth = kernel.depth
+        depth = kernel.depth,
+        mirrors = kernel.mirrors
     );
     let names = ["features", "moments", "payload"];
     each(site, &names, &declarations, "    spatial(x, y, i);\n")

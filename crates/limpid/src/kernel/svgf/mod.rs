@@ -73,6 +73,8 @@ impl Layers {
 pub(crate) struct Past {
     /// Least share of the new frame.
     pub alpha: f32,
+    /// Whether negative depth marks mirrors, glass and emitters.
+    pub mirrors: bool,
     /// The order of the last frame's colour; rows if none.
     pub order: Option<Phases>,
 }
@@ -137,6 +139,8 @@ pub(crate) struct SpatialVariance {
     pub depth: f32,
     /// The cosine of normals is squared this many times.
     pub squarings: u32,
+    /// Whether negative depth marks mirrors, glass and emitters.
+    pub mirrors: bool,
     /// Whether results are rounded to half precision.
     pub half: bool,
 }

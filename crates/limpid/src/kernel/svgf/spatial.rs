@@ -1,7 +1,7 @@
 //! The CPU body of [`SpatialVariance`]: strips of columns in which some history is short.
 
 use super::SpatialVariance;
-use crate::definition::svgf::{SHORT, WINDOW};
+use crate::definition::svgf::{MIRROR_VARIANCE, SHORT, WINDOW};
 use crate::kernel::Job;
 use crate::kernel::atrous::{SURFACE, Slopes, Surfaces};
 use crate::kernel::half;
@@ -71,6 +71,7 @@ fn rows<S: Simd>(simd: S, kernel: &SpatialVariance, job: &mut Job<'_>) {
         ring.taps(&rows, &mut taps);
         surfaces.slopes(&ring, &features, y, [&mut *slope_x, &mut *slope_y]);
         let slopes = Slopes([&*slope_x, &*slope_y]);
+        let depths = features.row(3, y);
         let to = job.writes[0].row(kernel.colors, y);
         for x in (0..made).step_by(WIDTH) {
             let columns = x..(x + WIDTH).min(size.width);
@@ -108,7 +109,10 @@ fn rows<S: Simd>(simd: S, kernel: &SpatialVariance, job: &mut Job<'_>) {
             }
             ring::put(second, out, x);
             for x in columns.filter(|x| frames[*x] < SHORT) {
-                let variance = out[x].max(0.0) * (SHORT / frames[x]);
+                let mut variance = out[x].max(0.0) * (SHORT / frames[x]);
+                if kernel.mirrors && depths[x] < 0.0 {
+                    variance *= MIRROR_VARIANCE;
+                }
                 to[x] = match kernel.half {
                     true => half::rounded(variance),
                     false => variance,

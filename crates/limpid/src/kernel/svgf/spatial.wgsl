@@ -23,5 +23,6 @@ fn spatial(x: i32, y: i32, i: u32) {
         }
     }
     let mean = sums.x / weights;
-    put_variance(i, max((sums.y / weights - mean * mean) * (SHORT / frames), 0.0));
+    let noise = select(1.0, MIRROR_VARIANCE, MIRRORS && a.z < 0.0);
+    put_variance(i, max(noise * (sums.y / weights - mean * mean) * (SHORT / frames), 0.0));
 }

@@ -5,7 +5,7 @@ mod gpu;
 
 use super::stencil::{Stencil, stencil};
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::definition::taa::FAR;
+use crate::definition::taa::{EDGE, EDGE_SHARE, FAR};
 use crate::{Result, Size};
 
 /// Red, green, blue to YCoCg, images of other planes as they are; then divided by one plus the luma's share of `highlights`.
@@ -80,20 +80,59 @@ impl Kernel for Resolve {
     }
 }
 
-/// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`). Reads motion and depth.
-pub(crate) fn nearest_motion() -> Stencil {
-    stencil("nearest-motion", |k| {
+/// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`) and, of so many planes, colour that is
+/// softened at edges (`definition::taa::soften_edges`). Reads motion and depth, then colour if it is wanted.
+pub(crate) fn edges(colors: Option<usize>) -> Stencil {
+    stencil("edges", |k| {
         let [motion, depth] = k.reads();
+        let z = |dx, dy| depth.plane(0).at(dx, dy);
         let far = |dx, dy| {
-            let d = depth.plane(0).at(dx, dy);
+            let d = z(dx, dy).abs();
             d.gt(0.0).pick(d, FAR)
         };
+        let around = || (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
         let (mut least, mut found) = (far(0, 0), motion.here());
-        for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))) {
+        for (dx, dy) in around() {
             let d = far(dx, dy);
             found = d.lt(least).pick(motion.at(dx, dy), found);
             least = least.min(d);
         }
         k.write(found);
+        let Some(colors) = colors else { return };
+        let color = k.read();
+        let luma = |dx, dy| {
+            let [r, g, b] = [0, 1, 2].map(|c| color.plane(c.min(colors - 1)).at(dx, dy));
+            match colors {
+                3 => (r * 0.25 + g * 0.5 + b * 0.25).max(0.0),
+                _ => r.max(0.0),
+            }
+        };
+        let mut surface = z(0, 0);
+        let mut mean = k.constant(0.0);
+        for (dx, dy) in around() {
+            surface = surface.min(z(dx, dy));
+            mean = mean + luma(dx, dy) * (1.0 / 9.0);
+        }
+        let mut bend = k.constant(0.0);
+        for (dx, dy) in [(1, 0), (0, 1), (1, 1), (1, -1)] {
+            bend = bend.max((z(dx, dy) + z(-dx, -dy) - z(0, 0) * 2.0).abs());
+        }
+        let edge = bend.gt(z(0, 0) * EDGE) & surface.gt(0.0);
+        let shares: Vec<_> = around()
+            .map(|(dx, dy)| {
+                let share = EDGE_SHARE.powi(dx.abs() + dy.abs());
+                k.constant(share) / (mean + luma(dx, dy) + 1e-6)
+            })
+            .collect();
+        let weights = shares.iter().copied().fold(k.constant(0.0), |a, b| a + b);
+        let softened = |c: usize| {
+            let plane = color.plane(c);
+            let taps = around().zip(&shares);
+            let sum = taps.fold(k.constant(0.0), |sum, ((dx, dy), share)| {
+                sum + *share * plane.at(dx, dy)
+            });
+            edge.pick(sum / weights, plane.here())
+        };
+        k.write_planes((0..colors).map(softened).collect::<Vec<_>>());
     })
 }

@@ -82,7 +82,7 @@ impl Neural {
         if self.alone || !shape.has(Kind::Motion) || !either(Kind::Normal) || !either(Kind::Depth) {
             return Ok(None);
         }
-        blend.setup(shape).map(Some)
+        Ok(Some(blend.setup(shape)?.blends()))
     }
 
     /// The same without history.

@@ -20,7 +20,7 @@ pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
 pub(super) fn resolved(
     mut slots: Slots,
     setup: &Setup,
-    motion: SlotId,
+    motion: (SlotId, Option<SlotId>),
     made: &[(Layer, usize, SlotId)],
 ) -> Plan {
     let mut made = made.iter();

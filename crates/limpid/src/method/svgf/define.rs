@@ -4,10 +4,11 @@ use super::lights::{Light, planes};
 use super::{Setup, Svgf};
 use crate::definition::atrous::modulate;
 use crate::definition::front;
-use crate::definition::svgf::{Features, History, RESOLVE, features, svgf};
-use crate::definition::taa::{nearest_motion, taa};
+use crate::definition::svgf::{Features, History, features, svgf};
+use crate::definition::taa::{nearest_motion, soften_edges, taa};
 use crate::kernel::svgf::Origin;
 use crate::{Frame, Image, Kind, Result};
+use std::borrow::Cow;
 
 impl Svgf {
     /// The definition on the next frame of a sequence: the result, and what is left to the frame after it.
@@ -90,17 +91,22 @@ impl Setup {
 
     /// What tells surfaces apart.
     pub(in crate::method) fn features(&self, frame: &Frame) -> Features {
-        let depth = match (frame.get(Kind::Depth), frame.get(Kind::Albedo)) {
-            (Some(depth), Some(albedo)) if self.signed => Some(signed(depth, albedo)),
-            (depth, _) => depth.cloned(),
-        };
         features(
             frame.get(Kind::Normal),
-            depth.as_ref(),
+            self.depth(frame).as_deref(),
             frame.get(Kind::Position),
             frame.get(Kind::Id),
             frame.size(),
         )
+    }
+
+    /// The layer depth, negative for emitters where they are known.
+    fn depth<'a>(&self, frame: &'a Frame) -> Option<Cow<'a, Image>> {
+        let depth = frame.get(Kind::Depth)?;
+        Some(match frame.get(Kind::Albedo).filter(|_| self.signed) {
+            Some(albedo) => Cow::Owned(signed(depth, albedo)),
+            None => Cow::Borrowed(depth),
+        })
     }
 
     /// A result blended with the last one, and its colour.
@@ -113,11 +119,15 @@ impl Setup {
         let before = clean.color()?;
         let size = clean.size();
         let motion = frame.get(Kind::Motion);
-        let depth = frame
-            .get(Kind::Depth)
+        let depth = self
+            .depth(frame)
             .filter(|_| self.layers.depth == Origin::Layer);
-        let nearest = motion.zip(depth).map(|(m, d)| nearest_motion(m, d));
-        let after = taa(before, nearest.as_ref().or(motion), last, RESOLVE);
+        let known = motion.zip(depth.as_deref());
+        let nearest = known.map(|(motion, depth)| nearest_motion(motion, depth));
+        let edges = known.filter(|_| self.resolve.softens);
+        let softened = edges.map(|(_, depth)| soften_edges(before, depth));
+        let new = softened.as_ref().unwrap_or(before);
+        let after = taa(new, nearest.as_ref().or(motion), last, self.resolve.step);
         let mut out = Frame::new(after.clone())?;
         for Light { layer, packed_at } in &self.lights {
             let light = clean.require(layer.clone())?;
@@ -148,6 +158,6 @@ fn signed(depth: &Image, albedo: &Image) -> Image {
     let size = depth.size();
     Image::from_fn(size.width, size.height, 1, |x, y, _| {
         let emits = front::emits(albedo, x, y);
-        depth.get(x, y, 0) * if emits { -1.0 } else { 1.0 }
+        depth.get(x, y, 0).abs() * if emits { -1.0 } else { 1.0 }
     })
 }

@@ -181,14 +181,14 @@ impl Slots {
         self.plan.pass(follow(), [light, after, before], [output]);
     }
 
-    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives the motion, and
+    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives motion and depth, and
     /// the layers as they are then: colour first.
     pub(in crate::method) fn accumulate(
         &mut self,
         setup: &Setup,
         alpha: f32,
-    ) -> (SlotId, Vec<SlotId>) {
-        let (mut reads, albedo) = layers(&mut self.plan, setup);
+    ) -> ((SlotId, Option<SlotId>), Vec<SlotId>) {
+        let (mut reads, albedo, depth) = layers(&mut self.plan, setup);
         reads.extend(self.lights(&setup.lights, albedo));
         let motion = self.plan.input(Kind::Motion, 2);
         let rows = Layout::Rows;
@@ -201,7 +201,11 @@ impl Slots {
             self.plan.swap(now, last);
             reads.push(last);
         }
-        let (temporal, _) = setup.before(Some(Past { alpha, order: None }));
+        let (temporal, _) = setup.before(Some(Past {
+            alpha,
+            mirrors: setup.settings.mirrors,
+            order: None,
+        }));
         self.plan.pass(temporal, reads, all.map(|[now, _]| now));
         let color = PackedAt {
             channels: setup.colors,
@@ -232,6 +236,6 @@ impl Slots {
             made
         });
         let made = made.collect();
-        (motion, made)
+        ((motion, depth), made)
     }
 }
