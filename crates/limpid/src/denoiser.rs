@@ -108,7 +108,7 @@ pub struct Denoiser {
     shape: Shape,
     /// The method, if tiles are ordered differently than its frames.
     orders: Option<Box<dyn Method>>,
-    /// The longest side of tiles that memory had room for, where it had none for what was asked.
+    /// The longest side of tiles that fitted memory, if larger ones were asked for.
     shrunk: Option<usize>,
     /// Whether a run ended in the middle, by a panic.
     broken: bool,
@@ -118,7 +118,7 @@ pub struct Denoiser {
 const SMALLEST_TILE: usize = 64;
 
 impl Denoiser {
-    /// Plans, compiles and takes memory for frames of this shape. Where the device has not that much, smaller tiles are tried.
+    /// Plans, compiles and allocates memory for frames of this shape. If the device lacks it, smaller tiles are tried.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
             return Err(Error::option("strength", options.strength, "0 … 1"));

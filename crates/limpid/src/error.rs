@@ -30,7 +30,7 @@ pub enum Error {
         name: String,
         /// The value that was given.
         value: String,
-        /// What would be right.
+        /// What is allowed.
         expected: String,
     },
     /// An unknown name.
@@ -93,7 +93,7 @@ pub enum DeviceFault {
     /// The driver refused a shader or a call.
     #[error("{0}")]
     Refused(String),
-    /// The driver took longer than it may.
+    /// The driver exceeded its time limit.
     #[error("no answer. {0}")]
     NoAnswer(String),
 }

@@ -48,7 +48,7 @@ crate::options! {
         pub sigma_normal: usize = 64,
         /// Do not divide by albedo before and multiply after.
         pub no_demodulate: bool = false,
-        /// Do not blend the result with the last one, by `taa` with bright colours compressed.
+        /// Neither soften the edges of objects nor blend the result with the last one.
         pub no_taa: bool = false,
         /// How colour and variance are stored between passes on a GPU.
         pub storage: Storage = Storage::F32,
