@@ -1,13 +1,23 @@
 //! Limits for outliers.
 
-use super::{SIDE, per_pixel, per_tile};
 use crate::definition::front::{ITSELF, OTHER, WINDOW};
 use crate::kernel::ring::{self, Held, PIECES, Ring, Tap, Vectors, WIDTH};
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::kernel::wgsl::Wgsl;
+use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use crate::params;
 use crate::simd::dispatch;
 use crate::{Result, Size};
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
+
+params! {
+    /// Size of the picture and its planes; the brightness that is always allowed, how far the limit may be exceeded, and how far apart
+    /// taps are.
+    struct Params { width: u32, height: u32, planes: u32, floor: f32, factor: f32, step: i32 }
+}
+
+/// Side of a workgroup.
+const SIDE: u32 = 16;
 
 /// A picture with its outliers limited (`definition::front`). Reads: the picture, its brightness, the brightness that
 /// limits it, classes. Writes: the picture.
@@ -49,107 +59,43 @@ impl Kernel for Limit {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (limit, enough) = if self.by_other {
-            (
-                "max(p.b * top[RANK - 1], other) + p.a",
-                "bright <= other + p.a",
-            )
-        } else {
-            (
-                "select(select(3.0e38, p.b * top[0] + p.a, top[0] >= 0.0), p.b * top[RANK - 1] + p.a, top[RANK - 1] >= 0.0)",
-                "false",
-            )
+        let slot = site.writes[0];
+        let params = Params {
+            width: slot.size.width as u32,
+            height: slot.size.height as u32,
+            planes: slot.planes as u32,
+            floor: self.floor,
+            factor: self.factor(),
+            step: self.step as i32,
         };
-        let counts = match self.by_other {
-            true => "",
-            false => "            if dx == 0 && dy == 0 { continue; }\n",
+        let names = [
+            "picture",
+            "brightness",
+            "limiting",
+            "classes",
+            "limited",
+            "left",
+        ];
+        let kept = match self.brightness {
+            true => "left[i] = v",
+            false => "return",
         };
-        let left = match self.brightness {
-            true => "    write1[i] = bright * scale;\n",
-            false => "",
+        let taps = match self.step {
+            1 => include_str!("limit_tile.wgsl"),
+            _ => include_str!("limit_wide.wgsl"),
         };
-        let numbers = [self.floor, self.factor(), self.step as f32, 0.0, 0.0];
-        let constants = format!(
-            "const RANK: i32 = {};\nconst R: i32 = {WINDOW};\n",
-            self.rank()
-        );
-        let taps = |body: &str| {
-            format!(
-                "    for (var dy = -R; dy <= R; dy++) {{
-        for (var dx = -R; dx <= R; dx++) {{
-{counts}{body}        }}
-    }}
-"
-            )
-        };
-        // The two lowest bits of its brightness say whether a tap counts: its class, or 3 outside.
-        let count = taps(
-            "            let tap = tap_at(dx, dy);
-            let allowed = p.b * bitcast<f32>(tap & ~3u) + p.a;
-            count += i32((tap & 3u) == own && allowed >= bright);
-",
-        );
-        let rank = taps(
-            "            let tap = tap_at(dx, dy);
-            var v = select(-1.0, bitcast<f32>(tap & ~3u), (tap & 3u) == own);
-            for (var k = 0; k < RANK; k++) {
-                let t = top[k];
-                top[k] = max(t, v);
-                v = min(t, v);
-            }
-",
-        );
-        let body = format!(
-            "    let own = u32(read3[i]);
-    let bright = read1[i];
-    let other = read2[i];
-    var scale = 1.0;
-    var count = 0;
-{count}    if !(count >= RANK || {enough}) {{
-    var top: array<f32, RANK>;
-    for (var k = 0; k < RANK; k++) {{ top[k] = -1.0; }}
-{rank}    let limit = {limit};
-    scale = select(1.0, limit / bright, bright > limit);
-    }}
-    for (var c = 0u; c < p.planes; c++) {{
-        write0[c * p.pixels + i] = read0[c * p.pixels + i] * scale;
-    }}
-{left}"
-        );
-        let key = "fn key_at(q: vec2<i32>) -> u32 {
-    if any(q < vec2(0)) || q.x >= i32(p.width) || q.y >= i32(p.height) { return 3u; }
-    let j = q.y * i32(p.width) + q.x;
-    return (bitcast<u32>(max(read2[j], 0.0)) & ~3u) | u32(read3[j]);
-}
-";
-        if self.step > 1 {
-            let near = "var<private> centre: vec2<i32>;
-fn tap_at(dx: i32, dy: i32) -> u32 {
-    return key_at(centre + vec2(dx, dy) * i32(p.c));
-}
-";
-            let body = format!("    centre = vec2(i32(x), i32(y));\n{body}");
-            let functions = format!("{constants}{key}{near}");
-            return Ok(per_pixel(site, numbers, &functions, &body));
-        }
-        let near = format!(
-            "const SPAN: i32 = {};
-var<workgroup> keys: array<u32, SPAN * SPAN>;
-var<private> centre: i32;
-fn tap_at(dx: i32, dy: i32) -> u32 {{
-    return keys[centre + dy * SPAN + dx];
-}}
-",
-            SIDE as usize + 2 * WINDOW
-        );
-        let before = "    for (var k = i32(lane); k < SPAN * SPAN; k += i32(SIDE * SIDE)) {
-        keys[k] = key_at(vec2<i32>(group.xy * SIDE) + vec2(k % SPAN, k / SPAN) - R);
-    }
-    workgroupBarrier();
-    centre = i32(lane / SIDE) * SPAN + i32(lane % SIDE) + R * SPAN + R;
-";
-        let functions = format!("{constants}{key}{near}");
-        Ok(per_tile(site, numbers, &functions, before, &body))
+        let source = Wgsl::default()
+            .body(Params::WGSL)
+            .slots(site, &names)
+            .constant("SIDE", "u32", SIDE)
+            .constant("RANK", "i32", self.rank())
+            .constant("R", "i32", WINDOW)
+            .constant("BY_OTHER", "bool", self.by_other)
+            .procedure("keep(i: u32, v: f32)", kept)
+            .body(taps)
+            .body(include_str!("limit.wgsl"))
+            .text();
+        Ok(Dispatch::own(source, &params, tiles(slot.size, SIDE, SIDE)))
     }
 }
 

@@ -1,0 +1,24 @@
+// What a frame brings and history adds to it.
+
+fn divided(c: vec3<f32>, a: vec3<f32>) -> vec3<f32> {
+    return c / select(vec3(1.0), a, a > vec3(BLACK));
+}
+
+fn luminance(c: vec3<f32>) -> f32 {
+    return dot(c, LUMINANCE);
+}
+
+fn pixel(x: u32, y: u32) {
+    let q = vec2(x, y);
+    let i = y * p.width + x;
+    let id = id_at(q);
+    let bits = packed(surface_at(q, id));
+    let c = light_at(q);
+    let l = luminance(c);
+    // Features as they are compared and kept: rounded.
+    let seen = blended(q, unpacked(bits), id, Seen(vec4(c, 0.0), vec3(l, l * l, 1.0)));
+    put(i, seen.c);
+    features[i] = bits;
+    moments[i] = vec4(seen.m, id);
+    put_lights(i);
+}
