@@ -132,12 +132,11 @@ pub fn soften_edges(color: &Image, depth: &Image) -> Image {
             let (x, y) = place(at);
             luma(x, y)
         };
-        let mean = around.clone().map(light).sum::<f64>() / 9.0;
         let (mut sum, mut weights) = (0.0, 0.0);
         for at in around {
             let steps = at.0.abs() + at.1.abs();
             let share = f64::from(EDGE_SHARE).powi(steps as i32);
-            let weight = share / (mean + light(at) + 1e-6);
+            let weight = share / (light((0, 0)) + light(at) + 1e-6);
             let (x, y) = place(at);
             sum += weight * f64::from(color.get(x, y, c));
             weights += weight;

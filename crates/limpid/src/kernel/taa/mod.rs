@@ -111,31 +111,27 @@ pub(crate) fn edges(motion: bool, colors: Option<usize>) -> Stencil {
             }
         };
         let mut surface = z(0, 0);
-        let mut mean = k.constant(0.0);
         for (dx, dy) in around() {
             surface = surface.min(z(dx, dy));
-            mean = mean + luma(dx, dy) * (1.0 / 9.0);
         }
         let mut bend = k.constant(0.0);
         for (dx, dy) in [(1, 0), (0, 1), (1, 1), (1, -1)] {
             bend = bend.max((z(dx, dy) + z(-dx, -dy) - z(0, 0) * 2.0).abs());
         }
         let edge = bend.gt(z(0, 0) * EDGE) & surface.gt(0.0);
-        let shares: Vec<_> = around()
-            .map(|(dx, dy)| {
-                let share = EDGE_SHARE.powi(dx.abs() + dy.abs());
-                k.constant(share) / (mean + luma(dx, dy) + 1e-6)
-            })
-            .collect();
-        let weights = shares.iter().copied().fold(k.constant(0.0), |a, b| a + b);
-        let softened = |c: usize| {
-            let plane = color.plane(c);
-            let taps = around().zip(&shares);
-            let sum = taps.fold(k.constant(0.0), |sum, ((dx, dy), share)| {
-                sum + *share * plane.at(dx, dy)
-            });
-            edge.pick(sum / weights, plane.here())
-        };
-        k.write_planes((0..colors).map(softened).collect::<Vec<_>>());
+        let own = luma(0, 0) + 1e-6;
+        let mut weights = k.constant(0.0);
+        let mut sums = vec![k.constant(0.0); colors];
+        for (dx, dy) in around() {
+            let share = EDGE_SHARE.powi(dx.abs() + dy.abs());
+            let weight = k.constant(share) / (own + luma(dx, dy));
+            weights = weights + weight;
+            for (c, sum) in sums.iter_mut().enumerate() {
+                *sum = *sum + weight * color.plane(c).at(dx, dy);
+            }
+        }
+        let planes = sums.into_iter().enumerate();
+        let softened = planes.map(|(c, sum)| edge.pick(sum / weights, color.plane(c).here()));
+        k.write_planes(softened.collect::<Vec<_>>());
     })
 }
