@@ -253,3 +253,74 @@ fn lights_add_up_to_the_colour_frame_after_frame() {
         }
     }
 }
+
+/// A flat surface at rest, of this albedo, with a picture that moves over it.
+fn moving_picture(albedo: f32, t: usize) -> Frame {
+    let (w, h) = (48, 24);
+    let stripes = |x: usize| if (x + t) / 12 % 2 == 0 { 0.2 } else { 1.0 };
+    let mut frame = Frame::new(Image::from_fn(w, h, 3, |x, _, _| stripes(x))).unwrap();
+    let layers = [
+        (Kind::Albedo, Image::from_fn(w, h, 3, |_, _, _| albedo)),
+        (
+            Kind::Normal,
+            Image::from_fn(w, h, 3, |_, _, c| f32::from(c == 2)),
+        ),
+        (Kind::Depth, Image::from_fn(w, h, 1, |_, _, _| 2.0)),
+        (Kind::Motion, Image::new(w, h, 2)),
+    ];
+    for (kind, image) in layers {
+        frame.insert(kind, image).unwrap();
+    }
+    frame
+}
+
+/// What is seen in a mirror does not move with it. A surface with albedo shows what happens without care for that.
+#[test]
+fn mirrors_show_the_present() {
+    let device = Device::open("cpu").unwrap();
+    let [surface, mirror] = [1.0, 0.0].map(|albedo| {
+        let mut sequence = Sequence::new(&device, &Options::new(Svgf::default()));
+        let mut error = 0.0;
+        for t in 0..8 {
+            let frame = moving_picture(albedo, t);
+            let made = sequence.run(&frame, &Watch::default()).unwrap();
+            error = limpid::metric::mse(made.color().unwrap(), frame.color().unwrap()).unwrap();
+        }
+        error
+    });
+    assert!(mirror < 0.5 * surface, "{mirror} against {surface}");
+}
+
+/// Edges of objects are mixed with what is beside them, but lamps do not shine over theirs.
+#[test]
+fn edges_are_soft_but_not_those_of_lamps() {
+    let device = Device::open("cpu").unwrap();
+    let (w, h) = (24, 16);
+    let made = |albedo: f32| {
+        let near = |x: usize| x < w / 2;
+        let mut frame = moving_picture(1.0, 0);
+        frame = frame.crop(0, 0, Size::new(w, h));
+        let pick = |a: f32, b: f32| move |x: usize, _: usize, _: usize| if near(x) { a } else { b };
+        for (kind, image) in [
+            (Kind::Color, Image::from_fn(w, h, 3, pick(0.3, 0.9))),
+            (Kind::Depth, Image::from_fn(w, h, 1, pick(1.0, 4.0))),
+            (Kind::Albedo, Image::from_fn(w, h, 3, pick(1.0, albedo))),
+        ] {
+            frame.insert(kind, image).unwrap();
+        }
+        let mut sequence = Sequence::new(&device, &Options::new(Svgf::default()));
+        let out = sequence.run(&frame, &Watch::default()).unwrap();
+        [2, 11, 12, 21].map(|x| out.color().unwrap().get(x, 8, 0))
+    };
+    let [far, dark, bright, away] = made(1.0);
+    assert!((far - 0.3).abs() < 1e-3 && (away - 0.9).abs() < 1e-3);
+    assert!(
+        (0.31..0.5).contains(&dark) && (0.5..0.89).contains(&bright),
+        "{dark} {bright}"
+    );
+    let [_, dark, bright, _] = made(0.0);
+    assert!(
+        (dark - 0.3).abs() < 1e-3 && (bright - 0.9).abs() < 1e-3,
+        "{dark} {bright}"
+    );
+}

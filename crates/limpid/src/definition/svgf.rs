@@ -9,9 +9,9 @@
 //! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. The result is blended with
 //! the last one by temporal anti-aliasing ([`super::taa`]).
 //!
-//! Beyond the paper: what is seen in mirrors and glass does not move with them, so new frames count for more there and changes
-//! in time are mostly not noise; another object weighs nothing, or lamps would shine through the surface that they are set in; the variance
-//! is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
+//! Beyond the paper: what is seen in mirrors and glass does not move with them, so new frames count for more there and changes in
+//! time are mostly not noise; another object weighs nothing, or lamps would shine through the surface that they are set in; the
+//! variance is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
 
 use super::atrous::stored;
 use super::taa::Settings as Resolve;
