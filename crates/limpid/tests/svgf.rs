@@ -257,7 +257,13 @@ fn lights_add_up_to_the_colour_frame_after_frame() {
 /// A flat surface at rest, of this albedo, with a picture that moves over it.
 fn moving_picture(albedo: f32, t: usize) -> Frame {
     let (w, h) = (48, 24);
-    let stripes = |x: usize| if (x + t) / 12 % 2 == 0 { 0.2 } else { 1.0 };
+    let stripes = |x: usize| {
+        if ((x + t) / 12).is_multiple_of(2) {
+            0.2
+        } else {
+            1.0
+        }
+    };
     let mut frame = Frame::new(Image::from_fn(w, h, 3, |x, _, _| stripes(x))).unwrap();
     let layers = [
         (Kind::Albedo, Image::from_fn(w, h, 3, |_, _, _| albedo)),
