@@ -95,7 +95,7 @@ pub(crate) enum Exchange {
 /// How a window is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Walk {
-    /// CPU: one axis after the other in one pass over memory, where the filter allows it.
+    /// One axis after the other in one pass over memory, where the filter allows it; on a GPU from a tile in workgroup memory.
     Separable,
     /// All `(2r+1)²` taps of each pixel, from buffers.
     Direct,
@@ -185,6 +185,9 @@ impl Kernel for Window {
         if self.walk.textures() {
             return Ok(shader::fragment(self.filter, self.radius, self.walk));
         }
+        if self.walk == Walk::Separable && self.filter.side(0).is_some() {
+            return shader::separable(self.filter, self.radius, site);
+        }
         if site.reads[0].planes > 3 {
             return Err(Error::unsupported(format!(
                 "{}: {} planes; at most 3 share one texel with their weight",
@@ -235,7 +238,7 @@ pub(crate) struct WindowAxis {
 /// Largest radius whose columns fit the 16 KiB of workgroup memory that every device has.
 pub(crate) const TILE_COLUMNS: usize = 48;
 
-/// Largest radius whose 16×16 tile of texels fits these.
+/// Largest radius whose 16×16 tile of texels, and whose 32×32 tile of one plane with the sums of its rows, fits these.
 pub(crate) const TILE_SQUARE: usize = 8;
 
 impl Kernel for WindowAxis {

@@ -137,27 +137,55 @@ pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
     compute(site, source, [32, 8])
 }
 
+/// Both axes from workgroup memory, in one pass.
+pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dispatch> {
+    let emit = Emit::new(filter, radius);
+    let span = 32 + 2 * radius;
+    let bytes = 4 * span * (span + 32);
+    if bytes > site.target.workgroup_bytes as usize {
+        return Err(Error::unsupported(format!(
+            "a tile with radius {radius} needs {bytes} bytes of workgroup memory, the device has {}; use schedule two-pass",
+            site.target.workgroup_bytes
+        )));
+    }
+    let source = weighed(&emit)
+        .statements("along(at: i32) -> f32", window(&emit, "tile", "1"))
+        .statements("down(at: i32) -> f32", window(&emit, "rows", "32"))
+        .body(include_str!("separable.wgsl"));
+    let mut dispatch = compute(site, source, [32, 32]);
+    planes_in_z(&mut dispatch, site);
+    Ok(dispatch)
+}
+
 /// The sum along an axis, away from its ends, of what a `slot` holds.
-fn window(emit: &Emit, slot: &str) -> Code {
+fn window(emit: &Emit, slot: &str, stride: &str) -> Code {
     let mut code = Code::default();
     code.say("var sum = 0.0");
     emit.each(&mut code, "i", 1, |code, i| {
         let (side, at) = (emit.side(i), &i.text);
-        code.say(format_args!("sum += {side} * {slot}[at + {at} * stride]"));
+        code.say(format_args!("sum += {side} * {slot}[at + {at} * {stride}]"));
     });
     code.say("return sum");
     code
 }
 
-/// What both forms of an axis share.
-fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
-    let r = axis.radius as i64;
-    let all = (-r..=r).filter_map(|i| axis.filter.side(i)).sum();
+/// Bindings of one plane, and the weights of a filter of rank one along an axis.
+fn weighed(emit: &Emit) -> Wgsl {
+    let r = emit.radius;
+    let all = (-r..=r).filter_map(|i| emit.filter.side(i)).sum();
     buffers(emit, 1)
-        .constant("VERTICAL", "bool", axis.vertical)
         .constant("ALL_SIDES", "f32", number(all))
         .body(include_str!("weights.wgsl"))
-        .statements("window(at: i32, stride: i32) -> f32", window(emit, slot))
+}
+
+/// What both forms of an axis share.
+fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
+    weighed(emit)
+        .constant("VERTICAL", "bool", axis.vertical)
+        .statements(
+            "window(at: i32, stride: i32) -> f32",
+            window(emit, slot, "stride"),
+        )
 }
 
 /// One axis from buffers, a plane per layer of the grid.

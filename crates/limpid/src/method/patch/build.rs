@@ -15,7 +15,7 @@ use crate::method::Schedule;
 use crate::method::descent::{Descent, Done, System};
 use crate::method::poisson::build::{Reconstruct, channels, reg};
 use crate::method::poisson::{Norm, PoissonSchedule};
-use crate::method::window::{box_mean, two_passes};
+use crate::method::window::{box_mean, separable};
 use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Part, Result, Shape};
 
@@ -125,7 +125,7 @@ impl Build<'_> {
                 let out = self.plan.transient("variance", n);
                 self.plan.pass(half_difference(), [a, b], [difference]);
                 self.plan.pass(square(0), [difference], [raw]);
-                let blurred = two_passes(&mut self.plan, raw, Filter::Gaussian { sigma: 1.0 }, 2);
+                let blurred = separable(&mut self.plan, raw, Filter::Gaussian { sigma: 1.0 }, 2);
                 self.plan.pass(larger(), [raw, blurred], [out]);
                 out
             }

@@ -11,7 +11,7 @@ use crate::kernel::rdfc::{
 };
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
-use crate::method::window::{box_mean, two_passes};
+use crate::method::window::{box_mean, separable};
 use crate::plan::{Plan, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
 use front::Front;
@@ -450,7 +450,7 @@ impl Build<'_> {
     fn two_buffer_variance(&mut self, slot: SlotId, n: usize) -> SlotId {
         let squares = self.plan.transient("squares", n);
         self.plan.pass(square(n), [slot], [squares]);
-        two_passes(&mut self.plan, squares, Filter::Gaussian { sigma: 0.5 }, 2)
+        separable(&mut self.plan, squares, Filter::Gaussian { sigma: 0.5 }, 2)
     }
 
     /// Merges up to six slots at a time into one.

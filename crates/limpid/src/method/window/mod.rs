@@ -48,7 +48,7 @@ crate::choice! {
     /// How a window is processed.
     #[doc(hidden)]
     pub enum WindowSchedule {
-        /// CPU: one axis after the other in one pass over memory.
+        /// One axis after the other in one pass over memory.
         Separable = "separable",
         /// CPU: sliding sums, for mean and deviation.
         Sliding = "sliding",
@@ -84,17 +84,32 @@ struct Ready {
     radius: usize,
 }
 
-/// A filter of rank one as part of a larger plan: rows, then columns.
-pub(super) fn two_passes(plan: &mut Plan, slot: SlotId, filter: Filter, radius: usize) -> SlotId {
+/// A filter of rank one as part of a larger plan: both axes in one pass, or one after the other if the radius is large.
+pub(super) fn separable(plan: &mut Plan, slot: SlotId, filter: Filter, radius: usize) -> SlotId {
     let out = plan.transient("filtered", plan.at(slot).planes);
-    Ready { filter, radius }.axes(plan, Along::Plain, slot, out);
+    let ready = Ready { filter, radius };
+    match radius <= TILE_SQUARE {
+        true => ready.window(plan, Walk::Separable, slot, &[out]),
+        false => ready.axes(plan, Along::Plain, slot, out),
+    }
     out
 }
 
 /// The mean over a square, as part of a larger plan: a tent without slope.
 pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
     let (peak, slope) = (1.0, 0.0);
-    two_passes(plan, slot, Filter::Tent { peak, slope }, radius)
+    separable(plan, slot, Filter::Tent { peak, slope }, radius)
+}
+
+/// The mean over a square of the mean over a square: a tent of twice the radius, which ends one pixel outside of it.
+pub(super) fn box_mean_twice(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
+    let (peak, slope) = twice(radius);
+    separable(plan, slot, Filter::Tent { peak, slope }, 2 * radius)
+}
+
+/// Peak and slope of a tent that is the mean over a square of this radius, twice.
+pub(super) fn twice(radius: usize) -> (f32, f32) {
+    (1.0, 1.0 / (2 * radius + 1) as f32)
 }
 
 /// The radius within what is allowed.
@@ -147,6 +162,9 @@ impl Ready {
                 }
                 if rank_one {
                     all.extend([TwoPass, Linear]);
+                    if self.radius <= TILE_SQUARE {
+                        all.push(Separable);
+                    }
                 }
                 let best = self.best_on_gpu();
                 all.sort_by_key(|one| *one != best);
@@ -157,11 +175,12 @@ impl Ready {
 
     /// The schedule that is fastest from planes to planes, as measured on an H200 (docs/filters.md).
     fn best_on_gpu(self) -> WindowSchedule {
-        use WindowSchedule::{Direct, QuadCompute, Tile, TwoPass};
+        use WindowSchedule::{Direct, QuadCompute, Separable, Tile, TwoPass};
         let tile = self.radius <= TILE_SQUARE;
         match (self.filter, self.radius) {
-            (Filter::Gaussian { .. } | Filter::Tent { .. }, 0..=3) => QuadCompute,
-            (Filter::Gaussian { .. } | Filter::Tent { .. }, 4..=TILE_COLUMNS) => Tile,
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, 0..=2) => QuadCompute,
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, 3..=6) => Separable,
+            (Filter::Gaussian { .. } | Filter::Tent { .. }, 7..=TILE_COLUMNS) => Tile,
             (Filter::Gaussian { .. } | Filter::Tent { .. }, _) => TwoPass,
             (Filter::Variance, 3..) if tile => Tile,
             (Filter::Bilateral { .. }, 0..=2) => Direct,
