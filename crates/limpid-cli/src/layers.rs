@@ -1,11 +1,13 @@
 //! Where layers come from: names in the file, separate files, further passes.
 
-use crate::say::OrUsage;
-use crate::shot;
+use crate::say::{self, OrUsage};
+use crate::{shot, video};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions};
 use limpid::{Error, Frame, Image, Kind, Layer, Part};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread::JoinHandle;
 
 /// Where layers come from.
 #[derive(clap::Args, Clone, Default)]
@@ -38,8 +40,16 @@ pub(crate) struct Layers {
 }
 
 /// Reads files with their layers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Reader {
+    what: What,
+    /// A file that is being read.
+    ahead: Mutex<Option<(PathBuf, JoinHandle<Result<Picture>>)>>,
+}
+
+/// What is read of a file, and layers from other files.
+#[derive(Debug, Clone, Default)]
+struct What {
     options: ReadOptions,
     files: Vec<(Layer, PathBuf)>,
 }
@@ -85,13 +95,40 @@ impl Layers {
                 return Err(Error::io(file, missing)).with_context(|| format!("--{layer}"));
             }
         }
-        Ok(Reader { options, files })
+        Ok(Reader {
+            what: What { options, files },
+            ahead: Mutex::default(),
+        })
     }
 }
 
 impl Reader {
+    /// Starts to read the input in the background, if it is one image: opening a device takes as long.
+    pub(crate) fn begin(&self, inputs: &[PathBuf]) {
+        let [input] = inputs else { return };
+        if !input.is_file() || shot::is_pattern(input) || video::is_film(input) {
+            return;
+        }
+        let (what, file) = (self.what.clone(), input.clone());
+        let thread = std::thread::spawn(move || say::about(&file, || what.read(&file, None)));
+        *self.ahead.lock().unwrap_or_else(|e| e.into_inner()) = Some((input.clone(), thread));
+    }
+
     /// Reads a file and its additional layers; `frame` is its number in a sequence.
     pub(crate) fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
+        let mut ahead = self.ahead.lock().unwrap_or_else(|e| e.into_inner());
+        let begun = ahead.take_if(|(file, _)| file == path);
+        drop(ahead);
+        match begun.map(|(_, thread)| thread.join()) {
+            Some(Ok(picture)) => picture,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => self.what.read(path, frame),
+        }
+    }
+}
+
+impl What {
+    fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
         let mut picture = io::read(path, &self.options)?;
         for (layer, file) in &self.files {
             let file = match (frame, path.file_name()) {

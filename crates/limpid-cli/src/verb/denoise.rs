@@ -80,6 +80,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         return Err(limpid::Error::option("strength", args.strength, "0 … 1")).or_usage();
     }
     let reader = args.layers.reader()?;
+    reader.begin(&args.inputs);
     let device = args.how.open()?;
     if args.method.is_some() {
         args.how.look_up(&mut options, device.backend())?;

@@ -38,9 +38,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut options = args
         .how
         .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
+    let reader = args.layers.reader()?;
+    reader.begin(&args.inputs);
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
-    let reader = args.layers.reader()?;
     let jobs = args.batch.single(&args.inputs, &args.output)?;
     let start = || Sequence::new(&device, &options);
     args.batch.run(&jobs, start, |job, sequence| {

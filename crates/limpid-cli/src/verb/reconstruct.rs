@@ -50,9 +50,10 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let method = find(Use::Reconstruct, &args.method).or_usage()?;
     let mut options = args.how.options(method, knobs)?;
     let all = args.known.prepare(&args.method, &mut options)?;
+    let reader = args.layers.reader()?;
+    reader.begin(&args.inputs);
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
-    let reader = args.layers.reader()?;
     let jobs = args.batch.single(&args.inputs, &args.output)?;
     let start = || Sequence::new(&device, &options);
     args.batch.run(&jobs, start, |job, sequence| {
