@@ -206,6 +206,7 @@ impl Method for Eaw {
             Unpack {
                 packed_at,
                 exact: false,
+                order: None,
             },
             sum,
             [made],

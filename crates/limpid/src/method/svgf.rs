@@ -37,15 +37,15 @@ crate::options! {
     /// to it still do afterwards.
     pub struct Svgf {
         /// Least share of a new frame in the result: a smaller one is steadier and follows changes of light more slowly.
-        pub alpha: f32 = 0.1,
+        pub alpha: f32 = 0.2,
         /// Number of levels, 1 to 10: each doubles the reach.
         pub levels: usize = 5,
         /// Differences of luminance above this many deviations of the noise stop the filter.
-        pub sigma_luminance: f32 = 4.0,
+        pub sigma_luminance: f32 = 3.0,
         /// Differences of depth stop the filter where they are above this many times what the slope explains.
-        pub sigma_depth: f32 = 1.0,
+        pub sigma_depth: f32 = 0.5,
         /// The cosine between normals counts to this power, a power of two.
-        pub sigma_normal: usize = 64,
+        pub sigma_normal: usize = 32,
         /// Do not divide by albedo before and multiply after.
         pub no_demodulate: bool = false,
         /// Neither soften the edges of objects nor blend the result with the last one.
@@ -249,7 +249,7 @@ impl Method for Svgf {
             });
             let reads = [now, features];
             let mut writes = vec![next];
-            if to.is_some() {
+            if walk.goes_on() {
                 let name = format!("features {}", level + 1);
                 features = slots.features(&name, Role::Transient, layout);
                 writes.push(features);
@@ -268,25 +268,12 @@ impl Method for Svgf {
         };
         let reads: Vec<SlotId> = [Some(now), albedo].into_iter().flatten().collect();
         let mut change = None;
+        let unpack = Unpack::from(&slots.plan, now, packed_at, false);
         if self.no_taa {
-            slots.plan.pass(
-                Unpack {
-                    packed_at,
-                    exact: false,
-                },
-                reads,
-                [output],
-            );
+            slots.plan.pass(unpack, reads, [output]);
         } else {
             let clean = slots.plan.transient("clean", setup.colors);
-            slots.plan.pass(
-                Unpack {
-                    packed_at,
-                    exact: false,
-                },
-                reads,
-                [clean],
-            );
+            slots.plan.pass(unpack, reads, [clean]);
             resolve(&mut slots, &setup, [clean, output], (moves, depth));
             change = Some([clean, output]);
         }
@@ -380,6 +367,9 @@ pub(super) fn resolve(
     (mut motion, depth): (Option<SlotId>, Option<SlotId>),
 ) {
     let LastStep { step, softens } = setup.resolve;
+    let chooses = motion.is_some() && depth.is_some();
+    // On a GPU it is faster to look depth up again than to write motion and read it.
+    let nearest = chooses && slots.on == Backend::Gpu;
     let kernel = Resolve {
         gamma: step.gamma,
         blend: step.blend,
@@ -388,13 +378,14 @@ pub(super) fn resolve(
         window: Some(step.radius),
         cubic: step.cubic,
         motion: motion.is_some(),
+        nearest,
         history: motion.is_some(),
     };
     let mut new = clean;
-    if let Some(depth) = depth.filter(|_| softens || motion.is_some()) {
-        let pass = edges(motion.is_some(), softens.then_some(slots.colors));
+    if let Some(depth) = depth.filter(|_| softens || (chooses && !nearest)) {
+        let pass = edges(chooses && !nearest, softens.then_some(slots.colors));
         let (mut reads, mut writes) = (vec![depth], Vec::new());
-        if let Some(motion) = &mut motion {
+        if let Some(motion) = motion.as_mut().filter(|_| !nearest) {
             reads.push(*motion);
             *motion = slots.plan.transient("motion of the nearest", 2);
             writes.push(*motion);
@@ -412,7 +403,8 @@ pub(super) fn resolve(
     let [last, result] = ["last result", "result"]
         .map(|name| slots.add(name, Role::History, slots.colors + 1, Element::F32x4));
     slots.plan.swap(result, last);
-    let reads = [new, last, motion];
+    let mut reads = vec![new, last, motion];
+    reads.extend(depth.filter(|_| nearest));
     slots.plan.pass(kernel, reads, [output, result]);
 }
 

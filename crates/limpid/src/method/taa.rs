@@ -178,6 +178,7 @@ impl Method for Taa {
             reads.push(plan.input(Kind::Motion, 2));
         }
         let resolve = Resolve {
+            nearest: false,
             cubic: step.cubic,
             gamma: step.gamma,
             blend: step.blend,

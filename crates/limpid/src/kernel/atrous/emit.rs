@@ -210,7 +210,7 @@ impl Text<'_> {
             .constant("LOCAL", "bool", local)
             .constant("MIRROR", "bool", mirror)
             .constant("RESTORE", "bool", restore)
-            .constant("STAYS", "bool", dilated)
+            .constant("STAYS", "bool", kernel.walk.stays())
             .function("spacing() -> i32", spacing)
             .statements("log_tap(i: i32) -> f32", self.taps());
         let text = self.sums(self.pixel(self.bindings(text)));

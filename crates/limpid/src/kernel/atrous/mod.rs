@@ -95,7 +95,7 @@ pub(crate) enum Walk {
     Permuted {
         /// The order that is read; its level is the filter's.
         from: Phases,
-        /// The order that is written; rows if none.
+        /// The order that is written: the next one, or the same; rows if none.
         to: Option<Phases>,
         /// On a GPU: where taps are read.
         taps: Source,
@@ -109,6 +109,19 @@ impl Walk {
             Self::Permuted { to, .. } => to,
             Self::Dilated => None,
         }
+    }
+
+    /// Whether results stay where they are read.
+    fn stays(self) -> bool {
+        match self {
+            Self::Permuted { from, to, .. } => to == Some(from),
+            Self::Dilated => true,
+        }
+    }
+
+    /// Whether pixels go to the order of the next level, and features with them.
+    pub(crate) fn goes_on(self) -> bool {
+        self.order().is_some() && !self.stays()
     }
 }
 
@@ -208,10 +221,7 @@ impl Kernel for Atrous {
     fn contract(&self) -> Contract {
         let features = usize::from(self.guided.is_some() || !self.stops.features.is_empty());
         let factors = usize::from(self.mode.factors());
-        let moved = match self.walk {
-            Walk::Permuted { to: Some(_), .. } => features,
-            _ => 0,
-        };
+        let moved = if self.walk.goes_on() { features } else { 0 };
         let reach = self.radius() << self.level;
         Contract {
             reads: 1 + features + factors,

@@ -80,9 +80,9 @@ impl Kernel for Limit {
             true => "left[i] = v",
             false => "return",
         };
-        let taps = match self.step {
-            1 => include_str!("limit_tile.wgsl"),
-            _ => include_str!("limit_wide.wgsl"),
+        let (taps, rows) = match self.step {
+            1 => (include_str!("limit_tile.wgsl"), 2),
+            _ => (include_str!("limit_wide.wgsl"), 1),
         };
         let source = Wgsl::default()
             .body(Params::WGSL)
@@ -92,10 +92,11 @@ impl Kernel for Limit {
             .constant("R", "i32", WINDOW)
             .constant("BY_OTHER", "bool", self.by_other)
             .procedure("keep(i: u32, v: f32)", kept)
-            .body(taps)
             .body(include_str!("limit.wgsl"))
+            .body(taps)
             .text();
-        Ok(Dispatch::own(source, &params, tiles(slot.size, SIDE, SIDE)))
+        let groups = tiles(slot.size, SIDE, rows * SIDE);
+        Ok(Dispatch::own(source, &params, groups))
     }
 }
 

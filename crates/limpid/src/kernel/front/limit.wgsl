@@ -1,27 +1,33 @@
-// A pixel, limited by what is around it. A tap is a brightness whose two lowest bits are a class, or 3 outside the picture.
+// A pixel, limited by what is around it. A tap is 30 bits of a brightness, which sort like it, below two bits of a class, or of 3
+// outside the picture.
+
+const VALUES: u32 = 0x40000000u;
+
+fn sorted(bright: f32) -> u32 {
+    return bitcast<u32>(max(bright, 0.0)) >> 1u;
+}
 
 fn key_at(q: vec2<i32>) -> u32 {
     if any(q < vec2(0)) || q.x >= i32(p.width) || q.y >= i32(p.height) {
-        return 3u;
+        return 3u * VALUES;
     }
     let j = q.y * i32(p.width) + q.x;
-    return (bitcast<u32>(max(limiting[j], 0.0)) & ~3u) | u32(classes[j]);
+    return sorted(limiting[j]) + VALUES * u32(classes[j]);
 }
 
-// Whether enough taps of the class are nearly as bright: then the limit need not be looked up.
-fn usual(own: u32, bright: f32) -> bool {
-    var count = 0;
-    for (var dy = -R; dy <= R; dy++) {
-        for (var dx = -R; dx <= R; dx++) {
-            if !BY_OTHER && dx == 0 && dy == 0 {
-                continue;
-            }
-            let tap = tap_at(dx, dy);
-            let allowed = p.factor * bitcast<f32>(tap & ~3u) + p.floor;
-            count += i32((tap & 3u) == own && allowed >= bright);
-        }
-    }
-    return count >= RANK;
+// What a tap must be to allow a pixel: of its class, and of at least this brightness.
+struct Need {
+    own: u32,
+    least: u32,
+}
+
+fn need(i: u32) -> Need {
+    return Need(VALUES * u32(classes[i]), sorted((brightness[i] - p.floor) / p.factor));
+}
+
+fn allows(tap: u32, need: Need) -> i32 {
+    // Taps of other classes differ by at least `VALUES`.
+    return i32((tap ^ need.own) - need.least < VALUES - need.least);
 }
 
 fn limit_at(own: u32, other: f32) -> f32 {
@@ -34,8 +40,8 @@ fn limit_at(own: u32, other: f32) -> f32 {
             if !BY_OTHER && dx == 0 && dy == 0 {
                 continue;
             }
-            let tap = tap_at(dx, dy);
-            var v = select(-1.0, bitcast<f32>(tap & ~3u), (tap & 3u) == own);
+            let tap = tap_at(dx, dy) ^ own;
+            var v = select(-1.0, bitcast<f32>(tap << 1u), tap < VALUES);
             for (var k = 0; k < RANK; k++) {
                 let t = top[k];
                 top[k] = max(t, v);
@@ -50,13 +56,13 @@ fn limit_at(own: u32, other: f32) -> f32 {
     return select(brightest, p.factor * top[RANK - 1] + p.floor, top[RANK - 1] >= 0.0);
 }
 
-fn limit(i: u32) {
-    let own = u32(classes[i]);
+// A pixel of which so many taps are nearly as bright: if they are enough, the limit need not be looked up.
+fn limit(i: u32, alike: i32) {
     let bright = brightness[i];
     let other = limiting[i];
     var scale = 1.0;
-    if !(usual(own, bright) || (BY_OTHER && bright <= other + p.floor)) {
-        let limit = limit_at(own, other);
+    if !(alike >= RANK || (BY_OTHER && bright <= other + p.floor)) {
+        let limit = limit_at(VALUES * u32(classes[i]), other);
         scale = select(1.0, limit / bright, bright > limit);
     }
     let pixels = p.width * p.height;
@@ -64,13 +70,4 @@ fn limit(i: u32) {
         limited[c * pixels + i] = picture[c * pixels + i] * scale;
     }
     keep(i, bright * scale);
-}
-
-@compute @workgroup_size(SIDE * SIDE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    prepare(group.xy, lane);
-    let at = group.xy * SIDE + vec2(lane % SIDE, lane / SIDE);
-    if at.x < p.width && at.y < p.height {
-        limit(at.y * p.width + at.x);
-    }
 }

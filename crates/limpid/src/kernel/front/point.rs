@@ -171,7 +171,11 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
     stencil("checkerboard", |k| {
         let [picture, class] = k.reads();
         let features = features.then(|| k.read());
-        let weights = beside(k, class, features.map(|f| (f, sharp)), step);
+        let planes = features.into_iter();
+        let planes: Vec<Sharp<'_>> = planes
+            .flat_map(|f| (0..sharp).map(move |c| (f.plane(c), None)))
+            .collect();
+        let weights = beside(k, class, &planes, step);
         let Some(total) = sum(weights.map(|(.., w)| w)) else {
             return;
         };
@@ -185,20 +189,27 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
     })
 }
 
+/// A plane that tells surfaces apart, and the range it is clamped to.
+type Sharp<'g> = (Read<'g>, Option<[f32; 2]>);
+
 /// The four neighbours of a pixel: where they are, and how alike their surfaces.
 fn beside<'g>(
     k: &'g Build,
     class: Read<'g>,
-    features: Option<(Read<'g>, usize)>,
+    features: &[Sharp<'g>],
     step: usize,
 ) -> [(i32, i32, Value<'g>); 4] {
     let step = step as i32;
     [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
         let (dx, dy) = (step * dx, step * dy);
-        let apart = features.and_then(|(f, sharp)| {
-            let planes = (0..sharp).map(|c| f.plane(c));
-            sum(planes.map(|p| (p.here() - p.at(dx, dy)).squared()))
+        let apart = features.iter().map(|(plane, range)| {
+            let clamped = |v: Value<'g>| match range {
+                Some([least, most]) => v.max(*least).min(*most),
+                None => v,
+            };
+            (clamped(plane.here()) - clamped(plane.at(dx, dy))).squared()
         });
+        let apart = sum(apart);
         let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
         let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
         let far = match apart {
@@ -211,12 +222,20 @@ fn beside<'g>(
 }
 
 /// The noise of a pixel seen from its neighbours: the squared difference to their mean as [`checkerboard`] makes it, over what
-/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, features if there are any.
-pub(crate) fn unrest(planes: usize, features: bool, sharp: usize) -> Stencil {
+/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, its brightness, and the layers of albedo and
+/// normals if they exist. Also writes the mean brightness of 3×3 pixels.
+pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool) -> Stencil {
     stencil("unrest", |k| {
-        let [picture, class] = k.reads();
-        let features = features.then(|| k.read());
-        let weights = beside(k, class, features.map(|f| (f, sharp)), 1);
+        let [picture, class, bright] = k.reads();
+        let mut sharp: Vec<Sharp<'_>> = Vec::new();
+        for (_, range) in [(albedo, [0.0, 1.0]), (normal, [-1.0, 1.0])]
+            .into_iter()
+            .filter(|(there, _)| *there)
+        {
+            let layer = k.read();
+            sharp.extend((0..3).map(|c| (layer.plane(c), Some(range))));
+        }
+        let weights = beside(k, class, &sharp, 1);
         let (total, squares) = (
             sum(weights.map(|(.., w)| w)),
             sum(weights.map(|(.., w)| w * w)),
@@ -234,6 +253,14 @@ pub(crate) fn unrest(planes: usize, features: bool, sharp: usize) -> Stencil {
             let share = squares * over * over + 1.0;
             k.write(off / share * (1.0 / planes as f32));
         }
+        let around = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
+        let (mut sum, mut count) = (k.constant(0.0), k.constant(0.0));
+        for (dx, dy) in around {
+            let inside = k.inside(dx, dy);
+            sum = sum + inside.pick(bright.plane(0).at(dx, dy), 0.0);
+            count = count + inside.pick(1.0, 0.0);
+        }
+        k.write_planes([sum / count]);
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::point::three;
 use crate::definition::front::{
-    BLACK, DARK, DIM, Depth, EMITTER, EMITTING, FAINT, FAR, LEAST_DIVISOR, MISS, SURFACE,
+    APART, BLACK, DARK, DIM, Depth, EMITTER, EMITTING, FAINT, FAR, LEAST_DIVISOR, MISS, SURFACE,
 };
 use crate::kernel::stencil::{Build, Mask, Read, Stencil, Value, stencil};
 
@@ -17,6 +17,9 @@ pub(crate) struct Surface {
     pub(crate) depth: Option<Depth>,
     /// What position is multiplied by, if it exists.
     pub(crate) position: Option<f32>,
+    /// Whether albedo and normals are among the features that are written. Else those who need them read the layers, and the features
+    /// begin with depth and class in one number, as in `definition::front::packed`.
+    pub(crate) copies: bool,
     /// Whether colour is divided by albedo.
     pub(crate) divide: bool,
     /// What colours are multiplied by to give a picture of ordinary brightness.
@@ -26,12 +29,14 @@ pub(crate) struct Surface {
 impl Surface {
     /// Planes of the features.
     pub(crate) fn planes(&self) -> usize {
-        self.sharp() + usize::from(self.depth.is_some()) + 3 * usize::from(self.position.is_some())
+        let depth = self.depth.is_some() || !self.copies;
+        self.sharp() + usize::from(depth) + 3 * usize::from(self.position.is_some())
     }
 
     /// How many of them are albedo and normal.
     pub(crate) fn sharp(&self) -> usize {
-        3 * (usize::from(self.albedo) + usize::from(self.normal))
+        let layers = usize::from(self.albedo) + usize::from(self.normal);
+        3 * layers * usize::from(self.copies)
     }
 
     /// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they exist; the colour when none does, or
@@ -42,7 +47,10 @@ impl Surface {
             let read = |there: bool| there.then(|| k.read());
             let (albedo, normal) = (read(self.albedo), read(self.normal));
             let (depth, position) = (read(self.depth.is_some()), read(self.position.is_some()));
-            let picture = (lit || self.planes() == 0).then(|| k.read());
+            let any = [albedo, normal, depth, position]
+                .iter()
+                .any(Option::is_some);
+            let picture = (lit || !any).then(|| k.read());
             let seen = Seen::new(albedo, normal, depth);
             k.write_planes([seen.class(k)]);
             let color = albedo.map(|a| three(a).map(|v| v.max(0.0).min(1.0)));
@@ -60,13 +68,23 @@ impl Surface {
                 })
                 .collect();
             k.write_planes(divisors.clone());
-            let mut features: Vec<_> = color.into_iter().flatten().collect();
-            let normals = normal.into_iter().flat_map(three);
-            features.extend(normals.map(|v| v.max(-1.0).min(1.0)));
-            if let (Some(depth), Some(range)) = (depth, self.depth) {
+            let mut features: Vec<_> = Vec::new();
+            if self.copies {
+                features.extend(color.into_iter().flatten());
+                let normals = normal.into_iter().flat_map(three);
+                features.extend(normals.map(|v| v.max(-1.0).min(1.0)));
+            }
+            let far = depth.zip(self.depth).map(|(depth, range)| {
                 let [low, middle, high] = [range.low, range.middle, range.high].map(|v| k.param(v));
                 let far = depth.plane(0).here().max(1e-30).ln().max(low).min(high) - middle;
-                features.push(seen.nothing.map_or(far, |nothing| nothing.pick(0.0, far)));
+                seen.nothing.map_or(far, |nothing| nothing.pick(0.0, far))
+            });
+            match self.copies {
+                true => features.extend(far),
+                false => {
+                    let apart = seen.class(k) * APART;
+                    features.push(far.map_or(apart, |far| far + apart));
+                }
             }
             if let (Some(position), Some(scale)) = (position, self.position) {
                 let scale = k.param(scale);

@@ -67,12 +67,21 @@ pub(super) fn pack(kernel: &Pack, job: &mut Job<'_>) {
 }
 
 pub(super) fn unpack(kernel: &Unpack, job: &mut Job<'_>) {
-    let packed_at = kernel.packed_at;
+    let (packed_at, size) = (kernel.packed_at, job.writes[0].size());
     for y in job.rows.clone() {
         for k in 0..job.writes[0].planes() {
-            let from = job.reads[0].row(packed_at.plane + k, y);
             let to = job.writes[0].row(k, y);
-            to.copy_from_slice(from);
+            let plane = packed_at.plane + k;
+            match kernel.order {
+                Some(order) => {
+                    let row = order.place(size.height, y);
+                    let from = job.reads[0].row(plane, row);
+                    for (x, to) in to.iter_mut().enumerate() {
+                        *to = from[order.place(size.width, x)];
+                    }
+                }
+                None => to.copy_from_slice(job.reads[0].row(plane, y)),
+            }
             if !packed_at.albedo {
                 continue;
             }

@@ -4,12 +4,12 @@ use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use crate::definition::atrous::BLACK;
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
-use crate::plan::{Element, Home, Slot};
+use crate::plan::{Element, Home, Order, Slot};
 use crate::{LUMINANCE, params};
 
 params! {
-    /// Pixels of the image, and threads along x.
-    struct Params { count: u32, across: u32 }
+    /// Pixels of the image, threads along x, and the size of the image.
+    struct Params { count: u32, across: u32, width: u32, height: u32 }
 }
 
 /// Threads of a workgroup.
@@ -17,14 +17,22 @@ const THREADS: u32 = 256;
 
 /// A shader that runs `body` for each pixel `i`.
 pub(super) fn each(site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
-    let count = site.writes[0].size.pixels() as u32;
+    each_with(Wgsl::default(), site, names, body)
+}
+
+/// The same after what `body` uses.
+fn each_with(text: Wgsl, site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
+    let size = site.writes[0].size;
+    let count = size.pixels() as u32;
     let groups = count.div_ceil(THREADS);
     let across = groups.min(32_768);
     let params = Params {
         count,
         across: across * THREADS,
+        width: size.width as u32,
+        height: size.height as u32,
     };
-    let source = Wgsl::default()
+    let source = text
         .body(Params::WGSL)
         .slots(site, names)
         .constant("BLACK", "f32", format_args!("{BLACK:?}"))
@@ -74,10 +82,24 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
         };
         let plane = packed_at.plane + k;
         body.say(format_args!(
-            "layer[{k}u * p.count + i] = slot[{plane}u * p.count + i]{factor}"
+            "layer[{k}u * p.count + i] = slot[{plane}u * p.count + place(i)]{factor}"
         ));
     }
-    each(site, names(packed_at, false), body)
+    each_with(places(kernel), site, names(packed_at, false), body)
+}
+
+/// `place(i)`: where pixel `i` is in the slot.
+fn places(kernel: &Unpack) -> Wgsl {
+    let text = Wgsl::default();
+    match kernel.order {
+        Some(order) => text
+            .constant("LEVEL", "u32", order.level)
+            .constant("LOCAL", "bool", order.order == Order::Local)
+            .constant("MIRROR", "bool", order.mirror)
+            .body(include_str!("../atrous/phases.wgsl"))
+            .body(include_str!("ordered.wgsl")),
+        None => text.function("place(i: u32) -> u32", "i"),
+    }
 }
 
 /// What is multiplied with on the way out: how it is read, and the text of a channel of it.
@@ -166,7 +188,7 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     if slot.element == Element::F32 {
         return unpack_plane(kernel, site);
     }
-    let at = format!("slot[{}u * p.count + i]", packed_at.vector);
+    let at = format!("slot[{}u * p.count + place(i)]", packed_at.vector);
     let (mut body, a) = albedo(kernel, site);
     let mut v = unstored(slot, &at);
     if kernel.exact {
@@ -191,7 +213,7 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
             "layer[{k}u * p.count + i] = v[{lane}]{factor}"
         ));
     }
-    each(site, names(packed_at, false), body)
+    each_with(places(kernel), site, names(packed_at, false), body)
 }
 
 fn stored(slot: &Slot, v: &str) -> String {

@@ -11,6 +11,7 @@ pub(crate) use surface::{PackSurface, unpacked};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
+use crate::plan::{Layout, Phases, Plan, SlotId};
 
 /// Where a layer is in a packed slot, and how it is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +49,23 @@ pub(crate) struct Unpack {
     pub packed_at: PackedAt,
     /// Whether values below 0 become 0 and what they are multiplied with is taken as it is, however near to black.
     pub exact: bool,
+    /// The order of the slot, if it is not rows: pixels go back to where they belong.
+    pub order: Option<Phases>,
+}
+
+impl Unpack {
+    /// For a slot of this plan.
+    pub(crate) fn from(plan: &Plan, slot: SlotId, packed_at: PackedAt, exact: bool) -> Self {
+        let order = match plan.at(slot).layout {
+            Layout::Phases(order) => Some(order),
+            Layout::Rows | Layout::Quads => None,
+        };
+        Self {
+            packed_at,
+            exact,
+            order,
+        }
+    }
 }
 
 /// How features are stored.
@@ -98,7 +116,11 @@ impl Kernel for Unpack {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(1 + usize::from(self.packed_at.albedo), 1, 0)
+        let reads = 1 + usize::from(self.packed_at.albedo);
+        match self.order {
+            Some(_) => Contract::gather(reads, 1, Some(0)),
+            None => Contract::rows(reads, 1, 0),
+        }
     }
 
     fn cpu(&self, job: &mut Job<'_>) {

@@ -11,36 +11,24 @@ use fearless_simd::Simd;
 /// Gathers what tells surfaces apart: albedo, depth and class in one number, normal, brightness; and position. See
 /// `definition::front::packed`. On a GPU 16 bytes without position: albedo and normal with 10 bits a channel, the others in full.
 ///
-/// Reads: the features of the front, if there are any, classes, brightness.
+/// Reads: albedo and normals as far as they exist; depth with the class, and position if it exists, as the front makes them; brightness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackSurface {
     /// Whether there is albedo.
     pub(crate) albedo: bool,
     /// Whether there are normals.
     pub(crate) normal: bool,
-    /// Whether there is depth.
-    pub(crate) depth: bool,
     /// Whether there is position.
     pub(crate) position: bool,
 }
 
 impl PackSurface {
-    /// The planes of the features in which albedo, normal, depth and position begin.
-    fn places(self) -> [Option<usize>; 4] {
-        let mut next = 0;
-        let there = [self.albedo, self.normal, self.depth, self.position];
-        let mut places = [None; 4];
-        for (place, (there, planes)) in places.iter_mut().zip(there.into_iter().zip([3, 3, 1, 3])) {
-            if there {
-                *place = Some(next);
-                next += planes;
-            }
-        }
-        places
-    }
-
-    fn has_features(self) -> bool {
-        self.albedo || self.normal || self.depth || self.position
+    /// The slots of albedo and of normals.
+    fn sharp(self) -> [Option<usize>; 2] {
+        [
+            self.albedo.then_some(0),
+            self.normal.then_some(usize::from(self.albedo)),
+        ]
     }
 }
 
@@ -50,7 +38,8 @@ impl Kernel for PackSurface {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(2 + usize::from(self.has_features()), 1, 0)
+        let sharp = self.sharp().into_iter().flatten().count();
+        Contract::rows(sharp + 2, 1, 0)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -66,71 +55,57 @@ impl Kernel for PackSurface {
 impl PackSurface {
     #[inline(always)]
     fn rows<S: Simd>(self, _simd: S, job: &mut Job<'_>) {
-        let [albedo, normal, depth, position] = self.places();
-        let at = job.reads.len() - 2;
+        let [albedo, normal] = self.sharp();
+        let [features, guide] = [2, 1].map(|k| job.reads.len() - k);
         for y in job.rows.clone() {
-            let features =
-                |first: Option<usize>, k: usize| first.map(|first| job.reads[0].row(first + k, y));
             let to = &mut job.writes[0];
-            for (start, first, steps) in [
-                (front::ALBEDO, albedo, front::ALBEDO_STEPS),
-                (front::NORMAL, normal, front::NORMAL_STEPS),
+            for (start, slot, least, steps) in [
+                (front::ALBEDO, albedo, 0.0, front::ALBEDO_STEPS),
+                (front::NORMAL, normal, -1.0, front::NORMAL_STEPS),
             ] {
                 for k in 0..3 {
                     let to = to.row(start + k, y);
-                    match features(first, k) {
-                        Some(from) => {
-                            for (to, v) in to.iter_mut().zip(from) {
-                                *to = front::rounded(*v, steps);
+                    match slot {
+                        Some(slot) => {
+                            for (to, v) in to.iter_mut().zip(job.reads[slot].row(k, y)) {
+                                *to = front::rounded(v.max(least).min(1.0), steps);
                             }
                         }
                         None => to.fill(0.0),
                     }
                 }
             }
-            let class = job.reads[at].row(0, y);
-            let deep = to.row(front::DEPTH, y);
-            match features(depth, 0) {
-                Some(from) => {
-                    for ((to, v), class) in deep.iter_mut().zip(from).zip(class) {
-                        *to = v + front::APART * class;
-                    }
-                }
-                None => {
-                    for (to, class) in deep.iter_mut().zip(class) {
-                        *to = front::APART * class;
-                    }
-                }
-            }
-            to.row(front::GUIDE, y)
-                .copy_from_slice(job.reads[at + 1].row(0, y));
-            for k in 0..3 {
-                if let Some(from) = features(position, k) {
-                    to.row(front::POSITION + k, y).copy_from_slice(from);
-                }
+            let features = &job.reads[features];
+            to.row(front::DEPTH, y).copy_from_slice(features.row(0, y));
+            let guide = job.reads[guide].row(0, y);
+            to.row(front::GUIDE, y).copy_from_slice(guide);
+            for k in 0..if self.position { 3 } else { 0 } {
+                let from = features.row(1 + k, y);
+                to.row(front::POSITION + k, y).copy_from_slice(from);
             }
         }
     }
 
     fn dispatch(self, site: &Site<'_>) -> Result<Dispatch> {
-        let [albedo, normal, depth, position] = self.places();
-        let three = |first: Option<usize>| match first {
-            Some(first) => {
-                let at = |k: usize| format!("features[{}u * p.count + i]", first + k);
+        let three = |name: &str, first: usize, there: bool| match there {
+            true => {
+                let at = |k: usize| format!("{name}[{}u * p.count + i]", first + k);
                 format!("vec3({}, {}, {})", at(0), at(1), at(2))
             }
-            None => "vec3(0.0)".to_owned(),
+            false => "vec3(0.0)".to_owned(),
         };
-        let depth = match depth {
-            Some(plane) => format!("features[{plane}u * p.count + i] + "),
-            None => String::new(),
-        };
-        let (a, n, apart) = (front::ALBEDO_STEPS, front::NORMAL_STEPS, front::APART);
-        let (albedo, normal, position) = (three(albedo), three(normal), three(position));
+        let (a, n) = (front::ALBEDO_STEPS, front::NORMAL_STEPS);
+        let albedo = three("albedos", 0, self.albedo);
+        let normal = three("normals", 0, self.normal);
+        let position = three("features", 1, self.position);
         let mut body = Code::default();
-        body.say(format_args!("let albedo = floor({albedo} * {a:?} + 0.5)"))
-            .say(format_args!("let normal = floor({normal} * {n:?} + 0.5)"))
-            .say(format_args!("let deep = {depth}{apart:?} * classes[i]"));
+        body.say(format_args!(
+            "let albedo = floor(clamp({albedo}, vec3(0.0), vec3(1.0)) * {a:?} + 0.5)"
+        ))
+        .say(format_args!(
+            "let normal = floor(clamp({normal}, vec3(-1.0), vec3(1.0)) * {n:?} + 0.5)"
+        ))
+        .say("let deep = features[i]");
         match site.writes[0].element {
             Element::U32x4 => {
                 let ten = |v: &str| format!("{v}.x | ({v}.y << 10u) | ({v}.z << 20u)");
@@ -151,10 +126,10 @@ impl PackSurface {
                     ));
             }
         }
-        let mut names = vec!["classes", "guide", "slot"];
-        if self.has_features() {
-            names.insert(0, "features");
-        }
+        let mut names = Vec::new();
+        names.extend(self.albedo.then_some("albedos"));
+        names.extend(self.normal.then_some("normals"));
+        names.extend(["features", "guide", "slot"]);
         Ok(each(site, &names, body))
     }
 }

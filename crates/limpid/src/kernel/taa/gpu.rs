@@ -1,7 +1,7 @@
 //! The GPU bodies.
 
 use super::Resolve;
-use crate::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
+use crate::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
@@ -46,7 +46,11 @@ fn {name}_at(at: i32) -> vec3<f32> {{
             );
             continue;
         }
-        let channels = if *name == "motion" { 2 } else { planes };
+        let channels = match *name {
+            "motion" => 2,
+            "depth" => 1,
+            _ => planes,
+        };
         let value = |plane: usize| match plane {
             p if p < channels => format!("{name}[at + {p} * i32(p.width * p.height)]"),
             _ => "0.0".to_owned(),
@@ -215,10 +219,21 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     };
     let moved = if kernel.motion {
         reads.push("motion");
-        "motion_at(at).xy"
+        match kernel.nearest {
+            true => "motion_at(nearest(here, size)).xy",
+            false => "motion_at(at).xy",
+        }
     } else {
         "vec2<f32>(0.0)"
     };
+    let mut nearest = String::new();
+    if kernel.nearest {
+        reads.push("depth");
+        nearest = format!(
+            "const FAR: f32 = {FAR:?};\n{}",
+            include_str!("nearest.wgsl")
+        );
+    }
     let (old, keep) = if site.reads[1].element == Element::F32x4 {
         (
             "history[at]".to_owned(),
@@ -246,7 +261,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     };
     // History is requested before the tile is filled, because it takes longest to arrive.
     let source = format!(
-        "{}{colors}{seen}fn old(q: vec2<i32>, size: vec2<i32>) -> vec4<f32> {{
+        "{}{colors}{nearest}{seen}fn old(q: vec2<i32>, size: vec2<i32>) -> vec4<f32> {{
     let near = clamp(q, vec2<i32>(0), size - 1);
     let at = near.y * size.x + near.x;
     return {old};

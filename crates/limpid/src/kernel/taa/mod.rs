@@ -27,7 +27,8 @@ pub(crate) fn to_ycocg(planes: usize, highlights: f32) -> Stencil {
 /// Blends a frame with the previous result, reprojected and clipped to what the frame allows.
 ///
 /// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
-/// unless it makes them itself, then motion if there is any. Writes colour, and history for the next frame.
+/// unless it makes them itself, then motion if there is any, and depth if it chooses the motion. Writes colour, and history for the next
+/// frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolve {
     /// Half the size of the box, in standard deviations.
@@ -44,6 +45,8 @@ pub(crate) struct Resolve {
     pub cubic: bool,
     /// Whether motion is given.
     pub motion: bool,
+    /// Whether the motion is that of the nearest of the 3×3 pixels around, by depth: on GPUs.
+    pub nearest: bool,
     /// Whether there is a history; else it reads and writes colour only.
     pub history: bool,
 }
@@ -58,7 +61,7 @@ impl Kernel for Resolve {
             return Contract::rows(1, 1, 1);
         }
         let statistics = if self.window.is_some() { 0 } else { 2 };
-        let reads = 2 + statistics + usize::from(self.motion);
+        let reads = 2 + statistics + usize::from(self.motion) + usize::from(self.nearest);
         Contract::gather(reads, 2, None)
     }
 
@@ -70,13 +73,18 @@ impl Kernel for Resolve {
         cpu::resolve(self, job);
     }
 
+    fn gpu_only(&self) -> bool {
+        self.nearest
+    }
+
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         Ok(gpu::resolve(self, site))
     }
 
-    /// Motion.
+    /// Motion and depth.
     fn reads_texture(&self, read: usize) -> bool {
-        self.history && self.motion && read + 1 == self.contract().reads
+        let last = usize::from(self.motion) + usize::from(self.nearest);
+        self.history && read + last >= self.contract().reads
     }
 }
 

@@ -163,14 +163,7 @@ impl Around {
         let output = plan.output(Layer::COLOR, self.setup.colors);
         let packed_at = self.setup.items[0].packed_at;
         let reads: Vec<SlotId> = [Some(color), begun.albedo].into_iter().flatten().collect();
-        plan.pass(
-            Unpack {
-                packed_at,
-                exact: false,
-            },
-            reads,
-            [output],
-        );
+        plan.pass(Unpack::from(plan, color, packed_at, false), reads, [output]);
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::definition::nfor::DARK;
 use crate::kernel::front as kernel;
 use crate::kernel::pack::{Pack, PackFeatures, PackSurface, PackedAt, Packing, Unpack};
 use crate::method::Schedule;
-use crate::method::window::box_mean;
+use crate::method::window::{box_mean, box_mean_twice};
 use crate::plan::{Layout, Plan, SlotId};
 use crate::{Kind, Layer, Part, Result, Shape};
 
@@ -90,6 +90,11 @@ fn kinds(shape: &Shape) -> Vec<Kind> {
     let all = [Kind::Albedo, Kind::Normal, Kind::Depth, Kind::Position];
     let there = |k: &Kind| shape.channels(&k.clone().into()) == Some(k.channels()[0]);
     all.into_iter().filter(there).collect()
+}
+
+/// Whether a layer of features is one that tells surfaces of neighbours apart; these come first.
+fn is_sharp(kind: &Kind) -> bool {
+    matches!(kind, Kind::Albedo | Kind::Normal)
 }
 
 fn halves(shape: &Shape) -> bool {
@@ -181,9 +186,11 @@ struct Build<'a> {
 
 /// The output of the preprocessing.
 struct Front {
-    class: SlotId,
     divide: SlotId,
-    features: Option<SlotId>,
+    /// The layers of albedo and normals.
+    sharp: Vec<SlotId>,
+    /// Depth and class, positions.
+    features: SlotId,
     light: SlotId,
     noise: SlotId,
     guide: SlotId,
@@ -210,8 +217,7 @@ impl Build<'_> {
     }
 
     fn smooth(&mut self, slot: SlotId) -> SlotId {
-        let once = box_mean(self.plan, slot, AROUND);
-        box_mean(self.plan, once, AROUND)
+        box_mean_twice(self.plan, slot, AROUND)
     }
 
     fn over(&mut self, layer: Layer, divide: SlotId) -> SlotId {
@@ -233,6 +239,7 @@ impl Build<'_> {
             normal: has(Kind::Normal),
             depth: has(Kind::Depth).then_some(ANY),
             position: has(Kind::Position).then_some(self.method.scale()),
+            copies: false,
             divide: self.method.divides(),
             exposure: self.method.exposure(),
         };
@@ -240,41 +247,41 @@ impl Build<'_> {
         for kind in &kinds {
             reads.push(self.plan.input(kind.clone(), kind.channels()[0]));
         }
+        let sharp = reads[..kinds.iter().filter(|k| is_sharp(k)).count()].to_vec();
         let lit = !halves(self.shape);
         if lit || reads.is_empty() {
             reads.push(self.plan.input(Layer::COLOR, n));
         }
         let class = self.plan.transient("class", 1);
         let divide = self.plan.transient("divisor", n);
-        let planes = surface.planes();
-        let features = (planes > 0).then(|| self.plan.transient("features", planes));
-        let mut writes = vec![class, divide];
-        writes.extend(features);
-        let (light, noise, limit) = if lit {
+        let features = self.plan.transient("features", surface.planes());
+        let mut writes = vec![class, divide, features];
+        let (light, noise, guide, limit) = if lit {
             let light = self.plan.transient("light", n);
             let bright = self.plan.transient("brightness", 1);
             writes.extend([light, bright]);
             self.plan.pass(surface.kernel(n, true), reads, writes);
-            self.one(
-                [light, bright],
-                [class, divide],
-                (features, surface.sharp()),
-            )
+            self.one([light, bright], [class, divide], &sharp)
         } else {
             self.plan.pass(surface.kernel(n, false), reads, writes);
-            self.two(class, divide)
+            let (light, noise, limit) = self.two(class, divide);
+            (light, noise, None, limit)
         };
-        let bright = match limit {
-            Some([_, after]) => after,
-            None => self.bright(light),
+        let guide = match (guide, limit) {
+            (Some(guide), _) => guide,
+            (None, Some([_, after])) => box_mean(self.plan, after, 1),
+            (None, None) => {
+                let bright = self.bright(light);
+                box_mean(self.plan, bright, 1)
+            }
         };
         Front {
-            class,
             divide,
+            sharp,
             features,
             light,
             noise,
-            guide: box_mean(self.plan, bright, 1),
+            guide,
             limit,
         }
     }
@@ -342,18 +349,19 @@ impl Build<'_> {
         (light, noise, limit)
     }
 
-    /// The same for one buffer, given its light and brightness.
+    /// The same for one buffer, given its light and brightness; and the brightness that guides the first level, if it was made on the
+    /// way.
     fn one(
         &mut self,
         [mut light, before]: [SlotId; 2],
         [class, divide]: [SlotId; 2],
-        (features, sharp): (Option<SlotId>, usize),
-    ) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
+        sharp: &[SlotId],
+    ) -> (SlotId, SlotId, Option<SlotId>, Option<[SlotId; 2]>) {
         let n = self.channels;
-        let mut limit = None;
+        let (mut limit, mut bright) = (None, before);
         if self.method.guards() {
             let (limited, after) = self.limited(light, [before, before], class);
-            (light, limit) = (limited, Some([before, after]));
+            (light, limit, bright) = (limited, Some([before, after]), after);
         }
         let known = Layer::new(Kind::Color, Part::Variance);
         if self.shape.channels(&known) == Some(n) {
@@ -366,13 +374,16 @@ impl Build<'_> {
                     bright = self.small(kernel::follow(), "limited variance", &reads, 1);
                 }
             }
-            return (light, self.smooth(bright), limit);
+            return (light, self.smooth(bright), None, limit);
         }
-        let mut reads = vec![light, class];
-        reads.extend(features);
-        let unrest = kernel::unrest(n, features.is_some(), sharp);
-        let unrest = self.small(unrest, "unrest", &reads, 1);
-        (light, self.smooth(unrest), limit)
+        let mut reads = vec![light, class, bright];
+        reads.extend(sharp);
+        let has = |kind: Kind| kinds(self.shape).contains(&kind);
+        let kernel = kernel::unrest(n, has(Kind::Albedo), has(Kind::Normal));
+        let unrest = self.plan.transient("unrest", 1);
+        let guide = self.plan.transient("guide", 1);
+        self.plan.pass(kernel, reads, [unrest, guide]);
+        (light, self.smooth(unrest), Some(guide), limit)
     }
 }
 
@@ -433,13 +444,10 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
     let pack = PackSurface {
         albedo: has(Kind::Albedo),
         normal: has(Kind::Normal),
-        depth: has(Kind::Depth),
         position: has(Kind::Position),
     };
-    let reads: Vec<SlotId> = [front.features, Some(front.class), Some(front.guide)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut reads = front.sharp;
+    reads.extend([front.features, front.guide]);
     slots.plan.pass(pack, reads, [features]);
     let state = State {
         payload,
@@ -454,10 +462,7 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         }
         let mut packed_at = item.packed_at;
         if item.layer.kind == Kind::Alpha || packed_at.variance {
-            let unpack = Unpack {
-                packed_at,
-                exact: false,
-            };
+            let unpack = Unpack::from(&slots.plan, result, packed_at, false);
             if item.layer.kind == Kind::Alpha {
                 let output = slots.plan.output(item.layer.clone(), n);
                 slots.plan.pass(unpack, [result], [output]);
@@ -477,10 +482,7 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         }
         packed_at.albedo = true;
         let output = slots.plan.output(item.layer.clone(), n);
-        let unpack = Unpack {
-            packed_at,
-            exact: true,
-        };
+        let unpack = Unpack::from(&slots.plan, result, packed_at, true);
         slots.plan.pass(unpack, [result, front.divide], [output]);
     }
     Ok(slots.plan)

@@ -59,8 +59,8 @@ crate::options! {
     pub struct Atrous {
         /// Number of levels, 1 to 10: each doubles the reach.
         pub levels: usize = 5,
-        /// The kernel.
-        pub kernel: Taps = Taps::B3,
+        /// The kernel [default: 3x3, or b3 if any sigma is given].
+        pub kernel: Option<Taps> = None,
         /// Taps to each side [default: 2, or 1 for the kernel 3x3].
         pub radius: Option<usize> = None,
         /// Colour differences above this stop the filter; halved at each level. If any sigma is given, only the
@@ -157,7 +157,7 @@ impl Method for Atrous {
                 ..base.clone()
             },
             Self {
-                kernel: Taps::Three,
+                kernel: Some(Taps::Three),
                 sigma_normal: Some(0.3),
                 sigma_depth: Some(0.4),
                 sigma_albedo: Some(0.2),
@@ -167,7 +167,7 @@ impl Method for Atrous {
                 ..base.clone()
             },
             Self {
-                kernel: Taps::Box,
+                kernel: Some(Taps::Box),
                 radius: Some(3),
                 levels: 2,
                 sigma_depth: Some(0.5),

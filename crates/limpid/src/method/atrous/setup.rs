@@ -146,7 +146,11 @@ impl Atrous {
 
     /// The kernel along one axis, with a sum of 1.
     pub(in crate::method) fn taps(&self) -> Result<Vec<f32>> {
-        let radius = self.radius.unwrap_or(match self.kernel {
+        let kernel = self.kernel.unwrap_or(match self.is_local() {
+            true => Taps::Three,
+            false => Taps::B3,
+        });
+        let radius = self.radius.unwrap_or(match kernel {
             Taps::Three => 1,
             Taps::B3 | Taps::Box => 2,
         });
@@ -154,7 +158,7 @@ impl Atrous {
             return Err(Error::option("radius", radius, "at most 16"));
         }
         let count = 2 * radius + 1;
-        Ok(match self.kernel {
+        Ok(match kernel {
             Taps::Box => vec![1.0 / count as f32; count],
             Taps::B3 | Taps::Three => {
                 let mut row = vec![0.0f64; count];

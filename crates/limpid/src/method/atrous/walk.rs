@@ -51,18 +51,28 @@ impl Traversal {
         })
     }
 
-    /// Where the taps of a level lie; the last one writes rows.
+    /// Where the taps of a level lie. Those of the last one stay in its order where that pays.
     pub(in crate::method) fn walk(&self, level: usize, last: bool) -> Walk {
         let Some(phases) = self.phases else {
             return Walk::Dilated;
         };
         let level = level as u32;
         let from = Phases { level, ..phases };
+        let to = match last {
+            true => Some(from).filter(|_| level > 0 && self.stays()),
+            false => Some(from.split()),
+        };
         Walk::Permuted {
             from,
-            to: (!last).then(|| from.split()),
+            to,
             taps: self.taps,
         }
+    }
+
+    /// Whether the result is left in the order of the last level. A GPU writes whole lines then; when the result is unpacked, it reads
+    /// two neighbours at a time from each sub-image.
+    fn stays(&self) -> bool {
+        self.on == Backend::Gpu && self.fused == 1 && !self.phases.is_some_and(|p| p.mirror)
     }
 }
 
@@ -150,14 +160,8 @@ pub(in crate::method) fn plan(
             .into_iter()
             .flatten()
             .collect();
-        slots.plan.pass(
-            Unpack {
-                packed_at: item.packed_at,
-                exact: false,
-            },
-            reads,
-            [output],
-        );
+        let unpack = Unpack::from(&slots.plan, result, item.packed_at, false);
+        slots.plan.pass(unpack, reads, [output]);
     }
     Ok(slots.plan)
 }
@@ -248,6 +252,13 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     let last = level + 1 == setup.levels;
     let grid = if level == 0 { method.grid() } else { 1 };
     let mut walk = slots.traversal.walk(level, last);
+    if let Walk::Permuted { to, .. } = &mut walk
+        && last
+        && !method.gains.is_empty()
+    {
+        // Details are sums of levels in rows.
+        *to = None;
+    }
     if let Walk::Permuted { taps, .. } = &mut walk
         && grid > 1
     {
@@ -295,7 +306,7 @@ impl State {
         let payload = slots.payload(format!("level {}", level + 1), layout);
         let mut writes = vec![payload];
         let mut features = self.features;
-        if to.is_some() && features.is_some() {
+        if walk.goes_on() && features.is_some() {
             let moved = slots.features(format!("features {}", level + 1), layout);
             writes.push(moved);
             features = Some(moved);

@@ -154,6 +154,7 @@ impl Build<'_> {
         let (has, facts) = (|k: Kind| kinds.contains(&k), self.method.facts);
         let noisy = self.method.noisy();
         let surface = Surface {
+            copies: true,
             albedo: has(Kind::Albedo),
             normal: has(Kind::Normal),
             depth: has(Kind::Depth).then_some(facts.depth),

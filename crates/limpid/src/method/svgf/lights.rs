@@ -142,10 +142,7 @@ impl Slots {
                 vector: 1 + packed_at.vector,
                 ..*packed_at
             };
-            let unpack = Unpack {
-                packed_at: inside,
-                exact: false,
-            };
+            let unpack = Unpack::from(&self.plan, result, inside, false);
             let mut reads = vec![result];
             reads.extend(albedo.filter(|_| packed_at.albedo));
             let light = match change {
@@ -225,14 +222,8 @@ impl Slots {
             let made = self.plan.transient("accumulated", packed_at.channels);
             let mut reads = vec![light[0]];
             reads.extend(albedo.filter(|_| packed_at.albedo));
-            self.plan.pass(
-                Unpack {
-                    packed_at,
-                    exact: false,
-                },
-                reads,
-                [made],
-            );
+            let unpack = Unpack::from(&self.plan, light[0], packed_at, false);
+            self.plan.pass(unpack, reads, [made]);
             made
         });
         let made = made.collect();

@@ -6,6 +6,7 @@ use crate::definition::front::{self, Surface};
 use crate::definition::nfor::DARK;
 use crate::definition::window::tent;
 use crate::method::atrous::Atrous;
+use crate::method::window::twice;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 
 /// The definition.
@@ -130,10 +131,8 @@ fn light(
     over: &dyn Fn(&Image) -> Image,
 ) -> Result<(Image, Image, Image, Image)> {
     let class = &surface.class;
-    let around = |image: &Image| {
-        let once = tent(&bright(image), AROUND, 1.0, 0.0);
-        tent(&once, AROUND, 1.0, 0.0)
-    };
+    let (peak, slope) = twice(AROUND);
+    let around = |image: &Image| tent(&bright(image), 2 * AROUND, peak, slope);
     let ratio = |before: &Image, after: &Image| {
         Image::from_fn(class.width(), class.height(), 1, |x, y, _| {
             let before = before.get(x, y, 0);
