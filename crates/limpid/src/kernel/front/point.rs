@@ -223,10 +223,11 @@ fn beside<'g>(
 
 /// The noise of a pixel seen from its neighbours: the squared difference to their mean as [`checkerboard`] makes it, over what
 /// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, its brightness, and the layers of albedo and
-/// normals if they exist. Also writes the mean brightness of 3×3 pixels.
-pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool) -> Stencil {
+/// normals if they exist. Also writes the mean brightness of 3×3 pixels, if it is to be a `guide`.
+pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool, guide: bool) -> Stencil {
     stencil("unrest", |k| {
-        let [picture, class, bright] = k.reads();
+        let [picture, class] = k.reads();
+        let bright = guide.then(|| k.read());
         let mut sharp: Vec<Sharp<'_>> = Vec::new();
         for (_, range) in [(albedo, [0.0, 1.0]), (normal, [-1.0, 1.0])]
             .into_iter()
@@ -253,6 +254,7 @@ pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool) -> Stencil {
             let share = squares * over * over + 1.0;
             k.write(off / share * (1.0 / planes as f32));
         }
+        let Some(bright) = bright else { return };
         let around = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
         let (mut sum, mut count) = (k.constant(0.0), k.constant(0.0));
         for (dx, dy) in around {

@@ -211,6 +211,34 @@ impl Kernel for Window {
     }
 }
 
+/// One plane filtered by a filter of rank one, and three others beside it as they are, in vectors of four: for GPUs, where it saves
+/// to write the filtered plane and read it again.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WindowPack {
+    /// What is summed: rank one.
+    pub filter: Filter,
+    /// Taps to each side.
+    pub radius: usize,
+}
+
+impl Kernel for WindowPack {
+    fn name(&self) -> &'static str {
+        "window-pack"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(2, 1, self.radius)
+    }
+
+    fn gpu_only(&self) -> bool {
+        true
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        shader::separable(self.filter, self.radius, site)
+    }
+}
+
 /// How one axis is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Along {

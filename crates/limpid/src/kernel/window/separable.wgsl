@@ -25,7 +25,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let py = first.y + R + k;
         if px < size.x && py < size.y {
             let sum = down((k + R) * 32 + column);
-            dst[base + py * size.x + px] = sum / (weights(px, size.x) * weights(py, size.y));
+            let weight = weights(px, size.x) * weights(py, size.y);
+            store(base + py * size.x + px, size.x * size.y, sum / weight);
         }
     }
 }

@@ -137,7 +137,7 @@ pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
     compute(site, source, [32, 8])
 }
 
-/// Both axes from workgroup memory, in one pass.
+/// Both axes from workgroup memory, in one pass; the result beside three planes in vectors of four, if these are read.
 pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dispatch> {
     let emit = Emit::new(filter, radius);
     let span = 32 + 2 * radius;
@@ -148,7 +148,17 @@ pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Resul
             site.target.workgroup_bytes
         )));
     }
-    let source = weighed(&emit)
+    let (bound, store) = match site.reads.len() {
+        1 => (buffers(&emit, 1), "dst[at] = v"),
+        _ => {
+            let bound = emit.declared().body(Params::WGSL);
+            let bound = bound.slots(site, &["src", "colors", "dst"]);
+            let beside = "dst[at] = vec4(colors[at], colors[at + n], colors[at + 2 * n], v)";
+            (bound, beside)
+        }
+    };
+    let source = weighed(&emit, bound)
+        .procedure("store(at: i32, n: i32, v: f32)", store)
         .statements("along(at: i32) -> f32", window(&emit, "tile", "1"))
         .statements("down(at: i32) -> f32", window(&emit, "rows", "32"))
         .body(include_str!("separable.wgsl"));
@@ -169,18 +179,18 @@ fn window(emit: &Emit, slot: &str, stride: &str) -> Code {
     code
 }
 
-/// Bindings of one plane, and the weights of a filter of rank one along an axis.
-fn weighed(emit: &Emit) -> Wgsl {
+/// The weights of a filter of rank one along an axis.
+fn weighed(emit: &Emit, bound: Wgsl) -> Wgsl {
     let r = emit.radius;
     let all = (-r..=r).filter_map(|i| emit.filter.side(i)).sum();
-    buffers(emit, 1)
+    bound
         .constant("ALL_SIDES", "f32", number(all))
         .body(include_str!("weights.wgsl"))
 }
 
 /// What both forms of an axis share.
 fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
-    weighed(emit)
+    weighed(emit, buffers(emit, 1))
         .constant("VERTICAL", "bool", axis.vertical)
         .statements(
             "window(at: i32, stride: i32) -> f32",

@@ -14,8 +14,8 @@ use crate::definition::front;
 use crate::definition::nfor::DARK;
 use crate::kernel::front as kernel;
 use crate::kernel::pack::{Pack, PackFeatures, PackSurface, PackedAt, Packing, Unpack};
-use crate::method::Schedule;
-use crate::method::window::{box_mean, box_mean_twice};
+use crate::method::window::{box_mean, box_mean_twice, box_mean_twice_beside};
+use crate::method::{Backend, Schedule};
 use crate::plan::{Layout, Plan, SlotId};
 use crate::{Kind, Layer, Part, Result, Shape};
 
@@ -181,6 +181,7 @@ struct Build<'a> {
     method: &'a Atrous,
     shape: &'a Shape,
     plan: &'a mut Plan,
+    on: Backend,
     channels: usize,
 }
 
@@ -192,6 +193,7 @@ struct Front {
     /// Depth and class, positions.
     features: SlotId,
     light: SlotId,
+    /// The variance of its brightness in each pixel, yet to be smoothed.
     noise: SlotId,
     guide: SlotId,
     /// Brightness before and after outliers were clamped.
@@ -214,10 +216,6 @@ impl Build<'_> {
     fn bright(&mut self, slot: SlotId) -> SlotId {
         let planes = self.plan.at(slot).planes;
         self.small(kernel::brightness(planes, 1), "brightness", &[slot], 1)
-    }
-
-    fn smooth(&mut self, slot: SlotId) -> SlotId {
-        box_mean_twice(self.plan, slot, AROUND)
     }
 
     fn over(&mut self, layer: Layer, divide: SlotId) -> SlotId {
@@ -336,8 +334,7 @@ impl Build<'_> {
             &halves,
             n,
         );
-        let bright = self.bright(squares);
-        let noise = self.smooth(bright);
+        let noise = self.bright(squares);
         let mut limit = None;
         if self.method.guards() {
             // One factor for all channels, so that light layers still add up.
@@ -374,29 +371,41 @@ impl Build<'_> {
                     bright = self.small(kernel::follow(), "limited variance", &reads, 1);
                 }
             }
-            return (light, self.smooth(bright), None, limit);
+            return (light, bright, None, limit);
         }
-        let mut reads = vec![light, class, bright];
+        // On the CPU a pass of its own is faster.
+        let guides = self.on == Backend::Gpu;
+        let mut reads = vec![light, class];
+        reads.extend(guides.then_some(bright));
         reads.extend(sharp);
         let has = |kind: Kind| kinds(self.shape).contains(&kind);
-        let kernel = kernel::unrest(n, has(Kind::Albedo), has(Kind::Normal));
+        let kernel = kernel::unrest(n, has(Kind::Albedo), has(Kind::Normal), guides);
         let unrest = self.plan.transient("unrest", 1);
-        let guide = self.plan.transient("guide", 1);
-        self.plan.pass(kernel, reads, [unrest, guide]);
-        (light, self.smooth(unrest), Some(guide), limit)
+        let guide = guides.then(|| self.plan.transient("guide", 1));
+        let writes: Vec<SlotId> = [Some(unrest), guide].into_iter().flatten().collect();
+        self.plan.pass(kernel, reads, writes);
+        (light, unrest, guide, limit)
     }
 }
 
 pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
     let setup = method.local_setup(shape)?;
     let mut slots = walk::slots(method, &setup, shape, schedule)?;
+    let on = slots.on();
     let mut build = Build {
         method,
         shape,
         plan: &mut slots.plan,
+        on,
         channels: setup.colors,
     };
     let front = build.run();
+    let usual = setup.items.len() == 2 && setup.colors == 3 && !setup.half;
+    let beside = usual && on == Backend::Gpu;
+    let noise = match beside {
+        true => front.noise,
+        false => box_mean_twice(build.plan, front.noise, AROUND),
+    };
     let mut sources = Vec::new();
     for item in &setup.items {
         sources.push(match &item.layer {
@@ -406,7 +415,7 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
             } => front.light,
             Layer {
                 kind: Kind::Color, ..
-            } => front.noise,
+            } => noise,
             layer if layer.kind == Kind::Alpha => build.plan.input(layer.clone(), 1),
             layer => {
                 let slot = build.over(layer.clone(), front.divide);
@@ -421,8 +430,11 @@ pub(super) fn plan(method: &Atrous, shape: &Shape, schedule: &Schedule) -> Resul
         });
     }
     let payload = slots.payload("payload".into(), Layout::Rows);
-    if setup.items.len() == 2 && setup.colors == 3 && !setup.half {
-        // Light and its noise, the usual case, in one pass.
+    if beside {
+        let all = [front.noise, front.light, payload];
+        box_mean_twice_beside(&mut slots.plan, all, AROUND);
+    } else if usual {
+        // Light and its noise in one pass.
         let pack = PackFeatures {
             layers: vec![(0, 3), (3, 1)],
             packing: Packing::Full,

@@ -84,6 +84,10 @@ pub(super) struct Slots<'a> {
 }
 
 impl Slots<'_> {
+    pub(super) fn on(&self) -> Backend {
+        self.traversal.on
+    }
+
     pub(super) fn payload(&mut self, name: String, layout: Layout) -> SlotId {
         let (planes, element) = match self.traversal.on {
             Backend::Cpu => (self.setup.planes(), Element::F32),

@@ -30,7 +30,8 @@ pub use variance::{DEVIATION, Variance, deviation};
 use super::{Backend, Entry, Schedule};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use crate::kernel::window::{
-    Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, margin,
+    Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
+    margin,
 };
 use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Result, Shape, Size};
@@ -105,6 +106,18 @@ pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
 pub(super) fn box_mean_twice(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
     let (peak, slope) = twice(radius);
     separable(plan, slot, Filter::Tent { peak, slope }, 2 * radius)
+}
+
+/// The same on a GPU, with three planes of `colors` beside the result in vectors of four.
+pub(super) fn box_mean_twice_beside(
+    plan: &mut Plan,
+    [slot, colors, to]: [SlotId; 3],
+    radius: usize,
+) {
+    let (peak, slope) = twice(radius);
+    let filter = Filter::Tent { peak, slope };
+    let radius = 2 * radius;
+    plan.pass(WindowPack { filter, radius }, [slot, colors], [to]);
 }
 
 /// Peak and slope of a tent that is the mean over a square of this radius, twice.
