@@ -173,8 +173,8 @@ impl Dispatch {
         // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by
         // the same numbers as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound what
         // they index by the sizes in `Params`, clamp what they read from images before they index with it, and loop over
-        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs all of
-        // them with the checks on.
+        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs every
+        // schedule and all settings with the checks on.
         unsafe { Self::compute(source, params, groups).trusted() }
     }
 
