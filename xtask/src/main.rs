@@ -11,6 +11,7 @@ mod vulkan;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Instant;
 
 const HELP: &str = "\
@@ -83,12 +84,23 @@ fn test() -> Outcome {
     step("a browser", browser::ensure_or_leave_out)?;
     cargo("fmt --all --check")?;
     deny_or_leave_out()?;
-    // Both with all crates at once: their dependencies are then built with one set of features, once.
+    // Packages are fetched while the compiler works.
+    let python = thread::spawn(python::environment);
+    // All crates at once, here and below: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
-    cargo("test --workspace")?;
-    step("the Python module", || python::test(&[]))?;
-    // The algorithms must not need files or a GPU.
-    cargo("clippy -p limpid --no-default-features -- -D warnings")?;
+    cargo(python::BUILD)?;
+    let panicked = |_| "a thread panicked".to_owned();
+    let python = python.join().map_err(panicked)?;
+    // Tests run one program after the other, and few of them keep all processors busy.
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            step("the Python module", || python::test_built(python, &[]))?;
+            // The algorithms must not need files or a GPU.
+            cargo("clippy -p limpid --no-default-features -- -D warnings")
+        });
+        cargo("test --workspace")?;
+        beside.join().map_err(panicked)?
+    })?;
     println!(
         "xtask: all passed in {:.0} s",
         begin.elapsed().as_secs_f32()

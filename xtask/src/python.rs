@@ -18,17 +18,25 @@ const PACKAGES: [(&str, &str); 6] = [
 /// The oldest Python that the module is for.
 const OLDEST: (u32, u32) = (3, 10);
 
-/// Builds the module and runs its tests; says in one line what is missing where that cannot be.
+/// Everything that is built: with the targets of the tests, because their dependencies have more features, and without them the
+/// library would be built again for the module.
+pub(crate) const BUILD: &str = "build --workspace --all-targets";
+
+/// Builds the module and runs its tests.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
-    let python = match environment() {
+    cargo(BUILD)?;
+    test_built(environment(), arguments)
+}
+
+/// Runs the tests of the module that was built; says in one line what is missing where that cannot be.
+pub(crate) fn test_built(python: Result<PathBuf, String>, arguments: &[String]) -> Outcome {
+    let python = match python {
         Ok(python) => python,
         Err(missing) => {
             println!("xtask: the tests of the Python module are left out: {missing}");
             return Ok(());
         }
     };
-    // With the targets of the tests: their dependencies have more features, and without them the library would be built again.
-    cargo("build --workspace --all-targets")?;
     let module = stage().map_err(|error| format!("target/python-module: {error}"))?;
     run(Command::new(python)
         .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])
@@ -39,7 +47,7 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
 }
 
 /// The interpreter of a virtual environment with all packages, or what is missing.
-fn environment() -> Result<PathBuf, String> {
+pub(crate) fn environment() -> Result<PathBuf, String> {
     let (name, version) = interpreter()?;
     println!("xtask: found Python {version} ({name})");
     let folder = root().join("target/python");

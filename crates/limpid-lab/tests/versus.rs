@@ -13,16 +13,11 @@ use limpid::{Device, Options, Sequence, Watch};
 use limpid_lab::versus::METHODS;
 
 #[test]
-fn every_schedule_on_every_device_gives_the_definition() {
+fn every_schedule_gives_the_definition_and_tiles_leave_no_seam() {
+    let devices = Device::all_for_tests().unwrap();
     for entry in METHODS {
-        every::schedule_gives_the_definition(entry);
-    }
-}
-
-#[test]
-fn tiles_leave_no_seam() {
-    for entry in METHODS {
-        every::tile_is_without_a_seam(entry);
+        every::schedule_gives_the_definition(entry, &devices);
+        every::tile_is_without_a_seam(entry, &devices);
     }
 }
 

@@ -1,13 +1,14 @@
 //! The SIMD levels that kernels are compiled for.
 //!
 //! Each level adds a copy of every kernel, and kernels dominate the build time. On x86-64 there are three: AVX-512 (Ice Lake
-//! and later), AVX2, and the baseline, SSE2. SSE4.2 is omitted: hardly any processor has it without AVX2.
+//! and later), AVX2, and the baseline, SSE2. SSE4.2 is omitted: hardly any processor has it without AVX2. Unit tests are a
+//! second build of all kernels, and have the baseline alone; the conformance test runs every method at every level.
 
 use fearless_simd::Level;
 
 /// Runs an expression at a level: `dispatch!(level, simd => work(simd, …))`, where `work` is generic over [`fearless_simd::Simd`]
 /// and always inlined.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 macro_rules! dispatch {
     ($level:expr, $simd:pat => $work:expr) => {
         match $level {
@@ -38,6 +39,23 @@ macro_rules! dispatch {
                 }
                 None => unreachable!("every x86-64 processor has SSE2"),
             },
+        }
+    };
+}
+
+#[cfg(all(target_arch = "x86_64", test))]
+macro_rules! dispatch {
+    ($level:expr, $simd:pat => $work:expr) => {
+        match $level.as_sse2() {
+            Some(token) => {
+                let $simd = token;
+                fearless_simd::Simd::vectorize(
+                    token,
+                    #[inline(always)]
+                    || $work,
+                )
+            }
+            None => unreachable!("every x86-64 processor has SSE2"),
         }
     };
 }

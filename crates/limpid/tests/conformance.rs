@@ -10,6 +10,7 @@
 mod every;
 mod support;
 
+use limpid::Device;
 use limpid::method::{Entry, METHODS, entry};
 use support::tolerance;
 
@@ -19,13 +20,12 @@ macro_rules! conformance {
         const COVERED: &[&str] = &[$($method),*];
         $(mod $name {
             #[test]
-            fn every_schedule_on_every_device_gives_the_definition() {
-                super::every::schedule_gives_the_definition(super::entry($method).unwrap());
-            }
-
-            #[test]
-            fn tiles_leave_no_seam() {
-                super::every::tile_is_without_a_seam(super::entry($method).unwrap());
+            fn every_schedule_gives_the_definition_and_tiles_leave_no_seam() {
+                let entry = super::entry($method).unwrap();
+                // The same devices for both: they keep their shaders, which take longer to build than to run.
+                let devices = super::Device::all_for_tests().unwrap();
+                super::every::schedule_gives_the_definition(entry, &devices);
+                super::every::tile_is_without_a_seam(entry, &devices);
             }
         })*
     };

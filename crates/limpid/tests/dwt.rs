@@ -10,6 +10,7 @@ use limpid::{
     Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Options, Result, Shape, Size, Watch,
     denoise_on,
 };
+use std::collections::HashSet;
 
 fn noise(width: usize, height: usize, channels: usize) -> Image {
     let mut state = 7u32;
@@ -74,6 +75,8 @@ fn kernels_of_compute_shaders_have_a_cpu_body_too() {
 #[test]
 fn large_images_are_the_same_on_every_device() {
     let both = ["lifting*:shuffle", "lifting*"];
+    let gpu = Device::all_for_tests().unwrap().pop().unwrap();
+    assert_eq!(gpu.backend(), Backend::Gpu);
     for (width, height, schedules) in [
         (2056, 2048, &both[..]),
         (8192, 4096, &both[..1]),
@@ -89,16 +92,12 @@ fn large_images_are_the_same_on_every_device() {
                 out.color().unwrap().clone()
             };
             let wanted = on(&Device::open("cpu").unwrap(), "fused");
-            for device in Device::all_for_tests().unwrap() {
-                if device.backend() == Backend::Gpu {
-                    for schedule in schedules {
-                        let error = difference(&on(&device, schedule), &wanted);
-                        assert!(
-                            error < 1e-4,
-                            "{method:?} {schedule} {width}x{height}: {error}"
-                        );
-                    }
-                }
+            for schedule in schedules {
+                let error = difference(&on(&gpu, schedule), &wanted);
+                assert!(
+                    error < 1e-4,
+                    "{method:?} {schedule} {width}x{height}: {error}"
+                );
             }
         }
     }
@@ -244,6 +243,7 @@ fn volumes_are_the_same_on_every_device() {
         frames: Some(frames),
         ..Dwt::default()
     };
+    let devices = Device::all_for_tests().unwrap();
     for (method, width, height, channels) in [
         (by("cdf97", Boundary::Mirror, 3, 5), 13, 9, 3),
         (by("cdf53", Boundary::Mirror, 1, 2), 40, 33, 1),
@@ -272,11 +272,20 @@ fn volumes_are_the_same_on_every_device() {
             [(&method, &frame), (&back, &there), (&adjoint, &there)];
         for (method, input) in all {
             let wanted = method.define(input).unwrap();
-            for device in Device::all_for_tests().unwrap() {
+            for device in &devices {
+                let mut mappings = HashSet::new();
                 for schedule in method.schedules(device.backend()) {
+                    // Frames are levels one after the other by any scheme: a GPU runs one scheme of each mapping.
+                    let mapping = schedule
+                        .as_str()
+                        .split_once(':')
+                        .map(|(_, by)| by.to_owned());
+                    if !mappings.insert(mapping) && device.backend() == Backend::Gpu {
+                        continue;
+                    }
                     let mut options = Options::of(method.boxed());
                     options.schedule = schedule.clone().into();
-                    let out = denoise_on(&device, input, &options, &Watch::default()).unwrap();
+                    let out = denoise_on(device, input, &options, &Watch::default()).unwrap();
                     let error = difference(out.color().unwrap(), wanted.color().unwrap());
                     let name = device.name();
                     assert!(error < 1e-4, "{method:?} {schedule} on {name}: {error}");
@@ -388,6 +397,7 @@ fn schemes_take_the_parameters_of_the_generator() {
 fn tiles_leave_no_seam_in_coefficients() {
     let image = noise(201, 150, 1);
     let frame = Frame::new(image).unwrap();
+    let devices = Device::all_for_tests().unwrap();
     for (wavelet, levels) in [("cdf97", 2), ("cdf53", 3), ("db2", 2)] {
         let there = Dwt {
             wavelet: wavelet.to_owned(),
@@ -402,10 +412,10 @@ fn tiles_leave_no_seam_in_coefficients() {
         let coefficients = there.define(&frame).unwrap();
         for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
             let wanted = method.define(input).unwrap();
-            for device in Device::all_for_tests().unwrap() {
+            for device in &devices {
                 let mut options = Options::of(method.boxed());
                 options.tile = Some(128);
-                let mut denoiser = Denoiser::new(&device, &input.shape(), &options).unwrap();
+                let mut denoiser = Denoiser::new(device, &input.shape(), &options).unwrap();
                 assert!(denoiser.tile_count() > 1, "{method:?}");
                 let out = denoiser.run(input).unwrap();
                 let error = difference(out.color().unwrap(), wanted.color().unwrap());

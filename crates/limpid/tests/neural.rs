@@ -133,6 +133,7 @@ fn sequences_follow_the_definition() {
         }
         *frame = next;
     }
+    let devices = Device::all_for_tests().unwrap();
     for no_taa in [false, true] {
         let mut method = Neural::default();
         method.options.no_taa = no_taa;
@@ -144,11 +145,11 @@ fn sequences_follow_the_definition() {
             assert!(left.is_some(), "history counts");
             (history, _) = (left, expected.push(next));
         }
-        for device in Device::all_for_tests().unwrap() {
+        for device in &devices {
             for schedule in method.schedules(device.backend()) {
                 let mut options = Options::new(method.clone());
                 options.schedule = schedule.clone().into();
-                let mut made = limpid::Sequence::new(&device, &options);
+                let mut made = limpid::Sequence::new(device, &options);
                 for (t, (frame, want)) in frames.iter().zip(&expected).enumerate() {
                     let got = made.run(frame, &limpid::Watch::default()).unwrap();
                     let case = format!("neural {schedule} {} frame {t}", device.name());

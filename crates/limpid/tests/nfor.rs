@@ -282,6 +282,7 @@ fn noise_of_a_wide_pixel_filter_is_recognised_and_goes() {
 #[test]
 fn squares_of_any_side_give_the_definition() {
     let frame = frame(1, 0.5);
+    let devices = Device::all_for_tests().unwrap();
     for distance in ["2", "4"] {
         let mut method = Nfor::default();
         for (name, value) in [
@@ -293,9 +294,9 @@ fn squares_of_any_side_give_the_definition() {
         }
         method.prepare(&frame).unwrap();
         let expected = method.define(&frame).unwrap();
-        for device in Device::all_for_tests().unwrap() {
+        for device in &devices {
             let options = Options::new(method.clone());
-            let made = denoise_on(&device, &frame, &options, &Watch::default()).unwrap();
+            let made = denoise_on(device, &frame, &options, &Watch::default()).unwrap();
             let (want, have) = (expected.color().unwrap(), made.color().unwrap());
             let scale = want.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
             let pairs = want.data().iter().zip(have.data());

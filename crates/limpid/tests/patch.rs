@@ -174,6 +174,7 @@ fn files_without_halves_run_on_every_device() {
         }
         out
     };
+    let devices = Device::all_for_tests().unwrap();
     for (frame, layers) in [
         (means(true), patch::Layers::Color),
         (means(true), patch::Layers::All),
@@ -188,8 +189,8 @@ fn files_without_halves_run_on_every_device() {
         let mut method = settings.boxed();
         method.prepare(&frame).unwrap();
         let expected = method.define(&frame).unwrap();
-        for device in Device::all_for_tests().unwrap() {
-            let out = run(&device, &frame, &settings);
+        for device in &devices {
+            let out = run(device, &frame, &settings);
             assert_eq!(out.layers().count(), expected.layers().count());
             for (layer, want) in expected.layers() {
                 let have = out.require(layer.clone()).unwrap();

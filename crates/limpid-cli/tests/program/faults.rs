@@ -240,7 +240,7 @@ fn folders_and_files_that_vanish_are_told() {
 fn a_killed_program_leaves_the_old_file_or_the_new_one() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    picture(&folder.join("in.exr"), (400, 300));
+    picture(&folder.join("in.exr"), (200, 150));
     let line = "denoise in.exr -o out.exr --method nlm --device cpu";
     let begin = Instant::now();
     assert!(limpid(folder, line).status.success());

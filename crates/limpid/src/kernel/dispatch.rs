@@ -1,7 +1,8 @@
 //! The result of a GPU body: WGSL text, constants, parameters, grid.
 
+use super::wgsl::Wgsl;
 use crate::Size;
-use crate::plan::{Home, Slot};
+use crate::plan::Slot;
 
 /// The properties of a GPU that kernels may depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,24 +60,10 @@ impl Site<'_> {
     /// WGSL: the slots as `read0`, `read1`, … and `write0`, …, at the bindings that follow the parameters. Written slots are
     /// buffers.
     pub fn slots(&self) -> String {
-        let reads = self.reads.iter().map(|slot| ("read", "read", slot));
-        let writes = self.writes.iter().map(|slot| ("write", "read_write", slot));
-        let count = self.reads.len();
-        reads
-            .chain(writes)
-            .enumerate()
-            .map(|(i, (name, access, slot))| {
-                let number = if i < count { i } else { i - count };
-                let kind = match slot.home {
-                    Home::Buffer => format!(
-                        "<storage, {access}> {name}{number}: array<{}>",
-                        slot.element.wgsl()
-                    ),
-                    Home::Texture | Home::Texture8 => format!(" {name}{number}: texture_2d<f32>"),
-                };
-                format!("@group(0) @binding({}) var{kind};\n", i + 1)
-            })
-            .collect()
+        let named = |name: &str, n: usize| (0..n).map(|i| format!("{name}{i}")).collect();
+        let mut names: Vec<String> = named("read", self.reads.len());
+        names.extend::<Vec<_>>(named("write", self.writes.len()));
+        Wgsl::default().slots(self, &names).text()
     }
 }
 
@@ -186,8 +173,8 @@ impl Dispatch {
         // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by
         // the same numbers as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound what
         // they index by the sizes in `Params`, clamp what they read from images before they index with it, and loop over
-        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs all of
-        // them with the checks on.
+        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs every
+        // schedule and all settings with the checks on.
         unsafe { Self::compute(source, params, groups).trusted() }
     }
 

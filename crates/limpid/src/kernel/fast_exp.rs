@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(odd.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            crate::simd::dispatch!(level, simd => check(simd));
+            fearless_simd::dispatch!(level, simd => check(simd));
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(least.as_slice()[0], 0.0);
         }
         for (_, level) in crate::exec::cpu::Cpu::levels() {
-            crate::simd::dispatch!(level, simd => check(simd));
+            fearless_simd::dispatch!(level, simd => check(simd));
         }
     }
 

@@ -38,10 +38,10 @@ impl Wgsl {
 
     /// The slots of a kernel by these names, those that are read first, at the bindings after the parameters. Written slots are
     /// buffers.
-    pub(crate) fn slots(mut self, site: &Site<'_>, names: &[&str]) -> Self {
+    pub(crate) fn slots(mut self, site: &Site<'_>, names: &[impl AsRef<str>]) -> Self {
         let slots = site.reads.iter().chain(&site.writes);
         for (i, (slot, name)) in slots.zip(names).enumerate() {
-            let element = slot.element.wgsl();
+            let (element, name) = (slot.element.wgsl(), name.as_ref());
             self = match slot.home {
                 Home::Buffer if i < site.reads.len() => self.reads(i + 1, name, element),
                 Home::Buffer => self.writes(i + 1, name, element),
@@ -163,6 +163,17 @@ impl Code {
         self.lines(format!("{head} {{").trim_start());
         self.lines(&block.0).lines("}")
     }
+}
+
+/// A number that WGSL reads back to the same bits.
+pub(crate) fn float(value: f32) -> String {
+    format!("{value:?}")
+}
+
+/// Numbers in an array.
+pub(crate) fn array(values: &[f32]) -> String {
+    let texts: Vec<String> = values.iter().copied().map(float).collect();
+    format!("array<f32, {}>({})", values.len(), texts.join(", "))
 }
 
 /// Four numbers.

@@ -5,6 +5,7 @@
 //! takes four folded planes; the noisy image then needs two of them again. Nothing of the window's size leaves the workgroup.
 
 use super::{DualDomain, table};
+use crate::kernel::wgsl::{Code, Wgsl, array, float};
 use crate::kernel::{Dispatch, Site};
 
 /// How windows are laid out in a workgroup.
@@ -50,41 +51,26 @@ impl Shape {
 pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
     let shape = Shape::new(kernel.radius, site);
     let size = site.reads[0].size;
-    let source = format!(
-        "const R: i32 = {};\nconst H: u32 = {};\nconst PITCH: u32 = {};\nconst PLANES: u32 = {};\n\
-         const THREADS: u32 = {};\nconst WINDOWS: u32 = {};\nconst WORDS: u32 = {};\nconst QUADS: u32 = {};\n\
-         const POWER: u32 = {};\nconst COSINE_END: f32 = {:?};\nconst COSINE = array<f32, 7>{:?};\n{}{}",
-        kernel.radius,
-        shape.half,
-        shape.pitch,
-        site.reads[0].planes,
-        shape.threads,
-        shape.windows,
-        shape.words,
-        shape.quads(),
-        kernel.power.unwrap_or(0),
-        table::COSINE_END,
-        Parenthesised(&table::COSINE),
-        line(shape, kernel.spectrum.len()),
-        include_str!("gpu.wgsl")
-    );
+    let source = Wgsl::default()
+        .constant("R", "i32", kernel.radius)
+        .constant("H", "u32", shape.half)
+        .constant("PITCH", "u32", shape.pitch)
+        .constant("PLANES", "u32", site.reads[0].planes)
+        .constant("THREADS", "u32", shape.threads)
+        .constant("WINDOWS", "u32", shape.windows)
+        .constant("WORDS", "u32", shape.words)
+        .constant("QUADS", "u32", shape.quads())
+        .constant("POWER", "u32", kernel.power.unwrap_or(0))
+        .constant("COSINE_END", "f32", float(table::COSINE_END))
+        .constant("COSINE", "array<f32, 7>", array(&table::COSINE));
+    let source = with_params(source, shape, kernel.spectrum.len())
+        .statements("line(start: u32, step: u32, waves: u32)", line(shape))
+        .body(include_str!("gpu.wgsl"))
+        .text();
     let groups = (size.width as u32).div_ceil(shape.windows);
     let mut dispatch = Dispatch::own(source, &(), [groups, size.height as u32, 1]);
     dispatch.params = params(kernel, site, shape);
     dispatch
-}
-
-/// Numbers as WGSL's constructors take them.
-struct Parenthesised<'a>(&'a [f32]);
-
-impl std::fmt::Debug for Parenthesised<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(")?;
-        for v in self.0 {
-            write!(f, "{v:?}, ")?;
-        }
-        f.write_str(")")
-    }
 }
 
 /// The uniform block: what `struct Params` of the shader has, tables filled up to vectors of four.
@@ -120,44 +106,46 @@ fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
     bytemuck::cast_slice(&words).to_vec()
 }
 
-/// The uniform block, and the transform of one line with all its values in registers.
-fn line(shape: Shape, powers: usize) -> String {
-    // What the scale of a frequency is multiplied with: the power of the noise there.
-    let (table, power) = match powers {
-        0 => (String::new(), "return 1.0;"),
-        n => (
-            format!(", powers: array<vec4<f32>, {}>", n.div_ceil(4)),
-            "return p.powers[i / 4u][i % 4u];",
-        ),
-    };
-    let mut text = format!(
-        "struct Params {{ width: u32, height: u32, range: f32, shrink: f32, trust: f32, share: f32, pad0: u32, pad1: u32, \
-         space: array<vec4<f32>, {}>, waves: array<vec4<f32>, {}>{table} }}\n\
-         @group(0) @binding(0) var<uniform> p: Params;\n\
-         var<workgroup> w: array<f32, {}>;\n\
-         fn power(i: u32) -> f32 {{ {power} }}\n\
-         fn line(start: u32, step: u32, waves: u32) {{\n",
-        shape.quads(),
-        2 * shape.half * shape.quads(),
-        shape.words * shape.windows,
-    );
+/// The struct of the uniform block, and what the scale of a frequency is multiplied with: the power of the noise there.
+fn with_params(text: Wgsl, shape: Shape, powers: usize) -> Wgsl {
+    let quads = |n: u32| format!("array<vec4<f32>, {n}>");
+    let mut fields = vec![
+        ("width", "u32".to_owned()),
+        ("height", "u32".to_owned()),
+        ("range", "f32".to_owned()),
+        ("shrink", "f32".to_owned()),
+        ("trust", "f32".to_owned()),
+        ("share", "f32".to_owned()),
+        ("pad0", "u32".to_owned()),
+        ("pad1", "u32".to_owned()),
+        ("space", quads(shape.quads())),
+        ("waves", quads(2 * shape.half * shape.quads())),
+    ];
+    let mut power = "1.0";
+    if powers > 0 {
+        fields.push(("powers", quads(powers.div_ceil(4) as u32)));
+        power = "p.powers[i / 4u][i % 4u]";
+    }
+    text.structure("Params", fields)
+        .function("power(i: u32) -> f32", power)
+}
+
+/// The transform of one line with all its values in registers.
+fn line(shape: Shape) -> Code {
+    let mut code = Code::default();
     let mut terms = Vec::new();
     for quad in 0..shape.quads() {
-        let entry = |i: u32| match 4 * quad + i {
+        let entries: [String; 4] = std::array::from_fn(|i| match 4 * quad + i as u32 {
             at if at < shape.half => format!("w[start + {at}u * step]"),
             _ => "0.0".to_owned(),
-        };
-        text += &format!(
-            "    let v{quad} = vec4<f32>({}, {}, {}, {});\n",
-            entry(0),
-            entry(1),
-            entry(2),
-            entry(3)
-        );
+        });
+        let entries = entries.join(", ");
+        code.say(format_args!("let v{quad} = vec4<f32>({entries})"));
         terms.push(format!("dot(p.waves[at + {quad}u], v{quad})"));
     }
-    text + &format!(
-        "    for (var f = 0u; f < H; f++) {{\n        let at = waves + f * QUADS;\n        w[start + f * step] = {};\n    }}\n}}\n",
-        terms.join(" + ")
-    )
+    code.block("for (var f = 0u; f < H; f++)", |code| {
+        code.say("let at = waves + f * QUADS")
+            .say(format_args!("w[start + f * step] = {}", terms.join(" + ")));
+    });
+    code
 }

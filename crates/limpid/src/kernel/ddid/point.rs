@@ -5,6 +5,7 @@
 use super::anscombe::{END, ENTRIES, Inverse, Poisson};
 use crate::Result;
 use crate::definition::ddid::dct;
+use crate::kernel::wgsl::{Wgsl, float};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::params;
 
@@ -27,7 +28,7 @@ params! {
     struct Params {
         pixels: u32, stride: u32, gain: f32, square: f32,
         m00: f32, m01: f32, m02: f32, m10: f32, m11: f32, m12: f32, m20: f32, m21: f32, m22: f32,
-        first: f32, scale: f32, pad: u32
+        first: f32, scale: f32
     }
 }
 
@@ -100,21 +101,23 @@ fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
         m22: m[2][2],
         first: inverse.map_or(0.0, |i| i.first),
         scale: inverse.map_or(0.0, Inverse::scale),
-        pad: 0,
     };
     let table = inverse.map_or([0.0; ENTRIES], |i| i.table);
-    let source = format!(
-        "{}const GROUP: u32 = {GROUP};\nconst PLANES: u32 = {};\nconst STABILISE: bool = {};\nconst RESTORE: bool = {};\n\
-         const END: f32 = {END:?};\nconst ENTRIES: u32 = {ENTRIES};\n\
-         var<private> table: array<f32, {ENTRIES}> = array({});\n{}",
-        Params::WGSL,
-        slot.planes,
-        matches!(conversion, Conversion::Forward(Some(_))),
-        matches!(conversion, Conversion::Inverse(Some(_))),
-        table.map(|v| format!("{v:?}")).join(", "),
-        include_str!("point.wgsl")
-    );
-    Dispatch::own(source, &params, [wide, groups.div_ceil(wide), 1])
+    let stabilise = matches!(conversion, Conversion::Forward(Some(_)));
+    let restore = matches!(conversion, Conversion::Inverse(Some(_)));
+    let source = Wgsl::default()
+        .body(&Params::wgsl_with(table.len()))
+        .constant("GROUP", "u32", GROUP)
+        .constant("PLANES", "u32", slot.planes)
+        .constant("STABILISE", "bool", stabilise)
+        .constant("RESTORE", "bool", restore)
+        .constant("END", "f32", float(END))
+        .constant("ENTRIES", "u32", ENTRIES)
+        .body(include_str!("point.wgsl"));
+    let groups = [wide, groups.div_ceil(wide), 1];
+    let mut dispatch = Dispatch::own(source.text(), &(), groups);
+    dispatch.params = params.bytes_with(&table);
+    dispatch
 }
 
 impl Kernel for Enter {

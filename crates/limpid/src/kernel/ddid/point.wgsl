@@ -14,7 +14,7 @@ fn restored(value: f32) -> f32 {
     if d < END {
         let at = (d - p.first) * p.scale;
         let i = min(u32(at), ENTRIES - 2u);
-        counts += mix(table[i], table[i + 1u], at - f32(i));
+        counts += mix(param(i), param(i + 1u), at - f32(i));
     }
     return max(counts, 0.0) * p.gain;
 }

@@ -4,14 +4,16 @@
 //! mirrored image would give, whatever a step computes. Lifting that does not keep a mirrored signal mirrored has no such
 //! margin: its steps read samples at their mirrored places.
 
-use super::emit::{Access, load_coefficients, load_image, mirror, store_coefficients, store_image};
+use super::emit::{
+    Access, load_coefficients, load_image, mirror, quad, store_coefficients, store_image,
+};
 use super::plane::halves;
 use super::{Level, Params, keeps_mirrored};
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Matrix, Scheme};
 use crate::{Result, Size};
-use std::fmt::Write;
 
 /// What a pass does.
 #[derive(Debug, Clone)]
@@ -60,28 +62,23 @@ impl Quads {
 
     /// The fragment shader of a step.
     fn shader(&self, matrix: &Matrix) -> String {
-        let mut text = format!(
-            "{}const MARGIN: i32 = {};\n{}",
-            mirror(true),
-            margin(&self.level),
-            include_str!("step.wgsl")
-        );
-        for row in 0..4 {
-            let mut terms = Vec::new();
-            for column in 0..4 {
-                for ((x, y), c) in matrix.entry(row, column).terms() {
-                    let value = if row == column && (x, y) == (0, 0) {
-                        format!("own[{column}]")
-                    } else {
-                        format!("sample(q + vec2<i32>({x}, {y}), {column})")
-                    };
-                    terms.push(format!("{:?} * {value}", c as f32));
-                }
-            }
-            let _ = writeln!(text, "    let v{row} = {};", terms.join(" + "));
-        }
-        text.push_str("    return vec4<f32>(v0, v1, v2, v3);\n}\n");
-        text
+        let made = quad(matrix, &|row, column, (x, y)| match (x, y) {
+            (0, 0) if row == column => format!("own[{column}]"),
+            _ => format!("sample(q + vec2<i32>({x}, {y}), {column})"),
+        });
+        self.begin()
+            .body(mirror(true))
+            .reads_texture(1, "src")
+            .function("made(q: vec2<i32>, own: vec4<f32>) -> vec4<f32>", made)
+            .body(include_str!("step.wgsl"))
+            .text()
+    }
+
+    /// What all passes begin with.
+    fn begin(&self) -> Wgsl {
+        Wgsl::default()
+            .body(Params::WGSL)
+            .constant("MARGIN", "i32", margin(&self.level))
     }
 }
 
@@ -115,44 +112,33 @@ impl Kernel for Quads {
             _ => level.size,
         };
         let params = level.params(packed);
-        let body = match &self.part {
+        let text = self.begin().constant("PLANE", "u32", self.plane);
+        let text = match &self.part {
             QuadPass::Step(matrix) => {
-                let text = format!("{}{}", Params::WGSL, self.shader(matrix));
-                return Ok(Dispatch::own_fragment(text, &params));
+                return Ok(Dispatch::own_fragment(self.shader(matrix), &params));
             }
             QuadPass::Load => {
-                let load = if self.inverse() {
-                    load_coefficients(1, level, Access::Samples)
+                let text = text.body(mirror(true));
+                let text = if self.inverse() {
+                    load_coefficients(text, 1, level, Access::Samples)
                 } else {
-                    load_image(1, Home::Buffer, Access::Samples)
+                    load_image(text, 1, (Home::Buffer, Access::Samples))
                 };
-                format!(
-                    "{}{load}@group(0) @binding({}) var quads: texture_storage_2d<rgba32float, write>;\n{}",
-                    mirror(true),
-                    1 + site.reads.len(),
-                    include_str!("quads_load.wgsl")
-                )
+                text.writes_texture(1 + site.reads.len(), "quads", "rgba32float")
+                    .body(include_str!("quads_load.wgsl"))
             }
             QuadPass::Store => {
-                let store = if self.inverse() {
-                    store_image(2, Access::Samples)
+                let text = text.reads_texture(1, "quads");
+                let text = if self.inverse() {
+                    store_image(text, 2, Access::Samples)
                 } else {
-                    store_coefficients(2, level, Access::Samples)
+                    store_coefficients(text, 2, level, Access::Samples)
                 };
-                format!(
-                    "@group(0) @binding(1) var quads: texture_2d<f32>;\n{store}{}",
-                    include_str!("quads_store.wgsl")
-                )
+                text.body(include_str!("quads_store.wgsl"))
             }
         };
         let grid = Self::grid(level);
-        let text = format!(
-            "{}const PLANE: u32 = {}u;\nconst MARGIN: i32 = {};\n{body}",
-            Params::WGSL,
-            self.plane,
-            margin(level)
-        );
-        Ok(Dispatch::own(text, &params, tiles(grid, 16, 16)))
+        Ok(Dispatch::own(text.text(), &params, tiles(grid, 16, 16)))
     }
 }
 

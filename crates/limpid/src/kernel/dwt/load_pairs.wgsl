@@ -1,5 +1,3 @@
-var<storage, read> src: array<vec2<f32>>;
-
 fn row(y: i32, plane: u32) -> u32 {
     return (plane * p.height + u32(y)) * p.width;
 }

@@ -28,7 +28,7 @@ pub(crate) use interleave::Interleave;
 pub use mapping::{GroupShape, Mapping};
 pub(crate) use refine::{mended, remainder};
 
-use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use crate::{Result, Size, params};
 use general::General;
@@ -227,11 +227,7 @@ impl Kernel for Level {
             params.low_height.div_ceil((th * region.regions()) as u32),
             packed.planes as u32,
         ];
-        Ok(Dispatch::own(
-            format!("{}{text}", Params::WGSL),
-            &params,
-            groups,
-        ))
+        Ok(Dispatch::own(text.text(), &params, groups))
     }
 
     fn scratch(&self, _size: Size) -> usize {

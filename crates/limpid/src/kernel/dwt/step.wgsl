@@ -1,5 +1,3 @@
-@group(0) @binding(1) var src: texture_2d<f32>;
-
 // A sample of a quad; without a margin it may stand beyond the border.
 fn sample(quad: vec2<i32>, kind: i32) -> f32 {
     if MARGIN > 0 {
@@ -15,3 +13,5 @@ fn sample(quad: vec2<i32>, kind: i32) -> f32 {
 fn main(@builtin(position) place: vec4<f32>) -> @location(0) vec4<f32> {
     let q = vec2<i32>(place.xy);
     let own = textureLoad(src, q, 0);
+    return made(q, own);
+}

@@ -1,5 +1,3 @@
-var<storage, read_write> dst: array<vec4<f32>>;
-
 // Two quads side by side, the first in an even column. Rows are whole fours of pixels.
 fn store_two(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     let x = u32(quad.x) / 2u;

@@ -1,5 +1,3 @@
-var<storage, read_write> dst: array<f32>;
-
 fn put(x: u32, y: u32, plane: u32, v: f32) {
     if x < p.width && y < p.height {
         dst[(plane * p.height + y) * p.width + x] = v;

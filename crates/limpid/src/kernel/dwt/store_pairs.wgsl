@@ -1,5 +1,3 @@
-var<storage, read_write> dst: array<vec2<f32>>;
-
 // Rows have an even number of pixels: the two pixels of a quad's row are written at once.
 fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let x = u32(quad.x);

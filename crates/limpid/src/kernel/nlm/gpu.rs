@@ -1,7 +1,7 @@
 //! The GPU body: constants and bindings in front of the WGSL text.
 
 use super::{EPSILON, Nlm, Noise, STEP, STEP_FLOOR, SYMMETRIC_LIMIT};
-use crate::kernel::wgsl::{Code, Wgsl};
+use crate::kernel::wgsl::{Code, Wgsl, float};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::{Error, Result};
@@ -98,11 +98,6 @@ fn constants(nlm: &Nlm, width: u32, height: u32, head: Wgsl) -> Wgsl {
         .constant("LIMIT", "f32", float(SYMMETRIC_LIMIT))
         .constant("STEP", "f32", float(STEP))
         .constant("STEP_FLOOR", "f32", float(STEP_FLOOR))
-}
-
-/// A number that WGSL reads back to the same bits.
-fn float(value: f32) -> String {
-    format!("{value:e}f")
 }
 
 fn bindings(nlm: &Nlm, head: Wgsl) -> Wgsl {

@@ -3,11 +3,11 @@
 
 use super::jacobi;
 use super::{
-    BASIS_PLANES, LANES, Lanes, ZERO, float, follows, get, load, offset, pack, per_pixel,
-    weight_plane, with_weights,
+    BASIS_PLANES, LANES, Lanes, ZERO, follows, get, load, offset, pack, per_pixel, weight_plane,
+    with_weights,
 };
 use crate::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
-use crate::kernel::wgsl::Wgsl;
+use crate::kernel::wgsl::{Wgsl, float};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -57,11 +57,11 @@ impl Kernel for Basis {
             m => jacobi::with_diagonalise(text)
                 .constant("M", "u32", m)
                 .constant("KEPT", "u32", self.kept())
-                .constant("CUT_SQUARE", "f32", float(CUT * CUT))
+                .constant("CUT_SQUARE", "f32", float((CUT * CUT) as f32))
                 .constant(
                     "LEAST_SQUARE",
                     "f32",
-                    float(LEAST_DEVIATION * LEAST_DEVIATION),
+                    float((LEAST_DEVIATION * LEAST_DEVIATION) as f32),
                 )
                 .body(include_str!("basis.wgsl")),
         };

@@ -1,7 +1,7 @@
 //! Eigenvectors of small symmetric matrices by Jacobi's rotations, for sixteen matrices side by side.
 
-use super::{LANES, Lanes, ZERO, float, get};
-use crate::kernel::wgsl::Wgsl;
+use super::{LANES, Lanes, ZERO, get};
+use crate::kernel::wgsl::{Wgsl, float};
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, f32x16};
 
 /// Times that each pair is turned: 10×10 matrices of single precision are diagonal after five or six.

@@ -248,11 +248,6 @@ fn with_weights(text: Wgsl, slot: &str) -> Wgsl {
         .body(include_str!("weight.wgsl"))
 }
 
-/// A number that WGSL reads back to the same bits.
-fn float(value: impl std::fmt::LowerExp) -> String {
-    format!("{value:e}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,9 @@
 //! How alike the pixels of a patch are (Vicini 2015, Eq. 5.9 to 5.14).
 
-use super::{WEIGHT_PLANES, float, follows, offset, per_pixel, weight_plane};
+use super::{WEIGHT_PLANES, follows, offset, per_pixel, weight_plane};
 use crate::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
 use crate::kernel::fast_exp::fast_exp;
-use crate::kernel::wgsl::{Code, Wgsl};
+use crate::kernel::wgsl::{Code, Wgsl, float};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -62,9 +62,9 @@ impl Kernel for Weights {
             .constant("ONE_CHANNEL", "f32", float(1.0 / channels as f32))
             .constant("FEATURES", "u32", self.features)
             .constant("COMPARED", "i32", COMPARED)
-            .constant("EPSILON", "f32", float(EPSILON))
-            .constant("LEAST_SPREAD", "f32", float(LEAST_SPREAD))
-            .constant("LEAST_WEIGHT", "f32", float(LEAST_WEIGHT));
+            .constant("EPSILON", "f32", float(EPSILON as f32))
+            .constant("LEAST_SPREAD", "f32", float(LEAST_SPREAD as f32))
+            .constant("LEAST_WEIGHT", "f32", float(LEAST_WEIGHT as f32));
         let text = match self.features {
             0 => text.function("feature(i: u32, j: u32, k: u32) -> f32", "0.0"),
             _ => text.body(include_str!("feature.wgsl")),

@@ -2,6 +2,7 @@
 //!
 //! Numbers are kept as `f32`, which holds them exactly below 2^24: samples of up to 16 bits, any number of levels.
 
+use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::wavelet::mirrored;
 use crate::{Result, Size, params};
@@ -74,15 +75,14 @@ impl Kernel for Reversible {
             dst_height: dst.size.height as u32,
             whole: self.whole.unwrap_or(1.0),
         };
-        let text = format!(
-            "{}const DOWN: bool = {};\nconst BACK: bool = {};\nconst WHOLE: bool = {};\n{}{}",
-            Params::WGSL,
-            self.down,
-            self.back,
-            self.whole.is_some(),
-            include_str!("../dwt/mirror.wgsl"),
-            include_str!("reversible.wgsl")
-        );
+        let text = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("DOWN", "bool", self.down)
+            .constant("BACK", "bool", self.back)
+            .constant("WHOLE", "bool", self.whole.is_some())
+            .body(include_str!("../dwt/mirror.wgsl"))
+            .body(include_str!("reversible.wgsl"))
+            .text();
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
         Ok(Dispatch::own(text, &params, groups))

@@ -6,6 +6,7 @@ mod thresholds;
 pub(crate) use roll::Roll;
 pub(crate) use thresholds::{BandSums, Find, Thresholds, sums_size};
 
+use super::wgsl::Wgsl;
 use super::{Dispatch, Site, WgslStruct};
 use crate::{Size, params};
 
@@ -50,7 +51,7 @@ pub(crate) fn bands(size: Size, sigmas: &[[[f32; 3]; 3]]) -> Vec<Band> {
 }
 
 /// The bands as a WGSL table; their deviations are the numbers behind the parameters.
-fn table(bands: &[Band]) -> String {
+fn with_bands(text: Wgsl, bands: &[Band]) -> Wgsl {
     let rows = bands.iter().map(|b| {
         let (x, y) = b.at;
         format!(
@@ -59,21 +60,21 @@ fn table(bands: &[Band]) -> String {
             y + b.size.height
         )
     });
-    let n = bands.len();
-    format!(
-        "const BANDS: u32 = {n}u;\nvar<private> area: array<vec4<u32>, {n}> = array<vec4<u32>, {n}>({});\n",
-        rows.collect::<Vec<_>>().join(", ")
-    )
+    let rows: Vec<String> = rows.collect();
+    let table = format!("array<vec4<u32>, BANDS> = array({})", rows.join(", "));
+    text.constant("BANDS", "u32", bands.len())
+        .variable("private", "area", table)
 }
 
 /// A shader that knows the bands.
-fn over_bands(site: &Site<'_>, bands: &[Band], text: &str, groups: [u32; 3]) -> Dispatch {
+fn over_bands(site: &Site<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes);
     let sigmas: Vec<f32> = (0..planes)
         .flat_map(|plane| bands.iter().map(move |b| b.sigma[plane.min(2)]))
         .collect();
-    let source = Params::wgsl_with(sigmas.len()) + &table(bands) + text;
-    let mut dispatch = Dispatch::own(source, &(), groups);
+    let source = Wgsl::default().body(&Params::wgsl_with(sigmas.len()));
+    let source = with_bands(source, bands).body(&text.text());
+    let mut dispatch = Dispatch::own(source.text(), &(), groups);
     dispatch.params = params(size, planes, (0, 0), 0.0).bytes_with(&sigmas);
     dispatch
 }

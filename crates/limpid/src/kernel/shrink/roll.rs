@@ -1,6 +1,7 @@
 //! Shifts around the borders, for cycle spinning.
 
 use super::{Params, params};
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::{Result, Size};
 
@@ -56,12 +57,11 @@ impl Kernel for Roll {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let (size, planes) = (site.reads[0].size, site.reads[0].planes);
-        let source = format!(
-            "{}const ADD: bool = {};\n{}",
-            Params::WGSL,
-            self.add,
-            include_str!("roll.wgsl")
-        );
+        let source = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("ADD", "bool", self.add)
+            .body(include_str!("roll.wgsl"))
+            .text();
         let mut groups = tiles(size, 16, 16);
         groups[2] = planes as u32;
         Ok(Dispatch::own(

@@ -2,6 +2,7 @@
 
 use super::{Band, over_bands};
 use crate::definition::shrink::CANDIDATES;
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
 use crate::{Result, Size};
@@ -84,14 +85,13 @@ impl Kernel for BandSums {
             Find::Visu => "0.0 * v",
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
-        let text = format!(
-            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;
-fn value(v: f32, t: f32, sigma: f32) -> f32 {{\n    return {value};\n}}\n{}",
-            self.find.sums(),
-            include_str!("sums.wgsl")
-        );
+        let text = Wgsl::default()
+            .constant("PARTS", "u32", PARTS)
+            .constant("SUMS", "u32", self.find.sums())
+            .function("value(v: f32, t: f32, sigma: f32) -> f32", value)
+            .body(include_str!("sums.wgsl"));
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
-        Ok(over_bands(site, &self.bands, &text, groups))
+        Ok(over_bands(site, &self.bands, text, groups))
     }
 }
 
@@ -243,12 +243,12 @@ impl Kernel for Thresholds {
             Find::Visu => include_str!("visu.wgsl"),
             Find::Sure => include_str!("sure.wgsl"),
         };
-        let text = format!(
-            "const PARTS: u32 = {PARTS}u;\nconst SUMS: u32 = {}u;\n{find}{}",
-            self.find.sums(),
-            include_str!("thresholds.wgsl")
-        );
+        let text = Wgsl::default()
+            .constant("PARTS", "u32", PARTS)
+            .constant("SUMS", "u32", self.find.sums())
+            .body(find)
+            .body(include_str!("thresholds.wgsl"));
         let groups = [self.bands.len() as u32, planes as u32, 1];
-        Ok(over_bands(site, &self.bands, &text, groups))
+        Ok(over_bands(site, &self.bands, text, groups))
     }
 }

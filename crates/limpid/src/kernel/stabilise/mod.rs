@@ -5,6 +5,7 @@
 
 mod cpu;
 
+use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::definition::shrink::OPPONENT;
 use crate::noise::Stabiliser;
@@ -60,14 +61,17 @@ impl Kernel for Stabilise {
         let mut numbers = curves.concat();
         numbers.extend(&self.by.scales);
         let [a, b, c] = OPPONENT.map(|r| format!("vec3({:?}, {:?}, {:?})", r[0], r[1], r[2]));
-        let source = format!(
-            "{}const GROUP: u32 = {GROUP};\nconst PLANES: u32 = {};\nconst KNOTS: u32 = {knots};\nconst BACK: bool = {};\n\
-             const A = {a};\nconst B = {b};\nconst C = {c};\n{}",
-            Params::wgsl_with(numbers.len()),
-            slot.planes,
-            self.back,
-            include_str!("gpu.wgsl")
-        );
+        let source = Wgsl::default()
+            .body(&Params::wgsl_with(numbers.len()))
+            .constant("GROUP", "u32", GROUP)
+            .constant("PLANES", "u32", slot.planes)
+            .constant("KNOTS", "u32", knots)
+            .constant("BACK", "bool", self.back)
+            .constant("A", "vec3<f32>", a)
+            .constant("B", "vec3<f32>", b)
+            .constant("C", "vec3<f32>", c)
+            .body(include_str!("gpu.wgsl"))
+            .text();
         let params = Params {
             pixels,
             stride: wide * GROUP,

@@ -1,11 +1,11 @@
 //! The GPU body: the expression as WGSL, one thread per pixel.
 
 use super::graph::{Graph, Node, One, Plane, Two, Write};
+use crate::kernel::wgsl::{Code, PIXELS, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home};
 use crate::{Error, Result};
-use std::fmt::Write as _;
 
 params! {
     /// Size of the image; the kernel's parameters follow.
@@ -32,8 +32,12 @@ pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
         0 => Params::WGSL.to_owned(),
         count => Params::wgsl_with(count),
     };
-    let source = head + &site.slots() + &Text::new(graph, site).main();
-    let mut dispatch = Dispatch::own(source, &params, tiles(size, 32, 8));
+    let source = Wgsl::default()
+        .body(&head)
+        .body(&site.slots())
+        .statements("pixel(x: u32, y: u32)", Text::new(graph, site).pixel())
+        .body(PIXELS);
+    let mut dispatch = Dispatch::own(source.text(), &params, tiles(size, 32, 8));
     if !graph.params.is_empty() {
         dispatch.params = params.bytes_with(&graph.params);
     }
@@ -74,17 +78,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn main(&self) -> String {
-        let mut s = String::from(
-            "@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let x = group.x * 32u + lane % 32u;
-    let y = group.y * 8u + lane / 32u;
-    if x >= p.width || y >= p.height { return; }
-    let i = y * p.width + x;\n",
-        );
-        self.offsets(&mut s);
-        self.names(&mut s, false, "    ");
+    /// What happens to a pixel.
+    fn pixel(&self) -> Code {
+        let mut code = Code::default();
+        code.say("let i = y * p.width + x");
+        self.offsets(&mut code);
+        self.names(&mut code, false);
         let mut each = Vec::new();
         for (k, write) in self.graph.writes.iter().enumerate() {
             match write {
@@ -92,45 +91,44 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 Write::Planes(nodes) => {
                     for (plane, node) in nodes.iter().enumerate() {
                         let at = place(Plane::Fixed(plane), "i");
-                        let _ = writeln!(s, "    write{k}[{at}] = {};", self.value(*node));
+                        code.say(format_args!("write{k}[{at}] = {}", self.value(*node)));
                     }
                 }
             }
         }
         if !each.is_empty() {
-            s.push_str("    for (var c = 0u; c < p.planes; c++) {\n");
-            self.names(&mut s, true, "        ");
-            for (k, node) in each {
-                let at = place(Plane::Each(0), "i");
-                let _ = writeln!(s, "        write{k}[{at}] = {};", self.value(node));
-            }
-            s.push_str("    }\n");
+            code.block("for (var c = 0u; c < p.planes; c++)", |code| {
+                self.names(code, true);
+                for (k, node) in each {
+                    let at = place(Plane::Each(0), "i");
+                    code.say(format_args!("write{k}[{at}] = {}", self.value(node)));
+                }
+            });
         }
-        s.push_str("}\n");
-        s
+        code
     }
 
     /// Columns and rows beside the pixel, no further than the border.
-    fn offsets(&self, s: &mut String) {
+    fn offsets(&self, code: &mut Code) {
         for (axis, side) in [("x", "width"), ("y", "height")] {
             let mut all: Vec<i32> = self.graph.nodes.iter().map(|n| shift(n, axis)).collect();
             all.sort_unstable();
             all.dedup();
             for d in all.into_iter().filter(|d| *d != 0) {
                 let (name, by) = (moved(axis, d), d.unsigned_abs());
-                let _ = match d < 0 {
-                    true => writeln!(s, "    let {name} = max({axis}, {by}u) - {by}u;"),
-                    false => writeln!(s, "    let {name} = min({axis} + {by}u, p.{side} - 1u);"),
-                };
+                code.say(match d < 0 {
+                    true => format!("let {name} = max({axis}, {by}u) - {by}u"),
+                    false => format!("let {name} = min({axis} + {by}u, p.{side} - 1u)"),
+                });
             }
         }
     }
 
     /// The named nodes that are, or are not, the same for all planes.
-    fn names(&self, s: &mut String, by_plane: bool, indent: &str) {
+    fn names(&self, code: &mut Code, by_plane: bool) {
         for i in 0..self.graph.nodes.len() {
             if self.named[i] && self.by_plane[i] == by_plane {
-                let _ = writeln!(s, "{indent}let v{i} = {};", self.made(i));
+                code.say(format_args!("let v{i} = {}", self.made(i)));
             }
         }
     }

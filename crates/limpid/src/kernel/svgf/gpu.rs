@@ -7,7 +7,7 @@ use crate::definition::svgf::{
     TAPS_LEAST, WINDOW, deepest,
 };
 use crate::kernel::atrous::light_weights;
-use crate::kernel::wgsl::{Code, PIXELS, Wgsl};
+use crate::kernel::wgsl::{Code, PIXELS, Wgsl, float};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 use crate::plan::{Element, Home, Order, Slot};
@@ -37,11 +37,6 @@ fn each(site: &Site<'_>, text: Wgsl) -> Dispatch {
         height: size.height as u32,
     };
     Dispatch::own(text.body(PIXELS).text(), &params, tiles(size, 32, 8))
-}
-
-/// A number that WGSL reads back to the same bits.
-fn float(v: f32) -> String {
-    format!("{v:?}")
 }
 
 /// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.

@@ -26,30 +26,44 @@ pub(in crate::kernel::dwt) enum Access {
     Twos,
 }
 
+impl Access {
+    /// What pixels are read and written as.
+    const fn pixels(self) -> &'static str {
+        match self {
+            Self::Samples => "f32",
+            Self::Pairs => "vec2<f32>",
+            Self::Twos => "vec4<f32>",
+        }
+    }
+}
+
 /// `load` of quads of pixels.
-pub(in crate::kernel::dwt) fn load_image(binding: usize, home: Home, access: Access) -> String {
+pub(in crate::kernel::dwt) fn load_image(
+    text: Wgsl,
+    binding: usize,
+    (home, access): (Home, Access),
+) -> Wgsl {
     let one = include_str!("../load_image.wgsl");
-    let load = match (home, access) {
-        (Home::Buffer, Access::Twos) => include_str!("../load_fours.wgsl").to_owned(),
-        (Home::Buffer, Access::Pairs) => include_str!("../load_pairs.wgsl").to_owned(),
-        (Home::Buffer, Access::Samples) => {
-            format!("{}{one}", include_str!("../pixel_buffer.wgsl"))
-        }
-        (Home::Texture | Home::Texture8, _) => {
-            format!("{}{one}", include_str!("../pixel_texture.wgsl"))
-        }
-    };
-    format!("@group(0) @binding({binding}) {load}")
+    if home != Home::Buffer {
+        let text = text.reads_texture(binding, "src");
+        return text.body(include_str!("../pixel_texture.wgsl")).body(one);
+    }
+    let text = text.reads(binding, "src", access.pixels());
+    match access {
+        Access::Twos => text.body(include_str!("../load_fours.wgsl")),
+        Access::Pairs => text.body(include_str!("../load_pairs.wgsl")),
+        Access::Samples => text.body(include_str!("../pixel_buffer.wgsl")).body(one),
+    }
 }
 
 /// `store` of quads of pixels.
-pub(in crate::kernel::dwt) fn store_image(binding: usize, access: Access) -> String {
-    let store = match access {
+pub(in crate::kernel::dwt) fn store_image(text: Wgsl, binding: usize, access: Access) -> Wgsl {
+    let text = text.writes(binding, "dst", access.pixels());
+    text.body(match access {
         Access::Twos => include_str!("../store_fours.wgsl"),
         Access::Pairs => include_str!("../store_pairs.wgsl"),
         Access::Samples => include_str!("../store_image.wgsl"),
-    };
-    format!("@group(0) @binding({binding}) {store}")
+    })
 }
 
 /// How `LL` is called, and the index of the coefficient at a place there.
@@ -66,17 +80,17 @@ fn low_place(level: &Level, x: &str, y: &str) -> (&'static str, String) {
 
 /// `load` of quads of coefficients.
 pub(in crate::kernel::dwt) fn load_coefficients(
+    mut text: Wgsl,
     binding: usize,
     level: &Level,
     access: Access,
-) -> String {
+) -> Wgsl {
     let two = access == Access::Twos;
     let element = if two { "vec2<f32>" } else { "f32" };
     let mut names = vec![("coefficients", element)];
     names.extend((!level.deepest).then_some(("low", element)));
     let limited = matches!(level.limits, Limits::Slot { .. });
     names.extend(limited.then_some(("limits", "f32")));
-    let mut text = Wgsl::default();
     for (i, (name, element)) in names.into_iter().enumerate() {
         text = text.reads(binding + i, name, element);
     }
@@ -93,7 +107,7 @@ pub(in crate::kernel::dwt) fn load_coefficients(
         .constant("SCALES", "vec4<f32>", vec4([a, b, b, c]))
         .function("low_index(l: vec2<i32>, plane: u32) -> u32", index)
         .function(&head, soft);
-    let text = if two {
+    if two {
         let pair = format!("{name}[at / 2u]");
         text.function("low_pair(at: u32) -> vec2<f32>", pair)
             .body(include_str!("../load_two.wgsl"))
@@ -101,19 +115,19 @@ pub(in crate::kernel::dwt) fn load_coefficients(
         let value = format!("{name}[low_index(l, plane)]");
         text.function("low_value(l: vec2<i32>, plane: u32) -> f32", value)
             .body(include_str!("../load_coefficients.wgsl"))
-    };
-    text.text()
+    }
 }
 
 /// `store` of quads of coefficients.
 pub(in crate::kernel::dwt) fn store_coefficients(
+    text: Wgsl,
     binding: usize,
     level: &Level,
     access: Access,
-) -> String {
+) -> Wgsl {
     let two = access == Access::Twos;
     let element = if two { "vec2<f32>" } else { "f32" };
-    let mut text = Wgsl::default().writes(binding, "coefficients", element);
+    let mut text = text.writes(binding, "coefficients", element);
     if !level.deepest {
         text = text.writes(binding + 1, "low", element);
     }
@@ -140,5 +154,4 @@ pub(in crate::kernel::dwt) fn store_coefficients(
         .function("scaled(value: vec4<f32>) -> vec4<f32>", scaled)
         .procedure(&put, format!("{place} = value"))
         .body(body)
-        .text()
 }

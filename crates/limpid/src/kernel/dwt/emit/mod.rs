@@ -12,24 +12,25 @@ mod stage;
 pub(super) use access::{
     Access, load_coefficients, load_image, mirror, store_coefficients, store_image,
 };
+pub(super) use stage::quad;
 
 use super::plane::halves;
-use super::{Level, keeps_mirrored};
-use crate::kernel::{Kernel, Target};
+use super::{Level, Params, keeps_mirrored};
+use crate::kernel::wgsl::{Code, Wgsl};
+use crate::kernel::{Kernel, Target, WgslStruct};
 use crate::plan::Home;
 use crate::wavelet::{Direction, Scheme};
 use crate::{Error, Result};
 use region::{Exchange, Quads, Region};
 use stage::Stages;
-use std::fmt::Write;
 
-/// The kernel's text behind its parameters, and the region it works on. `home` is where the image is read from, `packed` the
+/// The text of the kernel and the region that it works on. `home` is where the image is read from, `packed` the
 /// width of the packed image.
 pub(super) fn kernel(
     level: &Level,
     target: &Target,
     (home, packed): (Home, usize),
-) -> Result<(String, Region)> {
+) -> Result<(Wgsl, Region)> {
     let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
     let mirrored = !keeps_mirrored(&level.lifting);
     let quads = |n: usize| halves(n).0 as i32;
@@ -54,34 +55,34 @@ pub(super) fn kernel(
         )));
     }
     let small = region.is_large_for(image);
-    let mut text = mirror(small).to_owned();
+    let text = Wgsl::default().body(Params::WGSL).body(mirror(small));
     let access = match level.size.width.is_multiple_of(2) {
         _ if region.across == 2 => Access::Twos,
         // Small images have fewer kernels and no need to be fast.
         true if !small => Access::Pairs,
         _ => Access::Samples,
     };
-    match level.direction {
+    let text = match level.direction {
         Direction::Inverse => {
-            text += &load_coefficients(1, level, access);
-            text += &store_image(1 + level.contract().reads, access);
+            let text = load_coefficients(text, 1, level, access);
+            store_image(text, 1 + level.contract().reads, access)
         }
         Direction::Forward | Direction::Adjoint => {
-            text += &load_image(1, home, access);
-            text += &store_coefficients(2, level, access);
+            let text = load_image(text, 1, (home, access));
+            store_coefficients(text, 2, level, access)
         }
-    }
-    match region.exchange {
+    };
+    let places = Places { small };
+    let text = match region.exchange {
         Exchange::Memory { .. } => {
-            let places = Places { small };
             let work = Work {
                 mirrored,
                 memoryless: level.mapping.memoryless(),
             };
-            memory(&mut text, (&region, places), &scheme, work);
+            with_main(text, (&region, places), &scheme, work)
         }
-        Exchange::Lanes { .. } => march::main(&mut text, (&region, Places { small }), &scheme),
-    }
+        Exchange::Lanes { .. } => march::with_main(text, (&region, places), &scheme),
+    };
     Ok((text, region))
 }
 
@@ -95,16 +96,12 @@ struct Places {
 impl Places {
     /// Writes text for regions inside the image, where nothing is mirrored and everything is kept, and for others. Small
     /// images take the second for all: code that runs once takes longer to fetch than to run.
-    fn each(self, text: &mut String, one: &dyn Fn(&mut String, &str)) {
+    fn each(self, code: &mut Code, one: &dyn Fn(&mut Code, &str)) {
         if self.small {
-            return one(text, "");
+            return one(code, "");
         }
-        for (condition, suffix) in [("if inside", "_inside"), (" else", "")] {
-            let _ = writeln!(text, "    {condition} {{");
-            one(text, suffix);
-            text.push_str("    }");
-        }
-        text.push('\n');
+        code.block("if inside", |code| one(code, "_inside"));
+        code.block("else", |code| one(code, ""));
     }
 }
 
@@ -118,84 +115,65 @@ struct Work {
 }
 
 /// The entry point of a region that shares memory.
-fn memory(text: &mut String, (region, places): (&Region, Places), scheme: &Scheme, work: Work) {
-    let mirrored = work.mirrored;
+fn with_main(
+    mut text: Wgsl,
+    (region, places): (&Region, Places),
+    scheme: &Scheme,
+    work: Work,
+) -> Wgsl {
     let (rw, rh) = region.size();
     let (tw, th) = region.tile().unwrap_or_default();
     let [left, _, above, _] = region.margin;
-    let _ = write!(
-        text,
-        "const TILE: vec2<i32> = vec2<i32>({tw}, {th});\nconst MARGIN: vec2<i32> = vec2<i32>({left}, {above});\n"
-    );
-    begin(text, region, mirrored);
-    // Far from the borders nothing is mirrored and everything is kept: most regions.
-    let _ = writeln!(
-        text,
-        "    let inside = all(origin >= vec2<i32>(0)) && all(2 * (origin + vec2<i32>({rw}, {rh})) <= vec2<i32>(vec2<u32>(p.width, p.height)));"
-    );
-    for k in 0..region.quads {
-        let _ = writeln!(
-            text,
-            "    let r{k} = here + vec2<i32>(0, {});\n    var q{k}: vec4<f32>;",
-            k * region.group.1,
-        );
-        if region.cells() > 0 {
-            let _ = writeln!(text, "    let at{k} = r{k}.y * {rw} + r{k}.x;");
-        }
-    }
-    let each = |text: &mut String, one: &dyn Fn(i32, &str) -> String| {
-        places.each(text, &|text, suffix| {
-            for k in 0..region.quads {
-                let _ = writeln!(text, "    {}", one(k, suffix));
-            }
-        });
-    };
-    each(text, &|k, suffix| {
-        if work.memoryless {
-            return format!("q{k} = vec4<f32>(vec2<f32>(origin), vec2<f32>(r{k})) * 0.125;");
-        }
-        format!("q{k} = load{suffix}(origin + r{k}, plane);")
-    });
-    let mut stages = Stages::new(region, mirrored);
-    for stage in &scheme.stages {
-        stages.write(text, stage);
-    }
-    let kept = |k: i32| match work.memoryless {
-        true => format!(" && q{k}.x == -1.25e30"),
-        false => String::new(),
-    };
-    each(text, &|k, suffix| {
-        let kept = kept(k);
-        format!(
-            "if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE){kept} {{ store{suffix}(origin + r{k}, plane, q{k}); }}"
-        )
-    });
-    text.push_str("}\n");
-}
-
-/// The entry point up to where a thread stands.
-fn begin(text: &mut String, region: &Region, mirrored: bool) {
-    let (rw, rh) = region.size();
-    let threads = region.threads();
+    let pair = |x: i32, y: i32| format!("vec2<i32>({x}, {y})");
+    text = text
+        .constant("REGION", "vec2<i32>", pair(rw, rh))
+        .constant("TILE", "vec2<i32>", pair(tw, th))
+        .constant("MARGIN", "vec2<i32>", pair(left, above))
+        .body(include_str!("../inside.wgsl"));
     if region.cells() > 0 {
-        let _ = writeln!(text, "var<workgroup> cell: array<f32, {}>;", region.cells());
+        let cells = format!("array<f32, {}>", region.cells());
+        text = text.variable("workgroup", "cell", cells);
     }
-    if mirrored {
-        let last = rw * rh - 1;
-        let _ = write!(
-            text,
-            "// Where a sample of a quad stands that may be beyond the border.\n\
-             fn place(r: vec2<i32>, origin: vec2<i32>, sample: vec2<i32>) -> i32 {{\n    \
-             let at = 2 * (origin + r) + sample;\n    \
-             let m = vec2<i32>(mirror(at.x, p.width), mirror(at.y, p.height)) / 2 - origin;\n    \
-             return clamp(m.y * {rw} + m.x, 0, {last});\n}}\n"
-        );
+    if work.mirrored {
+        text = text.body(include_str!("../place.wgsl"));
     }
-    let _ = write!(
-        text,
-        "@compute @workgroup_size({threads})\n\
-         fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {{\n    \
-         let here = vec2<i32>(i32(thread) % {rw}, i32(thread) / {rw});\n    \
-         let origin = vec2<i32>(group.xy) * TILE - MARGIN;\n    let plane = group.z;\n"
-    );
+    let mut code = Code::default();
+    code.say("let here = vec2<i32>(i32(lane) % REGION.x, i32(lane) / REGION.x)")
+        .say("let origin = vec2<i32>(group.xy) * TILE - MARGIN")
+        .say("let plane = group.z")
+        .say("let inside = is_inside(origin)");
+    for k in 0..region.quads {
+        let y = k * region.group.1;
+        code.say(format_args!("let r{k} = here + vec2<i32>(0, {y})"))
+            .say(format_args!("var q{k}: vec4<f32>"));
+        if region.cells() > 0 {
+            code.say(format_args!("let at{k} = r{k}.y * REGION.x + r{k}.x"));
+        }
+    }
+    places.each(&mut code, &|code, suffix| {
+        for k in 0..region.quads {
+            let quad = match work.memoryless {
+                true => format!("vec4<f32>(vec2<f32>(origin), vec2<f32>(r{k})) * 0.125"),
+                false => format!("load{suffix}(origin + r{k}, plane)"),
+            };
+            code.say(format_args!("q{k} = {quad}"));
+        }
+    });
+    let mut stages = Stages::new(region, work.mirrored);
+    for stage in &scheme.stages {
+        code.block("", |code| stages.write(code, stage));
+    }
+    places.each(&mut code, &|code, suffix| {
+        for k in 0..region.quads {
+            let kept = match work.memoryless {
+                true => format!(" && q{k}.x == -1.25e30"),
+                false => String::new(),
+            };
+            let head = format!("if all(r{k} >= MARGIN) && all(r{k} < MARGIN + TILE){kept}");
+            code.block(head, |code| {
+                code.say(format_args!("store{suffix}(origin + r{k}, plane, q{k})"));
+            });
+        }
+    });
+    text.entry(region.threads(), code)
 }

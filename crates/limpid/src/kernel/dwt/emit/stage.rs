@@ -1,8 +1,8 @@
 //! The stages of a scheme as text: share samples, wait, compute.
 
 use super::region::Region;
+use crate::kernel::wgsl::Code;
 use crate::wavelet::Matrix;
-use std::fmt::Write;
 
 /// Writes stages one after the other.
 pub(super) struct Stages<'a> {
@@ -29,28 +29,26 @@ impl<'a> Stages<'a> {
     }
 
     /// One stage. Only its first matrix reaches into other quads.
-    pub(super) fn write(&mut self, text: &mut String, stage: &[Matrix]) {
-        text.push_str("    {\n");
+    pub(super) fn write(&mut self, code: &mut Code, stage: &[Matrix]) {
         if let Some(first) = stage.first() {
             let far: Vec<(usize, (i32, i32))> = first
                 .reads()
                 .filter(|(c, at)| *at != (0, 0) || (self.mirrored && !first.changes(*c)))
                 .collect();
-            self.share(text, &far);
+            self.share(code, &far);
         }
         for matrix in stage {
-            self.apply(text, matrix);
+            self.apply(code, matrix);
             for (sample, stands) in self.stands.iter_mut().enumerate() {
                 if matrix.changes(sample) {
                     *stands = None;
                 }
             }
         }
-        text.push_str("    }\n");
     }
 
     /// Writes samples to workgroup memory that do not stand there yet.
-    fn share(&mut self, text: &mut String, far: &[(usize, (i32, i32))]) {
+    fn share(&mut self, code: &mut Code, far: &[(usize, (i32, i32))]) {
         let banks = self.region.banks();
         let needed = |c: usize| far.iter().any(|(from, _)| *from == c);
         let missing: Vec<usize> = (0..4)
@@ -59,43 +57,29 @@ impl<'a> Stages<'a> {
         if !missing.is_empty() {
             // Others may still read what is about to be overwritten.
             if self.read && banks == 1 {
-                text.push_str("    workgroupBarrier();\n");
+                code.say("workgroupBarrier()");
             }
             for &c in &missing {
                 self.bank[c] = (self.bank[c] + 1) % banks;
                 self.stands[c] = Some(self.bank[c]);
                 let cell = self.region.first_cell(c, self.bank[c]);
                 for k in 0..self.region.quads {
-                    let _ = writeln!(text, "    cell[{cell} + at{k}] = q{k}[{c}];");
+                    code.say(format_args!("cell[{cell} + at{k}] = q{k}[{c}]"));
                 }
             }
-            text.push_str("    workgroupBarrier();\n");
+            code.say("workgroupBarrier()");
         }
         self.read |= !far.is_empty();
     }
 
     /// New quads from old ones.
-    fn apply(&self, text: &mut String, matrix: &Matrix) {
+    fn apply(&self, code: &mut Code, matrix: &Matrix) {
         for k in 0..self.region.quads {
-            let sample = |r: usize| {
-                let own = format!("q{k}[{r}]");
-                let value = |c: usize, at: (i32, i32)| match (c, at) {
-                    (c, (0, 0)) if c == r => own.clone(),
-                    _ => self.value(c, at, k),
-                };
-                match matrix.changes(r) {
-                    true => sum(matrix, r, &value),
-                    false => own.clone(),
-                }
-            };
-            let _ = writeln!(
-                text,
-                "    q{k} = vec4<f32>({}, {}, {}, {});",
-                sample(0),
-                sample(1),
-                sample(2),
-                sample(3)
-            );
+            let made = quad(matrix, &|row, c, at| match at {
+                (0, 0) if c == row => format!("q{k}[{c}]"),
+                _ => self.value(c, at, k),
+            });
+            code.say(format_args!("q{k} = {made}"));
         }
     }
 
@@ -118,16 +102,25 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// The new value of a sample, as a sum of products; `value` is a sample of a quad some quads away.
-pub(super) fn sum(
+/// The quad that a matrix makes. `value` is what makes a sample of it: which sample that is, and a sample of a quad some quads away.
+pub(in crate::kernel::dwt) fn quad(
     matrix: &Matrix,
-    row: usize,
-    value: &dyn Fn(usize, (i32, i32)) -> String,
+    value: &dyn Fn(usize, usize, (i32, i32)) -> String,
 ) -> String {
+    let sample = |row: usize| match matrix.changes(row) {
+        true => sum(matrix, row, value),
+        false => value(row, row, (0, 0)),
+    };
+    let samples: [String; 4] = std::array::from_fn(sample);
+    format!("vec4<f32>({})", samples.join(", "))
+}
+
+/// The new value of a sample, as a sum of products.
+fn sum(matrix: &Matrix, row: usize, value: &dyn Fn(usize, usize, (i32, i32)) -> String) -> String {
     let mut terms = Vec::new();
     for column in 0..4 {
         for (at, c) in matrix.entry(row, column).terms() {
-            let value = value(column, at);
+            let value = value(row, column, at);
             terms.push(if c == 1.0 {
                 value
             } else {
