@@ -16,8 +16,9 @@ limpid::choice! {
     }
 }
 
-macro_rules! plain {
-    ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr, $doc:literal) => {
+/// The method, for options that say what stands around the transform, and what is measured before.
+macro_rules! lifted {
+    ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr) => {
         pub(super) const $entry: Entry = Entry {
             name: $word,
             used: Use::Denoise,
@@ -25,6 +26,37 @@ macro_rules! plain {
             make: || Box::new($name::default()),
         };
 
+        impl Method for $name {
+            fn name(&self) -> &'static str {
+                $word
+            }
+
+            fn prepare(&mut self, frame: &Frame) -> Result<()> {
+                self.measure(frame)
+            }
+
+            fn schedules(&self, on: Backend) -> Vec<Schedule> {
+                Schedule::list(on, [LiftedSchedule::Steps])
+            }
+
+            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+                schedule.choice::<LiftedSchedule>()?;
+                plan($word, $wavelet, &self.around(shape)?, shape)
+            }
+
+            fn define(&self, frame: &Frame) -> Result<Frame> {
+                define($wavelet, &self.around(&frame.shape())?, frame)
+            }
+
+            fn boxed(&self) -> Box<dyn Method> {
+                Box::new(self.clone())
+            }
+        }
+    };
+}
+
+macro_rules! plain {
+    ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr, $doc:literal) => {
         limpid::options! {
             #[doc = $doc]
             pub struct $name {
@@ -52,42 +84,18 @@ macro_rules! plain {
             fn around(&self, shape: &Shape) -> Result<Around> {
                 Ok(Around::new(&self.atrous(), shape)?.without_color())
             }
-        }
 
-        impl Method for $name {
-            fn name(&self) -> &'static str {
-                $word
-            }
-
-            fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                Schedule::list(on, [LiftedSchedule::Steps])
-            }
-
-            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-                schedule.choice::<LiftedSchedule>()?;
-                plan($word, $wavelet, &self.around(shape)?, shape)
-            }
-
-            fn define(&self, frame: &Frame) -> Result<Frame> {
-                define($wavelet, &self.around(&frame.shape())?, frame)
-            }
-
-            fn boxed(&self) -> Box<dyn Method> {
-                Box::new(self.clone())
+            fn measure(&mut self, _: &Frame) -> Result<()> {
+                Ok(())
             }
         }
+
+        lifted!($name, $entry, $word, $about, $wavelet);
     };
 }
 
 macro_rules! avoiding {
     ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr, $doc:literal) => {
-        pub(super) const $entry: Entry = Entry {
-            name: $word,
-            used: Use::Denoise,
-            about: $about,
-            make: || Box::new($name::default()),
-        };
-
         guided_options! {
             #[doc = $doc]
             $name {
@@ -104,34 +112,13 @@ macro_rules! avoiding {
             fn around(&self, shape: &Shape) -> Result<Around> {
                 Around::new(&self.atrous(), shape)
             }
-        }
 
-        impl Method for $name {
-            fn name(&self) -> &'static str {
-                $word
-            }
-
-            fn prepare(&mut self, frame: &Frame) -> Result<()> {
+            fn measure(&mut self, frame: &Frame) -> Result<()> {
                 self.find_sigmas(frame, 1.0)
             }
-
-            fn schedules(&self, on: Backend) -> Vec<Schedule> {
-                Schedule::list(on, [LiftedSchedule::Steps])
-            }
-
-            fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-                schedule.choice::<LiftedSchedule>()?;
-                plan($word, $wavelet, &self.around(shape)?, shape)
-            }
-
-            fn define(&self, frame: &Frame) -> Result<Frame> {
-                define($wavelet, &self.around(&frame.shape())?, frame)
-            }
-
-            fn boxed(&self) -> Box<dyn Method> {
-                Box::new(self.clone())
-            }
         }
+
+        lifted!($name, $entry, $word, $about, $wavelet);
     };
 }
 
