@@ -172,8 +172,8 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
         let [picture, class] = k.reads();
         let features = features.then(|| k.read());
         let planes = features.into_iter();
-        let planes: Vec<Sharp<'_>> = planes
-            .flat_map(|f| (0..sharp).map(move |c| (f.plane(c), None)))
+        let planes: Vec<Read<'_>> = planes
+            .flat_map(|f| (0..sharp).map(move |c| f.plane(c)))
             .collect();
         let weights = beside(k, class, &planes, step);
         let Some(total) = sum(weights.map(|(.., w)| w)) else {
@@ -189,27 +189,21 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
     })
 }
 
-/// A plane that tells surfaces apart, and the range it is clamped to.
-type Sharp<'g> = (Read<'g>, Option<[f32; 2]>);
-
 /// The four neighbours of a pixel: where they are, and how alike their surfaces.
 fn beside<'g>(
     k: &'g Build,
     class: Read<'g>,
-    features: &[Sharp<'g>],
+    features: &[Read<'g>],
     step: usize,
 ) -> [(i32, i32, Value<'g>); 4] {
     let step = step as i32;
     [(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| {
         let (dx, dy) = (step * dx, step * dy);
-        let apart = features.iter().map(|(plane, range)| {
-            let clamped = |v: Value<'g>| match range {
-                Some([least, most]) => v.max(*least).min(*most),
-                None => v,
-            };
-            (clamped(plane.here()) - clamped(plane.at(dx, dy))).squared()
-        });
-        let apart = sum(apart);
+        let apart = features
+            .iter()
+            .map(|plane| (plane.here() - plane.at(dx, dy)).squared());
+        // More is as good as this, and a number that is none must not count.
+        let apart = sum(apart).map(|apart| apart.min(4.0));
         let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
         let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
         let far = match apart {
@@ -228,13 +222,10 @@ pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool, guide: bool) -> 
     stencil("unrest", |k| {
         let [picture, class] = k.reads();
         let bright = guide.then(|| k.read());
-        let mut sharp: Vec<Sharp<'_>> = Vec::new();
-        for (_, range) in [(albedo, [0.0, 1.0]), (normal, [-1.0, 1.0])]
-            .into_iter()
-            .filter(|(there, _)| *there)
-        {
+        let mut sharp: Vec<Read<'_>> = Vec::new();
+        for _ in [albedo, normal].into_iter().filter(|there| *there) {
             let layer = k.read();
-            sharp.extend((0..3).map(|c| (layer.plane(c), Some(range))));
+            sharp.extend((0..3).map(|c| layer.plane(c)));
         }
         let weights = beside(k, class, &sharp, 1);
         let (total, squares) = (

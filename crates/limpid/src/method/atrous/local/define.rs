@@ -190,8 +190,19 @@ fn light(
         let seen = bright(&light);
         return Ok((light, around(&limited), share, seen));
     }
-    let board = front::checkerboard(&light, surface.features.as_ref(), surface.sharp, class, 1);
     let n = light.channels();
+    let sharp: Vec<&Image> = [Kind::Albedo, Kind::Normal]
+        .into_iter()
+        .filter(|kind| kinds(&frame.shape()).contains(kind))
+        .filter_map(|kind| frame.get(kind))
+        .collect();
+    let planes = 3 * sharp.len();
+    let sharp = (planes > 0).then(|| {
+        Image::from_fn(light.width(), light.height(), planes, |x, y, c| {
+            sharp[c / 3].get(x, y, c % 3)
+        })
+    });
+    let board = front::checkerboard(&light, sharp.as_ref(), planes, class, 1);
     let squares = Image::from_fn(light.width(), light.height(), n, |x, y, c| {
         let off = light.get(x, y, c) - board.mean.get(x, y, c);
         off * off / (1.0 + board.share.get(x, y, 0))
