@@ -64,7 +64,7 @@ pub struct History {
     pub shown: Option<Image>,
 }
 
-/// The kernel along one axis: 3×3 taps cost half the time of the 5×5 of Schied 2017, with as good a result.
+/// The kernel along one axis. With 3×3 taps a level takes two thirds of the time of the 5×5 of Schied 2017, and the result is as good.
 pub const TAPS: [f32; 3] = [0.25, 0.5, 0.25];
 /// Weights of the 3×3 Gaussian along one axis.
 pub const GAUSS: [f32; 3] = [0.25, 0.5, 0.25];

@@ -202,7 +202,7 @@ fn beside<'g>(
         let apart = features
             .iter()
             .map(|plane| (plane.here() - plane.at(dx, dy)).squared());
-        // More is as good as this, and a number that is none must not count.
+        // Surfaces this far apart have no weight in common, and NaN counts as that.
         let apart = sum(apart).map(|apart| apart.min(4.0));
         let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
         let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
@@ -216,8 +216,8 @@ fn beside<'g>(
 }
 
 /// The noise of a pixel seen from its neighbours: the squared difference to their mean as [`checkerboard`] makes it, over what
-/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, its brightness, and the layers of albedo and
-/// normals if they exist. Also writes the mean brightness of 3×3 pixels, if it is to be a `guide`.
+/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, its brightness for a `guide`, and the layers of
+/// albedo and normals if they exist. For a guide it also writes the mean brightness of 3×3 pixels.
 pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool, guide: bool) -> Stencil {
     stencil("unrest", |k| {
         let [picture, class] = k.reads();

@@ -211,8 +211,8 @@ impl Kernel for Window {
     }
 }
 
-/// One plane filtered by a filter of rank one, and three others beside it as they are, in vectors of four: for GPUs, where it saves
-/// to write the filtered plane and read it again.
+/// One plane filtered by a filter of rank one, packed with three other planes into vectors of four. For GPUs: the filtered plane need
+/// not be written and read again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WindowPack {
     /// What is summed: rank one.

@@ -102,7 +102,7 @@ pub(super) fn box_mean(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
     separable(plan, slot, Filter::Tent { peak, slope }, radius)
 }
 
-/// The mean over a square of the mean over a square: a tent of twice the radius, which ends one pixel outside of it.
+/// The mean over a square, applied twice: a tent of twice the radius.
 pub(super) fn box_mean_twice(plan: &mut Plan, slot: SlotId, radius: usize) -> SlotId {
     let (peak, slope) = twice(radius);
     separable(plan, slot, Filter::Tent { peak, slope }, 2 * radius)
