@@ -8,10 +8,11 @@ use fearless_simd::Level;
 
 /// Runs an expression at a level: `dispatch!(level, simd => work(simd, …))`, where `work` is generic over [`fearless_simd::Simd`]
 /// and always inlined.
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 macro_rules! dispatch {
     ($level:expr, $simd:pat => $work:expr) => {
         match $level {
+            #[cfg(not(test))]
             fearless_simd::Level::Avx512(token) => {
                 let $simd = token;
                 fearless_simd::Simd::vectorize(
@@ -20,6 +21,7 @@ macro_rules! dispatch {
                     || $work,
                 )
             }
+            #[cfg(not(test))]
             fearless_simd::Level::Avx2(token) => {
                 let $simd = token;
                 fearless_simd::Simd::vectorize(
@@ -39,23 +41,6 @@ macro_rules! dispatch {
                 }
                 None => unreachable!("every x86-64 processor has SSE2"),
             },
-        }
-    };
-}
-
-#[cfg(all(target_arch = "x86_64", test))]
-macro_rules! dispatch {
-    ($level:expr, $simd:pat => $work:expr) => {
-        match $level.as_sse2() {
-            Some(token) => {
-                let $simd = token;
-                fearless_simd::Simd::vectorize(
-                    token,
-                    #[inline(always)]
-                    || $work,
-                )
-            }
-            None => unreachable!("every x86-64 processor has SSE2"),
         }
     };
 }
