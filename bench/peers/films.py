@@ -32,7 +32,7 @@ FRAMES = 10
 
 # Settings were chosen with the first clips; the second tell how good they are.
 CLIPS = {
-    "tune": ["pan-astronaut", "zoom-rocket", "front-stereo_motorcycle", "still-astronaut"],
+    "tune": ["pan-astronaut", "zoom-rocket", "front-stereo_motorcycle", "still-astronaut", "cut-astronaut"],
     "report": ["pan-chelsea", "zoom-coffee", "front-retina", "cut-chelsea", "turn-immunohistochemistry", "walk-arcade"],
 }
 
@@ -75,7 +75,7 @@ def clip(name, walks, count=FRAMES):
     if kind == "front":
         return [in_front(view(image, (0.5 - 0.05 * u, 0.5), 0.8 * fit, 0), image, u) for u in t]
     if kind == "cut":
-        return cuts(image)
+        return cuts(image, source("rocket" if picture == "astronaut" else "coffee"))
     raise SystemExit(f"{name}: no such clip")
 
 
@@ -89,9 +89,8 @@ def in_front(frame, image, u):
     return frame + (piece - frame) * share
 
 
-def cuts(image):
-    """Five frames of a pan, a cut, a fast pan of 23 pixels a frame, a fade to black, a frame shown three times."""
-    other = source("coffee")
+def cuts(image, other):
+    """Five frames of a pan, a cut to another picture and a fast pan of 23 pixels a frame, a fade to black, a frame shown three times."""
     first = [view(image, (0.5 + 0.01 * i, 0.5), 0.6, 0) for i in range(5)]
     fast = [view(other, (0.25 + 23 * i / other.shape[1], 0.5), 1.0, 0) for i in range(5)]
     fade = [view(image, (0.4, 0.45 + 0.004 * i), 0.6, 0) * (1 - 0.15 * i) for i in range(5)]

@@ -36,11 +36,13 @@ pub(crate) const MARGIN: f32 = 128.0;
 /// From block to block; of these every second is made, as on a chessboard.
 pub(crate) const STEP: usize = 4;
 /// Differences of blocks, beside what noise makes, below which a frame counts fully and above which not at all.
-pub(crate) const FIT: [f32; 2] = [1.3, 3.0];
+pub(crate) const FIT: [f32; 2] = [1.2, 5.0];
+/// What the difference in brightness beyond the noise is compared with: in a fade, detail differs too.
+pub(crate) const BRIGHT: f32 = 10.0;
 /// The same for blocks that are too much the same: it is the same frame again.
 pub(crate) const AGAIN: [f32; 2] = [0.02, 0.08];
 /// What a frequency's difference beyond the noise is compared with.
-pub(crate) const APART: f32 = 4.0;
+pub(crate) const APART: f32 = 8.0;
 /// Coefficients below this many deviations are taken for noise.
 pub(crate) const LAMBDA: f32 = 2.0;
 /// Powers of noise are no less than this.
@@ -315,8 +317,7 @@ fn block(
                 let (mut sum, mut weights, mut squares) = (own[c][k], 1.0, 1.0);
                 for (fit, there) in &theirs {
                     let difference = there[c][k] - own[c][k];
-                    let beyond = (difference * difference / power - 2.0).max(0.0);
-                    let weight = fit / (1.0 + beyond / APART);
+                    let weight = fit * trust(difference * difference / power, APART);
                     sum += weight * there[c][k];
                     weights += weight;
                     squares += weight * weight;
@@ -345,6 +346,12 @@ fn block(
         .collect()
 }
 
+/// How much a square difference, relative to the power of the noise, is to be trusted. Noise alone makes 2 on average.
+fn trust(apart: f32, scale: f32) -> f32 {
+    let beyond = (apart - 2.0).max(0.0) / scale;
+    1.0 / (1.0 + beyond * beyond)
+}
+
 /// How much another frame's block counts, 0 … 1, by how much it differs beside what noise makes.
 fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings) -> f32 {
     let mut differs = 0.0;
@@ -364,7 +371,9 @@ fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings
     }
     let near = ((FIT[1] - differs) / (FIT[1] - FIT[0])).clamp(0.0, 1.0);
     let again = ((differs - AGAIN[0]) / (AGAIN[1] - AGAIN[0])).clamp(0.0, 1.0);
-    near * again
+    let brightness = there[0][0] - own[0][0];
+    let bright = trust(brightness * brightness / step.powers[0][0], BRIGHT);
+    near * again * bright
 }
 
 /// The block at a place that moves by half pixels: between pixels by cubics through four.

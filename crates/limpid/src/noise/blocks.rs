@@ -35,13 +35,13 @@ pub(super) fn sampled(image: &Image) -> Option<Image> {
     let (ys, height) = along(size.height, ENOUGH / (xs.len() * width));
     let mut out = Image::new(xs.len() * width, ys.len() * height, image.channels());
     for c in 0..image.channels() {
-        let rows = out.plane_mut(c).chunks_exact_mut(xs.len() * width);
-        for (y, row) in rows.enumerate() {
+        let rows = out.plane_mut(c).par_chunks_exact_mut(xs.len() * width);
+        rows.enumerate().for_each(|(y, row)| {
             let from = image.row(c, ys[y / height] + y % height);
             for (to, x) in row.chunks_exact_mut(width).zip(&xs) {
                 to.copy_from_slice(&from[*x..x + width]);
             }
-        }
+        });
     }
     Some(out)
 }
@@ -166,8 +166,15 @@ pub(super) fn clipped(pixels: &[f32; AREA], [low, high]: [f32; 2]) -> bool {
 
 /// The ends of a channel's range.
 pub(super) fn ends(image: &Image, channel: usize) -> [f32; 2] {
-    let all = image.plane(channel).iter();
-    all.fold([f32::MAX, f32::MIN], |[l, h], v| [l.min(*v), h.max(*v)])
+    let pieces = image.plane(channel).par_chunks(1 << 16);
+    let ends = pieces.map(|piece| {
+        let all = piece.iter();
+        all.fold([f32::MAX, f32::MIN], |[l, h], v| [l.min(*v), h.max(*v)])
+    });
+    ends.reduce(
+        || [f32::MAX, f32::MIN],
+        |[l, h], [low, high]| [l.min(low), h.max(high)],
+    )
 }
 
 #[cfg(test)]

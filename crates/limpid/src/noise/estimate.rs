@@ -52,7 +52,8 @@ impl Profile {
         let sampled = sampled(image);
         let image = sampled.as_ref().unwrap_or(image);
         let grid = Grid::new(image);
-        let Some((range, curves)) = strengths(image, &grid) else {
+        let ends: Vec<[f32; 2]> = (0..channels).map(|c| ends(image, c)).collect();
+        let Some((range, curves)) = strengths(image, &grid, &ends) else {
             return white();
         };
         let mut profile = Self {
@@ -60,7 +61,7 @@ impl Profile {
             deviations: curves,
             components: Self::white(1.0, channels).components,
         };
-        spectra(image, &grid, &mut profile);
+        spectra(image, &grid, &ends, &mut profile);
         let least = (LEAST * range[0].abs().max(range[1].abs())).max(1e-9);
         for d in profile.deviations.iter_mut().flatten() {
             *d = d.max(least);
@@ -98,18 +99,17 @@ struct Seen {
 }
 
 /// For each channel the deviation of its noise over the range of values; not to scale: without the longest waves.
-fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
+fn strengths(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     let cosine = Cosine::new();
     let seen: Vec<Vec<Seen>> = (0..image.channels())
         .map(|c| {
-            let ends = ends(image, c);
             grid.each(|block| {
                 let pixels = pixels(image, c, grid.corner(block));
                 let found = cosine.block(&pixels);
                 let power = |k: usize| found[k] * found[k];
                 Seen {
                     mean: found[0] / SIDE as f32,
-                    clipped: clipped(&pixels, ends),
+                    clipped: clipped(&pixels, ends[c]),
                     all: (1..AREA).map(power).sum::<f32>() / (AREA - 1) as f32,
                     middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share(),
                 }
@@ -117,8 +117,10 @@ fn strengths(image: &Image, grid: &Grid) -> Option<([f32; 2], Vec<Vec<f32>>)> {
         })
         .collect();
     let mut means: Vec<f32> = seen.iter().flatten().map(|s| s.mean).collect();
-    means.sort_unstable_by(f32::total_cmp);
-    let (low, high) = (means[0], means[(means.len() - 1) * 999 / 1000]);
+    let most = (means.len() - 1) * 999 / 1000;
+    let (below, high, _) = means.select_nth_unstable_by(most, f32::total_cmp);
+    let high = *high;
+    let low = below.iter().fold(high, |low, v| low.min(*v));
     let room = (0.02 * (high - low)).max(1e-3 * high.abs()).max(1e-6);
     // Entries of a profile stand at the ends of its range, bins have their values in the middle.
     let half = 0.5 * (high - low + 2.0 * room) / BINS as f32;
@@ -247,7 +249,7 @@ fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
 }
 
 /// Scales the curves of a profile and measures its components, in the smoothest blocks.
-fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
+fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile) {
     let cosine = Cosine::new();
     let channels = image.channels();
     let stabiliser = profile.stabiliser(&[1.0; 3][..channels]);
@@ -259,7 +261,6 @@ fn spectra(image: &Image, grid: &Grid, profile: &mut Profile) {
         (0..channels).map(one).collect()
     };
     // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
-    let ends: Vec<[f32; 2]> = (0..channels).map(|c| ends(image, c)).collect();
     let [low, high] = profile.range;
     let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
     let powers: Vec<(f32, Option<f32>)> = grid.each(|block| {

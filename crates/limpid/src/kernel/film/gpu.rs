@@ -2,7 +2,7 @@
 
 use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::definition::film::{
-    AGAIN, APART, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
+    AGAIN, APART, BRIGHT, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
 };
 use crate::kernel::wgsl::{PIXELS, Wgsl, vec4};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -130,6 +130,7 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         .constant("STEP", "u32", STEP)
         .constant("FIT", "vec2<f32>", pair(FIT))
         .constant("AGAIN", "vec2<f32>", pair(AGAIN))
+        .constant("BRIGHT", "f32", format_args!("{BRIGHT:?}"))
         .constant("APART", "f32", format_args!("{APART:?}"))
         .constant("LAMBDA", "f32", format_args!("{LAMBDA:?}"))
         .constant("EDGE", "vec4<f32>", vec4(WEIGHTS))

@@ -4,7 +4,7 @@ use super::Merge;
 use super::cpu::Clock;
 use super::merged::{BLOCK, COPY, MergedBlock, Place, Table, both, cosines};
 use crate::Size;
-use crate::definition::film::{AGAIN, CELL, FIT, STEP, WEIGHTS};
+use crate::definition::film::{AGAIN, BRIGHT, CELL, FIT, STEP, WEIGHTS};
 use crate::kernel::Job;
 use crate::kernel::block::expect;
 use crate::noise::SIDE;
@@ -155,7 +155,8 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                     }
                     let near = ((FIT[1] - differs) / (FIT[1] - FIT[0])).clamp(0.0, 1.0);
                     let again = ((differs - AGAIN[0]) / (AGAIN[1] - AGAIN[0])).clamp(0.0, 1.0);
-                    let fit = near * again;
+                    let beyond = (luma.brightness() - 2.0).max(0.0) / BRIGHT;
+                    let fit = near * again / beyond.mul_add(beyond, 1.0);
                     if fit > 0.0 {
                         luma.add::<S, f32x8<S>>(simd, fit);
                         if PLANES == 3 {

@@ -122,11 +122,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let v = vec2(i32(read2[2u * n * cells + cell]), i32(read2[(2u * n + 1u) * cells + cell]));
             let found = transformed(fetched(place(centre() + apart_by), start + mine, v), lane, false);
             let apart = (found - own) * (found - own) / powers;
-            let differs = total(vec3(select(dot(counts, apart), 0.0, lane == 0u)), lane).x;
+            // How much the block differs, and how much its mean does.
+            let part = select(vec3(dot(counts, apart), 0.0, 0.0), vec3(0.0, apart.x, 0.0), lane == 0u);
+            let seen = total(part, lane);
+            let differs = seen.x;
             let near = clamp((FIT.y - differs) / (FIT.y - FIT.x), 0.0, 1.0);
+            let beyond = max(seen.y - 2.0, 0.0) / BRIGHT;
             let again = clamp((differs - AGAIN.x) / (AGAIN.y - AGAIN.x), 0.0, 1.0);
-            let fit = select(0.0, near * again, there(apart_by));
-            let w = fit / (1.0 + max(apart - 2.0, vec3(0.0)) / APART);
+            let fit = select(0.0, near * again / (1.0 + beyond * beyond), there(apart_by));
+            let beyonds = max(apart - 2.0, vec3(0.0)) / APART;
+            let w = fit / (1.0 + beyonds * beyonds);
             sum += w * found;
             weight += w;
             squares += w * w;

@@ -215,15 +215,21 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         sums.reduce_sum()
     }
 
+    /// By how much the mean of the frame that was looked at differs, of the first component.
+    pub(super) fn brightness(&self) -> f32 {
+        self.apart[0]
+    }
+
     /// Adds the frame that was looked at.
     #[inline(always)]
     pub(super) fn add<S: Simd, V: SimdFloat<S, Element = f32>>(&mut self, simd: S, fit: f32) {
-        let (fit, apart_by) = (V::splat(simd, APART * fit), V::splat(simd, APART));
+        let (fit, one) = (V::splat(simd, fit), V::splat(simd, 1.0));
+        let over = V::splat(simd, 1.0 / APART);
         let (zero, two) = (V::splat(simd, 0.0), V::splat(simd, 2.0));
         for j in 0..SIDE {
             let apart: V = Self::row(simd, &self.apart, j);
-            let beyond = (apart - two).max(zero);
-            let weight: V = fit / (apart_by + beyond);
+            let beyond: V = (apart - two).max(zero) * over;
+            let weight: V = fit / beyond.mul_add(beyond, one);
             let there: V = Self::row(simd, &self.there, j);
             let sums: V = Self::row(simd, &self.sums, j);
             Self::put(&mut self.sums, j, there.mul_add(weight, sums));
