@@ -108,6 +108,8 @@ impl Batch {
                     failed.push((at, error));
                 }
             }
+            // The program ends; the system takes memory back faster than it is freed piece by piece.
+            std::mem::forget(sequence);
         };
         let workers = usize::from(self.jobs).min(jobs.len());
         if workers > 1 {

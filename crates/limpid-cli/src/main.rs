@@ -17,7 +17,6 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use limpid::wavelet::Direction;
 use say::OrUsage;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 /// A fast denoiser for renders, photographs and films, on any GPU and on the CPU.
 #[derive(Parser)]
@@ -62,7 +61,7 @@ enum Verb {
     Man(verb::shell::Man),
 }
 
-fn main() -> ExitCode {
+fn main() -> ! {
     headless();
     say::start();
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -102,10 +101,7 @@ fn main() -> ExitCode {
             }
         }
     };
-    if limpid::exec::gpu::driver_is_stuck() {
-        say::end_now(code);
-    }
-    ExitCode::from(code)
+    say::end_now(code)
 }
 
 /// Without a desktop, a Mesa layer looks for a Wayland display and complains on standard error if there is none.

@@ -276,7 +276,7 @@ pub(crate) fn start() {
     quiet_about_memory();
 }
 
-/// Ends the program at once: what tidies up at the end of a process may wait for what does not answer.
+/// Ends the program at once: drivers that tidy up at the end of a process take a while, and for ever where one does not answer.
 pub(crate) fn end_now(code: u8) -> ! {
     use std::io::Write as _;
     let _ = std::io::stdout().flush();

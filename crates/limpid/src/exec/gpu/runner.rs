@@ -7,7 +7,11 @@ use super::resource::{self, Resource};
 use crate::exec::{PassTime, Runner, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};
 use crate::{DeviceFault, Error, Frame, Result};
+use rayon::prelude::*;
 use std::time::{Duration, Instant};
+
+/// Values that one thread transfers at a time: one thread alone does not reach the speed of the bus.
+const PIECE: usize = 1 << 20;
 
 /// A plan with all its memory, inputs and outputs included: build once, run many times.
 #[derive(Debug)]
@@ -28,10 +32,20 @@ pub struct GpuRunner {
 impl GpuRunner {
     /// Compiles the plan and allocates its memory.
     pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
-        let recorder = Recorder::new(gpu, plan)?;
-        let plan = recorder.plan();
         let passes = plan.passes().len();
-        let (outside, staging, timer) = gpu.guarded(|| {
+        let outputs = plan
+            .slots
+            .iter()
+            .filter(|s| matches!(s.role, Role::Output(_)));
+        let bytes: usize = outputs.map(|s| s.bytes()).sum();
+        // Memory of the host that the device can write takes as long to get as shaders take to compile.
+        let (recorder, staging) = rayon::join(
+            || Recorder::new(gpu, plan),
+            || gpu.guarded(|| Ok(read_buffer(gpu, bytes.max(16 * passes.max(1))))),
+        );
+        let (recorder, staging) = (recorder?, staging?);
+        let plan = recorder.plan();
+        let (outside, timer) = gpu.guarded(|| {
             let outside: Vec<Option<wgpu::Buffer>> = plan
                 .slots
                 .iter()
@@ -42,17 +56,11 @@ impl GpuRunner {
                     _ => None,
                 })
                 .collect();
-            let outputs = plan
-                .slots
-                .iter()
-                .filter(|s| matches!(s.role, Role::Output(_)));
-            let bytes: usize = outputs.map(|s| s.bytes()).sum();
-            let staging = read_buffer(gpu, bytes.max(16 * passes.max(1)));
             // Of repeated passes the last round alone would be seen.
             let repeats = plan.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
             let timed = gpu.timestamps() && passes > 0 && passes < 2048 && !repeats;
             let timer = timed.then(|| timer(gpu, passes));
-            Ok((outside, staging, timer))
+            Ok((outside, timer))
         })?;
         let bindings = recorder.bind_slots(|id| outside[id.0].clone().map(Resource::Buffer))?;
         let name = |p: &&crate::plan::Pass| PassTime {
@@ -87,8 +95,12 @@ impl GpuRunner {
                             slot.words()
                         )));
                     }
-                    gpu.queue()
-                        .write_buffer(buffer, 0, bytemuck::cast_slice(data));
+                    let pieces = data.par_chunks(PIECE).enumerate();
+                    pieces.for_each(|(i, piece)| {
+                        let at = (4 * PIECE * i) as u64;
+                        gpu.queue()
+                            .write_buffer(buffer, at, bytemuck::cast_slice(piece));
+                    });
                 }
             }
             Ok(())
@@ -184,10 +196,9 @@ impl GpuRunner {
                             "the output has no layer {layer} of the plan's size"
                         ))
                     };
-                    image
-                        .ok_or_else(wrong)?
-                        .data_mut()
-                        .copy_from_slice(&words[at..at + slot.words()]);
+                    let to = image.ok_or_else(wrong)?.data_mut().par_chunks_mut(PIECE);
+                    let from = words[at..at + slot.words()].par_chunks(PIECE);
+                    to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
                     at += slot.words();
                 }
             }
