@@ -6,7 +6,7 @@ fn tap(q: vec2<i32>, size: vec2<i32>, weight: f32) -> vec4<f32> {
     return select(0.0, weight * v.w, inside) * vec4<f32>(v.xyz, 1.0);
 }
 
-fn bilinear(place: vec2<f32>, size: vec2<i32>) -> vec4<f32> {
+fn history_around(place: vec2<f32>, size: vec2<i32>) -> vec4<f32> {
     let b = vec2<i32>(floor(place));
     let f = place - floor(place);
     return tap(b, size, (1.0 - f.x) * (1.0 - f.y)) + tap(b + vec2<i32>(1, 0), size, f.x * (1.0 - f.y))

@@ -5,7 +5,7 @@ fn spline(f: f32) -> vec4<f32> {
     return vec4<f32>(-0.5 * f * g * g, 1.0 + f * f * (1.5 * f - 2.5), 1.0 + g * g * (1.5 * g - 2.5), -0.5 * g * f * f);
 }
 
-fn cubic(place: vec2<f32>, size: vec2<i32>) -> vec4<f32> {
+fn history_around(place: vec2<f32>, size: vec2<i32>) -> vec4<f32> {
     let b = vec2<i32>(floor(place));
     let f = place - floor(place);
     let wx = spline(f.x);
