@@ -20,6 +20,7 @@ impl Size {
     }
 
     /// Number of pixels.
+    #[inline]
     pub const fn pixels(self) -> usize {
         self.width * self.height
     }
@@ -158,26 +159,31 @@ impl Image {
     }
 
     /// Pixels in a row.
+    #[inline]
     pub fn width(&self) -> usize {
         self.size.width
     }
 
     /// Rows.
+    #[inline]
     pub fn height(&self) -> usize {
         self.size.height
     }
 
     /// Number of planes.
+    #[inline]
     pub fn channels(&self) -> usize {
         self.channels
     }
 
     /// All planes, one after the other.
+    #[inline]
     pub fn data(&self) -> &[f32] {
         &self.data
     }
 
     /// All planes, mutable.
+    #[inline]
     pub fn data_mut(&mut self) -> &mut [f32] {
         &mut self.data
     }
@@ -188,11 +194,13 @@ impl Image {
     }
 
     /// One plane.
+    #[inline]
     pub fn plane(&self, channel: usize) -> &[f32] {
         &self.data[channel * self.size.pixels()..][..self.size.pixels()]
     }
 
     /// One plane, mutable.
+    #[inline]
     pub fn plane_mut(&mut self, channel: usize) -> &mut [f32] {
         let count = self.size.pixels();
         &mut self.data[channel * count..][..count]
@@ -204,16 +212,19 @@ impl Image {
     }
 
     /// One row of one plane.
+    #[inline]
     pub fn row(&self, channel: usize, y: usize) -> &[f32] {
         &self.plane(channel)[y * self.size.width..][..self.size.width]
     }
 
     /// One value.
+    #[inline]
     pub fn get(&self, x: usize, y: usize, channel: usize) -> f32 {
         self.plane(channel)[y * self.size.width + x]
     }
 
     /// Sets one value.
+    #[inline]
     pub fn set(&mut self, x: usize, y: usize, channel: usize, value: f32) {
         let width = self.size.width;
         self.plane_mut(channel)[y * width + x] = value;

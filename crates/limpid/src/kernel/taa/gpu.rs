@@ -125,9 +125,7 @@ fn with_history(mut text: Wgsl, kernel: &Resolve, site: &Site<'_>) -> Wgsl {
     let whole = site.reads[1].element == Element::F32x4;
     let ones = format!("[at + {planes} * i32(p.width * p.height)]");
     let mut old = Code::default();
-    old.lines(
-        "let near = clamp(q, vec2<i32>(0), size - 1);\nlet at = near.y * size.x + near.x;",
-    );
+    old.lines("let near = clamp(q, vec2<i32>(0), size - 1);\nlet at = near.y * size.x + near.x;");
     let mut keep = store("last", planes);
     if whole {
         old.say("return history[at]");
