@@ -33,8 +33,8 @@ fn largest(name: &str) -> usize {
     match name {
         // Fourteen solves of 75 rows per pixel in double precision: larger images take minutes.
         "reconstruct:patch" => 1000,
-        // Estimates of risk for several candidates, each of large windows.
-        "rdfc" => 2100,
+        // Each pixel looks at large windows, several times.
+        "rdfc" | "ddid" | "nfor" => 2100,
         _ => usize::MAX,
     }
 }
@@ -101,21 +101,23 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
         // What is left of the image beside aligned tiles is read too.
         Some(2 * reach + 4 * plan.align()).filter(|n| *n < TILE)
     };
-    let mut fitting: Vec<(usize, bool, Box<dyn Method>)> = Vec::new();
-    for mut method in settings {
+    let mut fitting: Vec<(usize, usize, Box<dyn Method>)> = Vec::new();
+    for (turn, mut method) in settings.enumerate() {
         method.prepare(&frame).unwrap();
         let first = method.schedules(Backend::Cpu).remove(0);
         if let Some(least) = least(method.as_ref(), &first) {
-            fitting.push((least, fitting.is_empty(), method));
+            fitting.push((least, turn, method));
         }
     }
     // The first, and the fastest of the others.
-    fitting.sort_by_key(|(least, first, _)| (!first, *least));
-    for (_, first, method) in fitting.into_iter().take(4) {
+    let first = fitting.first().map(|(_, turn, _)| *turn);
+    fitting.sort_by_key(|(least, turn, _)| (Some(*turn) != first, *least));
+    for (_, turn, method) in fitting.into_iter().take(4) {
         for device in devices {
-            for schedule in method.schedules(device.backend()) {
-                // Tiles are cut alike on all devices, and a GPU has the shaders of the first settings already.
-                if device.backend() == Backend::Gpu && !first {
+            for (k, schedule) in method.schedules(device.backend()).into_iter().enumerate() {
+                // Tiles are cut alike on all devices, and a GPU has the shaders of these already.
+                let built = turn == 0 || (Some(turn) == first && k == 0);
+                if device.backend() == Backend::Gpu && !built {
                     continue;
                 }
                 let Some(least) = least(method.as_ref(), &schedule) else {
