@@ -13,8 +13,8 @@ fn seen(q: vec2<i32>) -> vec4<f32> {
 
 fn fill(group: vec2<u32>, lane: u32, size: vec2<i32>) {
     corner = vec2<i32>(group * vec2<u32>(32u, 8u)) - RADIUS;
-    for (var i = i32(lane); i < ALL; i += 256) {
-        let q = corner + vec2<i32>(i % WIDE, i / WIDE);
+    for (var i = lane; i < u32(ALL); i += 256u) {
+        let q = corner + vec2<i32>(vec2<u32>(i % u32(WIDE), i / u32(WIDE)));
         let inside = all(q >= vec2<i32>(0)) && all(q < size);
         let near = clamp(q, vec2<i32>(0), size - 1);
         let c = convert(color_at(near.y * size.x + near.x));
