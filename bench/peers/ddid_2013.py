@@ -1,5 +1,5 @@
 """Knaus and Zwicker 2013 with numpy's fft2, one window at a time, in double precision: prints the golden numbers of
-crates/limpid/tests/ddid.rs. The image is made by a small generator, so that no file is needed.
+crates/limpid/tests/methods/ddid.rs. The image is made by a small generator, so that no file is needed.
 
     python3 bench/peers/ddid_2013.py
 """

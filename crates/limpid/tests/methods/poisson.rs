@@ -1,7 +1,5 @@
 //! Poisson reconstruction beyond the shared tests: exact data, a direct solve, the objective, threads.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::definition::poisson::Problem;
 use limpid::method::poisson::Norm;
 use limpid::method::{Backend, Method, Poisson};

@@ -1,7 +1,5 @@
 //! What `nfor` promises, on frames with known answers.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::method::{Knobs, Method, Nfor};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Part, Watch, denoise_on};
 

@@ -1,7 +1,5 @@
 //! Dual-domain denoising against numbers made elsewhere.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::method::ddid::{Ddid, Noise, Poisson, Quality, Variant};
 use limpid::method::{Knobs, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Watch};

@@ -1,13 +1,10 @@
 //! Commit once, run many: over a film nothing is compiled anew, and each frame gets what it would get alone.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
-
+use crate::support;
+use crate::support::frame;
 use limpid::method::{Backend, Entry, METHODS, Method, entry};
 use limpid::plan::Role;
 use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
-use support::frame;
 
 const SIZE: Size = Size::new(24, 17);
 

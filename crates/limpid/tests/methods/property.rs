@@ -1,10 +1,7 @@
 //! Random plans: method, settings, size, layers, values, threads, bands, SIMD level, tiles and schedule. The result is that of the
 //! definition, with the same bits for any number of threads and any bands. Failing cases shrink.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
-
+use crate::support;
 use limpid::exec::cpu::Cpu;
 use limpid::method::{Backend, METHODS, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size, Watch, denoise_on};

@@ -1,9 +1,6 @@
 //! RDFC beyond the shared tests: frames with few layers, consistency, layers that add up.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
-
+use crate::support;
 use limpid::method::{Method, Rdfc};
 use limpid::{
     Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Kind, Layer, Options, Part, Size,

@@ -1,19 +1,14 @@
 //! What users of the filter with learned guides count on.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
-#[path = "support/walk.rs"]
-mod walk;
-
+use crate::support;
+use crate::support::frame;
+use crate::walk::sequence;
 use limpid::method::{Knobs, Method, Neural};
 use limpid::{Denoiser, Device, Error, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
-use support::frame;
-use walk::sequence;
 
 /// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
-const SAMPLE: &[u8] = include_bytes!("data/neural.safetensors");
+const SAMPLE: &[u8] = include_bytes!("../data/neural.safetensors");
 
 fn sample(name: &str) -> Image {
     let file = SafeTensors::deserialize(SAMPLE).unwrap();
@@ -162,7 +157,7 @@ fn sequences_follow_the_definition() {
 
 #[test]
 fn refused_weights_say_why() {
-    let own = include_bytes!("../weights/guides.safetensors");
+    let own = include_bytes!("../../weights/guides.safetensors");
     let folder = tempfile::tempdir().unwrap();
     let mut infinite = own.to_vec();
     let end = infinite.len();

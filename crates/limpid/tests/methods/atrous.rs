@@ -1,13 +1,8 @@
 //! What users of the à-trous filter count on.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[expect(dead_code, reason = "the conformance test uses the rest")]
-mod support;
-
+use crate::support::frame;
 use limpid::method::{Atrous, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
-use support::frame;
 
 fn run(frame: &Frame, method: &Atrous, device: &Device) -> Frame {
     let mut method = method.clone();

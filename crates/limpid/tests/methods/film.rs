@@ -1,11 +1,7 @@
 //! Films: every device gives the definition frame after frame, with and without waiting; cuts, fades, repeated frames and fast
 //! motion leave no ghosts.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[expect(dead_code, reason = "the conformance test uses the rest")]
-mod support;
-
+use crate::support;
 use limpid::method::film::Options as FilmOptions;
 use limpid::method::{Film, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Sequence, Size, Watch};

@@ -1,7 +1,5 @@
 //! Noise profiles: estimates against noise that is known, and what methods make of them.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::method::{Auto, Ddid, Eaw, Knobs, Method, Nlm, Quality, Shrink};
 use limpid::noise::{Profile, SIDE};
 use limpid::{Device, Frame, Image, Options, Watch, denoise_on, metric};

@@ -1,10 +1,6 @@
 //! An engine records a plan into its own encoder, with its own textures: nothing is allocated, built or submitted there.
 
-#![cfg(feature = "gpu")]
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
-
+use crate::support;
 use limpid::exec::Runner;
 use limpid::exec::cpu::CpuRunner;
 use limpid::exec::gpu::{Gpu, GpuRunner, Ports, Recorder, Resource};

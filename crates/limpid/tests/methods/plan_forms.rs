@@ -1,8 +1,6 @@
 //! The form of plans carries what methods need: layouts that change from pass to pass, repetition until a sum is small,
 //! history between frames, fragment passes beside compute passes. Each plan runs on every device.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::exec::Runner;
 use limpid::exec::Watch;
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};

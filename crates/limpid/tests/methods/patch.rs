@@ -1,7 +1,5 @@
 //! Patch reconstruction beyond the shared tests: what the projector keeps, wide rows, and that results do not depend on threads.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::definition::patch::{MOST, PATCH, basis};
 use limpid::method::{Backend, Method, Patch, patch};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};

@@ -1,7 +1,5 @@
 //! Photographs: edge-optimised wavelets take white noise out and keep edges.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use limpid::method::Eaw;
 use limpid::{Device, Frame, Image, Options, Watch, denoise_on, metric};
 

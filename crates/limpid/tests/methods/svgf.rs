@@ -1,17 +1,11 @@
 //! Variance-guided filtering over a sequence: every schedule on every device gives the definition, frame after frame.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[expect(dead_code, reason = "the conformance test uses the rest")]
-mod support;
-#[path = "support/walk.rs"]
-mod walk;
-
+use crate::support;
+use crate::walk::sequence;
 use limpid::definition::svgf::History;
 use limpid::method::atrous::Storage;
 use limpid::method::{Method, Svgf};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
-use walk::sequence;
 
 fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
     let mut left = Frame::empty(frame.size()).unwrap();

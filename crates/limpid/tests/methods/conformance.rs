@@ -4,15 +4,12 @@
 //! checks on), schedules, and sizes: one pixel, lines, odd, prime, smaller than the filter, larger than a tile. A failing
 //! case writes both images and their difference.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[path = "support/every.rs"]
+#[path = "../support/every.rs"]
 mod every;
-mod support;
 
+use crate::support::tolerance;
 use limpid::Device;
 use limpid::method::{Entry, METHODS, entry};
-use support::tolerance;
 
 /// One test per method, so that they run side by side and can be run alone.
 macro_rules! conformance {

@@ -1,10 +1,6 @@
 //! Temporal anti-aliasing over a sequence: every schedule on every device gives the definition, frame after frame.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-#[expect(dead_code, reason = "the conformance test uses the rest")]
-mod support;
-
+use crate::support;
 use limpid::definition::taa::{Settings, taa};
 use limpid::method::taa::jitter;
 use limpid::method::{Method, Taa};
