@@ -52,7 +52,13 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     let watch = say::quiet();
     let result = sequence.run(&Frame::new(image)?, &watch)?;
     watch.go_on()?;
-    Ok(result.require(Layer::COLOR)?.clone())
+    color(result)
+}
+
+/// The colour of a frame.
+fn color(mut frame: Frame) -> Result<Image> {
+    let missing = || limpid::Error::input("the result has no colour");
+    Ok(frame.remove(Layer::COLOR).ok_or_else(missing)?)
 }
 
 /// Runs the method on the next frame of a film, or ends it; returns the results that are complete.
@@ -63,6 +69,5 @@ pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<
         None => sequence.finish(&watch)?,
     };
     watch.go_on()?;
-    let color = |frame: Frame| Ok(frame.require(Layer::COLOR)?.clone());
     made.into_iter().map(color).collect()
 }

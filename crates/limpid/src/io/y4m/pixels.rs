@@ -3,6 +3,10 @@
 use super::{Chroma, Colour, Header};
 use crate::simd::{self, dispatch};
 use crate::{Error, Image, Result, Size};
+use rayon::prelude::*;
+
+/// Rows that one thread converts at a time; even, because two of them may share their chroma.
+const BAND: usize = 32;
 
 /// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
 fn shares(size: Size) -> (f32, f32) {
@@ -59,20 +63,27 @@ pub(super) fn decode(header: &Header, colour: Colour, bytes: &[u8]) -> Result<Im
     let mut planes = image.data_mut().chunks_exact_mut(header.size.pixels());
     let mut next = || planes.next().unwrap_or_default();
     let (a, b, c) = (next(), next(), next());
-    for y in 0..height {
-        let at = y * width..(y + 1) * width;
-        let luma = &luma[step * at.start..step * at.end];
-        let to = &mut a[at.clone()];
-        if channels == 1 {
+    let luma = luma.par_chunks_exact(step * width);
+    if channels == 1 {
+        let to = a.par_chunks_exact_mut(width).zip(luma);
+        to.with_min_len(BAND).for_each(|(to, luma)| {
             dispatch!(level, _simd => rows.grey(luma, to));
-            continue;
-        }
-        let from = y / rows.sampled.1 * small.width;
-        let from = step * from..step * (from + small.width);
-        let from = [luma, &blue[from.clone()], &red[from]];
-        let to = [to, &mut b[at.clone()], &mut c[at]];
-        dispatch!(level, _simd => rows.decode(from, to));
+        });
+        return Ok(image);
     }
+    let planes = (a.par_chunks_exact_mut(width))
+        .zip(b.par_chunks_exact_mut(width))
+        .zip(c.par_chunks_exact_mut(width));
+    let each = luma.zip(planes).enumerate().with_min_len(BAND);
+    each.for_each_init(
+        || vec![0.0; small.width],
+        |half, (y, (luma, ((a, b), c)))| {
+            let from = y / rows.sampled.1 * small.width;
+            let from = step * from..step * (from + small.width);
+            let from = [luma, &blue[from.clone()], &red[from]];
+            dispatch!(level, _simd => rows.decode(from, [a, b, c], half));
+        },
+    );
     Ok(image)
 }
 
@@ -92,7 +103,7 @@ pub(super) fn encode(
             image.channels()
         )));
     }
-    let Size { width, height } = header.size;
+    let width = header.size.width;
     let small = header.chroma_size().unwrap_or(Size::new(0, 0));
     let rows = Rows::of(header, colour);
     let level = simd::best();
@@ -101,27 +112,37 @@ pub(super) fn encode(
     let step = if header.bits > 8 { 2 } else { 1 };
     let (luma, chroma) = bytes.split_at_mut(step * header.size.pixels());
     let (blue, red) = chroma.split_at_mut(step * small.pixels());
-    let mut made = vec![0.0; 3 * width];
-    // Chroma of the rows that share it.
-    let mut sums = vec![0.0; 2 * width];
-    for y in 0..height {
-        let to = &mut luma[step * y * width..step * (y + 1) * width];
-        if channels == 1 {
-            let row = image.row(0, y);
-            dispatch!(level, _simd => rows.encode_grey(row, &mut made[..width], to));
-            continue;
-        }
-        let from = [image.row(0, y), image.row(1, y), image.row(2, y)];
-        dispatch!(level, _simd => rows.encode(from, &mut made, to, &mut sums));
-        let (row, sy) = (y / rows.sampled.1, rows.sampled.1);
-        if (y + 1) % sy == 0 || y + 1 == height {
-            let count = (y % sy + 1) as f32;
-            let at = step * row * small.width..step * (row + 1) * small.width;
-            let to = [&mut blue[at.clone()], &mut red[at]];
-            dispatch!(level, _simd => rows.gather(&sums, count, &mut made, to));
-            sums.fill(0.0);
-        }
+    let sy = rows.sampled.1;
+    if channels == 1 {
+        let each = luma.par_chunks_exact_mut(step * width).enumerate();
+        let made = || vec![0.0; width];
+        each.with_min_len(BAND)
+            .for_each_init(made, |made, (y, to)| {
+                dispatch!(level, _simd => rows.encode_grey(image.row(0, y), made, to));
+            });
+        return Ok(());
     }
+    // The rows that share their chroma.
+    let chroma = (blue.par_chunks_exact_mut(step * small.width))
+        .zip(red.par_chunks_exact_mut(step * small.width));
+    let each = luma
+        .par_chunks_mut(step * sy * width)
+        .zip(chroma)
+        .enumerate();
+    let scratch = || (vec![0.0; width], vec![0.0; 2 * width]);
+    each.with_min_len(BAND / sy).for_each_init(
+        scratch,
+        |(made, sums), (row, (luma, (blue, red)))| {
+            sums.fill(0.0);
+            let lines = luma.chunks_exact_mut(step * width);
+            let count = lines.len() as f32;
+            for (i, to) in lines.enumerate() {
+                let from = [0, 1, 2].map(|c| image.row(c, sy * row + i));
+                dispatch!(level, _simd => rows.encode(from, made, to, sums));
+            }
+            dispatch!(level, _simd => rows.gather(sums, count, made, [blue, red]));
+        },
+    );
     Ok(())
 }
 
@@ -236,21 +257,18 @@ impl Rows {
     }
 
     #[inline(always)]
-    fn decode(&self, [luma, blue, red]: [&[u8]; 3], [a, b, c]: [&mut [f32]; 3]) {
+    fn decode(&self, [luma, blue, red]: [&[u8]; 3], [a, b, c]: [&mut [f32]; 3], half: &mut [f32]) {
         self.samples(luma, a);
         for (from, to) in [(blue, &mut *b), (red, &mut *c)] {
             match self.sampled.0 {
                 2 => {
-                    // Into the second half, then spread: the first values are read before they are written.
-                    let count = to.len().div_ceil(2);
-                    let start = to.len() - count;
-                    self.samples(from, &mut to[start..]);
-                    for i in 0..count {
-                        let v = to[start + i];
-                        to[2 * i] = v;
-                        if let Some(next) = to.get_mut(2 * i + 1) {
-                            *next = v;
-                        }
+                    self.samples(from, half);
+                    let (pairs, rest) = to.as_chunks_mut::<2>();
+                    for (pair, v) in pairs.iter_mut().zip(&*half) {
+                        *pair = [*v; 2];
+                    }
+                    if let ([last], Some(v)) = (rest, half.last()) {
+                        *last = *v;
                     }
                 }
                 _ => self.samples(from, to),
