@@ -65,7 +65,13 @@ fn color(mut frame: Frame) -> Result<Image> {
 pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<Image>> {
     let watch = say::quiet();
     let made = match image {
-        Some(image) => sequence.push(&Frame::new(image)?, &watch)?,
+        Some(image) => {
+            let frame = Frame::new(image)?;
+            let made = sequence.push(&frame, &watch)?;
+            // To free a frame takes as long as to upload one.
+            rayon::spawn(move || drop(frame));
+            made
+        }
         None => sequence.finish(&watch)?,
     };
     watch.go_on()?;

@@ -217,6 +217,33 @@ impl Denoiser {
 
     /// The same at full strength.
     fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        self.whole(|denoiser| denoiser.run_parts(frame, watch))
+    }
+
+    /// Starts a run, whose result `end` gives. False if this denoiser cannot; then nothing has started.
+    fn begin(&mut self, frame: &Frame, watch: &Watch) -> Result<bool> {
+        if self.tiles.is_some() || self.orders.is_some() || frame.size() != self.shape.size {
+            return Ok(false);
+        }
+        self.whole(|denoiser| denoiser.runner.begin(frame, watch))
+    }
+
+    /// The result of the run that was started first, at full strength.
+    fn end(&mut self, watch: &Watch) -> Result<Frame> {
+        self.whole(|denoiser| {
+            let mut out = exec::outputs(denoiser.plan(), denoiser.plan().output_size())?;
+            denoiser.runner.end(&mut out, watch)?;
+            Ok(out)
+        })
+    }
+
+    /// Forgets runs that were started.
+    fn abandon(&mut self) {
+        self.runner.abandon();
+    }
+
+    /// Does something that must not end in the middle.
+    fn whole<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.broken {
             return Err(Error::unsupported(
                 "an earlier run of this denoiser ended in the middle; make a new one",
@@ -225,7 +252,7 @@ impl Denoiser {
         self.broken = true;
         let mut ended = false;
         let out = caught(|| {
-            let out = self.run_parts(frame, watch);
+            let out = work(self);
             ended = true;
             out
         });

@@ -38,6 +38,8 @@ pub struct Sequence {
     waits: bool,
     /// Whether the next frame is the first of a film.
     fresh: bool,
+    /// Whether a run was started whose result is to come.
+    started: bool,
     /// Of the values of the last frame.
     range: Range,
 }
@@ -77,6 +79,7 @@ impl Sequence {
             waiting: VecDeque::new(),
             waits: false,
             fresh: false,
+            started: false,
             range: Range::default(),
         }
     }
@@ -84,6 +87,7 @@ impl Sequence {
     /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         caught(|| {
+            self.forget();
             let (mended, range) = Range::of(frame.mended()?);
             if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
                 // What it remembers is of another range.
@@ -124,8 +128,18 @@ impl Sequence {
         let out = caught(|| self.pushed(frame, watch));
         if out.is_err() {
             self.waiting.clear();
+            self.forget();
         }
         out
+    }
+
+    /// Forgets a run that was started.
+    fn forget(&mut self) {
+        if std::mem::take(&mut self.started)
+            && let Some(kept) = &mut self.kept
+        {
+            kept.denoiser.abandon();
+        }
     }
 
     fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
@@ -142,14 +156,25 @@ impl Sequence {
         };
         self.range = range;
         self.waits = true;
-        let made = self.run_mended(&mended, watch)?;
-        let ahead = self.method().ahead();
-        let blends = |kept: &Kept| kept.denoiser.blends();
-        let blends = self.kept.as_ref().is_some_and(blends);
+        let mut kept = self.ready(&mended)?;
+        let ahead = kept.options.method.ahead();
+        // Where results are late anyway, a device works on this frame while the result of the last one is fetched.
+        let overlaps = ahead > 0 && kept.denoiser.has_history();
+        let made = if overlaps && kept.denoiser.begin(&mended, watch)? {
+            let last = std::mem::replace(&mut self.started, true);
+            last.then(|| kept.denoiser.end(watch)).transpose()?
+        } else {
+            Some(kept.denoiser.run_plain(&mended, watch)?)
+        };
+        let blends = kept.denoiser.blends();
+        self.residuals = kept.denoiser.residuals().to_vec();
+        self.kept = Some(kept);
         self.waiting.push_back(blends.then(|| mended.into_owned()));
-        if self.waiting.len() > ahead {
-            out.extend(self.came(made));
-        }
+        let late = ahead + usize::from(self.started);
+        out.extend(
+            made.filter(|_| self.waiting.len() > late)
+                .and_then(|m| self.came(m)),
+        );
         Ok(out)
     }
 
@@ -163,6 +188,7 @@ impl Sequence {
         let out = caught(|| self.finished(watch));
         if out.is_err() {
             self.waiting.clear();
+            self.forget();
         }
         out
     }
@@ -172,7 +198,12 @@ impl Sequence {
             return Ok(Vec::new());
         };
         let ahead = kept.options.method.ahead();
-        let waiting = self.waiting.len();
+        let first = match std::mem::take(&mut self.started) {
+            true => Some(kept.denoiser.end(watch)?),
+            false => None,
+        };
+        let first = first.filter(|_| self.waiting.len() > ahead);
+        let waiting = self.waiting.len() - usize::from(first.is_some());
         let mut made = Vec::new();
         if waiting > 0 {
             let nothing = kept.nothing()?;
@@ -189,7 +220,8 @@ impl Sequence {
         self.kept = Some(kept);
         // What comes out of a short film at first is before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
-        Ok(made.filter_map(|made| self.came(made)).collect())
+        let all = first.into_iter().chain(made);
+        Ok(all.filter_map(|made| self.came(made)).collect())
     }
 
     /// A result, which is that of the frame that waited longest.
@@ -210,23 +242,28 @@ impl Sequence {
 
     /// Runs on a frame without missing samples.
     fn run_mended(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        let mut kept = self.ready(frame)?;
+        let out = kept.denoiser.run_plain(frame, watch)?;
+        self.residuals = kept.denoiser.residuals().to_vec();
+        self.kept = Some(kept);
+        Ok(out)
+    }
+
+    /// A denoiser for a frame: the one that was kept, where it fits.
+    fn ready(&mut self, frame: &Frame) -> Result<Kept> {
         let shape = frame.shape();
         let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
-        let mut kept = match kept {
+        match kept {
             Some(kept)
                 if kept.denoiser.has_history()
                     && !fresh
                     && !kept.options.method.measures_each() =>
             {
-                kept
+                Ok(kept)
             }
-            kept => self.adjusted(kept, frame, shape)?,
-        };
-        let out = kept.denoiser.run_plain(frame, watch)?;
-        self.residuals = kept.denoiser.residuals().to_vec();
-        self.kept = Some(kept);
-        Ok(out)
+            kept => self.adjusted(kept, frame, shape),
+        }
     }
 
     /// A denoiser with the numbers of this frame: the one that was kept, or a new one.

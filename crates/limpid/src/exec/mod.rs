@@ -10,7 +10,7 @@ mod watch;
 pub use watch::Watch;
 
 use crate::plan::{Plan, Role};
-use crate::{Frame, Image, Result, Size};
+use crate::{Error, Frame, Image, Result, Size};
 use std::fmt;
 use std::time::Duration;
 
@@ -30,6 +30,20 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
     /// Runs the plan on a frame; the outputs must exist and have the right size.
     fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()>;
+
+    /// Starts a run on a frame, whose result [`Runner::end`] gives: meanwhile another one may start. False if this runner cannot, and
+    /// nothing has started.
+    fn begin(&mut self, _input: &Frame, _watch: &Watch) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Waits for the run that was started first; the outputs must exist and have the right size.
+    fn end(&mut self, _output: &mut Frame, _watch: &Watch) -> Result<()> {
+        Err(Error::unsupported("no run has been started"))
+    }
+
+    /// Forgets the runs that were started.
+    fn abandon(&mut self) {}
 
     /// Takes the numbers of another plan and keeps memory, shaders and history. Returns false if that plan has other slots, passes or
     /// shaders; then nothing has changed.

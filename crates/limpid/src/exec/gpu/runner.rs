@@ -8,6 +8,7 @@ use crate::exec::{PassTime, Runner, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};
 use crate::{DeviceFault, Error, Frame, Result};
 use rayon::prelude::*;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Values that one thread transfers at a time: one thread alone does not reach the speed of the bus.
@@ -21,6 +22,10 @@ pub struct GpuRunner {
     bindings: Bindings,
     outside: Vec<Option<wgpu::Buffer>>,
     staging: wgpu::Buffer,
+    /// Where the results of runs that were started go, in turn.
+    lanes: Vec<wgpu::Buffer>,
+    /// Runs that were started: their lane and their last submission.
+    started: VecDeque<(usize, wgpu::SubmissionIndex)>,
     /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
     timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
     times: Vec<PassTime>,
@@ -74,6 +79,8 @@ impl GpuRunner {
             bindings,
             outside,
             staging,
+            lanes: Vec::new(),
+            started: VecDeque::new(),
             timer,
             times,
             together: false,
@@ -175,35 +182,23 @@ impl GpuRunner {
 
     fn fetch_outputs(&mut self, output: &mut Frame, watch: &Watch) -> Result<()> {
         let mut encoder = self.encoder();
+        let bytes = self.copy_outputs(&mut encoder, &self.staging);
+        let plan = self.recorder.plan();
+        self.fetch(encoder, bytes, watch, |bytes| {
+            read_outputs(plan, bytes, output)
+        })
+    }
+
+    /// Copies all outputs to a buffer, one after the other; gives their bytes.
+    fn copy_outputs(&self, encoder: &mut wgpu::CommandEncoder, to: &wgpu::Buffer) -> u64 {
         let mut at = 0;
         for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
             if let (Role::Output(_), Some(buffer)) = (&slot.role, buffer) {
-                encoder.copy_buffer_to_buffer(buffer, 0, &self.staging, at, slot.bytes() as u64);
+                encoder.copy_buffer_to_buffer(buffer, 0, to, at, slot.bytes() as u64);
                 at += slot.bytes() as u64;
             }
         }
-        let plan = self.recorder.plan();
-        self.fetch(encoder, at, watch, |bytes| {
-            let words: &[f32] = bytemuck::cast_slice(bytes);
-            let mut at = 0;
-            for slot in &plan.slots {
-                if let Role::Output(layer) = &slot.role {
-                    let image = output
-                        .get_mut(layer.clone())
-                        .filter(|i| i.data().len() == slot.words());
-                    let wrong = || {
-                        Error::input(format!(
-                            "the output has no layer {layer} of the plan's size"
-                        ))
-                    };
-                    let to = image.ok_or_else(wrong)?.data_mut().par_chunks_mut(PIECE);
-                    let from = words[at..at + slot.words()].par_chunks(PIECE);
-                    to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
-                    at += slot.words();
-                }
-            }
-            Ok(())
-        })
+        at
     }
 
     /// Waits for the device and reads the times of the passes.
@@ -279,32 +274,70 @@ impl GpuRunner {
         if bytes == 0 {
             return read(&[]);
         }
-        let (gpu, buffer) = (&self.gpu, &self.staging);
+        let gpu = &self.gpu;
         gpu.guarded(|| {
             let sent = gpu.submit(encoder.finish(), watch)?;
-            let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
-            let (send, receive) = std::sync::mpsc::channel();
-            slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
-            let refused = |what: String| {
-                let what = format!("results cannot be read: {what}");
-                Error::device(gpu.name(), DeviceFault::Refused(what))
-            };
-            let waited = gpu.wait_for(Some(sent), watch);
-            // Another thread that waits may have taken the answer and be about to hand it over.
-            let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
-                Ok(Ok(())) => match slice.get_mapped_range() {
-                    Ok(view) => read(&view[..bytes as usize]),
-                    Err(e) => Err(refused(e.to_string())),
-                },
-                Ok(Err(e)) => Err(refused(e.to_string())),
-                Err(e) => Err(refused(e.to_string())),
-            });
-            // Also where the wait was given up: the buffer is free for the next frame.
-            buffer.unmap();
-            result
+            self.collect((&self.staging, sent), bytes, watch, read)
         })
     }
+
+    /// Waits for a submission that fills a buffer, and hands the first `bytes` of it to `read`.
+    fn collect(
+        &self,
+        (buffer, sent): (&wgpu::Buffer, wgpu::SubmissionIndex),
+        bytes: u64,
+        watch: &Watch,
+        read: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let gpu = &self.gpu;
+        let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
+        let (send, receive) = std::sync::mpsc::channel();
+        slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
+        let refused = |what: String| {
+            let what = format!("results cannot be read: {what}");
+            Error::device(gpu.name(), DeviceFault::Refused(what))
+        };
+        let waited = gpu.wait_for(Some(sent), watch);
+        // Another thread that waits may have taken the answer and be about to hand it over.
+        let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
+            Ok(Ok(())) => match slice.get_mapped_range() {
+                Ok(view) => read(&view[..bytes as usize]),
+                Err(e) => Err(refused(e.to_string())),
+            },
+            Ok(Err(e)) => Err(refused(e.to_string())),
+            Err(e) => Err(refused(e.to_string())),
+        });
+        // Also where the wait was given up: the buffer is free for the next frame.
+        buffer.unmap();
+        result
+    }
 }
+
+/// Images of the outputs that stand in a buffer one after the other.
+fn read_outputs(plan: &Plan, bytes: &[u8], output: &mut Frame) -> Result<()> {
+    let words: &[f32] = bytemuck::cast_slice(bytes);
+    let mut at = 0;
+    for slot in &plan.slots {
+        if let Role::Output(layer) = &slot.role {
+            let image = output
+                .get_mut(layer.clone())
+                .filter(|i| i.data().len() == slot.words());
+            let wrong = || {
+                Error::input(format!(
+                    "the output has no layer {layer} of the plan's size"
+                ))
+            };
+            let to = image.ok_or_else(wrong)?.data_mut().par_chunks_mut(PIECE);
+            let from = words[at..at + slot.words()].par_chunks(PIECE);
+            to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
+            at += slot.words();
+        }
+    }
+    Ok(())
+}
+
+/// Runs that may have started and not ended.
+const LANES: usize = 2;
 
 impl Runner for GpuRunner {
     fn plan(&self) -> &Plan {
@@ -318,6 +351,53 @@ impl Runner for GpuRunner {
         self.read_times()?;
         watch.done(1.0);
         Ok(())
+    }
+
+    /// Not if passes are repeated until a value is reached, which is read back in between.
+    fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
+        let repeats = |s: &Step| matches!(s, Step::Repeat { .. });
+        if self.plan().steps.iter().any(repeats) || self.started.len() == LANES {
+            return Ok(false);
+        }
+        let gpu = self.gpu.clone();
+        if self.lanes.is_empty() {
+            let bytes = self.staging.size() as usize;
+            let lane = |_| read_buffer(&gpu, bytes);
+            self.lanes = gpu.guarded(|| Ok((0..LANES).map(lane).collect()))?;
+        }
+        let lane = self
+            .started
+            .back()
+            .map_or(0, |(last, _)| (last + 1) % LANES);
+        self.upload(input)?;
+        self.compute(watch)?;
+        let mut encoder = self.encoder();
+        self.copy_outputs(&mut encoder, &self.lanes[lane]);
+        let sent = gpu.guarded(|| gpu.submit(encoder.finish(), watch))?;
+        self.started.push_back((lane, sent));
+        Ok(true)
+    }
+
+    fn end(&mut self, output: &mut Frame, watch: &Watch) -> Result<()> {
+        let none = || Error::unsupported("no run has been started");
+        let (lane, sent) = self.started.pop_front().ok_or_else(none)?;
+        let plan = self.recorder.plan();
+        let outputs = plan
+            .slots
+            .iter()
+            .filter(|s| matches!(s.role, Role::Output(_)));
+        let bytes = outputs.map(|s| s.bytes() as u64).sum();
+        self.gpu.guarded(|| {
+            self.collect((&self.lanes[lane], sent), bytes, watch, |bytes| {
+                read_outputs(plan, bytes, output)
+            })
+        })?;
+        watch.done(1.0);
+        Ok(())
+    }
+
+    fn abandon(&mut self) {
+        self.started.clear();
     }
 
     fn update(&mut self, plan: &Plan) -> Result<bool> {
