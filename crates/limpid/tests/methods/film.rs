@@ -115,6 +115,32 @@ fn every_device_follows_the_definition_over_time() {
     }
 }
 
+#[test]
+fn what_was_started_ends_with_its_film() {
+    let (first, second) = (pan(Size::new(40, 24), 3, 4), pan(Size::new(33, 20), 3, 5));
+    let options = Options::new(film(5));
+    let watch = Watch::default();
+    for device in Device::all_for_tests().unwrap() {
+        let mut sequence = Sequence::new(&device, &options);
+        let mut push = |image: &Image| sequence.push(&Frame::new(image.clone()).unwrap(), &watch);
+        for image in &first[..3] {
+            push(image).unwrap();
+        }
+        // A frame without any value is an error, and the film is lost.
+        assert!(push(&first[3].map(|_| f32::NAN)).is_err());
+        let mut got = Vec::new();
+        for image in first.iter().chain(&second) {
+            got.extend(push(image).unwrap());
+        }
+        got.extend(sequence.finish(&watch).unwrap());
+        let alone = [&first, &second].map(|film| push_all(&device, &options, film));
+        assert_eq!(got.len(), first.len() + second.len(), "{}", device.name());
+        for (got, want) in got.iter().zip(alone.iter().flatten()) {
+            check(device.name(), want.clone(), got.color().unwrap());
+        }
+    }
+}
+
 /// Root of the mean square of the difference.
 fn error(a: &Image, b: &Image) -> f32 {
     let pairs = a.data().iter().zip(b.data());
