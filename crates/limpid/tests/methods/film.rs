@@ -136,7 +136,7 @@ fn what_was_started_ends_with_its_film() {
         let alone = [&first, &second].map(|film| push_all(&device, &options, film));
         assert_eq!(got.len(), first.len() + second.len(), "{}", device.name());
         for (got, want) in got.iter().zip(alone.iter().flatten()) {
-            check(device.name(), want.clone(), got.color().unwrap());
+            check(&device.name(), want.clone(), got.color().unwrap());
         }
     }
 }
