@@ -129,6 +129,11 @@ impl Sequence {
         if out.is_err() {
             self.waiting.clear();
             self.forget();
+            // Also where the denoiser knew nothing of the error.
+            if let Some(kept) = &mut self.kept {
+                kept.denoiser.reset();
+                self.fresh = true;
+            }
         }
         out
     }
