@@ -68,7 +68,7 @@ pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<
         Some(image) => {
             let frame = Frame::new(image)?;
             let made = sequence.push(&frame, &watch)?;
-            // To free a frame takes as long as to upload one.
+            // Freeing a large frame takes milliseconds; the next one need not wait.
             rayon::spawn(move || drop(frame));
             made
         }

@@ -37,10 +37,10 @@ pub(crate) const MARGIN: f32 = 128.0;
 pub(crate) const STEP: usize = 4;
 /// Differences of blocks, beside what noise makes, below which a frame counts fully and above which not at all.
 pub(crate) const FIT: [f32; 2] = [1.2, 5.0];
-/// What the difference in brightness beyond the noise is compared with: in a fade, detail differs too.
-pub(crate) const BRIGHT: f32 = 10.0;
 /// The same for blocks that are too much the same: it is the same frame again.
 pub(crate) const AGAIN: [f32; 2] = [0.02, 0.08];
+/// What the difference in brightness beyond the noise is compared with: in a fade, detail differs too.
+pub(crate) const BRIGHT: f32 = 10.0;
 /// What a frequency's difference beyond the noise is compared with.
 pub(crate) const APART: f32 = 8.0;
 /// Coefficients below this many deviations are taken for noise.
@@ -346,7 +346,7 @@ fn block(
         .collect()
 }
 
-/// How much a square difference, relative to the power of the noise, is to be trusted. Noise alone makes 2 on average.
+/// The weight of a squared difference, relative to the power of the noise: 1 as long as noise explains it, which makes 2 on average.
 fn trust(apart: f32, scale: f32) -> f32 {
     let beyond = (apart - 2.0).max(0.0) / scale;
     1.0 / (1.0 + beyond * beyond)

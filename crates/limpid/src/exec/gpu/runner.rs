@@ -353,7 +353,7 @@ impl Runner for GpuRunner {
         Ok(())
     }
 
-    /// Not if passes are repeated until a value is reached, which is read back in between.
+    /// Not if passes are repeated: they may be until a value is reached, which is read back in between.
     fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
         let repeats = |s: &Step| matches!(s, Step::Repeat { .. });
         if self.plan().steps.iter().any(repeats) || self.started.len() == LANES {

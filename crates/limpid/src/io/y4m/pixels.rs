@@ -5,7 +5,7 @@ use crate::simd::{self, dispatch};
 use crate::{Error, Image, Result, Size};
 use rayon::prelude::*;
 
-/// Rows that one thread converts at a time; even, because two of them may share their chroma.
+/// The fewest rows that are worth a thread.
 const BAND: usize = 32;
 
 /// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
