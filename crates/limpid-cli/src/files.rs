@@ -68,8 +68,7 @@ pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<
         Some(image) => {
             let frame = Frame::new(image)?;
             let made = sequence.push(&frame, &watch)?;
-            // Freeing a large frame takes milliseconds; the next one need not wait.
-            rayon::spawn(move || drop(frame));
+            sequence.reuse(frame);
             made
         }
         None => sequence.finish(&watch)?,

@@ -138,12 +138,14 @@ fn flow(
 ) -> Result<Target> {
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
+    // Written images lend their memory to the next that are read.
+    let (written, spare) = sync_channel::<Image>(WAITING);
     let stream = target.stream()?;
     let name = target.name();
     let counter = say::frames();
     std::thread::scope(|scope| -> Result<()> {
         scope.spawn(move || {
-            while let Some(frame) = reader.next_image().transpose() {
+            while let Some(frame) = reader.next_in(spare.try_recv().ok()).transpose() {
                 let last = frame.is_err();
                 if read.send(frame).is_err() || last {
                     break;
@@ -154,6 +156,7 @@ fn flow(
             let mut writer = Writer::new(stream, header, form.colour)?;
             for image in to_write {
                 writer.write(&image)?;
+                let _ = written.try_send(image);
             }
             writer.finish().map(drop)
         });

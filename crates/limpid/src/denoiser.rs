@@ -9,7 +9,7 @@ use crate::exec::{self, PassTime, Runner, Watch};
 use crate::memory::caught;
 use crate::method::{self, Method, Ordered, Pick, Schedule};
 use crate::plan::{Plan, Role, Slot};
-use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape};
+use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape, Size};
 use blend::blend;
 
 pub use sequence::Sequence;
@@ -110,6 +110,8 @@ pub struct Denoiser {
     orders: Option<Box<dyn Method>>,
     /// The longest side of tiles that fitted memory, if larger ones were asked for.
     shrunk: Option<usize>,
+    /// Memory for the next result.
+    spare: Option<Frame>,
     /// Whether a run ended in the middle, by a panic.
     broken: bool,
 }
@@ -165,6 +167,7 @@ impl Denoiser {
             shape: shape.clone(),
             orders: in_place.then(|| options.method.boxed()),
             shrunk: None,
+            spare: None,
             broken: false,
         })
     }
@@ -231,10 +234,25 @@ impl Denoiser {
     /// The result of the run that was started first, at full strength.
     fn end(&mut self, watch: &Watch) -> Result<Frame> {
         self.whole(|denoiser| {
-            let mut out = exec::outputs(denoiser.plan(), denoiser.plan().output_size())?;
+            let mut out = denoiser.outputs(denoiser.plan().output_size())?;
             denoiser.runner.end(&mut out, watch)?;
             Ok(out)
         })
+    }
+
+    /// Takes a frame for the memory of the next result.
+    fn reuse(&mut self, frame: Frame) {
+        self.spare = Some(frame);
+    }
+
+    /// Images for all outputs, which are black or have values of another frame: every run writes all of them.
+    fn outputs(&mut self, size: Size) -> Result<Frame> {
+        let spare = self.spare.take();
+        let fits = |frame: &Frame| exec::are_outputs(self.plan(), size, frame);
+        match spare.filter(fits) {
+            Some(frame) => Ok(frame),
+            None => exec::outputs(self.plan(), size),
+        }
     }
 
     /// Forgets runs that were started.
@@ -272,7 +290,7 @@ impl Denoiser {
             None => self.plan().output_size(),
             Some(_) => frame.size(),
         };
-        let mut out = exec::outputs(self.plan(), size)?;
+        let mut out = self.outputs(size)?;
         let ordered = match &self.orders {
             Some(method) => method.ordered(frame, Ordered::Input)?,
             None => None,
@@ -310,10 +328,11 @@ impl Denoiser {
         self.runner.time_together();
     }
 
-    /// The times of the passes in each of `runs` runs on one frame, see [`Runner::measure`].
-    pub fn measure(&mut self, frame: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
-        let part = frame.crop(0, 0, self.plan().size);
-        self.runner.measure(&part, runs)
+    /// The times of the passes in each of `runs` runs on these frames in turn, see [`Runner::measure`].
+    pub fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
+        let part = |frame: &Frame| frame.crop(0, 0, self.plan().size);
+        let parts: Vec<Frame> = frames.iter().map(part).collect();
+        self.runner.measure(&parts, runs)
     }
 
     /// Clears the history: the next frame is treated as the first.

@@ -271,6 +271,18 @@ impl Image {
         }
     }
 
+    /// The largest magnitude; infinite if any value is missing.
+    pub(crate) fn magnitude(&self) -> f32 {
+        // Bits without a sign are ordered as the numbers are; infinity and NaN are above all others.
+        let part = |part: &[f32]| {
+            let largest = |most: i32, v: &f32| most.max(v.to_bits() as i32 & i32::MAX);
+            part.iter().fold(0, largest)
+        };
+        let parts = self.data.par_chunks(1 << 16).map(part);
+        let most = f32::from_bits(parts.max().unwrap_or(0) as u32);
+        if most.is_nan() { f32::INFINITY } else { most }
+    }
+
     /// Number of values that are not finite.
     pub fn non_finite(&self) -> usize {
         let count = |part: &[f32]| part.iter().filter(|v| !v.is_finite()).count();

@@ -32,7 +32,7 @@ pub fn measure(
         let mut options = options.clone();
         options.schedule = schedule.clone().into();
         let measured = Denoiser::new(device, &frame.shape(), &options)
-            .and_then(|mut denoiser| denoiser.measure(frame, RUNS));
+            .and_then(|mut denoiser| denoiser.measure(std::slice::from_ref(frame), RUNS));
         match measured {
             Ok(runs) => {
                 let total =

@@ -10,14 +10,16 @@ use crate::knobs::Given;
 use crate::run::How;
 use crate::say::{self, OrUsage, tell};
 use crate::verb::plan::shape;
+use crate::video;
 use anyhow::Result;
 use limpid::exec::PassTime;
+use limpid::io::y4m::Colour;
 use limpid::method::Pick;
 use limpid::plan::Role;
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Shape, Size};
 use limpid_lab::entry;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Measure schedules side by side, relative to a copy
@@ -34,7 +36,7 @@ pub(crate) struct Args {
     /// Layers of the frame, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Measure on a file instead of noise: the time of iterative methods depends on the image
+    /// Measure on a file instead of noise: the time of iterative methods depends on the image. Of a film on its first frames
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "layers", "grey"])]
     file: Option<PathBuf>,
     /// Measure a grey image without other layers
@@ -113,25 +115,27 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut options = args.how.options((entry.make)(), knobs)?;
     let read = crate::run::read_options();
     let given = match &args.file {
-        Some(path) => Some(
-            limpid::io::read(path, &read)?
-                .frame
-                .mend()?
-                .frame
-                .into_owned(),
-        ),
+        Some(path) if video::is_film(path) => Some(film(path)?),
+        Some(path) => {
+            let frame = limpid::io::read(path, &read)?.frame;
+            Some(vec![frame.mend()?.frame.into_owned()])
+        }
         None => None,
     };
-    if let Some(frame) = &given {
-        options.method.prepare(frame)?;
+    let size = args.size.unwrap_or(Size::new(3840, 2160));
+    // Methods that look at other frames need several, in which things move.
+    let ahead = options.method.ahead();
+    let given = given.or_else(|| (ahead > 0).then(|| moving(size, args.grey)));
+    if let Some([first, ..]) = given.as_deref() {
+        options.method.prepare(first)?;
+        options.method.wait(ahead, false);
     }
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
-    let size = args.size.unwrap_or(Size::new(3840, 2160));
-    let shape = match (&given, args.grey) {
-        (Some(frame), _) => frame.shape(),
-        (None, true) => Shape::color(size, 1),
-        (None, false) => shape(size, &args.layers, entry),
+    let shape = match (given.as_deref(), args.grey) {
+        (Some([first, ..]), _) => first.shape(),
+        (_, true) => Shape::color(size, 1),
+        (_, false) => shape(size, &args.layers, entry),
     };
     let size = shape.size;
     let mut report = Report {
@@ -150,7 +154,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             schedule: schedule.clone().into(),
             ..options.clone()
         };
-        let subject = (&shape, given.as_ref());
+        let subject = (&shape, given.as_deref());
         match measure(&device, subject, &options, args.runs, report.copy_gbps) {
             Ok(row) => report.rows.push(row),
             Err(error) => say::line(&format!("limpid: {schedule}: {error:#}")),
@@ -182,17 +186,21 @@ fn copy_gbps(device: &Device, size: Size, runs: usize) -> Result<f64> {
 
 fn measure(
     device: &Device,
-    (shape, given): (&Shape, Option<&Frame>),
+    (shape, given): (&Shape, Option<&[Frame]>),
     options: &Options,
     runs: usize,
     copy_gbps: f64,
 ) -> Result<Row> {
     let mut denoiser = Denoiser::new(device, shape, options)?;
-    let frame = match given {
-        Some(frame) => frame.clone(),
-        None => noise(denoiser.plan().size(), shape, &denoiser)?,
+    let own;
+    let frames = match given {
+        Some(frames) => frames,
+        None => {
+            own = [noise(denoiser.plan().size(), shape, &denoiser)?];
+            &own[..]
+        }
     };
-    let runs = denoiser.measure(&frame, runs.max(1))?;
+    let runs = denoiser.measure(frames, runs.max(1))?;
     let sum = |times: &Vec<PassTime>| times.iter().map(|p| p.time).sum::<Duration>().as_secs_f64();
     let mut totals: Vec<f64> = runs.iter().map(sum).collect();
     totals.sort_by(f64::total_cmp);
@@ -251,4 +259,43 @@ fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
         }
     }
     Ok(frame)
+}
+
+/// Frames of a film that are measured in turn.
+const FRAMES: usize = 12;
+
+/// The first frames of a film.
+fn film(path: &Path) -> Result<Vec<Frame>> {
+    let mut film = video::Frames::open(path, Colour::Encoded)?;
+    let mut frames = Vec::new();
+    while frames.len() < FRAMES
+        && let Some(image) = film.next()?
+    {
+        frames.push(Frame::new(image)?);
+    }
+    if frames.is_empty() {
+        anyhow::bail!("{}: the film has no frames", path.display());
+    }
+    Ok(frames)
+}
+
+/// Frames of a picture that moves, each with its own noise.
+fn moving(size: Size, grey: bool) -> Vec<Frame> {
+    let mut state = 1u32;
+    let mut random = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+    };
+    let channels = if grey { 1 } else { 3 };
+    let frame = |n: usize| {
+        let (right, down) = (2.5 * n as f32, 1.5 * n as f32);
+        let image = Image::from_fn(size.width, size.height, channels, |x, y, c| {
+            let (u, v) = (x as f32 + right, y as f32 + down);
+            let waves = (0.31 * u).sin() * (0.17 * v).cos() + (0.013 * u + 0.029 * v).sin();
+            let colour = 0.4 + 0.05 * c as f32;
+            colour + 0.1 * waves + 0.06 * (random() + random() + random())
+        });
+        Frame::new(image)
+    };
+    (0..FRAMES).filter_map(|n| frame(n).ok()).collect()
 }

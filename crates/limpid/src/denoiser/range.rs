@@ -1,9 +1,9 @@
-//! Values whose squares an `f32` cannot hold.
+//! Values whose squares an `f32` cannot hold, and values that are missing.
 //!
 //! Methods square colour, and some square that again. A frame with values far beyond any light is divided by a power of two before
 //! it runs, and its result multiplied again; nothing is rounded by that.
 
-use crate::{Frame, Image, Kind, Layer, Part};
+use crate::{Frame, Kind, Layer, Part, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -17,16 +17,24 @@ const LARGE: i32 = 40;
 const STEP: i32 = 32;
 
 impl Range {
-    /// The range of a frame's colour, and the frame within the usual one.
-    pub(super) fn of(frame: Cow<'_, Frame>) -> (Cow<'_, Frame>, Self) {
-        let images = frame.layers().filter(|(layer, _)| power(layer) == 1);
-        let most = images.map(|(_, image)| largest(image)).fold(0.0, f32::max);
+    /// A frame as methods take it: nothing is missing, and colour is within the usual range. And the range that it had.
+    pub(super) fn of(frame: &Frame) -> Result<(Cow<'_, Frame>, Self)> {
+        // One look at all values answers both questions for nearly all frames.
+        let most = light(frame);
+        let (frame, most) = match most {
+            Some(most) if frame.every() == 1 => (Cow::Borrowed(frame), most),
+            _ => {
+                let mended = frame.mended()?;
+                let most = light(&mended).unwrap_or(0.0);
+                (mended, most)
+            }
+        };
         if most <= 2f32.powi(LARGE) {
-            return (frame, Self::default());
+            return Ok((frame, Self::default()));
         }
         let over = most.log2() as i32 - LARGE;
         let range = Self(over / STEP + 1);
-        (Cow::Owned(range.scaled(frame.into_owned(), -1)), range)
+        Ok((Cow::Owned(range.scaled(frame.into_owned(), -1)), range))
     }
 
     /// A result in the range of its frame.
@@ -64,31 +72,38 @@ fn power(layer: &Layer) -> i32 {
     }
 }
 
-fn largest(image: &Image) -> f32 {
-    let part = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-    image
-        .data()
-        .par_chunks(1 << 16)
-        .map(part)
-        .reduce(|| 0.0, f32::max)
+/// The largest magnitude of light in a frame; `None` if any value of any layer is missing.
+fn light(frame: &Frame) -> Option<f32> {
+    let mut most = 0.0f32;
+    for (layer, image) in frame.layers() {
+        let magnitude = image.magnitude();
+        if magnitude.is_infinite() {
+            return None;
+        }
+        if power(layer) == 1 {
+            most = most.max(magnitude);
+        }
+    }
+    Some(most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Image;
 
     #[test]
     fn only_what_is_too_large_is_scaled_and_comes_back() {
         let frame = |v: f32| Frame::new(Image::from_fn(3, 2, 3, |x, y, _| v * (x + y) as f32));
         for v in [0.0, 1e-30, 1.0, 1e10] {
             let frame = frame(v).unwrap();
-            let (same, range) = Range::of(Cow::Borrowed(&frame));
+            let (same, range) = Range::of(&frame).unwrap();
             assert!(matches!(same, Cow::Borrowed(_)) && range == Range::default());
         }
         for v in [1e13, 3e19, 1e30, 1e38] {
             let frame = frame(v).unwrap();
-            let (small, range) = Range::of(Cow::Borrowed(&frame));
-            let most = largest(small.color().unwrap());
+            let (small, range) = Range::of(&frame).unwrap();
+            let most = small.color().unwrap().magnitude();
             assert!(most > 1.0 && most <= 2f32.powi(LARGE), "{v}: {most}");
             assert_eq!(range.back(small.into_owned()), frame);
         }

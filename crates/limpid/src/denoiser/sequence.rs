@@ -88,7 +88,7 @@ impl Sequence {
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         caught(|| {
             self.forget();
-            let (mended, range) = Range::of(frame.mended()?);
+            let (mended, range) = Range::of(frame)?;
             if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
                 // What it remembers is of another range.
                 kept.denoiser.reset();
@@ -148,7 +148,7 @@ impl Sequence {
     }
 
     fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let (mended, range) = Range::of(frame.mended()?);
+        let (mended, range) = Range::of(frame)?;
         // Frames of another size are another film, and so are those with other noise.
         let another = self.kept.as_mut().is_some_and(|kept| {
             kept.shape != mended.shape()
@@ -181,6 +181,14 @@ impl Sequence {
                 .and_then(|m| self.came(m)),
         );
         Ok(out)
+    }
+
+    /// Takes a frame that is no longer needed: its memory becomes that of a result. Getting new memory for each result takes as long
+    /// as a GPU needs for a frame.
+    pub fn reuse(&mut self, frame: Frame) {
+        if let Some(kept) = &mut self.kept {
+            kept.denoiser.reuse(frame);
+        }
     }
 
     /// Number of frames whose results are still to come.

@@ -9,7 +9,7 @@ mod watch;
 
 pub use watch::Watch;
 
-use crate::plan::{Plan, Role};
+use crate::plan::{Plan, Role, Slot};
 use crate::{Error, Frame, Image, Result, Size};
 use std::fmt;
 use std::time::Duration;
@@ -62,8 +62,8 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// takes as long as a small pass.
     fn time_together(&mut self) {}
 
-    /// The times of the passes in each of `runs` runs on a frame, without transfers if the device has its own memory.
-    fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>>;
+    /// The times of the passes in each of `runs` runs on these frames in turn, without transfers if the device has its own memory.
+    fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>>;
 }
 
 /// Black images for all outputs of a plan: of the plan's own size, or of the frame that its tiles fill.
@@ -76,4 +76,20 @@ pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
         }
     }
     Ok(frame)
+}
+
+/// Whether a frame has the layers that [`outputs`] makes, and no others.
+pub(crate) fn are_outputs(plan: &Plan, size: Size, frame: &Frame) -> bool {
+    let is_output = |s: &&Slot| matches!(s.role, Role::Output(_));
+    let outputs = plan.slots.iter().filter(is_output);
+    let same = |slot: &Slot| match &slot.role {
+        Role::Output(layer) => {
+            (frame.get(layer.clone())).is_some_and(|i| i.channels() == slot.planes)
+        }
+        _ => true,
+    };
+    frame.size() == size
+        && frame.every() == 1
+        && frame.layers().count() == outputs.count()
+        && plan.slots.iter().all(same)
 }

@@ -50,7 +50,7 @@ impl Frame {
             missing: Vec::new(),
         };
         for (layer, image) in &self.layers {
-            if image.non_finite() == 0 {
+            if image.magnitude().is_finite() {
                 // The pixels between the samples were filled elsewhere.
                 if *layer == Layer::COLOR && self.every > 1 {
                     mended.frame.to_mut().every = 1;

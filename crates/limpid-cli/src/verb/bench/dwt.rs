@@ -194,7 +194,7 @@ fn median(
     denoiser.time_together();
     let sum = |passes: Vec<PassTime>| passes.iter().map(|p| p.time).sum::<Duration>();
     let mut times: Vec<Duration> = denoiser
-        .measure(frame, runs)?
+        .measure(std::slice::from_ref(frame), runs)?
         .into_iter()
         .map(sum)
         .collect();

@@ -300,14 +300,16 @@ impl Runner for CpuRunner {
         &self.residuals
     }
 
-    /// One extra run warms up.
-    fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
+    /// One extra run on each frame warms up.
+    fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
         let mut out = exec::outputs(&self.plan, self.plan.output_size())?;
         let watch = Watch::default();
-        self.run(input, &mut out, &watch)?;
+        for frame in frames {
+            self.run(frame, &mut out, &watch)?;
+        }
         let mut times = Vec::with_capacity(runs);
-        for _ in 0..runs {
-            self.run(input, &mut out, &watch)?;
+        for frame in frames.iter().cycle().take(runs) {
+            self.run(frame, &mut out, &watch)?;
             times.push(self.times.clone());
         }
         Ok(times)

@@ -426,8 +426,7 @@ impl Runner for GpuRunner {
 
     /// Half a second of runs warms up, because an idle GPU lowers its clock and raises it slowly (by a
     /// factor of 5 on an H200). Repeated passes have no timestamps; then wall-clock time is measured.
-    fn measure(&mut self, input: &Frame, runs: usize) -> Result<Vec<Vec<PassTime>>> {
-        self.upload(input)?;
+    fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
         let watch = Watch::default();
         let once = |runner: &mut Self| {
             let begin = Instant::now();
@@ -436,14 +435,29 @@ impl Runner for GpuRunner {
             runner.wait()?;
             Ok(begin.elapsed())
         };
+        // A single frame is uploaded once.
+        let several = frames.len() > 1;
+        if let [frame] = frames {
+            self.upload(frame)?;
+        }
         let begin = Instant::now();
-        while begin.elapsed() < Duration::from_millis(500) {
+        for frame in frames.iter().cycle() {
+            if begin.elapsed() >= Duration::from_millis(500) {
+                break;
+            }
+            if several {
+                self.upload(frame)?;
+            }
             once(self)?;
         }
         let repeated = |s: &Step| matches!(s, Step::Repeat { .. });
         let repeats = self.plan().steps.iter().any(repeated);
         let mut times = Vec::with_capacity(runs);
-        for _ in 0..runs {
+        for frame in frames.iter().cycle().take(runs) {
+            if several {
+                self.upload(frame)?;
+                self.wait()?;
+            }
             let time = once(self)?;
             let name = "all passes".to_owned();
             times.push(match repeats {

@@ -64,6 +64,11 @@ impl<R: Read> Reader<R> {
 
     /// The next frame; `None` after the last one.
     pub fn next_image(&mut self) -> Result<Option<Image>> {
+        self.next_in(None)
+    }
+
+    /// The same in the memory of another image, if that has the right size and number of channels.
+    pub fn next_in(&mut self, memory: Option<Image>) -> Result<Option<Image>> {
         match line(&mut self.from)? {
             None => return Ok(None),
             Some(line) if line == "FRAME" || line.starts_with("FRAME ") => {}
@@ -88,7 +93,7 @@ impl<R: Read> Reader<R> {
             }
             Err(e) => return Err(Error::input(format!("y4m: {e}"))),
         }
-        pixels::decode(&self.header, self.colour, &self.bytes).map(Some)
+        pixels::decode(&self.header, self.colour, &self.bytes, memory).map(Some)
     }
 }
 

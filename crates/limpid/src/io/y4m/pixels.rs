@@ -47,14 +47,23 @@ impl Range {
     }
 }
 
-/// The image of a frame.
-pub(super) fn decode(header: &Header, colour: Colour, bytes: &[u8]) -> Result<Image> {
+/// The image of a frame, in the memory of another one if that fits.
+pub(super) fn decode(
+    header: &Header,
+    colour: Colour,
+    bytes: &[u8],
+    memory: Option<Image>,
+) -> Result<Image> {
     let Size { width, height } = header.size;
     let (small, channels) = match header.chroma_size() {
         Some(small) => (small, 3),
         None => (Size::new(0, 0), 1),
     };
-    let mut image = Image::try_new(width, height, channels)?;
+    let fits = |i: &Image| (i.size(), i.channels()) == (header.size, channels);
+    let mut image = match memory.filter(fits) {
+        Some(image) => image,
+        None => Image::try_new(width, height, channels)?,
+    };
     let rows = Rows::of(header, colour);
     let level = simd::best();
     let step = if header.bits > 8 { 2 } else { 1 };

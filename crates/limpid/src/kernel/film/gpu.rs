@@ -2,7 +2,7 @@
 
 use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::definition::film::{
-    AGAIN, APART, BRIGHT, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, STEP, WEIGHTS, WINDOW, cosine,
+    AGAIN, APART, BRIGHT, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, SKIP, STEP, WEIGHTS, WINDOW, cosine,
 };
 use crate::kernel::wgsl::{PIXELS, Wgsl, vec4};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -82,6 +82,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
         .body(Params::WGSL)
         .constant("CELL", "i32", CELL)
         .constant("WINDOW", "i32", WINDOW)
+        .constant("EVERY", "i32", if finest { SKIP } else { 1 })
         .constant("FAR", "i32", FAR)
         .constant("MARGIN", "f32", format_args!("{MARGIN:?}"))
         .constant("FINEST", "bool", finest)

@@ -17,7 +17,7 @@ fn take(v: vec2<i32>, more: f32) {
     let start = corner + (v >> vec2(1u));
     let half = v & vec2(1);
     var sum = more;
-    for (var j = 0; j < WINDOW; j++) {
+    for (var j = 0; j < WINDOW; j += EVERY) {
         if sum >= cost {
             return;
         }
@@ -36,7 +36,7 @@ fn take(v: vec2<i32>, more: f32) {
                 }
                 found = 0.5 * (found + lower);
             }
-            sum += abs(here - found);
+            sum += f32(EVERY) * abs(here - found);
         }
     }
     if sum < cost {

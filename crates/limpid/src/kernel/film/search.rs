@@ -2,7 +2,7 @@
 
 use super::cpu::Clock;
 use super::{Motion, SearchStart};
-use crate::definition::film::{CELL, FAR, MARGIN, WINDOW};
+use crate::definition::film::{CELL, FAR, MARGIN, SKIP, WINDOW};
 use crate::kernel::block::part;
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
@@ -15,6 +15,10 @@ const WIDER: usize = WINDOW + 2;
 type Copy = [f32; WIDER * WIDER];
 
 const _: () = assert!(WINDOW == 16, "a row of a window is a vector");
+const _: () = assert!(
+    SKIP == 2,
+    "`halves` takes the row below one as that above the next"
+);
 
 pub(super) fn motion(kernel: &Motion, job: &mut Job<'_>) {
     let level = job.level;
@@ -30,6 +34,10 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     let size = (ring.size().width as i32, ring.size().height as i32);
     let width = job.writes[0].size().width;
     let mut copy = [0.0; WIDER * WIDER];
+    let every = match kernel.around {
+        SearchStart::Finest => SKIP,
+        _ => 1,
+    };
     for (n, place) in clock.around(kernel.reel).enumerate() {
         for y in job.rows.clone() {
             for x in 0..width {
@@ -38,6 +46,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
                     let cell = [x as i32, y as i32];
                     let other = ring.plane(place);
                     let mut search = Cell::new(simd, centre, other, size, cell, &mut copy);
+                    search.every = every;
                     match &coarse {
                         None => search.everywhere(simd, &mut copy),
                         Some(coarse) => {
@@ -67,6 +76,8 @@ struct Cell<'a> {
     /// In half pixels.
     best: [i32; 2],
     cost: f32,
+    /// From row to row that is compared.
+    every: usize,
 }
 
 /// Loops rather than closures and functions of arrays, which would be calls.
@@ -98,6 +109,7 @@ impl<'a> Cell<'a> {
             corner,
             best: [0; 2],
             cost: f32::MAX,
+            every: 1,
         }
     }
 
@@ -107,10 +119,10 @@ impl<'a> Cell<'a> {
         let corner = (self.corner.0 + (vx >> 1), self.corner.1 + (vy >> 1));
         let (from, pitch) = part::<WINDOW, _>(self.other, self.size, corner, copy);
         let mut sums = f32x16::splat(simd, 0.0);
-        for j in 0..WINDOW {
+        for j in (0..WINDOW).step_by(self.every) {
             sums += (row(simd, &self.window, WINDOW * j) - row(simd, from, j * pitch)).abs();
         }
-        self.better([vx, vy], more + sums.reduce_sum());
+        self.better([vx, vy], more + self.every as f32 * sums.reduce_sum());
     }
 
     #[inline(always)]
@@ -177,7 +189,7 @@ impl<'a> Cell<'a> {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
-        for j in 0..WINDOW {
+        for j in (0..WINDOW).step_by(self.every) {
             let here = row(simd, &self.window, WINDOW * j);
             for y in 0..3 {
                 for x in 0..3 {
@@ -190,18 +202,18 @@ impl<'a> Cell<'a> {
         self.choose(best, 2, &sums, [1.0; 2]);
     }
 
-    /// The half pixels around the best, which is a whole one: sums of two and of four pixels.
+    /// The half pixels around the best, which is a whole one: sums of two and of four pixels. At the finest level only.
     #[inline(always)]
     fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
         // Left and right of a row, and itself.
-        let mut now = across(simd, from, pitch);
-        let before = across(simd, from, 0);
-        let mut upper = [now[0] + before[0], now[1] + before[1], now[2] + before[2]];
-        for j in 0..WINDOW {
+        let mut before = across(simd, from, 0);
+        for j in (0..WINDOW).step_by(SKIP) {
+            let now = across(simd, from, (j + 1) * pitch);
             let next = across(simd, from, (j + 2) * pitch);
+            let upper = [now[0] + before[0], now[1] + before[1], now[2] + before[2]];
             let lower = [now[0] + next[0], now[1] + next[1], now[2] + next[2]];
             let here = row(simd, &self.window, WINDOW * j);
             let twice = here + here;
@@ -214,7 +226,7 @@ impl<'a> Cell<'a> {
             sums[6] += (four - lower[0]).abs();
             sums[7] += (twice - lower[1]).abs();
             sums[8] += (four - lower[2]).abs();
-            (upper, now) = (lower, next);
+            before = next;
         }
         self.choose(best, 1, &sums, [0.5, 0.25]);
     }
@@ -240,7 +252,7 @@ impl<'a> Cell<'a> {
                         best[0] + step * (x as i32 - 1),
                         best[1] + step * (y as i32 - 1),
                     ];
-                    let sum = sums[3 * y + x].reduce_sum();
+                    let sum = self.every as f32 * sums[3 * y + x].reduce_sum();
                     self.better(motion, MARGIN + share * sum);
                 }
             }
