@@ -287,7 +287,7 @@ fn moving(size: Size, grey: bool) -> Vec<Frame> {
         (state >> 8) as f32 / (1 << 24) as f32 - 0.5
     };
     let channels = if grey { 1 } else { 3 };
-    let frame = |n: usize| {
+    let mut frame = |n: usize| {
         let (right, down) = (2.5 * n as f32, 1.5 * n as f32);
         let image = Image::from_fn(size.width, size.height, channels, |x, y, c| {
             let (u, v) = (x as f32 + right, y as f32 + down);

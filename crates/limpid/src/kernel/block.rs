@@ -12,13 +12,25 @@ pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     if x >= 0 && y >= 0 && x + side <= width && y + side <= height {
         return (&plane[(y * width + x) as usize..], width as usize);
     }
-    for j in 0..SIDE {
+    beyond::<SIDE>(plane, (width, height), (x, y), copy);
+    (&copy[..], SIDE)
+}
+
+/// Copies a part that is beyond the border. Rare, and not in the way of the code that is not.
+#[cold]
+#[inline(never)]
+fn beyond<const SIDE: usize>(
+    plane: &[f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    copy: &mut [f32],
+) {
+    for (j, to) in copy.chunks_exact_mut(SIDE).take(SIDE).enumerate() {
         let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..];
-        for i in 0..SIDE {
-            copy[SIDE * j + i] = row[(x + i as i32).clamp(0, width - 1) as usize];
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = row[(x + i as i32).clamp(0, width - 1) as usize];
         }
     }
-    (&copy[..], SIDE)
 }
 
 /// Asks for rows of a part of a plane, as [`part`] will read them, to be in the cache soon. Nothing where they are beyond the border.

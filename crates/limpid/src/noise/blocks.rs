@@ -109,8 +109,9 @@ impl Grid {
     }
 }
 
-/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`.
-pub(super) struct Cosine([[f32; SIDE]; SIDE]);
+/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`. The cosines of each frequency, and the
+/// same transposed.
+pub(super) struct Cosine([[[f32; SIDE]; SIDE]; 2]);
 
 impl Cosine {
     pub(super) fn new() -> Self {
@@ -119,23 +120,27 @@ impl Cosine {
             let scale = (if k == 0 { 1.0 } else { 2.0 } / n).sqrt();
             (scale * (PI / n * (i as f64 + 0.5) * k as f64).cos()) as f32
         };
-        Self(std::array::from_fn(|k| {
-            std::array::from_fn(|i| entry(k, i))
-        }))
+        Self([
+            std::array::from_fn(|k| std::array::from_fn(|i| entry(k, i))),
+            std::array::from_fn(|i| std::array::from_fn(|k| entry(k, i))),
+        ])
     }
 
     pub(super) fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
-        let mut rows = [0.0; AREA];
+        let [cosines, transposed] = &self.0;
+        let (mut rows, mut out) = ([0.0; AREA], [0.0; AREA]);
+        // Whole rows at a time, so that both loops are vectors.
         for y in 0..SIDE {
-            for k in 0..SIDE {
-                let row = pixels[y * SIDE..][..SIDE].iter();
-                rows[y * SIDE + k] = row.zip(&self.0[k]).map(|(v, c)| v * c).sum();
+            for x in 0..SIDE {
+                let value = pixels[y * SIDE + x];
+                for k in 0..SIDE {
+                    rows[y * SIDE + k] += value * transposed[x][k];
+                }
             }
         }
-        let mut out = [0.0; AREA];
         for k in 0..SIDE {
             for y in 0..SIDE {
-                let factor = self.0[k][y];
+                let factor = cosines[k][y];
                 for x in 0..SIDE {
                     out[k * SIDE + x] += factor * rows[y * SIDE + x];
                 }
@@ -143,6 +148,17 @@ impl Cosine {
         }
         out
     }
+}
+
+/// The sum of squares with these weights.
+pub(super) fn power(values: &[f32; AREA], weights: &[f32; AREA]) -> f32 {
+    let mut sums = [0.0; SIDE];
+    for (values, weights) in values.chunks_exact(SIDE).zip(weights.chunks_exact(SIDE)) {
+        for i in 0..SIDE {
+            sums[i] += weights[i] * values[i] * values[i];
+        }
+    }
+    sums.iter().sum()
 }
 
 /// The pixels of a block.

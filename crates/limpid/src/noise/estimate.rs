@@ -10,7 +10,7 @@
 //! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
 //!   colour, so no more is assumed than this, or than luminance has at short waves.
 
-use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels, sampled};
+use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels, power, sampled};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::Image;
 use crate::definition::noise;
@@ -80,6 +80,17 @@ fn share() -> f32 {
     1.0 / (0..AREA).filter(middle).count() as f32
 }
 
+/// Weights for the mean power of those frequencies.
+fn middles() -> [f32; AREA] {
+    let share = share();
+    std::array::from_fn(|k| if middle(&k) { share } else { 0.0 })
+}
+
+/// Weights for the sum of all powers but the constant's.
+fn waves() -> [f32; AREA] {
+    std::array::from_fn(|k| if k > 0 { 1.0 } else { 0.0 })
+}
+
 /// A frequency of luminance or of a difference of colour, of the channels of a block.
 fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
     match block {
@@ -101,17 +112,17 @@ struct Seen {
 /// For each channel the deviation of its noise over the range of values; not to scale: without the longest waves.
 fn strengths(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     let cosine = Cosine::new();
+    let (middles, waves) = (middles(), waves());
     let seen: Vec<Vec<Seen>> = (0..image.channels())
         .map(|c| {
             grid.each(|block| {
                 let pixels = pixels(image, c, grid.corner(block));
                 let found = cosine.block(&pixels);
-                let power = |k: usize| found[k] * found[k];
                 Seen {
                     mean: found[0] / SIDE as f32,
                     clipped: clipped(&pixels, ends[c]),
-                    all: (1..AREA).map(power).sum::<f32>() / (AREA - 1) as f32,
-                    middle: (0..AREA).filter(middle).map(power).sum::<f32>() * share(),
+                    all: power(&found, &waves) / (AREA - 1) as f32,
+                    middle: power(&found, &middles),
                 }
             })
         })
@@ -263,19 +274,18 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
     // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
     let [low, high] = profile.range;
     let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
+    let (middles, waves) = (middles(), waves());
     let powers: Vec<(f32, Option<f32>)> = grid.each(|block| {
         let all = of(block);
-        let sum = all.iter().flat_map(|c| &c[1..]).map(|v| v * v).sum::<f32>();
+        let sum = all.iter().map(|c| power(c, &waves)).sum::<f32>();
         let whole = |c: usize| {
             let pixels = pixels(image, c, grid.corner(block));
             inside.contains(&(pixels.iter().sum::<f32>() / AREA as f32))
                 && !clipped(&pixels, ends[c])
         };
         let clipped = !(0..channels).all(whole);
-        let middle = (0..AREA)
-            .filter(middle)
-            .map(|f| component(&all, 0, f).powi(2));
-        (sum, (!clipped).then(|| middle.sum::<f32>() * share()))
+        let luminance = || std::array::from_fn(|f| component(&all, 0, f));
+        (sum, (!clipped).then(|| power(&luminance(), &middles)))
     });
     let around = grid.around(&powers.iter().map(|p| p.0).collect::<Vec<f32>>());
     let whole = (0..grid.count()).filter(|block| powers[*block].1.is_some());

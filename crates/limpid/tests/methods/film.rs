@@ -68,6 +68,8 @@ fn push_all(device: &Device, options: &Options, frames: &[Image]) -> Vec<Image> 
     for frame in frames {
         let frame = Frame::new(frame.clone()).unwrap();
         out.extend(sequence.push(&frame, &watch).unwrap());
+        // Whatever is in memory that was used before must not be seen.
+        sequence.reuse(frame);
     }
     out.extend(sequence.finish(&watch).unwrap());
     out.iter().map(|f| f.color().unwrap().clone()).collect()

@@ -8,21 +8,22 @@ fn found(n: u32, d: vec2<i32>) -> vec2<i32> {
 }
 
 // Motions around what was found.
-fn search(n: u32) {
-    take(found(n, vec2(0)), 0.0);
-    take(found(n, vec2(-1, 0)), MARGIN);
-    take(found(n, vec2(1, 0)), MARGIN);
-    take(found(n, vec2(0, -1)), MARGIN);
-    take(found(n, vec2(0, 1)), MARGIN);
-    take(vec2(0), MARGIN);
+fn search(n: u32, there: bool) {
+    begin();
+    if there && lane < 6u {
+        // Here, left, right, above, below; and standing still.
+        let side = vec2(i32(lane == 2u) - i32(lane == 1u), i32(lane == 4u) - i32(lane == 3u));
+        let v = select(found(n, side), vec2(0), lane == 5u);
+        look(v, select(MARGIN, 0.0, lane == 0u), lane);
+    }
+    settle();
     for (var step = 2; step > select(1, 0, FINEST); step--) {
-        let base = best;
-        for (var y = -1; y < 2; y++) {
-            for (var x = -1; x < 2; x++) {
-                if x != 0 || y != 0 {
-                    take(base + step * vec2(x, y), MARGIN);
-                }
-            }
+        begin();
+        if there {
+            // The eight around the best.
+            let i = i32(lane) + i32(lane > 3u);
+            look(best + step * (vec2(i % 3, i / 3) - 1), MARGIN, lane);
         }
+        settle();
     }
 }

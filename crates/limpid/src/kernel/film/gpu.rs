@@ -7,7 +7,7 @@ use crate::definition::film::{
 use crate::kernel::wgsl::{PIXELS, Wgsl, vec4};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::noise::SIDE;
-use crate::params;
+use crate::{Size, params};
 
 params! {
     /// Parameters of all shaders: the size of what is written and read, the planes of a frame, the ring, two numbers.
@@ -74,6 +74,9 @@ pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
     pixels(site, params, include_str!("halve.wgsl"))
 }
 
+/// Threads that look for the motion of one cell.
+const LANES: u32 = 8;
+
 pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
     let coarse = kernel.around != SearchStart::Nothing;
     let finest = kernel.around == SearchStart::Finest;
@@ -86,6 +89,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
         .constant("FAR", "i32", FAR)
         .constant("MARGIN", "f32", format_args!("{MARGIN:?}"))
         .constant("FINEST", "bool", finest)
+        .constant("LANES", "u32", LANES)
         .body(match coarse {
             true => include_str!("coarse.wgsl"),
             false => include_str!("everywhere.wgsl"),
@@ -95,9 +99,10 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
     let mut params = params(site, kernel.reel, 1, 0.0);
     params.planes = size.width as u32;
     params.number = size.height as f32;
-    let [x, y, _] = tiles(site.writes[0].size, 8, 8);
+    let Size { width, height } = site.writes[0].size;
     let others = kernel.reel.places() as u32 - 1;
-    Dispatch::own(source, &params, [x, y, others])
+    let groups = (width as u32).div_ceil(64 / LANES);
+    Dispatch::own(source, &params, [groups, height as u32, others])
 }
 
 pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {

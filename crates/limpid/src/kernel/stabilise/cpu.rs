@@ -4,6 +4,7 @@ use super::Stabilise;
 use crate::definition::shrink::OPPONENT;
 use crate::kernel::Job;
 use crate::simd::dispatch;
+use fearless_simd::{Simd, SimdBase, SimdCvtFloat, SimdCvtTruncate, f32x16, i32x16};
 
 /// Pixels of a piece.
 const PIECE: usize = 64;
@@ -11,15 +12,18 @@ const PIECE: usize = 64;
 /// Cells of the table that starts the search for a knot: so many that it mostly ends at the first or the second.
 const CELLS: usize = 2048;
 
+/// Numbers of a vector.
+const LANES: usize = 16;
+
 type Piece = [f32; PIECE];
 
 pub(super) fn stabilise(kernel: &Stabilise, job: &mut Job<'_>) {
     let level = job.level;
     match (job.reads[0].planes(), kernel.back) {
-        (3, false) => dispatch!(level, _simd => enter::<3>(kernel, job)),
-        (3, true) => dispatch!(level, _simd => leave::<3>(kernel, job)),
-        (_, false) => dispatch!(level, _simd => enter::<1>(kernel, job)),
-        (_, true) => dispatch!(level, _simd => leave::<1>(kernel, job)),
+        (3, false) => dispatch!(level, simd => enter::<_, 3>(simd, kernel, job)),
+        (3, true) => dispatch!(level, simd => leave::<_, 3>(simd, kernel, job)),
+        (_, false) => dispatch!(level, simd => enter::<_, 1>(simd, kernel, job)),
+        (_, true) => dispatch!(level, simd => leave::<_, 1>(simd, kernel, job)),
     }
 }
 
@@ -33,7 +37,7 @@ fn taken(row: &[f32], x: usize) -> (Piece, usize) {
 }
 
 #[inline(always)]
-fn enter<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
+fn enter<S: Simd, const PLANES: usize>(simd: S, kernel: &Stabilise, job: &mut Job<'_>) {
     let by = &kernel.by;
     // Values at the knots, and the steps to the next ones.
     let knots: [Vec<[f32; 2]>; PLANES] = std::array::from_fn(|c| {
@@ -48,7 +52,8 @@ fn enter<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
             for c in 0..PLANES {
                 let (piece, valid) = taken(job.reads[0].row(c, y), x);
                 count = valid;
-                curved(&piece, by.low, by.step, &knots[c], &mut made[c]);
+                let [low, step] = [by.low, by.step];
+                curved(simd, &piece, [low, step], &knots[c], &mut made[c]);
             }
             let turned = mixed::<PLANES>(&made, false);
             for c in 0..PLANES {
@@ -64,16 +69,14 @@ fn enter<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
 
 /// The curve of a channel, by straight lines between knots.
 #[inline(always)]
-fn curved(piece: &Piece, low: f32, step: f32, knots: &[[f32; 2]], made: &mut Piece) {
-    let last = knots.len() as i32 - 1;
-    let over = 1.0 / step;
-    let mut at = [0.0f32; PIECE];
-    let mut index = [0i32; PIECE];
-    for i in 0..PIECE {
-        at[i] = (piece[i] - low) * over;
-        index[i] = (at[i].max(0.0) as i32).min(last);
-        at[i] -= index[i] as f32;
-    }
+fn curved<S: Simd>(
+    simd: S,
+    piece: &Piece,
+    [low, step]: [f32; 2],
+    knots: &[[f32; 2]],
+    made: &mut Piece,
+) {
+    let (at, index) = places(simd, piece, [low, 1.0 / step], knots.len() as i32 - 1);
     let (mut value, mut rise) = ([0.0; PIECE], [0.0; PIECE]);
     for i in 0..PIECE {
         [value[i], rise[i]] = knots[index[i] as usize];
@@ -81,6 +84,28 @@ fn curved(piece: &Piece, low: f32, step: f32, knots: &[[f32; 2]], made: &mut Pie
     for i in 0..PIECE {
         made[i] = value[i] + rise[i] * at[i];
     }
+}
+
+/// Where values are among places that begin at `low`, `scale` for a step of one: the place, at most `last`, and how far beyond it.
+/// Vectors, because a cast of a number to an integer is none: it has a case for each number that does not fit.
+#[inline(always)]
+fn places<S: Simd>(
+    simd: S,
+    values: &Piece,
+    [low, scale]: [f32; 2],
+    last: i32,
+) -> (Piece, [i32; PIECE]) {
+    let (mut beyond, mut index) = ([0.0; PIECE], [0; PIECE]);
+    for i in (0..PIECE).step_by(LANES) {
+        let value = f32x16::from_slice(simd, &values[i..i + LANES]);
+        let at = (value - low) * scale;
+        let whole = i32x16::truncate_from(at.max(0.0).min(last as f32));
+        // What is no number is one of the least.
+        let whole = whole.max(0).min(last);
+        (at - f32x16::float_from(whole)).store_slice(&mut beyond[i..i + LANES]);
+        whole.store_slice(&mut index[i..i + LANES]);
+    }
+    (beyond, index)
 }
 
 /// Luminance and colour differences of red, green and blue, or the inverse.
@@ -113,7 +138,7 @@ struct Inverse {
 
 impl Inverse {
     fn new(knots: &[f32], low: f32, step: f32) -> Self {
-        let lines: Vec<[f32; 4]> = (knots.windows(2).enumerate())
+        let mut lines: Vec<[f32; 4]> = (knots.windows(2).enumerate())
             .map(|(i, w)| [w[0], w[1], low + step * i as f32, step / (w[1] - w[0])])
             .collect();
         let (from, to) = (knots[0], knots[knots.len() - 1]);
@@ -127,8 +152,13 @@ impl Inverse {
             }
             at as u16
         });
+        let first = first.collect();
+        // No value is beyond the last, not even infinity.
+        if let Some(last) = lines.last_mut() {
+            last[1] = f32::NAN;
+        }
         Self {
-            first: first.collect(),
+            first,
             lines,
             low: from,
             scale,
@@ -137,18 +167,13 @@ impl Inverse {
 
     /// The results for a piece of values.
     #[inline(always)]
-    fn of(&self, values: &Piece, made: &mut Piece) {
-        let last = self.lines.len() - 1;
-        let mut cells = [0i32; PIECE];
-        for i in 0..PIECE {
-            let cell = (values[i] - self.low) * self.scale;
-            cells[i] = cell.clamp(0.0, CELLS as f32) as i32;
-        }
+    fn of<S: Simd>(&self, simd: S, values: &Piece, made: &mut Piece) {
+        let (_, cells) = places(simd, values, [self.low, self.scale], CELLS as i32);
         for i in 0..PIECE {
             let v = values[i];
-            let mut at = usize::from(self.first[cells[i] as usize]);
-            at += usize::from(at < last && self.lines[at][1] <= v);
-            while at < last && self.lines[at][1] <= v {
+            let at = usize::from(self.first[cells[i] as usize]);
+            let mut at = at + usize::from(self.lines[at][1] <= v);
+            while self.lines[at][1] <= v {
                 at += 1;
             }
             let [low, _, base, slope] = self.lines[at];
@@ -158,7 +183,7 @@ impl Inverse {
 }
 
 #[inline(always)]
-fn leave<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
+fn leave<S: Simd, const PLANES: usize>(simd: S, kernel: &Stabilise, job: &mut Job<'_>) {
     let by = &kernel.by;
     let curves: [Inverse; PLANES] =
         std::array::from_fn(|c| Inverse::new(&by.back[c], by.low, by.step));
@@ -177,7 +202,7 @@ fn leave<const PLANES: usize>(kernel: &Stabilise, job: &mut Job<'_>) {
             let turned = mixed::<PLANES>(&scaled, true);
             for c in 0..PLANES {
                 let mut made = [0.0; PIECE];
-                curves[c].of(&turned[c], &mut made);
+                curves[c].of(simd, &turned[c], &mut made);
                 job.writes[0].row(c, y)[x..x + count].copy_from_slice(&made[..count]);
             }
         }
