@@ -54,6 +54,10 @@ pub struct Film {
     scene: Option<Scene>,
 }
 
+/// The largest number of merged frames. With fewer, time counts more than the last tenth of a decibel: every second block of the second
+/// filter is left out.
+const MOST: usize = 9;
+
 /// Weight of noise without fine components, in luminance and in colour: chosen by eye.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
@@ -90,7 +94,7 @@ impl Film {
 
     fn radius(&self) -> Result<usize> {
         match self.options.frames {
-            n @ (3 | 5 | 7 | 9) => Ok(n / 2),
+            n @ (3 | 5 | 7 | MOST) => Ok(n / 2),
             n => Err(Error::option("frames", n, "3, 5, 7 or 9")),
         }
     }
@@ -114,7 +118,7 @@ impl Film {
             powers: (stabilised.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
-            second: stabilised.second(SECOND, false),
+            second: stabilised.second(SECOND, self.options.frames < MOST),
         }
     }
 }

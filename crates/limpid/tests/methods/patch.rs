@@ -175,7 +175,6 @@ fn files_without_halves_run_on_every_device() {
     let devices = Device::all_for_tests().unwrap();
     for (frame, layers) in [
         (means(true), patch::Layers::Color),
-        (means(true), patch::Layers::All),
         (means(false), patch::Layers::All),
     ] {
         let settings = Patch {

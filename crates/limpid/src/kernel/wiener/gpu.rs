@@ -11,6 +11,9 @@ params! {
     struct Params { width: u32, height: u32, step: u32, every: u32 }
 }
 
+/// Pixels of a side of what a workgroup makes.
+const TILE: u32 = 32;
+
 pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
     let slot = site.writes[0];
     let planes = slot.planes;
@@ -38,6 +41,7 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
     let source = Wgsl::default()
         .body(&Params::wgsl_with(numbers.len()))
         .body(&site.slots())
+        .constant("TILE", "i32", TILE)
         .constant("PLANES", "u32", planes)
         .constant("VARIES", "bool", kernel.joined)
         .function("noisy(at: u32) -> vec3<f32>", noisy)
@@ -45,7 +49,7 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
         .function("variance(at: u32) -> vec3<f32>", variance)
         .body(include_str!("gpu.wgsl"))
         .text();
-    let [x, y, _] = tiles(slot.size, SIDE as u32, SIDE as u32);
+    let [x, y, _] = tiles(slot.size, TILE, TILE);
     let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let params = Params {
         width: slot.size.width as u32,

@@ -1,4 +1,5 @@
-// A workgroup makes 16×16 pixels: block after block, one thread for each pixel or frequency of a block.
+// A workgroup makes 32×32 pixels: block after block, one thread for each pixel or frequency of a block. Blocks at the border of a tile
+// are made for the next tile too: in smaller tiles these are most.
 
 const SIDE = 16u;
 
@@ -50,15 +51,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let powers = vec3(param(272u + lane), param(528u + lane), param(784u + lane));
     cosines[lane] = param(lane);
     workgroupBarrier();
-    let tile = vec2(i32(group.x * SIDE), i32(group.y * SIDE));
+    let tile = TILE * vec2<i32>(group.xy);
     let size = vec2(i32(p.width), i32(p.height));
     let mine = vec2(i32(lane % SIDE), i32(lane / SIDE));
     let step = i32(p.step);
     let before = i32(SIDE) - step;
     // Blocks of a row that have pixels of the tile.
-    let blocks = (i32(SIDE) + before) / step;
-    var sum = vec3(0.0);
-    var weight = vec3(0.0);
+    let blocks = (TILE + before) / step;
+    // Of the four pixels of this thread.
+    var sums: array<vec3<f32>, 4>;
+    var weights: array<vec3<f32>, 4>;
     for (var b = 0; b < blocks * blocks; b++) {
         let block = vec2(b % blocks, b / blocks);
         // All blocks, or every second, as on a chessboard; a tile begins with a block that is there.
@@ -81,24 +83,27 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let factor = expected * expected / (expected * expected + noise);
         let left = mean(factor * factor * noise, lane);
         let made = transformed(factor * own, lane, true);
-        // Each thread takes its pixel of the tile.
+        // Each thread takes its pixels of the tile.
         first[lane] = made;
         workgroupBarrier();
-        let to = tile + mine - start;
-        if all(to >= vec2(0)) && all(to < vec2(i32(SIDE))) {
-            let counts = param(256u + u32(to.x)) * param(256u + u32(to.y)) / (left + 1e-4);
-            sum += counts * first[u32(to.y) * SIDE + u32(to.x)];
-            weight += counts;
+        for (var i = 0; i < 4; i++) {
+            let to = tile + mine + i32(SIDE) * vec2(i % 2, i / 2) - start;
+            if all(to >= vec2(0)) && all(to < vec2(i32(SIDE))) {
+                let counts = param(256u + u32(to.x)) * param(256u + u32(to.y)) / (left + 1e-4);
+                sums[i] += counts * first[u32(to.y) * SIDE + u32(to.x)];
+                weights[i] += counts;
+            }
         }
         workgroupBarrier();
     }
-    let x = group.x * SIDE + lane % SIDE;
-    let y = group.y * SIDE + lane / SIDE;
-    if x < p.width && y < p.height {
-        let at = y * p.width + x;
-        let made = sum / weight;
-        for (var c = 0u; c < PLANES; c++) {
-            write0[at + c * p.width * p.height] = made[c];
+    for (var i = 0; i < 4; i++) {
+        let q = tile + mine + i32(SIDE) * vec2(i % 2, i / 2);
+        if all(q < size) {
+            let at = u32(q.y) * p.width + u32(q.x);
+            let made = sums[i] / weights[i];
+            for (var c = 0u; c < PLANES; c++) {
+                write0[at + c * p.width * p.height] = made[c];
+            }
         }
     }
 }
