@@ -28,36 +28,14 @@ macro_rules! conformance {
     };
 }
 
-conformance! {
-    atrous = "atrous",
-    ddid = "ddid",
-    dwt = "filter:dwt",
-    eaw = "eaw",
-    film = "film",
-    filter_bilateral = "filter:bilateral",
-    gaussian = "filter:gaussian",
-    idwt = "filter:idwt",
-    svgf = "svgf",
-    shrink = "shrink",
-    taa = "taa",
-    tent = "filter:tent",
-    tent2 = "filter:tent2",
-    variance = "filter:variance",
-    ensemble = "ensemble",
-    neural = "neural",
-    nfor = "nfor",
-    nlm = "nlm",
-    patch = "reconstruct:patch",
-    poisson = "reconstruct:poisson",
-    rdfc = "rdfc",
-}
+each_method!(conformance);
 
 #[test]
 fn every_method_is_covered() {
     for path in METHODS.iter().map(Entry::path) {
         assert!(
             COVERED.contains(&path.as_str()),
-            "{path} has no line in conformance!"
+            "{path} has no line in each_method!"
         );
     }
     for (name, _) in tolerance::NAMED {

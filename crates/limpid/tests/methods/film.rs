@@ -1,21 +1,10 @@
 //! Films: every device gives the definition frame after frame, with and without waiting; cuts, fades, repeated frames and fast
 //! motion leave no ghosts.
 
-use crate::support;
+use crate::support::{self, Random};
 use limpid::method::film::Options as FilmOptions;
 use limpid::method::{Film, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Sequence, Size, Watch};
-
-/// Uniform in -1 … 1.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f32 {
-        self.0 = (self.0.wrapping_mul(6_364_136_223_846_793_005))
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    }
-}
 
 /// Something with edges and texture that can be looked at from anywhere.
 fn scene(x: f32, y: f32, c: usize) -> f32 {

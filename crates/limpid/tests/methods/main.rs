@@ -7,6 +7,35 @@ mod support;
 #[path = "../support/walk.rs"]
 mod walk;
 
+/// Hands all methods to a macro that makes a test of each: a name for the test, and that of the method.
+macro_rules! each_method {
+    ($tests:ident) => {
+        $tests! {
+            atrous = "atrous",
+            ddid = "ddid",
+            dwt = "filter:dwt",
+            eaw = "eaw",
+            film = "film",
+            bilateral = "filter:bilateral",
+            gaussian = "filter:gaussian",
+            idwt = "filter:idwt",
+            svgf = "svgf",
+            shrink = "shrink",
+            taa = "taa",
+            tent = "filter:tent",
+            tent2 = "filter:tent2",
+            variance = "filter:variance",
+            ensemble = "ensemble",
+            neural = "neural",
+            nfor = "nfor",
+            nlm = "nlm",
+            patch = "reconstruct:patch",
+            poisson = "reconstruct:poisson",
+            rdfc = "rdfc",
+        }
+    };
+}
+
 mod atrous;
 mod conformance;
 mod ddid;

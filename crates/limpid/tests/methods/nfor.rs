@@ -1,20 +1,8 @@
 //! What `nfor` promises, on frames with known answers.
 
+use crate::support::Random;
 use limpid::method::{Knobs, Method, Nfor};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Part, Watch, denoise_on};
-
-/// A small generator: uniform in -1 … 1.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    }
-}
 
 const SIDE: usize = 48;
 

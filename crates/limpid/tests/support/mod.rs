@@ -93,10 +93,10 @@ pub(crate) fn frame(size: Size) -> Frame {
 }
 
 /// A small generator: uniform in -1 … 1.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> f32 {
+    pub(crate) fn next(&mut self) -> f32 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
