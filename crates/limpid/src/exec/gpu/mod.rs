@@ -12,6 +12,7 @@ mod ready;
 mod record;
 mod resource;
 mod runner;
+mod transfer;
 
 pub use device::{Adapter, Gpu};
 #[doc(hidden)]

@@ -4,15 +4,12 @@ use super::Gpu;
 use super::ready::{Node, Ready};
 use super::record::{Bindings, Bound, Recorder};
 use super::resource::{self, Resource};
+use super::transfer;
 use crate::exec::{PassTime, Runner, Watch};
 use crate::plan::{Plan, Role, SlotId, Step};
 use crate::{DeviceFault, Error, Frame, Result};
-use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// Values that one thread transfers at a time: one thread alone does not reach the speed of the bus.
-const PIECE: usize = 1 << 20;
 
 /// A plan with all its memory, inputs and outputs included: build once, run many times.
 #[derive(Debug)]
@@ -46,7 +43,7 @@ impl GpuRunner {
         // Memory of the host that the device can write takes as long to get as shaders take to compile.
         let (recorder, staging) = rayon::join(
             || Recorder::new(gpu, plan),
-            || gpu.guarded(|| Ok(read_buffer(gpu, bytes.max(16 * passes.max(1))))),
+            || gpu.guarded(|| Ok(transfer::read_buffer(gpu, bytes.max(16 * passes.max(1))))),
         );
         let (recorder, staging) = (recorder?, staging?);
         let plan = recorder.plan();
@@ -102,12 +99,7 @@ impl GpuRunner {
                             slot.words()
                         )));
                     }
-                    let pieces = data.par_chunks(PIECE).enumerate();
-                    pieces.for_each(|(i, piece)| {
-                        let at = (4 * PIECE * i) as u64;
-                        gpu.queue()
-                            .write_buffer(buffer, at, bytemuck::cast_slice(piece));
-                    });
+                    transfer::write(&gpu, buffer, data);
                 }
             }
             Ok(())
@@ -185,7 +177,7 @@ impl GpuRunner {
         let bytes = self.copy_outputs(&mut encoder, &self.staging);
         let plan = self.recorder.plan();
         self.fetch(encoder, bytes, watch, |bytes| {
-            read_outputs(plan, bytes, output)
+            transfer::read_outputs(plan, bytes, output)
         })
     }
 
@@ -313,29 +305,6 @@ impl GpuRunner {
     }
 }
 
-/// Images of the outputs that stand in a buffer one after the other.
-fn read_outputs(plan: &Plan, bytes: &[u8], output: &mut Frame) -> Result<()> {
-    let words: &[f32] = bytemuck::cast_slice(bytes);
-    let mut at = 0;
-    for slot in &plan.slots {
-        if let Role::Output(layer) = &slot.role {
-            let image = output
-                .get_mut(layer.clone())
-                .filter(|i| i.data().len() == slot.words());
-            let wrong = || {
-                Error::input(format!(
-                    "the output has no layer {layer} of the plan's size"
-                ))
-            };
-            let to = image.ok_or_else(wrong)?.data_mut().par_chunks_mut(PIECE);
-            let from = words[at..at + slot.words()].par_chunks(PIECE);
-            to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
-            at += slot.words();
-        }
-    }
-    Ok(())
-}
-
 /// Runs that may have started and not ended.
 const LANES: usize = 2;
 
@@ -362,7 +331,7 @@ impl Runner for GpuRunner {
         let gpu = self.gpu.clone();
         if self.lanes.is_empty() {
             let bytes = self.staging.size() as usize;
-            let lane = |_| read_buffer(&gpu, bytes);
+            let lane = |_| transfer::read_buffer(&gpu, bytes);
             self.lanes = gpu.guarded(|| Ok((0..LANES).map(lane).collect()))?;
         }
         let lane = self
@@ -389,7 +358,7 @@ impl Runner for GpuRunner {
         let bytes = outputs.map(|s| s.bytes() as u64).sum();
         self.gpu.guarded(|| {
             self.collect((&self.lanes[lane], sent), bytes, watch, |bytes| {
-                read_outputs(plan, bytes, output)
+                transfer::read_outputs(plan, bytes, output)
             })
         })?;
         watch.done(1.0);
@@ -481,15 +450,6 @@ fn rounds_of<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
             }
         }
     }
-}
-
-fn read_buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
-    gpu.device().create_buffer(&wgpu::BufferDescriptor {
-        label: Some("read back"),
-        size: (bytes as u64).next_multiple_of(8),
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    })
 }
 
 fn timer(gpu: &Gpu, passes: usize) -> (wgpu::QuerySet, wgpu::Buffer, f32) {
