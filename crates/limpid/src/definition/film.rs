@@ -23,7 +23,7 @@ use std::f64::consts::PI;
 pub(crate) const CELL: usize = 8;
 /// Pixels of a side of the windows that are compared.
 pub(crate) const WINDOW: usize = 16;
-/// From row to row of a window that is compared at the finest level: smoothed rows hardly differ from their neighbours.
+/// From row to row of a window that is compared: smoothed rows hardly differ from their neighbours.
 pub(crate) const SKIP: usize = 2;
 /// Sizes of the picture that motion is looked for in, each half the one before.
 pub(crate) const LEVELS: usize = 4;
@@ -194,7 +194,7 @@ fn motion(from: &[Image], to: &[Image]) -> Field {
         let mut vectors = Vec::with_capacity(width * height);
         for y in 0..height as i32 {
             for x in 0..width as i32 {
-                let mut search = Search::new(a, b, [x, y], if level == 0 { SKIP } else { 1 });
+                let mut search = Search::new(a, b, x, y);
                 match &coarse {
                     None => search.everywhere(),
                     Some(coarse) => search.around(coarse, level == 0),
@@ -216,20 +216,17 @@ struct Search<'a> {
     a: &'a Image,
     b: &'a Image,
     cell: [i32; 2],
-    /// From row to row that is compared.
-    every: usize,
     best: [i32; 2],
     cost: f32,
 }
 
 impl<'a> Search<'a> {
-    fn new(a: &'a Image, b: &'a Image, cell: [i32; 2], every: usize) -> Self {
-        let (best, cost) = ([0; 2], f32::MAX);
+    fn new(a: &'a Image, b: &'a Image, x: i32, y: i32) -> Self {
+        let (best, cost, cell) = ([0; 2], f32::MAX, [x, y]);
         Self {
             a,
             b,
             cell,
-            every,
             best,
             cost,
         }
@@ -240,7 +237,7 @@ impl<'a> Search<'a> {
         let corner = |v: i32| v * CELL as i32 - (WINDOW - CELL) as i32 / 2;
         let (x, y) = (corner(self.cell[0]), corner(self.cell[1]));
         let mut sum = more;
-        for j in (0..WINDOW as i32).step_by(self.every) {
+        for j in (0..WINDOW as i32).step_by(SKIP) {
             for i in 0..WINDOW as i32 {
                 let b = |dx: i32, dy: i32| {
                     clamped(self.b, x + i + (vx >> 1) + dx, y + j + (vy >> 1) + dy, 0)
@@ -252,7 +249,7 @@ impl<'a> Search<'a> {
                     _ => 0.25 * (b(0, 0) + b(1, 0) + b(0, 1) + b(1, 1)),
                 };
                 let difference = clamped(self.a, x + i, y + j, 0) - there;
-                sum += self.every as f32 * difference.abs();
+                sum += SKIP as f32 * difference.abs();
             }
         }
         if sum < self.cost {

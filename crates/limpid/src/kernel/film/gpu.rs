@@ -85,7 +85,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
         .body(Params::WGSL)
         .constant("CELL", "i32", CELL)
         .constant("WINDOW", "i32", WINDOW)
-        .constant("EVERY", "i32", if finest { SKIP } else { 1 })
+        .constant("SKIP", "i32", SKIP)
         .constant("FAR", "i32", FAR)
         .constant("MARGIN", "f32", format_args!("{MARGIN:?}"))
         .constant("FINEST", "bool", finest)

@@ -29,7 +29,7 @@ fn look(v: vec2<i32>, more: f32, order: u32) {
     let start = corner + (v >> vec2(1u));
     let half = v & vec2(1);
     var sum = more;
-    for (var j = 0; j < WINDOW; j += EVERY) {
+    for (var j = 0; j < WINDOW; j += SKIP) {
         if sum >= own_cost {
             return;
         }
@@ -48,7 +48,7 @@ fn look(v: vec2<i32>, more: f32, order: u32) {
                 }
                 found = 0.5 * (found + lower);
             }
-            sum += f32(EVERY) * abs(here - found);
+            sum += f32(SKIP) * abs(here - found);
         }
     }
     if sum < own_cost {

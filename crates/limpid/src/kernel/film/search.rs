@@ -34,10 +34,6 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     let size = (ring.size().width as i32, ring.size().height as i32);
     let width = job.writes[0].size().width;
     let mut copy = [0.0; WIDER * WIDER];
-    let every = match kernel.around {
-        SearchStart::Finest => SKIP,
-        _ => 1,
-    };
     for (n, place) in clock.around(kernel.reel).enumerate() {
         for y in job.rows.clone() {
             for x in 0..width {
@@ -46,7 +42,6 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
                     let cell = [x as i32, y as i32];
                     let other = ring.plane(place);
                     let mut search = Cell::new(simd, centre, other, size, cell, &mut copy);
-                    search.every = every;
                     match &coarse {
                         None => search.everywhere(simd, &mut copy),
                         Some(coarse) => {
@@ -76,8 +71,6 @@ struct Cell<'a> {
     /// In half pixels.
     best: [i32; 2],
     cost: f32,
-    /// From row to row that is compared.
-    every: usize,
 }
 
 /// Loops rather than closures and functions of arrays, which would be calls.
@@ -109,7 +102,6 @@ impl<'a> Cell<'a> {
             corner,
             best: [0; 2],
             cost: f32::MAX,
-            every: 1,
         }
     }
 
@@ -119,10 +111,10 @@ impl<'a> Cell<'a> {
         let corner = (self.corner.0 + (vx >> 1), self.corner.1 + (vy >> 1));
         let (from, pitch) = part::<WINDOW, _>(self.other, self.size, corner, copy);
         let mut sums = f32x16::splat(simd, 0.0);
-        for j in (0..WINDOW).step_by(self.every) {
+        for j in (0..WINDOW).step_by(SKIP) {
             sums += (row(simd, &self.window, WINDOW * j) - row(simd, from, j * pitch)).abs();
         }
-        self.better([vx, vy], more + self.every as f32 * sums.reduce_sum());
+        self.better([vx, vy], more + SKIP as f32 * sums.reduce_sum());
     }
 
     #[inline(always)]
@@ -189,7 +181,7 @@ impl<'a> Cell<'a> {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
-        for j in (0..WINDOW).step_by(self.every) {
+        for j in (0..WINDOW).step_by(SKIP) {
             let here = row(simd, &self.window, WINDOW * j);
             for y in 0..3 {
                 for x in 0..3 {
@@ -252,7 +244,7 @@ impl<'a> Cell<'a> {
                         best[0] + step * (x as i32 - 1),
                         best[1] + step * (y as i32 - 1),
                     ];
-                    let sum = self.every as f32 * sums[3 * y + x].reduce_sum();
+                    let sum = SKIP as f32 * sums[3 * y + x].reduce_sum();
                     self.better(motion, MARGIN + share * sum);
                 }
             }
