@@ -65,7 +65,7 @@ fn running_without_memory_is_an_error() {
     let mut total = 0;
     for entry in METHODS {
         // Minutes for what others show as well; and weights of a network, which are no pixels.
-        if ["patch", "ddid", "rdfc", "neural"].contains(&entry.name) {
+        if ["patch", "ddid", "rdfc", "neural", "ensemble"].contains(&entry.name) {
             continue;
         }
         let options = Options::of((entry.make)());
