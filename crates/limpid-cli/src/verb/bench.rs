@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Layers of the frame, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<Layer>,
-    /// Measure on a file instead of noise: the time of iterative methods depends on the image. Of a film on its first frames
+    /// Measure on a file instead of noise: the time of iterative methods depends on the image. For a film, on its first frames
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "layers", "grey"])]
     file: Option<PathBuf>,
     /// Measure a grey image without other layers
@@ -279,7 +279,7 @@ fn film(path: &Path) -> Result<Vec<Frame>> {
     Ok(frames)
 }
 
-/// Frames of a picture that moves, each with its own noise.
+/// Frames of a moving picture, each with its own noise.
 fn moving(size: Size, grey: bool) -> Vec<Frame> {
     let mut state = 1u32;
     let mut random = move || {

@@ -3,7 +3,7 @@
 //! Methods square colour, and some square that again. A frame with values far beyond any light is divided by a power of two before
 //! it runs, and its result multiplied again; nothing is rounded by that.
 
-use crate::{Frame, Kind, Layer, Part, Result};
+use crate::{Frame, Image, Kind, Layer, Part, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -19,16 +19,18 @@ const STEP: i32 = 32;
 impl Range {
     /// A frame as methods take it: nothing is missing, and colour is within the usual range. And the range that it had.
     pub(super) fn of(frame: &Frame) -> Result<(Cow<'_, Frame>, Self)> {
-        // One look at all values answers both questions for nearly all frames.
-        let most = light(frame);
-        let (frame, most) = match most {
-            Some(most) if frame.every() == 1 => (Cow::Borrowed(frame), most),
-            _ => {
-                let mended = frame.mended()?;
-                let most = light(&mended).unwrap_or(0.0);
-                (mended, most)
-            }
+        // One look at each value answers both questions for nearly all frames.
+        let mut most = light(frame);
+        let there =
+            |(layer, image): (&Layer, &Image)| power(layer) == 1 || image.magnitude().is_finite();
+        let whole = frame.every() == 1 && most.is_finite() && frame.layers().all(there);
+        let frame = match whole {
+            true => Cow::Borrowed(frame),
+            false => frame.mended()?,
         };
+        if most.is_infinite() {
+            most = light(&frame);
+        }
         if most <= 2f32.powi(LARGE) {
             return Ok((frame, Self::default()));
         }
@@ -72,25 +74,16 @@ fn power(layer: &Layer) -> i32 {
     }
 }
 
-/// The largest magnitude of light in a frame; `None` if any value of any layer is missing.
-fn light(frame: &Frame) -> Option<f32> {
-    let mut most = 0.0f32;
-    for (layer, image) in frame.layers() {
-        let magnitude = image.magnitude();
-        if magnitude.is_infinite() {
-            return None;
-        }
-        if power(layer) == 1 {
-            most = most.max(magnitude);
-        }
-    }
-    Some(most)
+/// The largest magnitude of light in a frame; infinite if any of it is missing.
+fn light(frame: &Frame) -> f32 {
+    let images = frame.layers().filter(|(layer, _)| power(layer) == 1);
+    let magnitudes = images.map(|(_, image)| image.magnitude());
+    magnitudes.fold(0.0, f32::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Image;
 
     #[test]
     fn only_what_is_too_large_is_scaled_and_comes_back() {
@@ -99,6 +92,20 @@ mod tests {
             let frame = frame(v).unwrap();
             let (same, range) = Range::of(&frame).unwrap();
             assert!(matches!(same, Cow::Borrowed(_)) && range == Range::default());
+        }
+        // What is missing is not the largest.
+        let holes = |layer: Layer, v: f32| {
+            let mut frame = frame(2.0).unwrap();
+            frame.insert(Kind::Depth, Image::new(3, 2, 1)).unwrap();
+            let image = frame.get_mut(layer).unwrap();
+            image.set(1, 1, 0, v);
+            let (mended, range) = Range::of(&frame).unwrap();
+            let finite = mended.layers().all(|(_, i)| i.magnitude().is_finite());
+            assert!(matches!(mended, Cow::Owned(_)) && finite && range == Range::default());
+        };
+        for v in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            holes(Layer::COLOR, v);
+            holes(Kind::Depth.into(), v);
         }
         for v in [1e13, 3e19, 1e30, 1e38] {
             let frame = frame(v).unwrap();
