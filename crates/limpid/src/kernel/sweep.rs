@@ -4,7 +4,6 @@
 //! of them overlap. The last piece of a row overlaps with the one before it.
 
 use fearless_simd::{Simd, SimdBase, f32x16};
-use std::ops::Range;
 
 /// Columns in a piece.
 pub(crate) const LANES: usize = 16;
@@ -13,40 +12,44 @@ pub(crate) const LANES: usize = 16;
 pub(crate) type Piece<S, const A: usize, const B: usize, const C: usize> =
     ([f32x16<S>; A], [f32x16<S>; B], [f32x16<S>; C]);
 
-/// Rows as whole pieces.
-type Pieces<'a, const N: usize> = [&'a [[f32; LANES]]; N];
-
-/// The first `whole` pieces of each row. Slices of equal length, so that one test of an index serves all.
+/// The first `n` values of each row, so that one test of an index serves all. Short rows are copied to `filled`.
 #[inline(always)]
-fn pieces<const N: usize>(rows: [&[f32]; N], whole: usize) -> Pieces<'_, N> {
-    rows.map(
-        #[inline(always)]
-        |row| &row.as_chunks::<LANES>().0[..whole],
-    )
+fn cut<'a, const N: usize>(
+    rows: [&'a [f32]; N],
+    n: usize,
+    filled: &'a mut Option<[[f32; LANES]; N]>,
+) -> [&'a [f32]; N] {
+    let mut made: [&[f32]; N] = [&[]; N];
+    if n < LANES {
+        let filled = filled.insert(fill(rows));
+        for i in 0..N {
+            made[i] = &filled[i];
+        }
+    } else {
+        for i in 0..N {
+            made[i] = &rows[i][..n];
+        }
+    }
+    made
 }
 
-/// The end of each row, filled up with ones where it is short.
-#[inline(always)]
-fn last<const N: usize>(rows: [&[f32]; N], span: Range<usize>) -> [[f32; LANES]; N] {
-    rows.map(
-        #[inline(always)]
-        |row| match <[f32; LANES]>::try_from(&row[span.clone()]) {
-            Ok(last) => last,
-            Err(_) => {
-                let mut last = [1.0; LANES];
-                last[..span.len()].copy_from_slice(&row[span.clone()]);
-                last
-            }
-        },
-    )
+/// Rows of fewer than sixteen values, filled up with ones.
+#[cold]
+#[inline(never)]
+fn fill<const N: usize>(rows: [&[f32]; N]) -> [[f32; LANES]; N] {
+    let mut filled = [[1.0; LANES]; N];
+    for i in 0..N {
+        filled[i][..rows[i].len()].copy_from_slice(rows[i]);
+    }
+    filled
 }
 
-/// The piece `k` of each row.
+/// The sixteen values of each row from column `x` on.
 #[inline(always)]
-fn load<S: Simd, const N: usize>(simd: S, rows: &Pieces<'_, N>, k: usize) -> [f32x16<S>; N] {
+fn load<S: Simd, const N: usize>(simd: S, rows: &[&[f32]; N], x: usize) -> [f32x16<S>; N] {
     let mut made = [f32x16::splat(simd, 0.0); N];
     for i in 0..N {
-        made[i] = f32x16::load_array_ref(simd, &rows[i][k]);
+        made[i] = f32x16::from_slice(simd, &rows[i][x..x + LANES]);
     }
     made
 }
@@ -69,11 +72,14 @@ fn piece<S: Simd>(simd: S, row: &[f32]) -> f32x16<S> {
 pub(crate) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
     match <&mut [f32; LANES]>::try_from(&mut *to) {
         Ok(to) => made.store_array(to),
-        Err(_) => {
-            let n = to.len();
-            to.copy_from_slice(&made.to_array()[..n]);
-        }
+        Err(_) => store_part(&made.to_array(), to),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn store_part(made: &[f32; LANES], to: &mut [f32]) {
+    to.copy_from_slice(&made[..to.len()]);
 }
 
 /// Three groups of rows.
@@ -96,54 +102,21 @@ pub(crate) fn sweep<
     f: impl Fn(Piece<S, A, B, C>) -> [[f32x16<S>; M]; K],
 ) {
     let n = out.as_flattened().first().map_or(0, |o| o.len());
-    let whole = n / LANES;
-    let rest = whole * LANES..n;
-    {
-        let (a, b, c) = (pieces(a, whole), pieces(b, whole), pieces(c, whole));
-        let out = out.each_mut().map(
-            #[inline(always)]
-            |rows| {
-                rows.each_mut().map(
-                    #[inline(always)]
-                    |o| &mut o.as_chunks_mut::<LANES>().0[..whole],
-                )
-            },
-        );
-        for i in 0..whole {
-            let made = f((load(simd, &a, i), load(simd, &b, i), load(simd, &c, i)));
-            for k in 0..K {
-                for m in 0..M {
-                    made[k][m].store_array(&mut out[k][m][i]);
-                }
+    let mut filled = (None, None, None);
+    let a = cut(a, n, &mut filled.0);
+    let b = cut(b, n, &mut filled.1);
+    let c = cut(c, n, &mut filled.2);
+    let (length, last) = (n.min(LANES), n.saturating_sub(LANES));
+    for i in 0..n.div_ceil(LANES) {
+        // The last piece overlaps with the one before; what both make is the same.
+        let x = (i * LANES).min(last);
+        let made = f((load(simd, &a, x), load(simd, &b, x), load(simd, &c, x)));
+        for k in 0..K {
+            for m in 0..M {
+                store(made[k][m], &mut out[k][m][x..x + length]);
             }
         }
     }
-    if rest.is_empty() {
-        return;
-    }
-    // The last whole piece of a row overlaps with the one before; what both make is the same.
-    let from = n.saturating_sub(LANES)..n;
-    let (a, b, c) = (
-        last(a, from.clone()),
-        last(b, from.clone()),
-        last(c, from.clone()),
-    );
-    let made = f((
-        load(simd, &one(&a), 0),
-        load(simd, &one(&b), 0),
-        load(simd, &one(&c), 0),
-    ));
-    for k in 0..K {
-        for m in 0..M {
-            store(made[k][m], &mut out[k][m][from.clone()]);
-        }
-    }
-}
-
-/// Single pieces as rows of one.
-#[inline(always)]
-fn one<const N: usize>(rows: &[[f32; LANES]; N]) -> Pieces<'_, N> {
-    rows.each_ref().map(std::slice::from_ref)
 }
 
 /// `k_0 v[c] + Σ k_i (v[c-i] + v[c+i])`, for `half` of symmetric taps.

@@ -129,38 +129,46 @@ pub(super) fn quads<S: Simd, const SUMS: usize, const RESULTS: usize>(
                 Some(y) if known.contains(&y) => src.row(plane, y),
                 _ => &*zero,
             };
-            if axes.stays_down() && job.rows.start <= first && first + QUAD <= job.rows.end {
-                let at = (first - job.rows.start) * width;
-                let mut out = job
-                    .writes
-                    .iter_mut()
-                    .flat_map(|out| out.band(plane)[at..at + QUAD * width].chunks_exact_mut(width));
-                axes.down(simd, row, std::array::from_fn(|_| take(&mut out)));
-                for y in first..first + QUAD {
-                    let mut rows = job.writes.iter_mut().map(|out| out.row(plane, y));
-                    let at = Stretch {
-                        y,
-                        columns: 0..width,
-                    };
-                    axes.finish(&at, take(&mut rows));
-                }
-                continue;
-            }
+            // Whether the sums are written where the results go.
+            let straight =
+                axes.stays_down() && job.rows.start <= first && first + QUAD <= job.rows.end;
             for row in sums.chunks_exact_mut(length) {
                 row[..pace.kept()].fill(0.0);
             }
             for start in (0..width).step_by(pace.columns) {
                 let end = width.min(start + pace.columns);
                 let new = pace.kept()..pace.kept() + end - start;
-                let mut inner = sums
-                    .chunks_exact_mut(length)
-                    .map(|row| &mut row[new.clone()]);
+                let to: [Quad<'_>; SUMS] = if straight {
+                    let at = (first - job.rows.start) * width;
+                    let mut out = job.writes.iter_mut().flat_map(|out| {
+                        let rows = out.band(plane)[at..at + QUAD * width].chunks_exact_mut(width);
+                        rows.map(|row| &mut row[start..end])
+                    });
+                    std::array::from_fn(|_| take(&mut out))
+                } else {
+                    let mut inner = sums
+                        .chunks_exact_mut(length)
+                        .map(|row| &mut row[new.clone()]);
+                    std::array::from_fn(|_| take(&mut inner))
+                };
                 axes.down(
                     simd,
                     #[inline(always)]
                     |i| &row(i)[start..end],
-                    std::array::from_fn(|_| take(&mut inner)),
+                    to,
                 );
+                if straight {
+                    for y in first..first + QUAD {
+                        let columns = start..end;
+                        let mut rows = job
+                            .writes
+                            .iter_mut()
+                            .map(|out| &mut out.row(plane, y)[columns.clone()]);
+                        let to = take(&mut rows);
+                        axes.finish(&Stretch { y, columns }, to);
+                    }
+                    continue;
+                }
                 let last = end == width;
                 if last {
                     for row in sums.chunks_exact_mut(length) {
@@ -179,23 +187,18 @@ pub(super) fn quads<S: Simd, const SUMS: usize, const RESULTS: usize>(
                     let sums = std::array::from_fn(|k| {
                         &sums[(k * QUAD + y - first) * length + from..][..n + 2 * along]
                     });
+                    let mut to: [&mut [f32]; RESULTS] = if pace.streams {
+                        take(&mut made.chunks_exact_mut(n))
+                    } else {
+                        let rows = job.writes.iter_mut();
+                        take(&mut rows.map(|out| &mut out.row(plane, y)[columns.clone()]))
+                    };
+                    axes.along(simd, sums, &at, to.each_mut().map(|row| &mut **row));
+                    axes.finish(&at, to);
                     if pace.streams {
-                        axes.along(simd, sums, &at, take(&mut made.chunks_exact_mut(n)));
-                        axes.finish(&at, take(&mut made.chunks_exact_mut(n)));
                         for (out, made) in job.writes.iter_mut().zip(made.chunks_exact(n)) {
                             stream::copy(made, &mut out.row(plane, y)[columns.clone()], true);
                         }
-                    } else {
-                        let mut rows = job
-                            .writes
-                            .iter_mut()
-                            .map(|out| &mut out.row(plane, y)[columns.clone()]);
-                        axes.along(simd, sums, &at, take(&mut rows));
-                        let mut rows = job
-                            .writes
-                            .iter_mut()
-                            .map(|out| &mut out.row(plane, y)[columns.clone()]);
-                        axes.finish(&at, take(&mut rows));
                     }
                 }
                 for row in sums.chunks_exact_mut(length) {
