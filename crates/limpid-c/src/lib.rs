@@ -1,4 +1,4 @@
-//! The C interface. Every function catches panics; errors are kept as text for each thread.
+//! The C interface. Every function catches panics; the last error message is kept for each thread.
 
 use limpid::method::{Auto, Method, Use, find};
 use limpid::{Device, Error, Frame, Image, Layer, Options, Sequence, Watch, io};
@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call gives.
+/// The result of a call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimpidStatus {
-    /// It worked.
+    /// The call succeeded.
     Ok = 0,
     /// An argument or the input is wrong.
     Input = 1,
@@ -18,17 +18,17 @@ pub enum LimpidStatus {
     Option = 2,
     /// A layer that the method needs is missing.
     Missing = 3,
-    /// This build or device cannot do it.
+    /// Not supported by this build or device.
     Unsupported = 4,
-    /// The device failed or is not there.
+    /// The device failed or was not found.
     Device = 5,
     /// A file could not be read or written.
     Io = 6,
-    /// A fault of the library.
+    /// An internal error in the library (a bug).
     Internal = 7,
 }
 
-/// Named layers of one size.
+/// A set of named layers of the same size.
 #[derive(Debug)]
 pub struct LimpidFrame(Frame);
 
@@ -60,7 +60,7 @@ fn status(error: &Error) -> LimpidStatus {
     }
 }
 
-/// Runs `work`; what goes wrong becomes the last error of this thread.
+/// Runs `work`; an error becomes the last error of this thread.
 fn guarded<T>(work: impl FnOnce() -> limpid::Result<T>) -> Result<T, LimpidStatus> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => {
@@ -93,12 +93,12 @@ fn boxed<T>(result: Result<T, LimpidStatus>) -> *mut T {
 ///
 /// # Safety
 ///
-/// `text` is null or points to a string that ends with zero.
+/// `text` is null or points to a NUL-terminated string.
 unsafe fn string<'a>(text: *const c_char, what: &str) -> limpid::Result<&'a str> {
     if text.is_null() {
         return Err(Error::input(format!("{what} is NULL")));
     }
-    // SAFETY: the caller promises a string that ends with zero.
+    // SAFETY: the caller promises a NUL-terminated string.
     let text = unsafe { CStr::from_ptr(text) };
     let wrong = |_| Error::input(format!("{what} is not UTF-8"));
     text.to_str().map_err(wrong)
@@ -108,19 +108,19 @@ fn null(what: &str) -> Error {
     Error::input(format!("{what} is NULL"))
 }
 
-/// The version, like "0.1.0".
+/// The version, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn limpid_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What went wrong in the last call of this thread; empty when it worked. Valid until the next call of this thread.
+/// The error message of the last call on this thread; empty if it succeeded. Valid until the next call on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn limpid_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
 }
 
-/// A frame without layers; NULL when a side is 0.
+/// Creates a frame without layers. Returns NULL if width or height is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn limpid_frame_new(width: u32, height: u32) -> *mut LimpidFrame {
     boxed(guarded(|| {
@@ -129,11 +129,11 @@ pub extern "C" fn limpid_frame_new(width: u32, height: u32) -> *mut LimpidFrame 
     }))
 }
 
-/// Reads a file with all layers that are recognised. NULL on errors.
+/// Reads a file with all recognised layers. Returns NULL on errors.
 ///
 /// # Safety
 ///
-/// `path` is a string that ends with zero.
+/// `path` is a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_read(path: *const c_char) -> *mut LimpidFrame {
     boxed(guarded(|| {
@@ -144,11 +144,11 @@ pub unsafe extern "C" fn limpid_frame_read(path: *const c_char) -> *mut LimpidFr
     }))
 }
 
-/// Writes the frame, in the format of the extension, whole or not at all.
+/// Writes the frame; the file extension determines the format. The file is written completely or not at all.
 ///
 /// # Safety
 ///
-/// `frame` is a frame that was not freed, `path` a string that ends with zero.
+/// `frame` is a frame that has not been freed, and `path` is a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_write(
     frame: *const LimpidFrame,
@@ -162,11 +162,11 @@ pub unsafe extern "C" fn limpid_frame_write(
     }))
 }
 
-/// Frees a frame; NULL does nothing.
+/// Frees a frame; does nothing for NULL.
 ///
 /// # Safety
 ///
-/// `frame` is NULL or a frame that was not freed.
+/// `frame` is NULL or a frame that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_free(frame: *mut LimpidFrame) {
     if !frame.is_null() {
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn limpid_frame_free(frame: *mut LimpidFrame) {
 ///
 /// # Safety
 ///
-/// `frame` is NULL or a frame that was not freed.
+/// `frame` is NULL or a frame that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_width(frame: *const LimpidFrame) -> u32 {
     // SAFETY: as promised by the caller.
@@ -190,18 +190,18 @@ pub unsafe extern "C" fn limpid_frame_width(frame: *const LimpidFrame) -> u32 {
 ///
 /// # Safety
 ///
-/// `frame` is NULL or a frame that was not freed.
+/// `frame` is NULL or a frame that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_height(frame: *const LimpidFrame) -> u32 {
     // SAFETY: as promised by the caller.
     unsafe { frame.as_ref() }.map_or(0, |f| f.0.size().height as u32)
 }
 
-/// The number of channels of a layer; 0 where the frame does not have it.
+/// The number of channels of a layer; 0 if the frame does not have this layer.
 ///
 /// # Safety
 ///
-/// `frame` is a frame that was not freed, `layer` a string that ends with zero.
+/// `frame` is a frame that has not been freed, and `layer` is a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_channels(
     frame: *const LimpidFrame,
@@ -217,12 +217,12 @@ pub unsafe extern "C" fn limpid_frame_channels(
     channels.map_or(0, |c| c as u32)
 }
 
-/// Sets a layer: "color", "albedo", "normal", "depth", "motion", "color.variance", "light:key", … The pixels are rows from top to
-/// bottom, the channels of a pixel side by side; they are copied.
+/// Sets a layer: "color", "albedo", "normal", "depth", "motion", "color.variance", "light:key", … Pixels are stored row by row from
+/// top to bottom, with the channels of a pixel next to each other; they are copied.
 ///
 /// # Safety
 ///
-/// `frame` is a frame that was not freed, `layer` a string that ends with zero, `pixels` points to width × height × channels
+/// `frame` is a frame that has not been freed, `layer` is a NUL-terminated string, and `pixels` points to width × height × channels
 /// floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_set(
@@ -255,11 +255,11 @@ pub unsafe extern "C" fn limpid_frame_set(
     }))
 }
 
-/// Copies a layer out, in the order of `limpid_frame_set`.
+/// Copies a layer to `pixels`, in the order of `limpid_frame_set`.
 ///
 /// # Safety
 ///
-/// `frame` is a frame that was not freed, `layer` a string that ends with zero, `pixels` points to room for width × height ×
+/// `frame` is a frame that has not been freed, `layer` is a NUL-terminated string, and `pixels` points to room for width × height ×
 /// channels floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_frame_get(
@@ -295,12 +295,12 @@ pub unsafe extern "C" fn limpid_frame_get(
     }))
 }
 
-/// A denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME"), with a method ("nfor", "svgf", …) or, for NULL, the method that
-/// the layers of each frame suggest. NULL on errors.
+/// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
+/// from the layers of each frame. Returns NULL on errors.
 ///
 /// # Safety
 ///
-/// `device` is a string that ends with zero, `method` is such a string or NULL.
+/// `device` is a NUL-terminated string, and `method` is such a string or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_denoiser_new(
     device: *const c_char,
@@ -322,12 +322,12 @@ pub unsafe extern "C" fn limpid_denoiser_new(
     }))
 }
 
-/// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1. History is
-/// forgotten.
+/// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1. This clears the
+/// history.
 ///
 /// # Safety
 ///
-/// `denoiser` is a denoiser that was not freed, `name` and `value` are strings that end with zero.
+/// `denoiser` is a denoiser that has not been freed, and `name` and `value` are NUL-terminated strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_denoiser_set(
     denoiser: *mut LimpidDenoiser,
@@ -356,11 +356,11 @@ pub unsafe extern "C" fn limpid_denoiser_set(
     }))
 }
 
-/// Denoises a frame; the frames of a sequence in order. The result is a new frame. NULL on errors.
+/// Denoises a frame; pass the frames of a sequence in order. Returns a new frame, or NULL on errors.
 ///
 /// # Safety
 ///
-/// `denoiser` and `frame` were not freed.
+/// `denoiser` and `frame` have not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_denoiser_run(
     denoiser: *mut LimpidDenoiser,
@@ -381,11 +381,11 @@ pub unsafe extern "C" fn limpid_denoiser_run(
     }))
 }
 
-/// Forgets the history of a sequence, as after a cut.
+/// Clears the history of a sequence; call it after a cut.
 ///
 /// # Safety
 ///
-/// `denoiser` is NULL or a denoiser that was not freed.
+/// `denoiser` is NULL or a denoiser that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_denoiser_reset(denoiser: *mut LimpidDenoiser) {
     // SAFETY: as promised by the caller.
@@ -394,11 +394,11 @@ pub unsafe extern "C" fn limpid_denoiser_reset(denoiser: *mut LimpidDenoiser) {
     }
 }
 
-/// Frees a denoiser; NULL does nothing.
+/// Frees a denoiser; does nothing for NULL.
 ///
 /// # Safety
 ///
-/// `denoiser` is NULL or a denoiser that was not freed.
+/// `denoiser` is NULL or a denoiser that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn limpid_denoiser_free(denoiser: *mut LimpidDenoiser) {
     if !denoiser.is_null() {

@@ -1,8 +1,8 @@
-//! Which of several candidates is best where, from a few pixels that are known well (Vicini 2015, section 5.3.3).
+//! Chooses the best of several candidates at each pixel, using a few pixels with references (Vicini 2015, section 5.3.3).
 //!
-//! A *cache* is a pixel with a reference. [`places`] says where caches serve best; a renderer puts more samples there;
+//! A *cache* is a pixel with a reference. [`places`] returns where caches help most; a renderer takes more samples there;
 //! [`Choice::new`] compares the candidates with the references, interpolates their squared errors over a Delaunay
-//! triangulation and takes the candidate with the least at each pixel.
+//! triangulation and takes the candidate with the lowest error at each pixel.
 //!
 //! ```
 //! use limpid::Image;
@@ -22,13 +22,13 @@ use spade::{DelaunayTriangulation, FloatTriangulation, HasPosition, Point2, Tria
 /// `σ_r` of Eq. 5.17.
 pub const SIGMA: f64 = 0.15;
 
-/// Share of the caches that a jittered grid spreads evenly.
+/// Share of the caches that are on a jittered grid.
 pub const EVEN: f64 = 0.5;
 
-/// Where references serve best: half of the places by Eq. 5.16, where candidates differ and the render is not too noisy; half by
-/// a jittered grid. No place comes twice, so there may be fewer than `count`.
+/// Where references help most: half of the places follow Eq. 5.16, where candidates differ and the render is not too noisy; the
+/// other half is on a jittered grid. No place occurs twice, so there may be fewer than `count`.
 ///
-/// `variance` is that of the render's mean; seeds give other places.
+/// `variance` is the variance of the render's mean; another seed gives other places.
 pub fn places(
     candidates: &[Image],
     variance: &Image,
@@ -89,7 +89,7 @@ fn density(candidates: &[Image], variance: &Image, (x, y): (usize, usize)) -> f6
     differ * (-noise / (2.0 * SIGMA)).exp()
 }
 
-/// Which candidate is taken where.
+/// The candidate that is used at each pixel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The best candidate at each pixel.
@@ -180,7 +180,7 @@ pub fn interpolate(places: &[(usize, usize)], values: &[f32], size: Size) -> Res
     }))
 }
 
-/// A small generator of numbers of 0 … 1.
+/// A small random number generator for 0 … 1.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! What a scheme costs: operations, barriers, reads, writes and memory cells per quad, as Kula 2021 counts them.
+//! The cost of a scheme: operations, barriers, reads, writes and memory cells per quad, as counted by Kula 2021.
 
 use limpid::wavelet::{Matrix, Scheme};
 use std::collections::BTreeSet;
@@ -18,9 +18,9 @@ pub struct ComputeCost {
     pub reads: usize,
     /// Samples written to workgroup memory.
     pub writes: usize,
-    /// Memory cells when what is read is overwritten in place.
+    /// Memory cells if values are overwritten in place.
     pub single: usize,
-    /// Memory cells when reading and writing never meet.
+    /// Memory cells if reads and writes never overlap.
     pub double: usize,
 }
 
@@ -96,7 +96,7 @@ pub fn passes(scheme: &Scheme) -> PassCost {
     cost
 }
 
-/// Which samples are where while a kernel runs.
+/// Where samples are stored while a kernel runs.
 #[derive(Default)]
 struct Tracker {
     /// Samples of the quad whose current value is in workgroup memory.

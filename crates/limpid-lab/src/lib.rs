@@ -1,11 +1,11 @@
-//! What the papers behind Limpid compare with, count and demonstrate, and products do not need.
+//! Comparison methods, cost counts and experiments from the papers behind Limpid, for research.
 //!
 //! * [`versus`]: the methods that Dammertz 2010 compares the à-trous filter with;
-//! * [`cost`]: what the schemes of a wavelet transform cost (Kula 2021);
-//! * [`caches`]: the best of several candidates from a few pixels that are known well (Vicini 2015).
+//! * [`cost`]: costs of the schemes of a wavelet transform (Kula 2021);
+//! * [`caches`]: choosing the best of several candidates from a few pixels with references (Vicini 2015).
 //!
-//! They stand on the library as any other crate does: their shaders run with wgpu's checks. [`methods`] lists the library's
-//! methods and these.
+//! This crate uses the library like any other crate: its shaders run with wgpu's runtime checks. [`methods`] lists the methods of
+//! the library and of this crate.
 
 pub mod caches;
 pub mod cost;
@@ -14,7 +14,7 @@ pub mod versus;
 use limpid::Result;
 use limpid::method::{self, Entry, METHODS, Method, Use};
 
-/// All methods: those of the library, then those to compare with.
+/// All methods: those of the library, then those for comparison.
 pub fn methods() -> impl Iterator<Item = &'static Entry> {
     METHODS.iter().chain(versus::METHODS)
 }

@@ -10,10 +10,10 @@ use crate::render::{Render, values};
 use limpid::{Error, Frame, Image, Result, Watch};
 use rayon::prelude::*;
 
-/// How a budget is spent.
+/// How the samples are distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adaptive {
-    /// How often samples are handed out; the first time to all pixels alike.
+    /// Number of rounds; in the first, all pixels get the same number of samples.
     pub rounds: u32,
 }
 
@@ -25,9 +25,9 @@ impl Default for Adaptive {
 
 /// Minimum samples of a pixel: two halves with a variance each.
 const LEAST: u32 = 4;
-/// A round brings no pixel to more than this many times the samples it had: what is seen in few samples may be chance.
+/// A round multiplies the samples of a pixel by at most this: estimates from few samples may be chance.
 const MOST: u32 = 8;
-/// Every pixel is taken to have at least this share of the mean error: no estimate is sure.
+/// Every pixel is assumed to have at least this share of the mean error, because estimates are uncertain.
 const FLOOR: f32 = 0.1;
 /// Radius of the mean over which estimates are taken. Without it, pixels would get samples for the noise of their estimate, and those
 /// that are dark by chance would stay so.
@@ -72,7 +72,7 @@ impl Adaptive {
     }
 }
 
-/// The samples that each pixel should have if `more` are handed out in all.
+/// The samples that each pixel should have if `more` are distributed in total.
 ///
 /// ```
 /// use limpid::Image;
@@ -193,7 +193,7 @@ impl Render<'_> {
         Ok(())
     }
 
-    /// How many samples each pixel has.
+    /// The number of samples of each pixel.
     pub fn sample_counts(&self) -> Image {
         let size = self.options().size;
         Image::from_fn(size.width, size.height, 1, |x, y, _| {

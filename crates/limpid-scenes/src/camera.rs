@@ -9,15 +9,15 @@ use limpid::Size;
 pub struct Camera {
     /// Centre of the lens.
     pub position: Vec3A,
-    /// What is in the middle of the picture.
+    /// The point at the centre of the image.
     pub target: Vec3A,
-    /// Roughly upwards.
+    /// The approximate up direction.
     pub up: Vec3A,
     /// Vertical field of view, degrees.
     pub field_of_view: f32,
     /// Radius of the lens, scene units; 0 is a pinhole.
     pub lens: f32,
-    /// Distance of the plane that is sharp, scene units.
+    /// Distance of the plane in focus, scene units.
     pub focus: f32,
 }
 
@@ -34,12 +34,12 @@ impl Camera {
         }
     }
 
-    /// Where a point appears in a picture of some size, if it is before the camera: pixels, `x` to the right, `y` down.
+    /// Where a point appears in a picture of some size, if it is in front of the camera: pixels, `x` to the right, `y` down.
     pub fn project(&self, point: Vec3A, size: Size) -> Option<Vec2> {
         self.view(size).project(point)
     }
 
-    /// The camera made ready for pictures of one size.
+    /// The camera prepared for images of one size.
     pub(crate) fn view(&self, size: Size) -> View {
         let forward = (self.target - self.position).normalize_or(Vec3A::NEG_Z);
         let right = forward
@@ -101,7 +101,7 @@ impl View {
         }
     }
 
-    /// Where a point appears, if it is before the camera.
+    /// Where a point appears, if it is in front of the camera.
     pub(crate) fn project(&self, point: Vec3A) -> Option<Vec2> {
         self.project_direction(point - self.position)
     }

@@ -1,9 +1,9 @@
-//! A small path tracer that makes every input Limpid's methods ask for: noisy colour, two independent halves, sample
+//! A small path tracer that produces every input that Limpid's methods use: noisy colour, two independent halves, sample
 //! variances, features, motion vectors, gradients between pixels, and references.
 //!
-//! It is a source of inputs, not a product renderer. Invariants: a picture is a function of scene, options and seed,
-//! whatever the number of threads; colour is unbiased up to the limit on bounces; each layer means what
-//! [`limpid::Kind`] says.
+//! It is meant for test inputs, not for production. Invariants: an image depends only on scene, options and seed, not on
+//! the number of threads; colour is unbiased up to the limit on bounces; each layer follows the conventions of
+//! [`limpid::Kind`].
 //!
 //! ```
 //! use limpid::Size;

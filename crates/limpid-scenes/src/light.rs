@@ -12,11 +12,11 @@ pub(crate) struct Lights {
     faces: Vec<(u32, f32)>,
     power: f32,
     sky: Option<SkySampler>,
-    /// How often the sky is chosen.
+    /// Probability of choosing the sky.
     sky_share: f32,
 }
 
-/// What a light sample points at.
+/// The target of a light sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// A point of a light.

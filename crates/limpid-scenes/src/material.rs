@@ -5,7 +5,7 @@ use glam::{Vec2, Vec3A};
 use limpid::Image;
 use std::sync::Arc;
 
-/// The narrowest GGX lobe that still behaves in `f32`; below it, use [`Material::Mirror`].
+/// The narrowest GGX lobe that is accurate in `f32`; below it, use [`Material::Mirror`].
 const NARROWEST: f32 = 0.01;
 
 /// A colour over a surface, linear sRGB, 0 … 1.
@@ -60,16 +60,16 @@ fn bilinear(image: &Image, uv: Vec2) -> Vec3A {
         .lerp(texel(x0, y1).lerp(texel(x1, y1), fx), fy)
 }
 
-/// How a surface scatters light. All but glass look the same from both sides.
+/// How a surface scatters light. All materials except glass look the same from both sides.
 #[derive(Clone, Debug)]
 pub enum Material {
     /// Lambert's law.
     Diffuse(Texture),
-    /// A perfect mirror that reflects this share.
+    /// A perfect mirror with this reflectance.
     Mirror(Vec3A),
-    /// Smooth glass: colour of what passes, index of refraction inside.
+    /// Smooth glass: transmission colour, and index of refraction inside.
     Glass {
-        /// Share of light that passes a surface.
+        /// Share of light that is transmitted at a surface.
         color: Vec3A,
         /// Index of refraction on the side the geometric normal points away from.
         ior: f32,

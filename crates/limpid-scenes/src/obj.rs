@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads an OBJ file with its materials, sets a camera before it and, if nothing in it emits light, a sky above it.
+/// Reads an OBJ file with its materials, places a camera in front of it and, if nothing in it emits light, adds a sky.
 ///
 /// Materials are taken as: `Ke` a light; `d` below 0.9 or a refractive `illum` glass of index `Ni`; `illum` 3 or 5 a mirror of
 /// colour `Ks`; `Ks` without `Kd` metal and `Ks` with `Kd` a clear coat, of a roughness that fits `Ns`; all else diffuse `Kd`,

@@ -10,22 +10,22 @@ use limpid::{Error, Frame, Image, Kind, Result, Size, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many samples each pixel gets between two looks at the clock; even, so that the halves stay equal.
+/// Samples per pixel in a batch; even, so that the halves stay equal.
 pub const BATCH: u32 = 16;
 
-/// Largest picture that is rendered.
+/// Largest image that is rendered.
 const MOST_PIXELS: usize = 1 << 28;
 
-/// What is rendered, and how well.
+/// Options of a render.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderOptions {
     /// Width and height.
     pub size: Size,
     /// Camera samples for each pixel.
     pub samples: u32,
-    /// Another seed gives other noise.
+    /// Another seed gives independent noise.
     pub seed: u64,
-    /// Number of the frame: frames of one seed have independent noise.
+    /// Frame number: frames with the same seed have independent noise.
     pub frame: u64,
     /// Maximum number of surfaces a path visits.
     pub bounces: usize,
@@ -33,7 +33,7 @@ pub struct RenderOptions {
     pub every: usize,
     /// Also sample differences between neighbouring pixels.
     pub gradients: bool,
-    /// GGX widths below this are followed by half vectors, not connected to, when paths are shifted.
+    /// When paths are shifted, GGX lobes narrower than this are followed by half vectors instead of being connected.
     pub glossy_below: f32,
 }
 
@@ -96,7 +96,7 @@ pub fn render(scene: &Scene, options: &RenderOptions) -> Result<Frame> {
     render.frame()
 }
 
-/// A render under way, a batch of samples at a time.
+/// A render in progress, one batch of samples at a time.
 pub struct Render<'a> {
     tracer: Tracer<'a>,
     options: RenderOptions,
@@ -119,7 +119,7 @@ impl<'a> Render<'a> {
         })
     }
 
-    /// Samples that every pixel has by now.
+    /// Samples that every pixel has so far.
     pub fn samples(&self) -> u32 {
         self.gather.samples()
     }
@@ -133,14 +133,14 @@ impl<'a> Render<'a> {
         (&self.tracer, &mut self.gather)
     }
 
-    /// Adds samples until none are left to do.
+    /// Adds samples until the render is complete.
     pub fn finish(&mut self, watch: &Watch) -> Result<()> {
         while self.step(watch)? {}
         Ok(())
     }
 
-    /// Adds one batch of samples, if any are left to do; says whether there were. When it is stopped, what was done is
-    /// kept, and the next call goes on from there.
+    /// Adds one batch of samples, if any remain, and returns whether there were any. If it is stopped, finished work is
+    /// kept, and the next call continues from there.
     pub fn step(&mut self, watch: &Watch) -> Result<bool> {
         let done = self.gather.samples();
         // Batches start at multiples of their size whatever was done before, so a continued render is the same render.
@@ -180,7 +180,7 @@ impl<'a> Render<'a> {
         Ok(true)
     }
 
-    /// The frame of the samples so far. A render that was stopped in the middle of a batch has none.
+    /// The frame made of the samples so far. A render that was stopped in the middle of a batch has none.
     pub fn frame(&self) -> Result<Frame> {
         let mut frame = self.gather.frame(&self.options)?;
         frame.set_every(self.options.every);
@@ -222,7 +222,7 @@ pub struct Estimate {
     pub variance: [f32; 3],
 }
 
-/// Samples numbers `samples` of chosen pixels, `(x, y)`: what methods ask for that want a better estimate in a few places.
+/// Takes the samples with the numbers `samples` at chosen pixels, `(x, y)`, for a better estimate at a few places.
 ///
 /// A render with [`RenderOptions::samples`] = `n` uses the numbers `0..n`; samples from `n` on are independent of it.
 ///

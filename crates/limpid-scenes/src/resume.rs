@@ -1,6 +1,6 @@
-//! Putting a render aside and going on with it.
+//! Saving a render and resuming it.
 //!
-//! The file holds what was rendered, in words, and the state of every pixel. It appears whole or not at all.
+//! The file contains a text description of the render and the state of every pixel. It is written completely or not at all.
 
 use crate::gather::{Cell, Gather};
 use crate::render::{Render, RenderOptions};
@@ -41,7 +41,7 @@ impl Render<'_> {
         })
     }
 
-    /// Takes back a state that [`Self::save`] wrote. Says whether there was one: a missing file, another scene or other
+    /// Loads a state that [`Self::save`] wrote. Returns whether there was one: a missing file, another scene or other
     /// options, more samples than are asked for, or a broken file leave the render as it is.
     pub fn resume(&mut self, path: &Path, scene: &str) -> Result<bool> {
         let file = match std::fs::File::open(path) {
@@ -61,7 +61,7 @@ impl Render<'_> {
     }
 }
 
-/// All that decides a sample's value.
+/// Everything that the value of a sample depends on.
 fn label(scene: &str, o: &RenderOptions) -> String {
     format!(
         "{scene} {} seed {} frame {} bounces {} every {} gradients {} glossy {}",

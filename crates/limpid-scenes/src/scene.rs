@@ -1,4 +1,4 @@
-//! A world made ready: triangles in an acceleration structure, lights that can be sampled.
+//! A world prepared for rendering: triangles in an acceleration structure, lights that can be sampled.
 
 use crate::camera::{Camera, Ray, View};
 use crate::light::Lights;
@@ -52,7 +52,7 @@ struct Triangle {
     v: Vec3A,
 }
 
-/// Where a ray met a triangle.
+/// The point where a ray hit a triangle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hit {
     pub(crate) distance: f32,
@@ -75,8 +75,8 @@ pub(crate) struct Surface {
 }
 
 impl Scene {
-    /// Makes a world ready. `previous` is the world a frame earlier, for motion vectors; it must hold the same objects
-    /// with the same triangles. Without it nothing moves.
+    /// Prepares a world. `previous` is the world one frame earlier, for motion vectors; it must contain the same objects
+    /// with the same triangles. Without it, nothing moves.
     pub fn new(world: &World, previous: Option<&World>) -> Result<Self> {
         let mut parts = Vec::new();
         let mut corners = Vec::new();
@@ -215,7 +215,7 @@ impl Scene {
         })
     }
 
-    /// Whether nothing stands in the way up to `distance`.
+    /// Whether nothing blocks the ray up to `distance`.
     pub(crate) fn free(&self, ray: &Ray, distance: f32) -> bool {
         let Some(bvh) = &self.bvh else { return true };
         let ray = BvhRay::new(ray.origin, ray.direction, 0.0, distance);

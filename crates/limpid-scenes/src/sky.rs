@@ -72,7 +72,7 @@ impl Sky {
 /// Bands of equal solid angle, by height.
 const BANDS: usize = 64;
 
-/// A sky made ready to be sampled: bands by height, and the sun apart.
+/// A sky prepared for sampling: bands by height, and the sun separately.
 #[derive(Debug, Clone)]
 pub(crate) struct SkySampler {
     sky: Sky,
@@ -113,7 +113,7 @@ impl SkySampler {
         &self.sky
     }
 
-    /// A direction, likely where the sky is bright.
+    /// A random direction, more likely where the sky is bright.
     pub(crate) fn sample(&self, choice: f32, u: Vec2) -> Vec3A {
         if let Some(sun) = self.sky.sun.filter(|_| choice < self.sun_share) {
             let z = 1.0 - u.x * (1.0 - sun.cos_radius);

@@ -18,7 +18,7 @@ pub(crate) struct Vertex {
     pub(crate) wo: Vec3A,
 }
 
-/// A way on from a vertex.
+/// The next direction of a path at a vertex.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) direction: Vec3A,
@@ -61,7 +61,7 @@ impl Vertex {
         self.bsdf.eval(self.wo, self.basis.local(direction))
     }
 
-    /// Draws a way on.
+    /// Samples the next direction.
     pub(crate) fn sample(&self, u: Vec2, choice: f32) -> Option<Step> {
         let s = self.bsdf.sample(self.wo, u, choice)?;
         self.step(s.wi, s.value, s.pdf)

@@ -28,7 +28,7 @@ pub struct Object {
 pub struct World {
     /// The camera.
     pub camera: Camera,
-    /// The objects; an object's number in the id layer is its place here, counted from one.
+    /// The objects; the number of an object in the id layer is its index here, counted from one.
     pub objects: Vec<Object>,
     /// Light from outside.
     pub sky: Option<Sky>,

@@ -1,5 +1,5 @@
 //! What Dammertz 2010, figure 10, compares the à-trous filter with: decimated wavelets, plain and edge-avoiding, and the
-//! full bilateral and multilateral filters. Made to be compared with, not to be fast.
+//! full bilateral and multilateral filters. They serve for comparison and are not optimised for speed.
 //!
 //! All share the à-trous filter's options, its division by albedo and its firefly guard.
 
