@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             // At the beginning and after a cut there is no history.
             recorder.reset(&mut encoder);
         }
-        recorder.record(&mut encoder, &bindings);
+        recorder.record(&mut encoder, &bindings)?;
         // The engine shows `result` here.
         queue.submit([encoder.finish()]);
     }

@@ -170,7 +170,7 @@ fn scratch_bytes(plan: &Plan) -> usize {
 
 /// Words of scratch memory that suffice for every pass of a plan.
 pub(crate) fn most_scratch(plan: &Plan) -> usize {
-    let words = plan.passes().into_iter().map(|p| scratch_words(plan, p));
+    let words = plan.passes.iter().map(|p| scratch_words(plan, p));
     words.max().unwrap_or(0)
 }
 

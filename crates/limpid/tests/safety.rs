@@ -81,6 +81,32 @@ fn memory_that_does_not_fit_is_refused() {
     }
 }
 
+/// The memory of a small plan must not come under the shaders of a large one.
+#[test]
+fn bindings_of_another_recorder_are_refused() {
+    for device in Device::all_for_tests().unwrap() {
+        let Device::Gpu(gpu) = &device else { continue };
+        let method = Atrous::default();
+        let recorder = |size: Size| {
+            let schedule = method.schedules(Backend::Gpu).remove(0);
+            Recorder::new(gpu, method.plan(&frame(size).shape(), &schedule).unwrap()).unwrap()
+        };
+        let (small, large) = (recorder(Size::new(16, 16)), recorder(SIZE));
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 1 << 16,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let bindings = small.bind_slots(|_| Some(Resource::Buffer(buffer.clone())));
+        let bindings = bindings.unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let error = large.record(&mut encoder, &bindings).unwrap_err();
+        assert!(error.to_string().contains("another recorder"), "{error}");
+        small.record(&mut encoder, &bindings).unwrap();
+    }
+}
+
 /// Reads and writes far beyond its slots.
 #[derive(Debug)]
 struct Beyond;

@@ -63,10 +63,10 @@ impl Stage {
         }
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         match &self.timer {
-            None => self.recorder.record(&mut encoder, &self.bindings),
+            None => self.recorder.record(&mut encoder, &self.bindings)?,
             Some((queries, resolved, read)) => {
                 self.recorder
-                    .record_timed(&mut encoder, &self.bindings, queries);
+                    .record_timed(&mut encoder, &self.bindings, queries)?;
                 encoder.resolve_query_set(queries, 0..queries_in(resolved), resolved, 0);
                 encoder.copy_buffer_to_buffer(resolved, 0, read, 0, resolved.size());
             }
@@ -90,7 +90,7 @@ impl Stage {
         drop(bytes);
         read.unmap();
         let unit = f64::from(gpu.queue().get_timestamp_period()) / 1e6;
-        let passes = self.recorder.plan().passes().into_iter();
+        let passes = self.recorder.plan().passes().iter();
         let ms = ticks
             .chunks_exact(2)
             .map(|t| t[1].saturating_sub(t[0]) as f64 * unit);

@@ -96,7 +96,7 @@ pub(crate) fn limits(how: &How) -> Result<DeviceLimits> {
 
 /// What each pass runs on a device: the WGSL generated for its limits; on the CPU the compiled body.
 pub(crate) fn print_kernels(plan: &Plan, limits: DeviceLimits) -> Result<()> {
-    for (i, pass) in plan.passes().into_iter().enumerate() {
+    for (i, pass) in plan.passes().iter().enumerate() {
         let number = i + 1;
         let DeviceLimits::Gpu(target) = limits else {
             tell!("// {number}. {}: compiled, on the CPU", pass.name());

@@ -1,18 +1,17 @@
 //! Films: frames are merged along motion, frequency by frequency, and what is left of the noise is shrunk.
 //!
-//! Motion by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is smoothed and
-//! rounded to integers, so that sums of differences are exact and all devices find the same vectors.
+//! 1. Motion is found by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is
+//!    smoothed and rounded to integers. Sums of differences are then exact, and all devices find the same vectors.
+//! 2. Blocks of 8×8 pixels that overlap by half, every second one as on a chessboard, are fetched from each frame along the
+//!    motion and transformed (DCT). A frame whose block differs by more than noise counts less or not at all, and so does each
+//!    of its frequencies (as in Hasinoff et al., *Burst photography for high dynamic range and low-light imaging on mobile
+//!    cameras*, 2016). A block that is identical to the last bit adds no information and has no weight.
+//! 3. Merged coefficients are shrunk where they do not exceed the remaining noise. If no frame matches, this is spatial
+//!    denoising.
+//! 4. The result guides a Wiener filter of the merged frame that was not shrunk (`super::wiener`); the noise that is left in
+//!    each block is known.
 //!
-//! Then for blocks of 8×8 pixels that overlap by half, every second of them as on a chessboard, in each frame where motion says they are: discrete cosine transform; a frame
-//! whose block differs by more than noise counts less or nothing, and so does each frequency by itself (as Hasinoff et
-//! al., *Burst photography for high dynamic range and low-light imaging on mobile cameras*, 2016, merge); a block that is
-//! identical to the last bit adds no information and has no weight. Merged coefficients are shrunk where they are not above the
-//! remaining noise. If no frame fits, this is spatial denoising.
-//!
-//! The result is an estimate; by it the merged frame, not shrunk, is filtered in space (`super::wiener`), where the noise that
-//! is left of each block is known.
-//!
-//! Values are stabilised (`super::stabilise`): noise has deviation 1, and the spectrum that is given.
+//! Values are stabilised (`super::stabilise`): noise has deviation 1 and the given spectrum.
 
 use super::wiener;
 use crate::noise::SIDE;
@@ -25,34 +24,34 @@ pub(crate) const CELL: usize = 8;
 pub(crate) const WINDOW: usize = 16;
 /// From row to row of a window that is compared: smoothed rows hardly differ from their neighbours.
 pub(crate) const SKIP: usize = 2;
-/// Sizes of the picture that motion is looked for in, each half the one before.
+/// Levels of the image pyramid in which motion is searched.
 pub(crate) const LEVELS: usize = 4;
-/// How far is searched at the coarsest.
+/// Search radius at the coarsest level.
 pub(crate) const FAR: i32 = 4;
-/// Steps of the numbers that are compared for one deviation of the noise.
+/// Integer steps per deviation of the noise in the images that are compared.
 pub(crate) const FINE: f32 = 16.0;
-/// The largest of these numbers: sums over a window of quarters of them are exact.
+/// The largest of these integers: sums over a window of quarters of them are exact.
 pub(crate) const MOST: f32 = 16_383.0;
-/// By how much, over a window, another motion must be better than the one that is expected.
+/// By how much, over a window, a vector must be better than the predicted one.
 pub(crate) const MARGIN: f32 = 128.0;
-/// From block to block; of these every second is made, as on a chessboard.
+/// Distance of blocks; every second one is processed, as on a chessboard.
 pub(crate) const STEP: usize = 4;
-/// Differences of blocks, beside what noise makes, below which a frame counts fully and above which not at all.
-pub(crate) const FIT: [f32; 2] = [1.2, 5.0];
-/// The same for blocks that are too much the same: it is the same frame again.
-pub(crate) const AGAIN: [f32; 2] = [0.02, 0.08];
-/// What the difference in brightness beyond the noise is compared with: in a fade, detail differs too.
-pub(crate) const BRIGHT: f32 = 10.0;
-/// What a frequency's difference beyond the noise is compared with.
-pub(crate) const APART: f32 = 8.0;
-/// Coefficients below this many deviations are taken for noise.
+/// Differences of blocks in units of the expected noise: below the first a frame counts fully, above the second not at all.
+pub(crate) const BLOCK_MATCH: [f32; 2] = [1.2, 5.0];
+/// The same for blocks that differ less than noise would: a duplicate of the frame. Below the first it counts not at all.
+pub(crate) const DUPLICATE: [f32; 2] = [0.02, 0.08];
+/// Scale of differences in brightness beyond the noise: in a fade, detail differs too.
+pub(crate) const BRIGHTNESS_SCALE: f32 = 10.0;
+/// Scale of a frequency's difference beyond the noise.
+pub(crate) const FREQUENCY_SCALE: f32 = 8.0;
+/// Coefficients below this many deviations are treated as noise.
 pub(crate) const LAMBDA: f32 = 2.0;
-/// Powers of noise are no less than this.
+/// Lower bound of noise powers.
 pub(crate) const LEAST_POWER: f32 = 0.02;
-/// Half of the window that blocks are added with: Kaiser's, β = 2.
+/// Half of the synthesis window: Kaiser, β = 2.
 pub(crate) const WEIGHTS: [f32; 4] = [0.438_676_3, 0.681_324_24, 0.876_839_9, 0.985_822_5];
 
-/// From block to block of the second filter.
+/// Distance of blocks in the second filter.
 pub(crate) const SECOND: usize = 8;
 
 /// The numbers of the method.
@@ -320,7 +319,7 @@ fn block(
                 let (mut sum, mut weights, mut squares) = (own[c][k], 1.0, 1.0);
                 for (fit, there) in &theirs {
                     let difference = there[c][k] - own[c][k];
-                    let weight = fit * trust(difference * difference / power, APART);
+                    let weight = fit * trust(difference * difference / power, FREQUENCY_SCALE);
                     sum += weight * there[c][k];
                     weights += weight;
                     squares += weight * weight;
@@ -372,10 +371,13 @@ fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings
         let stronger = step.stronger[c];
         differs += counts * stronger * stronger * sum / (2.0 * 63.0);
     }
-    let near = ((FIT[1] - differs) / (FIT[1] - FIT[0])).clamp(0.0, 1.0);
-    let again = ((differs - AGAIN[0]) / (AGAIN[1] - AGAIN[0])).clamp(0.0, 1.0);
+    let near = ((BLOCK_MATCH[1] - differs) / (BLOCK_MATCH[1] - BLOCK_MATCH[0])).clamp(0.0, 1.0);
+    let again = ((differs - DUPLICATE[0]) / (DUPLICATE[1] - DUPLICATE[0])).clamp(0.0, 1.0);
     let brightness = there[0][0] - own[0][0];
-    let bright = trust(brightness * brightness / step.powers[0][0], BRIGHT);
+    let bright = trust(
+        brightness * brightness / step.powers[0][0],
+        BRIGHTNESS_SCALE,
+    );
     near * again * bright
 }
 

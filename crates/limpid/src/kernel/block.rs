@@ -16,7 +16,7 @@ pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     (&copy[..], SIDE)
 }
 
-/// Copies a part that is beyond the border. Rare, and not in the way of the code that is not.
+/// Copies a part that is beyond the border: rare, and kept out of the hot loop.
 #[cold]
 #[inline(never)]
 fn beyond<const SIDE: usize>(
@@ -33,9 +33,9 @@ fn beyond<const SIDE: usize>(
     }
 }
 
-/// Asks for rows of a part of a plane, as [`part`] will read them, to be in the cache soon. Nothing where they are beyond the border.
+/// Prefetches rows of a part of a plane, as [`part`] will read them, unless they are beyond the border.
 #[inline(always)]
-pub(crate) fn expect(
+pub(crate) fn prefetch_rows(
     plane: &[f32],
     (width, height): (i32, i32),
     (x, y): (i32, i32),

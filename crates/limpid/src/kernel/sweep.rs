@@ -98,7 +98,7 @@ pub(crate) fn sweep<
 >(
     simd: S,
     (a, b, c): Rows<'_, A, B, C>,
-    mut out: [[&mut [f32]; M]; K],
+    out: [[&mut [f32]; M]; K],
     f: impl Fn(Piece<S, A, B, C>) -> [[f32x16<S>; M]; K],
 ) {
     let n = out.as_flattened().first().map_or(0, |o| o.len());

@@ -1,4 +1,4 @@
-//! WGSL put together from what Rust knows: constants, bindings, functions of one expression. Bodies are files.
+//! Builds WGSL from what Rust knows (constants, bindings, short functions) and from bodies, which are files.
 
 use super::Site;
 use crate::plan::Home;
@@ -94,12 +94,16 @@ impl Wgsl {
     }
 
     /// The entry point of a compute shader with this many threads: `group` and `lane` say which workgroup and thread it is.
-    pub(crate) fn entry(mut self, threads: impl Display, body: Code) -> Self {
+    pub(crate) fn entry(self, threads: impl Display, body: Code) -> Self {
+        let lane = "@builtin(local_invocation_index) lane: u32";
+        self.entry_with(threads, lane, body)
+    }
+
+    /// The same with other built-in values beside the workgroup.
+    pub(crate) fn entry_with(mut self, threads: impl Display, values: &str, body: Code) -> Self {
         let _ = writeln!(self.0, "@compute @workgroup_size({threads})");
-        self.statements(
-            "main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)",
-            body,
-        )
+        let head = format!("main(@builtin(workgroup_id) group: vec3<u32>, {values})");
+        self.statements(&head, body)
     }
 
     /// A struct of fields with their types.

@@ -154,7 +154,7 @@ impl Method for Nlm {
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         self.check()?;
-        let way: NlmSchedule = schedule.choice()?;
+        let schedule: NlmSchedule = schedule.choice()?;
         let mut plan = Plan::new(format!("nlm {schedule}"), shape.size);
         let channels = shape.require(&Layer::COLOR)?;
         let color = plan.input(Layer::COLOR, channels);
@@ -164,8 +164,8 @@ impl Method for Nlm {
             apart,
             patchwise: self.patchwise,
             symmetric: self.symmetric,
-            paired: way != NlmSchedule::Rows,
-            tile: match way {
+            paired: schedule != NlmSchedule::Rows,
+            tile: match schedule {
                 NlmSchedule::Tile16 => Some(16),
                 NlmSchedule::Tile8 => Some(8),
                 _ => None,

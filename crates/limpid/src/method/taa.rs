@@ -168,10 +168,10 @@ impl Method for Taa {
         let result = plan.history("result", planes + 1);
         plan.swap(result, history);
         let mut reads = vec![color, history];
-        let way: TaaSchedule = schedule.choice()?;
-        let fused = way == TaaSchedule::Fused;
+        let schedule: TaaSchedule = schedule.choice()?;
+        let fused = schedule == TaaSchedule::Fused;
         if !fused {
-            reads.extend(self.statistics(&mut plan, color, way == TaaSchedule::Quad));
+            reads.extend(self.statistics(&mut plan, color, schedule == TaaSchedule::Quad));
         }
         let motion = shape.has(Kind::Motion);
         if motion {

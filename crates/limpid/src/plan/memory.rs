@@ -3,7 +3,6 @@
 //! Transient slots with disjoint lifetimes share a buffer. A slot lives from the first pass that uses it to the
 //! last; inside a repetition it lives as long as the repetition.
 
-use super::walk::Met;
 use super::{Home, Plan, Role, Slot};
 
 /// Which buffer each transient slot uses, and how large the buffers are.
@@ -69,31 +68,23 @@ impl Plan {
     /// First and last pass that uses each slot. What is used in a repetition is used in all of it.
     fn lifetimes(&self) -> Vec<(usize, usize)> {
         let mut life = vec![(usize::MAX, 0); self.slots.len()];
-        let (mut time, mut begun) = (0usize, Vec::new());
-        for met in self.walk() {
-            match met {
-                Met::Pass(pass) => {
-                    for id in pass.reads.iter().chain(&pass.writes) {
-                        let (first, last) = life[id.0];
-                        life[id.0] = (first.min(time), last.max(time));
-                    }
-                    time += 1;
+        for section in self.sections() {
+            let (first, last) = (section.passes.start, section.passes.end - 1);
+            let repeated = section.most > 1;
+            for time in section.passes {
+                let used = if repeated {
+                    (first, last)
+                } else {
+                    (time, time)
+                };
+                let pass = &self.passes[time];
+                for id in pass.reads.iter().chain(&pass.writes) {
+                    let (from, to) = life[id.0];
+                    life[id.0] = (from.min(used.0), to.max(used.1));
                 }
-                Met::Repeat { .. } => begun.push((time, life.clone())),
-                Met::End { until } => {
-                    let end = time.saturating_sub(1);
-                    let Some((start, before)) = begun.pop() else {
-                        continue;
-                    };
-                    for (now, was) in life.iter_mut().zip(before) {
-                        if *now != was {
-                            *now = (now.0.min(start), now.1.max(end));
-                        }
-                    }
-                    if let Some(until) = until {
-                        life[until.slot.0].1 = life[until.slot.0].1.max(end);
-                    }
-                }
+            }
+            if let Some(until) = section.until {
+                life[until.slot.0].1 = life[until.slot.0].1.max(last);
             }
         }
         life

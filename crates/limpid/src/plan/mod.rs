@@ -14,21 +14,22 @@
 mod layout;
 mod memory;
 mod print;
+mod section;
 mod slot;
 mod textures;
-mod walk;
 
 pub use layout::Layout;
 #[doc(hidden)]
 pub use layout::{Order, Phases};
 pub use memory::Memory;
+pub(crate) use section::Section;
+pub use section::Until;
 pub use slot::{Element, Home, Role, Slot, SlotId};
 
 use crate::kernel::{Dispatch, Kernel, Scope, Site, Target};
 use crate::{Error, Layer, Result, Size};
 use std::fmt;
 use std::sync::Arc;
-use walk::Met;
 
 /// A kernel applied to slots.
 #[derive(Debug, Clone)]
@@ -68,65 +69,6 @@ impl Pass {
     }
 }
 
-/// One step of a plan.
-#[derive(Debug, Clone)]
-pub(crate) enum Step {
-    /// A pass.
-    Pass(Pass),
-    /// Steps repeated until a number is small, for iterative solvers.
-    Repeat {
-        /// The repeated steps.
-        steps: Vec<Step>,
-        /// Maximum number of repetitions.
-        most: usize,
-        /// When to stop early; a recorder, which cannot read results, repeats `most` times.
-        until: Option<Until>,
-    },
-}
-
-impl Step {
-    /// The same step on other slots.
-    fn moved(self, to: &impl Fn(SlotId) -> SlotId) -> Self {
-        match self {
-            Self::Pass(mut pass) => {
-                for id in pass.reads.iter_mut().chain(&mut pass.writes) {
-                    *id = to(*id);
-                }
-                Self::Pass(pass)
-            }
-            Self::Repeat { steps, most, until } => Self::Repeat {
-                steps: steps.into_iter().map(|s| s.moved(to)).collect(),
-                most,
-                until: until.map(|until| Until {
-                    slot: to(until.slot),
-                    ..until
-                }),
-            },
-        }
-    }
-
-    /// Its share of the work, see [`Kernel::work`].
-    pub(crate) fn work(&self) -> f32 {
-        match self {
-            Self::Pass(pass) => pass.kernel.work(),
-            Self::Repeat { steps, most, .. } => {
-                *most as f32 * steps.iter().map(Self::work).sum::<f32>()
-            }
-        }
-    }
-}
-
-/// The condition that ends a repetition early.
-#[derive(Debug, Clone)]
-pub struct Until {
-    /// The slot whose first value is checked.
-    pub slot: SlotId,
-    /// Stop when the value is at or below this.
-    pub at_most: f32,
-    /// Check after every this many rounds: on a GPU each check waits for the device.
-    pub every: usize,
-}
-
 /// Passes in order, over slots.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -136,8 +78,10 @@ pub struct Plan {
     pub(crate) size: Size,
     /// The logical images.
     pub(crate) slots: Vec<Slot>,
-    /// The steps, in order.
-    pub(crate) steps: Vec<Step>,
+    /// The passes, in order.
+    pub(crate) passes: Vec<Pass>,
+    /// Passes that are repeated: ranges in order that do not overlap.
+    pub(crate) repeats: Vec<Section>,
     /// Pairs of history slots that are swapped after each run.
     pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
@@ -153,7 +97,8 @@ impl Plan {
             title: title.into(),
             size,
             slots: Vec::new(),
-            steps: Vec::new(),
+            passes: Vec::new(),
+            repeats: Vec::new(),
             swaps: Vec::new(),
             align: 1,
             local: None,
@@ -188,7 +133,7 @@ impl Plan {
     /// Appends another plan for frames of the same size. Its outputs become transient slots, which are returned with their layers.
     pub(crate) fn absorb(&mut self, other: Self) -> Vec<(Layer, SlotId)> {
         // Tiles need the larger margin of the two.
-        self.local = match (self.steps.is_empty(), self.reach(), other.reach()) {
+        self.local = match (self.passes.is_empty(), self.reach(), other.reach()) {
             (true, _, far) => far,
             (false, one, other) => one.zip(other).map(|(a, b)| a.max(b)),
         };
@@ -203,8 +148,16 @@ impl Plan {
             }
             self.slots.push(slot);
         }
-        self.steps
-            .extend(other.steps.into_iter().map(|s| s.moved(&moved)));
+        let after = self.passes.len();
+        self.passes.extend(other.passes.into_iter().map(|mut pass| {
+            for id in pass.reads.iter_mut().chain(&mut pass.writes) {
+                *id = moved(*id);
+            }
+            pass
+        }));
+        let repeats = other.repeats.into_iter();
+        self.repeats
+            .extend(repeats.map(|repeat| repeat.moved(after, moved)));
         let swaps = other.swaps.into_iter().map(|pair| pair.map(moved));
         self.swaps.extend(swaps);
         outputs
@@ -280,15 +233,27 @@ impl Plan {
         reads: impl Into<Vec<SlotId>>,
         writes: impl Into<Vec<SlotId>>,
     ) {
-        self.steps.push(Step::pass(kernel, reads, writes));
+        self.passes.push(Pass {
+            kernel: Arc::new(kernel),
+            reads: reads.into(),
+            writes: writes.into(),
+        });
     }
 
-    /// Adds steps that are repeated `most` times, or until a number is small: those that `add` appends.
+    /// Repeats the passes that `add` appends, `most` times or until a number is small. Repetitions do not nest.
     pub fn repeat(&mut self, most: usize, until: Option<Until>, add: impl FnOnce(&mut Self)) {
-        let before = std::mem::take(&mut self.steps);
+        let first = self.passes.len();
         add(self);
-        let steps = std::mem::replace(&mut self.steps, before);
-        self.steps.push(Step::Repeat { steps, most, until });
+        self.repeats.push(Section {
+            passes: first..self.passes.len(),
+            most,
+            until,
+        });
+    }
+
+    /// All passes in order, those of a repetition once.
+    pub fn passes(&self) -> &[Pass] {
+        &self.passes
     }
 
     /// A slot.
@@ -303,20 +268,19 @@ impl Plan {
         (self.size, self.align, &self.swaps) == (other.size, other.align, &other.swaps)
             && self.slots.len() == other.slots.len()
             && self.slots.iter().zip(&other.slots).all(slot)
-            && self.same_steps(other)
+            && self.same_passes(other)
     }
 
-    fn same_steps(&self, other: &Self) -> bool {
-        let same = |(a, b): (Met<'_>, Met<'_>)| match (a, b) {
-            (Met::Pass(a), Met::Pass(b)) => {
-                let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
-                form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
-            }
-            (Met::Repeat { .. }, Met::Repeat { .. }) | (Met::End { .. }, Met::End { .. }) => true,
-            _ => false,
+    fn same_passes(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Pass, &Pass)| {
+            let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
+            form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
         };
-        let (a, b) = (self.walk(), other.walk());
-        a.len() == b.len() && a.into_iter().zip(b).all(same)
+        let repeats =
+            |plan: &Self| -> Vec<_> { plan.repeats.iter().map(|r| r.passes.clone()).collect() };
+        self.passes.len() == other.passes.len()
+            && self.passes.iter().zip(&other.passes).all(same)
+            && repeats(self) == repeats(other)
     }
 
     /// How far, in pixels, an output pixel depends on input pixels: the sum of halos along the longest path from input to output,
@@ -326,9 +290,8 @@ impl Plan {
         if self.local.is_some() {
             return self.local;
         }
-        let repeats = self.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
         let history = self.slots.iter().any(|s| s.role == Role::History);
-        if repeats || history {
+        if !self.repeats.is_empty() || history {
             return None;
         }
         let mut far = vec![0; self.slots.len()];
@@ -351,6 +314,10 @@ impl Plan {
     pub fn check(&self) -> Result<()> {
         let wrong =
             |what: String| Err(Error::unsupported(format!("plan '{}': {what}", self.title)));
+        let mut ends = self.repeats.windows(2);
+        if ends.any(|r| r[1].passes.start < r[0].passes.end) {
+            return wrong("a repetition inside a repetition".into());
+        }
         let mut written: Vec<bool> = self
             .slots
             .iter()
@@ -438,30 +405,5 @@ impl Plan {
             "'{}' and '{}' are swapped, but differ in form",
             a.name, b.name
         ))
-    }
-}
-
-/// Visits passes in order, each repetition once.
-fn visit_mut(steps: &mut [Step], each: &mut impl FnMut(&mut Pass)) {
-    for step in steps {
-        match step {
-            Step::Pass(pass) => each(pass),
-            Step::Repeat { steps, .. } => visit_mut(steps, each),
-        }
-    }
-}
-
-impl Step {
-    /// A pass as a step, for use inside [`Step::Repeat`].
-    pub(crate) fn pass(
-        kernel: impl Kernel + 'static,
-        reads: impl Into<Vec<SlotId>>,
-        writes: impl Into<Vec<SlotId>>,
-    ) -> Self {
-        Self::Pass(Pass {
-            kernel: Arc::new(kernel),
-            reads: reads.into(),
-            writes: writes.into(),
-        })
     }
 }

@@ -1,6 +1,5 @@
 //! Printing of plans.
 
-use super::walk::Met;
 use super::{Pass, Plan, Role, SlotId};
 use std::fmt;
 
@@ -32,7 +31,7 @@ impl fmt::Display for Plan {
             )?;
         }
         writeln!(f, "passes:")?;
-        self.print_steps(f)?;
+        self.print_passes(f)?;
         for [a, b] in &self.swaps {
             writeln!(
                 f,
@@ -58,30 +57,24 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    fn print_steps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut depth, mut number) = (1, 0);
-        for met in self.walk() {
-            let indent = "  ".repeat(depth);
-            match met {
-                Met::Pass(pass) => {
-                    number += 1;
-                    writeln!(f, "{indent}{number}. {}", self.describe(pass))?;
+    fn print_passes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, pass) in self.passes.iter().enumerate() {
+            let mut repeats = self.repeats.iter();
+            let repeat = repeats.find(|repeat| repeat.passes.contains(&i));
+            if let Some(repeat) = repeat.filter(|repeat| repeat.passes.start == i) {
+                write!(f, "  repeat at most {} times", repeat.most)?;
+                if let Some(u) = &repeat.until {
+                    let name = &self.at(u.slot).name;
+                    write!(
+                        f,
+                        ", until {name} <= {:e}, seen every {}",
+                        u.at_most, u.every
+                    )?;
                 }
-                Met::Repeat { most, until } => {
-                    write!(f, "{indent}repeat at most {most} times")?;
-                    if let Some(u) = until {
-                        let name = &self.at(u.slot).name;
-                        write!(
-                            f,
-                            ", until {name} <= {:e}, seen every {}",
-                            u.at_most, u.every
-                        )?;
-                    }
-                    writeln!(f, ":")?;
-                    depth += 1;
-                }
-                Met::End { .. } => depth -= 1,
+                writeln!(f, ":")?;
             }
+            let indent = if repeat.is_some() { "    " } else { "  " };
+            writeln!(f, "{indent}{}. {}", i + 1, self.describe(pass))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Plans for engines, which keep their images in textures.
 
-use super::{Element, Home, Pass, Plan, Role, Slot, SlotId, Step, visit_mut};
+use super::{Element, Home, Pass, Plan, Role, Slot, SlotId};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
@@ -11,12 +11,10 @@ impl Plan {
     #[must_use]
     pub fn on_textures(mut self, element: Element) -> Self {
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let pass = |kernel, from: usize, to: usize| {
-            Step::Pass(Pass {
-                kernel,
-                reads: vec![SlotId(from)],
-                writes: vec![SlotId(to)],
-            })
+        let pass = |kernel, from: usize, to: usize| Pass {
+            kernel,
+            reads: vec![SlotId(from)],
+            writes: vec![SlotId(to)],
         };
         for i in 0..self.slots.len() {
             let texture = self.slots.len();
@@ -27,7 +25,7 @@ impl Plan {
                         self.slots[i] = as_texture(slot, element);
                         continue;
                     }
-                    look_at(&mut self.steps, SlotId(i), SlotId(texture));
+                    read_instead(&mut self.passes, SlotId(i), SlotId(texture));
                     before.push(pass(Arc::new(FromTexture), texture, i));
                 }
                 Role::Output(_) => after.push(pass(Arc::new(ToTexture { margin: 0 }), i, texture)),
@@ -37,9 +35,11 @@ impl Plan {
             self.slots[i].role = Role::Transient;
             self.slots.push(as_texture(slot, element));
         }
-        before.append(&mut self.steps);
+        let repeats = self.repeats.into_iter();
+        self.repeats = repeats.map(|r| r.moved(before.len(), |id| id)).collect();
+        before.append(&mut self.passes);
         before.append(&mut after);
-        self.steps = before;
+        self.passes = before;
         self
     }
 }
@@ -51,19 +51,19 @@ fn as_texture(slot: Slot, element: Element) -> Slot {
 
 /// Whether some pass needs the planes of a slot.
 fn reads_planes(plan: &Plan, id: SlotId) -> bool {
-    plan.passes().into_iter().any(|pass| {
+    plan.passes.iter().any(|pass| {
         let mut reads = pass.reads.iter().enumerate();
         reads.any(|(k, read)| *read == id && !pass.kernel.reads_texture(k))
     })
 }
 
 /// Passes that can read textures read `texture` instead of `id`.
-fn look_at(steps: &mut [Step], id: SlotId, texture: SlotId) {
-    visit_mut(steps, &mut |pass| {
+fn read_instead(passes: &mut [Pass], id: SlotId, texture: SlotId) {
+    for pass in passes {
         for (k, read) in pass.reads.iter_mut().enumerate() {
             if *read == id && pass.kernel.reads_texture(k) {
                 *read = texture;
             }
         }
-    });
+    }
 }

@@ -239,7 +239,7 @@ fn records(method: &dyn Method, copies: usize) {
                 .poll(wgpu::PollType::wait_indefinitely())
                 .unwrap();
             let before = counts(gpu);
-            recorder.record(&mut encoder, &bindings);
+            recorder.record(&mut encoder, &bindings).unwrap();
             let after = counts(gpu);
             assert_eq!((before.1, before.2), (after.1, after.2), "{}", gpu.name());
             assert_eq!(
@@ -474,9 +474,10 @@ impl Recorded {
                 count: 4,
             });
             self.recorder
-                .record_timed(&mut encoder, &self.bindings, &queries);
+                .record_timed(&mut encoder, &self.bindings, &queries)
+                .unwrap();
         } else {
-            self.recorder.record(&mut encoder, &self.bindings);
+            self.recorder.record(&mut encoder, &self.bindings).unwrap();
         }
         let read = device.create_buffer(&wgpu::BufferDescriptor {
             label: None,

@@ -26,8 +26,8 @@ const TARGETS: [Target; 2] = [
 
 /// Name and shader of each pass.
 fn shaders(plan: &Plan, target: Target) -> Result<Vec<(&'static str, Dispatch)>> {
-    let passes = plan.passes().into_iter();
-    passes
+    plan.passes()
+        .iter()
         .map(|pass| Ok((pass.name(), pass.shader(plan, target)?)))
         .collect()
 }
@@ -51,12 +51,16 @@ fn validate(name: &str, text: &str) {
     }
 }
 
-/// The plans of a method on frames of this size, those of an engine's textures too.
+/// The plans of all GPU schedules of a method on frames of this size.
 fn plans(method: &dyn Method, size: Size) -> Vec<Plan> {
     let shape = support::frame(size).shape();
     let schedules = method.schedules(Backend::Gpu);
-    let all = schedules.iter().filter_map(|s| method.plan(&shape, s).ok());
-    all.collect()
+    let plan = |s| {
+        method
+            .plan(&shape, s)
+            .unwrap_or_else(|e| panic!("{}: {e}", method.name()))
+    };
+    schedules.iter().map(plan).collect()
 }
 
 /// Validates the shaders of every setting and schedule; how many there are.
@@ -89,27 +93,51 @@ pub(crate) fn validated<'a>(methods: impl IntoIterator<Item = &'a Entry>) -> usi
     seen.len()
 }
 
-/// Most texts of a kernel that are kept: a transform has a hundred that differ little.
-const MOST: usize = 10;
+/// Texts of a kernel that are kept in full: a transform has a hundred that differ little. Of the others a hash is kept.
+const IN_FULL: usize = 10;
 
-/// The texts of the default settings: for each kernel name, each text once.
+/// The texts of every setting, schedule and device: for each kernel name, each text once, those of default settings first.
 pub(crate) fn texts<'a>(
-    methods: impl IntoIterator<Item = &'a Entry>,
+    methods: impl IntoIterator<Item = &'a Entry> + Clone,
 ) -> Vec<(&'static str, String)> {
     let mut texts: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
-    for entry in methods {
-        let mut method = (entry.make)();
-        let size = Size::new(83, 50);
+    let size = Size::new(83, 50);
+    let defaults = methods
+        .clone()
+        .into_iter()
+        .map(|entry| vec![(entry.make)()]);
+    let examples = methods.into_iter().map(|entry| (entry.make)().examples());
+    let all: Vec<_> = defaults.chain(examples).flatten().collect();
+    for mut method in all {
         method.prepare(&support::frame(size)).unwrap();
-        for plan in plans(method.as_ref(), size) {
-            for (name, dispatch) in shaders(&plan, TARGETS[0]).unwrap_or_default() {
+        for (plan, target) in plans(method.as_ref(), size)
+            .iter()
+            .flat_map(|plan| TARGETS.map(|target| (plan, target)))
+        {
+            // A device may be too small for a schedule, and says so.
+            for (name, dispatch) in shaders(plan, target).unwrap_or_default() {
                 let known = texts.entry(name).or_default();
-                if !known.contains(&dispatch.source) {
-                    known.push(dispatch.source);
+                let text = dispatch.text();
+                if !known.contains(&text) {
+                    known.push(text);
                 }
             }
         }
     }
-    let join = |texts: Vec<String>| texts[..texts.len().min(MOST)].join("\n// ———\n\n");
+    let join = |mut texts: Vec<String>| {
+        let mut others = texts.split_off(texts.len().min(IN_FULL));
+        others.sort();
+        let hashes = others
+            .iter()
+            .map(|text| format!("// {:016x}\n", hash(text)));
+        texts.push(hashes.collect());
+        texts.join("\n// ———\n\n")
+    };
     texts.into_iter().map(|(n, t)| (n, join(t))).collect()
+}
+
+/// FNV-1a, the same on every machine.
+fn hash(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }

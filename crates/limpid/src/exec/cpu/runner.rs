@@ -5,7 +5,7 @@ use crate::exec::{self, PassTime, Runner, Watch};
 use crate::fitted::{most_scratch, scratch_words};
 use crate::kernel::{Job, Scope, View, ViewMut};
 use crate::memory::{AlignedVec, zeroed};
-use crate::plan::{Pass, Plan, Role, Slot, SlotId, Step};
+use crate::plan::{Pass, Plan, Role, Section, Slot, SlotId};
 use crate::{Error, Frame, Image, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl CpuRunner {
         let scratch: Result<_> = (0..cpu.threads())
             .map(|_| Ok(Mutex::new(zeroed(scratch)?)))
             .collect();
-        let times = plan.passes().iter().map(|p| time_zero(p)).collect();
+        let times = plan.passes.iter().map(time_zero).collect();
         Ok(Self {
             cpu: cpu.clone(),
             buffers: buffers?,
@@ -65,50 +65,48 @@ impl CpuRunner {
         })
     }
 
-    /// Runs steps in order; `number` counts passes.
-    fn steps(
+    /// Runs all passes, which were taken out of the plan.
+    fn sections(
         &mut self,
-        steps: &[Step],
+        (sections, passes): (&[Section], &[Pass]),
         input: &Frame,
         output: &mut Frame,
         watch: &Watch,
-        number: &mut usize,
     ) -> Result<()> {
-        let total: f32 = steps.iter().map(Step::work).sum();
-        let mut done = 0.0;
-        for step in steps {
-            watch.go_on()?;
-            let begun = done;
-            done += step.work() / total;
-            let part = watch.part(begun, done);
-            match step {
-                Step::Pass(pass) => {
+        let work = |s: &Section| {
+            let once = passes[s.passes.clone()].iter().map(|p| p.kernel.work());
+            s.most as f32 * once.sum::<f32>()
+        };
+        let total: f32 = sections.iter().map(work).sum();
+        let mut ended = 0.0;
+        for section in sections {
+            let mut done = ended;
+            ended += work(section);
+            let mut residuals = Vec::new();
+            for _ in 0..section.most {
+                for i in section.passes.clone() {
+                    watch.go_on()?;
+                    let begun = done;
+                    done += passes[i].kernel.work();
+                    let part = watch.part(begun / total, done / total);
                     let start = Instant::now();
-                    self.pass(pass, input, output, &part);
-                    self.times[*number].time += start.elapsed();
-                    *number += 1;
+                    self.pass(&passes[i], input, output, &part);
+                    self.times[i].time += start.elapsed();
+                    part.done(1.0);
                 }
-                Step::Repeat { steps, most, until } => {
-                    let first = *number;
-                    let mut residuals = Vec::new();
-                    for round in 0..*most {
-                        *number = first;
-                        let share = |r: usize| r as f32 / *most as f32;
-                        let part = part.part(share(round), share(round + 1));
-                        self.steps(steps, input, output, &part, number)?;
-                        // A look costs nothing here, so `every` does not matter.
-                        if let Some(u) = until {
-                            let seen = self.read(u.slot, input, output).first();
-                            residuals.extend(seen);
-                            if seen.is_some_and(|v| *v <= u.at_most) {
-                                break;
-                            }
-                        }
+                // A look costs nothing here, so `every` does not matter.
+                if let Some(u) = &section.until {
+                    let seen = self.read(u.slot, input, output).first();
+                    residuals.extend(seen);
+                    if seen.is_some_and(|v| *v <= u.at_most) {
+                        break;
                     }
-                    self.residuals.push(residuals);
                 }
             }
-            part.done(1.0);
+            if section.until.is_some() {
+                self.residuals.push(residuals);
+            }
+            watch.done(ended / total);
         }
         Ok(())
     }
@@ -258,11 +256,12 @@ impl Runner for CpuRunner {
             time.time = Default::default();
         }
         self.residuals.clear();
-        let steps = std::mem::take(&mut self.plan.steps);
+        let sections = self.plan.sections();
+        let passes = std::mem::take(&mut self.plan.passes);
         // Once for all passes: each way into the pool wakes a thread up.
         let pool = self.cpu.pool.clone();
-        let result = pool.install(|| self.steps(&steps, input, output, watch, &mut 0));
-        self.plan.steps = steps;
+        let result = pool.install(|| self.sections((&sections, &passes), input, output, watch));
+        self.plan.passes = passes;
         result.and_then(|()| watch.go_on())?;
         for [a, b] in &self.plan.swaps {
             self.place.swap(a.0, b.0);

@@ -2,7 +2,8 @@
 
 use super::{Gpu, GpuRunner};
 use crate::exec::Runner;
-use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use crate::kernel::wgsl::Wgsl;
+use crate::kernel::{Contract, Dispatch, Kernel, Site};
 use crate::plan::{Element, Plan, Role, Slot};
 use crate::{Result, Size, Watch};
 use std::time::{Duration, Instant};
@@ -20,27 +21,16 @@ impl Kernel for Copy {
         Contract::rows(1, 1, 0)
     }
 
-    fn cpu(&self, job: &mut Job<'_>) {
-        for y in job.rows.clone() {
-            for plane in 0..job.reads[0].planes() {
-                job.writes[0]
-                    .row(plane, y)
-                    .copy_from_slice(job.reads[0].row(plane, y));
-            }
-        }
+    fn gpu_only(&self) -> bool {
+        true
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let source = "\
-            @group(0) @binding(1) var<storage, read> src: array<vec4<f32>>;\n\
-            @group(0) @binding(2) var<storage, read_write> dst: array<vec4<f32>>;\n\
-            @compute @workgroup_size(256)\n\
-            fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n\
-                let i = (group.y * 256u + group.x) * 256u + lane;\n\
-                if i < arrayLength(&src) { dst[i] = src[i]; }\n\
-            }\n";
+        let source = Wgsl::default()
+            .slots(site, &["src", "dst"])
+            .body(include_str!("copy.wgsl"));
         let groups = (site.reads[0].size.pixels() as u32).div_ceil(256);
-        let mut dispatch = Dispatch::own(source, &0u32, [256, groups.div_ceil(256), 1]);
+        let mut dispatch = Dispatch::own(source.text(), &0u32, [256, groups.div_ceil(256), 1]);
         dispatch.params.clear();
         Ok(dispatch)
     }

@@ -1,6 +1,6 @@
 //! Adapters and devices.
 
-use super::patience::{Asker, ask, patience};
+use super::patience::{DriverThread, call_driver, patience};
 use super::pipeline::Pipelines;
 use crate::kernel::Target;
 use crate::{DeviceFault, Error, Result};
@@ -26,7 +26,7 @@ pub struct Adapter {
 impl Adapter {
     /// All adapters of this machine, real ones first. A driver that does not answer is an error.
     pub fn all() -> Result<Vec<Self>> {
-        ask("gpu", "looking for devices", Self::found)
+        call_driver("gpu", "looking for devices", Self::found)
     }
 
     fn found() -> Vec<Self> {
@@ -105,7 +105,7 @@ impl Adapter {
         };
         let name = &self.info.name;
         let adapter = self.inner.clone();
-        let opened = ask(name, "opening the device", move || {
+        let opened = call_driver(name, "opening the device", move || {
             pollster::block_on(adapter.request_device(&desc))
         })?;
         let (device, queue) = opened.map_err(|e| {
@@ -188,19 +188,19 @@ pub(super) struct Inner {
     pub(super) timestamps: bool,
     pub(super) checked: bool,
     pub(super) pipelines: Mutex<Pipelines>,
-    pub(super) asker: Asker,
+    pub(super) driver: DriverThread,
     pub(super) patience: Mutex<Duration>,
-    /// The most memory that may be taken of it.
+    /// Limit of the memory taken.
     most: Mutex<Option<u64>>,
     faults: Arc<Mutex<Faults>>,
 }
 
-/// What went wrong outside of any call.
+/// Errors that occurred outside of any call.
 #[derive(Debug, Default)]
 struct Faults {
-    /// To be told by the next call.
+    /// Reported by the next call.
     next: Option<DeviceFault>,
-    /// Told by every call from now on.
+    /// Reported by every later call.
     lost: Option<DeviceFault>,
 }
 
@@ -214,7 +214,7 @@ impl Gpu {
             timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
             checked: false,
             pipelines: Mutex::default(),
-            asker: Asker::new(),
+            driver: DriverThread::new(),
             patience: Mutex::new(patience()),
             most: Mutex::new(None),
             faults: Arc::default(),
@@ -254,14 +254,14 @@ impl Gpu {
         locked(&self.0.pipelines).built()
     }
 
-    /// Limits the memory that is taken of the device, where others need it too: by all denoisers together, as far as the driver's
-    /// allocator tells. What needs more gets [`DeviceFault::OutOfMemory`].
+    /// Limits the memory that all denoisers together take of the device, as reported by the driver's allocator. Requests beyond it
+    /// fail with [`DeviceFault::OutOfMemory`].
     #[doc(hidden)]
     pub fn limit_memory(&self, most: Option<u64>) {
         *locked(&self.0.most) = most;
     }
 
-    /// Whether so many bytes more may be taken.
+    /// Whether this many more bytes may be taken.
     pub(super) fn may_take(&self, bytes: usize) -> Result<()> {
         let Some(most) = *locked(&self.0.most) else {
             return Ok(());
@@ -274,7 +274,7 @@ impl Gpu {
         Err(Error::device(self.name(), out_of_memory()))
     }
 
-    /// Runs `work`, turning whatever the driver says about it into a typed error.
+    /// Runs `work` and turns the driver's errors into typed ones.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check()?;
         let memory = self
@@ -293,7 +293,7 @@ impl Gpu {
                 found = Some(fault(error));
             }
         }
-        // A lost device refuses everything; that it is lost is the reason, which it tells when it is asked.
+        // A lost device refuses everything; polling it makes it report that it is lost.
         if found.is_some() {
             let _ = self.0.device.poll(wgpu::PollType::Poll);
         }
@@ -304,7 +304,7 @@ impl Gpu {
         }
     }
 
-    /// What went wrong meanwhile: that the device is lost, or an error that no call was told yet.
+    /// Errors since the last call: a lost device, or an error that has not been reported yet.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = locked(&self.0.faults);
         match faults.lost.clone().or_else(|| faults.next.take()) {
@@ -313,8 +313,8 @@ impl Gpu {
         }
     }
 
-    /// From now on every call is told that the device is lost.
-    pub(super) fn lose(&self, fault: DeviceFault) {
+    /// Every later call reports the device as lost.
+    pub(super) fn set_lost(&self, fault: DeviceFault) {
         locked(&self.0.faults).lost.get_or_insert(fault);
     }
 }

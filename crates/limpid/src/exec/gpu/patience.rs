@@ -1,7 +1,7 @@
 //! Drivers that do not answer.
 //!
-//! What may never come back is asked from another thread, and waiting has an end: then the device counts as lost, and the caller gets
-//! an error. The thread that asked stays behind, since nothing can stop it.
+//! Calls into a driver that may never return run on another thread and have a timeout: after it, the device counts as lost and the
+//! caller gets an error. The thread is left behind, since nothing can stop it.
 
 use super::device::{Gpu, locked};
 use crate::{DeviceFault, Error, Result, Watch};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a driver may take for one answer: a list of devices, a shader, the work of a frame.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How often a wait looks whether it is to stop.
+/// How often a wait checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long to wait for an answer of a driver: five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
@@ -24,7 +24,7 @@ pub(super) fn patience() -> Duration {
     seconds.map_or(PATIENCE, Duration::from_secs_f64)
 }
 
-/// What came of a question, or that there was no answer.
+/// The result of a call, or that it did not return in time.
 fn answer<T>(device: &str, doing: &str, patience: Duration, from: &Receiver<T>) -> Result<T> {
     from.recv_timeout(patience).map_err(|error| {
         let fault = match error {
@@ -39,11 +39,11 @@ fn failed(doing: &str) -> DeviceFault {
     DeviceFault::Refused(format!("the driver failed while {doing}"))
 }
 
-/// Whether a driver did not answer once: then a thread of this process waits for it for ever, and an ordinary end of the process, which
-/// closes drivers, may do so too.
+/// Whether a driver has ever failed to return: then a thread of this process waits for it forever, and so may the ordinary end of the
+/// process, which closes drivers.
 static STUCK: AtomicBool = AtomicBool::new(false);
 
-/// Whether a driver did not answer once. A program should then end without the usual tidying up, which may wait for the driver.
+/// Whether a driver has ever failed to return. A program should then exit without the usual clean-up, which may wait for the driver.
 pub fn driver_is_stuck() -> bool {
     STUCK.load(Ordering::Relaxed)
 }
@@ -56,8 +56,8 @@ fn no_answer(doing: &str, patience: Duration) -> DeviceFault {
     ))
 }
 
-/// Asks a driver before a device is open.
-pub(super) fn ask<T: Send + 'static>(
+/// Calls a driver before a device is open.
+pub(super) fn call_driver<T: Send + 'static>(
     device: &str,
     doing: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -71,21 +71,21 @@ pub(super) fn ask<T: Send + 'static>(
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread that asks the driver of an open device. One for all questions, since wgpu keeps something for every thread that asks.
+/// A thread that calls the driver of an open device. One for all calls, since wgpu keeps state for every thread that calls it.
 #[derive(Debug)]
-pub(super) struct Asker(Mutex<Sender<Job>>);
+pub(super) struct DriverThread(Mutex<Sender<Job>>);
 
-impl Asker {
+impl DriverThread {
     pub(super) fn new() -> Self {
         let (jobs, next) = channel::<Job>();
         let work = move || {
             for job in next {
-                // A panic is told by the answer that does not come.
+                // A panic closes the channel, which the caller sees.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
             }
         };
         let thread = std::thread::Builder::new().name("limpid-driver".to_owned());
-        // Without a thread the first question is answered by an error.
+        // Without a thread the first call returns an error.
         let _ = thread.spawn(work);
         Self(Mutex::new(jobs))
     }
@@ -103,16 +103,16 @@ impl Gpu {
         *locked(&self.0.patience)
     }
 
-    /// Asks the driver for something that it may take long for.
-    pub(super) fn ask<T: Send + 'static>(
+    /// Calls the driver for something that may take long.
+    pub(super) fn call_driver<T: Send + 'static>(
         &self,
         doing: &str,
         work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.ask_watched(doing, &Watch::default(), work)
+        self.call_watched(doing, &Watch::default(), work)
     }
 
-    fn ask_watched<T: Send + 'static>(
+    fn call_watched<T: Send + 'static>(
         &self,
         doing: &str,
         watch: &Watch,
@@ -122,8 +122,8 @@ impl Gpu {
         let (send, receive) = channel();
         let gpu = self.clone();
         let job: Job = Box::new(move || drop(send.send(work(&gpu))));
-        // Where nobody takes the job, its answer never comes.
-        let _ = locked(&self.0.asker.0).send(job);
+        // If the thread is gone, the channel closes.
+        let _ = locked(&self.0.driver.0).send(job);
         let (begin, patience) = (Instant::now(), self.patience());
         loop {
             let fault = match receive.recv_timeout(LOOK.min(patience)) {
@@ -135,22 +135,22 @@ impl Gpu {
                 Err(RecvTimeoutError::Timeout) => no_answer(doing, patience),
                 Err(RecvTimeoutError::Disconnected) => failed(doing),
             };
-            self.give_up(&fault);
+            self.abandon_device(&fault);
             return Err(Error::device(self.name(), fault));
         }
     }
 
-    /// Submits commands. Drivers in software do the work then and there, so it can be stopped meanwhile.
+    /// Submits commands. Software drivers do the work during the call, so it can be stopped meanwhile.
     pub(super) fn submit(
         &self,
         commands: wgpu::CommandBuffer,
         watch: &Watch,
     ) -> Result<wgpu::SubmissionIndex> {
         let work = move |gpu: &Self| gpu.guarded(|| Ok(gpu.queue().submit([commands])));
-        self.ask_watched("working on a frame", watch, work)
+        self.call_watched("working on a frame", watch, work)
     }
 
-    /// Waits until a submission is done, or all of them; no longer than the driver may take. Ends early when the watch says so.
+    /// Waits until a submission is done, or all of them, up to the timeout. Ends early if the watch is stopped.
     pub(super) fn wait_for(
         &self,
         done: Option<wgpu::SubmissionIndex>,
@@ -168,22 +168,22 @@ impl Gpu {
                 Err(wgpu::PollError::Timeout) if begin.elapsed() < patience => watch.go_on()?,
                 Err(wgpu::PollError::Timeout) => {
                     let fault = no_answer("working on a frame", patience);
-                    self.give_up(&fault);
+                    self.abandon_device(&fault);
                     return Err(Error::device(self.name(), fault));
                 }
                 Err(error) => {
                     let fault = DeviceFault::Lost(error.to_string());
-                    self.lose(fault.clone());
+                    self.set_lost(fault.clone());
                     return Err(Error::device(self.name(), fault));
                 }
             }
         }
     }
 
-    /// From now on this device is lost. What is left of it is never closed: that would wait for the driver.
-    fn give_up(&self, fault: &DeviceFault) {
+    /// Marks the device as lost. It is never closed: that would wait for the driver.
+    fn abandon_device(&self, fault: &DeviceFault) {
         if matches!(fault, DeviceFault::NoAnswer(_)) {
-            self.lose(fault.clone());
+            self.set_lost(fault.clone());
             std::mem::forget(self.clone());
         }
     }

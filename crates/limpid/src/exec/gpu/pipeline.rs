@@ -158,7 +158,7 @@ impl Gpu {
             return Ok(found);
         }
         let (owned, asked, of) = (dispatch.clone(), key.clone(), name.to_owned());
-        let built = self.ask(&format!("building the shader '{name}'"), move |gpu| {
+        let built = self.call_driver(&format!("building the shader '{name}'"), move |gpu| {
             gpu.guarded(|| Ok(gpu.build(&of, &owned, &asked)))
         });
         let built = Arc::new(built?);

@@ -4,20 +4,9 @@ use super::Gpu;
 use super::pipeline::Pipeline;
 use super::resource::{self, Resource};
 use crate::kernel::Stage;
-use crate::plan::{Pass, Plan, Role, SlotId, Step, Until};
+use crate::plan::{Pass, Plan, Role, SlotId};
 use crate::{Error, Result};
 use std::sync::Arc;
-
-/// A step, ready to be recorded.
-#[derive(Debug)]
-pub(super) enum Node {
-    Pass(Ready),
-    Repeat {
-        nodes: Vec<Node>,
-        most: usize,
-        until: Option<Until>,
-    },
-}
 
 /// A pass with its pipeline.
 #[derive(Debug)]
@@ -33,15 +22,6 @@ pub(super) struct Ready {
     /// Offset and size of its parameters.
     pub(super) params: (u64, u64),
     pub(super) stage: Stage,
-}
-
-pub(super) fn flatten<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
-    for node in nodes {
-        match node {
-            Node::Pass(ready) => into.push(ready),
-            Node::Repeat { nodes, .. } => flatten(nodes, into),
-        }
-    }
 }
 
 pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
@@ -65,28 +45,12 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
     plan.slots.iter().zip(&memory.place).map(home).collect()
 }
 
-pub(super) fn prepare(
-    gpu: &Gpu,
-    plan: &Plan,
-    steps: &[Step],
-    uniforms: &mut Vec<u8>,
-    number: &mut usize,
-) -> Result<Vec<Node>> {
-    let mut nodes = Vec::with_capacity(steps.len());
-    for step in steps {
-        nodes.push(match step {
-            Step::Pass(pass) => {
-                *number += 1;
-                Node::Pass(prepare_pass(gpu, plan, pass, uniforms, *number - 1)?)
-            }
-            Step::Repeat { steps, most, until } => Node::Repeat {
-                nodes: prepare(gpu, plan, steps, uniforms, number)?,
-                most: *most,
-                until: until.clone(),
-            },
-        });
-    }
-    Ok(nodes)
+/// All passes of a plan, and the bytes of their parameters.
+pub(super) fn prepare(gpu: &Gpu, plan: &Plan) -> Result<(Vec<Ready>, Vec<u8>)> {
+    let mut uniforms = Vec::new();
+    let ready = |(number, pass)| prepare_pass(gpu, plan, pass, &mut uniforms, number);
+    let passes: Result<_> = plan.passes.iter().enumerate().map(ready).collect();
+    Ok((passes?, uniforms))
 }
 
 fn prepare_pass(

@@ -3,13 +3,13 @@
 use super::Gpu;
 use super::Ports;
 use super::pipeline::{Bind, Kind};
-use super::ready::{Node, Ready, flatten, memory, prepare};
+use super::ready::{Ready, memory, prepare};
 use super::resource::Resource;
 use crate::kernel::Stage;
 use crate::plan::{Home, Plan, Role, SlotId};
 use crate::{Error, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A plan with its pipelines and its transient and history memory.
 ///
@@ -18,9 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// were recorded.
 #[derive(Debug)]
 pub struct Recorder {
+    /// Its number among all recorders, which its bindings carry too.
+    id: u64,
     gpu: Gpu,
     plan: Plan,
-    pub(super) nodes: Vec<Node>,
+    pub(super) passes: Vec<Ready>,
     /// Memory of transient and history slots; `None` for inputs and outputs.
     own: Vec<Option<Resource>>,
     params: wgpu::Buffer,
@@ -32,6 +34,8 @@ pub struct Recorder {
 /// A recorder's passes bound to given inputs and outputs: created once, recorded many times.
 #[derive(Debug)]
 pub struct Bindings {
+    /// The recorder that created them.
+    recorder: u64,
     /// One for each set: two if history is swapped.
     sets: Vec<Bound>,
 }
@@ -71,9 +75,7 @@ impl Recorder {
                 )));
             }
         }
-        let mut uniforms = Vec::new();
-        let mut number = 0;
-        let nodes = prepare(gpu, &plan, &plan.steps, &mut uniforms, &mut number)?;
+        let (passes, uniforms) = prepare(gpu, &plan)?;
         gpu.may_take(plan.memory().bytes())?;
         let own = gpu.guarded(|| Ok(memory(gpu, &plan)))?;
         let params = gpu.guarded(|| {
@@ -91,10 +93,12 @@ impl Recorder {
             min_filter: wgpu::FilterMode::Linear,
             ..Default::default()
         });
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             gpu: gpu.clone(),
             plan,
-            nodes,
+            passes,
             own,
             params,
             sampler,
@@ -113,15 +117,11 @@ impl Recorder {
         if !self.plan.same_form(plan) {
             return Ok(false);
         }
-        let mut uniforms = Vec::new();
-        let nodes = prepare(&self.gpu, plan, &plan.steps, &mut uniforms, &mut 0)?;
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        flatten(&self.nodes, &mut before);
-        flatten(&nodes, &mut after);
-        let same = |(a, b): (&&Ready, &&Ready)| {
+        let (passes, uniforms) = prepare(&self.gpu, plan)?;
+        let same = |(a, b): (&Ready, &Ready)| {
             Arc::ptr_eq(&a.pipeline, &b.pipeline) && a.params == b.params
         };
-        if before.len() != after.len() || !before.iter().zip(&after).all(same) {
+        if passes.len() != self.passes.len() || !self.passes.iter().zip(&passes).all(same) {
             return Ok(false);
         }
         self.gpu.guarded(|| {
@@ -137,7 +137,7 @@ impl Recorder {
             }
             Ok(())
         })?;
-        self.nodes = nodes;
+        self.passes = passes;
         self.plan = plan.clone();
         Ok(true)
     }
@@ -202,9 +202,8 @@ impl Recorder {
                 }
             });
         }
-        let mut passes = Vec::new();
-        flatten(&self.nodes, &mut passes);
-        self.check_usages(&passes, &all)?;
+        let passes = &self.passes;
+        self.check_usages(&all)?;
         self.gpu.guarded(|| {
             let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
             let targets = passes.iter().map(|ready| views(ready, &all)).collect();
@@ -217,7 +216,7 @@ impl Recorder {
                 let moved =
                     |ready: &Ready| ready.slots.iter().any(|id| self.partner(*id).is_some());
                 let shared = &sets[0].groups;
-                let group = |(ready, group): (&&Ready, &wgpu::BindGroup)| match moved(ready) {
+                let group = |(ready, group): (&Ready, &wgpu::BindGroup)| match moved(ready) {
                     true => self.group(ready, &all),
                     false => group.clone(),
                 };
@@ -225,13 +224,16 @@ impl Recorder {
                 let targets = passes.iter().map(|ready| views(ready, &all)).collect();
                 sets.push(Bound { groups, targets });
             }
-            Ok(Bindings { sets })
+            Ok(Bindings {
+                recorder: self.id,
+                sets,
+            })
         })
     }
 
     /// Textures must have the usages that the passes need.
-    fn check_usages(&self, passes: &[&Ready], all: &[Resource]) -> Result<()> {
-        for (ready, pass) in passes.iter().zip(self.plan.passes()) {
+    fn check_usages(&self, all: &[Resource]) -> Result<()> {
+        for (ready, pass) in self.passes.iter().zip(&self.plan.passes) {
             let written = match computes(ready) {
                 true => wgpu::TextureUsages::STORAGE_BINDING,
                 false => wgpu::TextureUsages::RENDER_ATTACHMENT,
@@ -285,12 +287,18 @@ impl Recorder {
     }
 
     /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Consecutive
-    /// compute passes share one pass of the encoder.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) {
+    /// compute passes share one pass of the encoder. Bindings of another recorder are an error.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) -> Result<()> {
+        self.check_bindings(bindings)?;
         let bound = bindings.set(self.advance());
         let mut list = Vec::new();
-        unrolled(&self.nodes, &mut list);
+        for section in self.plan.sections() {
+            for _ in 0..section.most {
+                list.extend(&self.passes[section.passes.clone()]);
+            }
+        }
         self.record_joined(&list, encoder, bound, None);
+        Ok(())
     }
 
     /// Records the whole plan like [`Recorder::record`], with timestamps around each pass: `queries` has room for two of
@@ -300,19 +308,28 @@ impl Recorder {
         encoder: &mut wgpu::CommandEncoder,
         bindings: &Bindings,
         queries: &wgpu::QuerySet,
-    ) {
+    ) -> Result<()> {
+        self.check_bindings(bindings)?;
         let bound = bindings.set(self.advance());
-        let mut passes = Vec::new();
-        flatten(&self.nodes, &mut passes);
-        for ready in passes {
+        for ready in &self.passes {
             self.record_pass(ready, encoder, bound, Some(queries));
+        }
+        Ok(())
+    }
+
+    /// Shaders are compiled without tests for the sizes of this recorder's memory, so other memory must not come near them.
+    fn check_bindings(&self, bindings: &Bindings) -> Result<()> {
+        match bindings.recorder == self.id {
+            true => Ok(()),
+            false => Err(Error::input(
+                "these bindings belong to another recorder; bind the memory with this one",
+            )),
         }
     }
 
     /// Whether all passes compute and none is repeated: then they share one pass of the encoder.
     pub(super) fn only_computes(&self) -> bool {
-        let once = |node: &Node| matches!(node, Node::Pass(ready) if computes(ready));
-        self.nodes.iter().all(once)
+        self.plan.repeats.is_empty() && self.passes.iter().all(computes)
     }
 
     /// Records passes in order; consecutive compute passes share one pass of the encoder, which is cheaper for the
@@ -392,18 +409,6 @@ impl Recorder {
         for (slot, own) in self.plan.slots.iter().zip(&self.own) {
             if let (Role::History, Some(Resource::Buffer(buffer))) = (&slot.role, own) {
                 encoder.clear_buffer(buffer, 0, None);
-            }
-        }
-    }
-}
-
-/// All passes in the order in which they run, repetitions to their full count.
-fn unrolled<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
-    for node in nodes {
-        match node {
-            Node::Pass(ready) => into.push(ready),
-            Node::Repeat { nodes, most, .. } => {
-                (0..*most).for_each(|_| unrolled(nodes, into));
             }
         }
     }

@@ -1,12 +1,12 @@
 //! A plan on a GPU with transfers to and from images.
 
 use super::Gpu;
-use super::ready::{Node, Ready};
+use super::ready::Ready;
 use super::record::{Bindings, Bound, Recorder};
 use super::resource::{self, Resource};
 use super::transfer;
 use crate::exec::{PassTime, Runner, Watch};
-use crate::plan::{Plan, Role, SlotId, Step};
+use crate::plan::{Plan, Role, SlotId};
 use crate::{DeviceFault, Error, Frame, Result};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -59,13 +59,13 @@ impl GpuRunner {
                 })
                 .collect();
             // Of repeated passes the last round alone would be seen.
-            let repeats = plan.steps.iter().any(|s| matches!(s, Step::Repeat { .. }));
-            let timed = gpu.timestamps() && passes > 0 && passes < 2048 && !repeats;
+            let once = plan.repeats.is_empty();
+            let timed = gpu.timestamps() && passes > 0 && passes < 2048 && once;
             let timer = timed.then(|| timer(gpu, passes));
             Ok((outside, timer))
         })?;
         let bindings = recorder.bind_slots(|id| outside[id.0].clone().map(Resource::Buffer))?;
-        let name = |p: &&crate::plan::Pass| PassTime {
+        let name = |p: &crate::plan::Pass| PassTime {
             name: p.kernel.name().into(),
             time: Duration::ZERO,
         };
@@ -118,39 +118,39 @@ impl GpuRunner {
         let mut all = Vec::new();
         // Passes that are not recorded yet; a timer wants them one by one.
         let mut list: Vec<&Ready> = Vec::new();
-        for node in &self.recorder.nodes {
-            watch.go_on()?;
-            match node {
-                Node::Pass(ready) if self.timer.is_some() && !self.together => {
-                    self.record(ready, &mut encoder, bound);
-                }
-                Node::Pass(ready) => list.push(ready),
-                Node::Repeat { nodes, most, until } => {
-                    let every = until.as_ref().map_or(*most, |u| u.every.max(1));
-                    let mut done = 0;
-                    let mut residuals = Vec::new();
-                    while done < *most {
-                        watch.go_on()?;
-                        let rounds = every.min(most - done);
-                        for _ in 0..rounds {
-                            rounds_of(nodes, &mut list);
-                        }
-                        done += rounds;
-                        if let Some(u) = until {
-                            self.recorder
-                                .record_joined(&list, &mut encoder, bound, None);
-                            list.clear();
-                            let full = std::mem::replace(&mut encoder, self.encoder());
-                            self.gpu.submit(full.finish(), watch)?;
-                            let seen = self.first_value(u.slot, watch)?;
-                            residuals.push(seen);
-                            if seen <= u.at_most {
-                                break;
-                            }
-                        }
+        let single = self.timer.is_some() && !self.together;
+        for section in self.recorder.plan().sections() {
+            let passes = &self.recorder.passes[section.passes];
+            let mut residuals = Vec::new();
+            let every = section.until.as_ref().map_or(section.most, |u| u.every);
+            let mut done = 0;
+            while done < section.most {
+                let rounds = every.max(1).min(section.most - done);
+                for _ in 0..rounds {
+                    watch.go_on()?;
+                    match single {
+                        true => passes
+                            .iter()
+                            .for_each(|ready| self.record(ready, &mut encoder, bound)),
+                        false => list.extend(passes),
                     }
-                    all.push(residuals);
                 }
+                done += rounds;
+                if let Some(u) = &section.until {
+                    self.recorder
+                        .record_joined(&list, &mut encoder, bound, None);
+                    list.clear();
+                    let full = std::mem::replace(&mut encoder, self.encoder());
+                    self.gpu.submit(full.finish(), watch)?;
+                    let seen = self.first_value(u.slot, watch)?;
+                    residuals.push(seen);
+                    if seen <= u.at_most {
+                        break;
+                    }
+                }
+            }
+            if section.until.is_some() {
+                all.push(residuals);
             }
         }
         let queries = self.timer.as_ref().map(|(queries, _, _)| queries);
@@ -324,8 +324,7 @@ impl Runner for GpuRunner {
 
     /// Not if passes are repeated: they may be until a value is reached, which is read back in between.
     fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
-        let repeats = |s: &Step| matches!(s, Step::Repeat { .. });
-        if self.plan().steps.iter().any(repeats) || self.started.len() == LANES {
+        if !self.plan().repeats.is_empty() || self.started.len() == LANES {
             return Ok(false);
         }
         let gpu = self.gpu.clone();
@@ -419,8 +418,7 @@ impl Runner for GpuRunner {
             }
             once(self)?;
         }
-        let repeated = |s: &Step| matches!(s, Step::Repeat { .. });
-        let repeats = self.plan().steps.iter().any(repeated);
+        let repeats = !self.plan().repeats.is_empty();
         let mut times = Vec::with_capacity(runs);
         for frame in frames.iter().cycle().take(runs) {
             if several {
@@ -435,20 +433,6 @@ impl Runner for GpuRunner {
             });
         }
         Ok(times)
-    }
-}
-
-/// Passes of steps, with inner repetitions at their maximum.
-fn rounds_of<'a>(nodes: &'a [Node], into: &mut Vec<&'a Ready>) {
-    for node in nodes {
-        match node {
-            Node::Pass(ready) => into.push(ready),
-            Node::Repeat { nodes, most, .. } => {
-                for _ in 0..*most {
-                    rounds_of(nodes, into);
-                }
-            }
-        }
     }
 }
 

@@ -65,6 +65,7 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
         .constant("COSINE", "array<f32, 7>", array(&table::COSINE));
     let source = with_params(source, shape, kernel.spectrum.len())
         .statements("line(start: u32, step: u32, waves: u32)", line(shape))
+        .slots(site, &["guide", "noisy", "dst"])
         .body(include_str!("gpu.wgsl"))
         .text();
     let groups = (size.width as u32).div_ceil(shape.windows);

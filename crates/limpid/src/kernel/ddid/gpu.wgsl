@@ -1,9 +1,6 @@
 // One step of the dual-domain filter. THREADS threads share the window of one pixel.
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> guide: array<f32>;
-@group(0) @binding(2) var<storage, read> noisy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dst: array<f32>;
 
 var<workgroup> w: array<f32, WORDS * WINDOWS>;
 

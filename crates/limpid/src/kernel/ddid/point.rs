@@ -113,6 +113,7 @@ fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
         .constant("RESTORE", "bool", restore)
         .constant("END", "f32", float(END))
         .constant("ENTRIES", "u32", ENTRIES)
+        .slots(site, &["src", "dst"])
         .body(include_str!("point.wgsl"));
     let groups = [wide, groups.div_ceil(wide), 1];
     let mut dispatch = Dispatch::own(source.text(), &(), groups);

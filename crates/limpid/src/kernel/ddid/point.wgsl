@@ -1,8 +1,5 @@
 // The colour transform and Anscombe's transform, one thread per pixel.
 
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-
 fn stabilised(v: f32) -> f32 {
     return 2.0 * sqrt(max(v / p.gain + 0.375 + p.square, 0.0));
 }

@@ -1,6 +1,7 @@
 //! Between sub-bands and coefficients that stand where the samples they replaced stood.
 
 use super::plane::halves;
+use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::{Result, Size, params};
 
@@ -68,12 +69,12 @@ impl Kernel for Interleave {
             height: size.height as u32,
             levels: self.levels as u32,
         };
-        let text = format!(
-            "{}const BACK: bool = {};\n{}",
-            Params::WGSL,
-            self.back,
-            include_str!("interleave.wgsl")
-        );
+        let text = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("BACK", "bool", self.back)
+            .slots(site, &["src", "dst"])
+            .body(include_str!("interleave.wgsl"))
+            .text();
         let mut groups = tiles(size, 32, 8);
         groups[2] = site.reads[0].planes as u32;
         Ok(Dispatch::own(text, &params, groups))

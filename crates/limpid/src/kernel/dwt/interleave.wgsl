@@ -1,6 +1,3 @@
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-
 // Where coefficient i of an interleaved line of n samples stands among sub-bands, in a band of the given level.
 fn place(i: u32, n: u32, level: u32) -> u32 {
     var low = n;

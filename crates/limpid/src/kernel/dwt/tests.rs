@@ -4,7 +4,7 @@ use super::general::General;
 use super::pieces::Threading;
 use super::plane::{Bands, Plane};
 use super::streamed::Streamed;
-use super::whole::{Memory, forward, inverse};
+use super::whole::{Workspace, forward, inverse};
 use crate::definition::dwt::{Arrangement as Packing, Dwt};
 use crate::exec::cpu::Cpu;
 use crate::kernel::stream::STREAM_BYTES;
@@ -71,7 +71,7 @@ fn the_definition_is_met_there_and_back() {
                 let wanted = definition.pack(&wanted, Packing::Subbands).unwrap();
                 let layout = Threading::new(Cpu::levels()[0].1, 1);
                 let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
-                let mut memory = Memory::default();
+                let mut memory = Workspace::default();
                 forward(
                     &steps,
                     &layout,
@@ -121,7 +121,7 @@ fn bands_strips_and_simd_change_no_bit() {
                     strip,
                 };
                 let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
-                let mut memory = Memory::default();
+                let mut memory = Workspace::default();
                 forward(
                     &steps,
                     &layout,
@@ -214,7 +214,7 @@ fn large_images_are_as_small_ones() {
             let packed = (&mut wanted[..], width);
             general.forward((&layout, [0.0; 3]), &src, packed, None, &mut work);
             let (mut there, mut back) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
-            let mut memory = Memory::default();
+            let mut memory = Workspace::default();
             let from = (image.data(), size);
             forward(&steps, &layout, from, 1, &mut there, &mut memory).unwrap();
             let error = difference(&there, &wanted);
@@ -245,7 +245,7 @@ fn what_does_not_fit_is_not_taken() {
         (&[1.0], Size::new(2, 2)),
         1,
         &mut [0.0; 4],
-        &mut Memory::default(),
+        &mut Workspace::default(),
     );
     assert!(short.is_err());
 }

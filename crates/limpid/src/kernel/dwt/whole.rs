@@ -6,14 +6,14 @@ use super::plane::{Bands, Plane, halves};
 use super::streamed::Streamed;
 use crate::{Error, Result, Size};
 
-/// Memory between calls: the low bands of inner levels, and the threads' state.
+/// Workspace between calls: the low bands of inner levels, and the threads' state.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct Workspace {
     low: [Vec<f32>; 2],
     state: Vec<f32>,
 }
 
-impl Memory {
+impl Workspace {
     fn prepare(&mut self, sizes: &[Size], layout: &Threading) {
         let size = sizes.get(1).map_or(0, |s| s.height * padded(s.width));
         for buffer in &mut self.low {
@@ -58,7 +58,7 @@ pub(crate) fn forward(
     (src, size): (&[f32], Size),
     levels: usize,
     dst: &mut [f32],
-    memory: &mut Memory,
+    memory: &mut Workspace,
 ) -> Result<()> {
     check(steps, size, levels, [src.len(), dst.len()])?;
     if levels == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn forward(
     }
     let sizes = sizes(size, levels);
     memory.prepare(&sizes, layout);
-    let Memory { low, state } = memory;
+    let Workspace { low, state } = memory;
     let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
     for (l, level) in sizes.iter().enumerate() {
         let plane = if l == 0 {
@@ -98,7 +98,7 @@ pub(crate) fn inverse(
     (packed, size): (&[f32], Size),
     levels: usize,
     dst: &mut [f32],
-    memory: &mut Memory,
+    memory: &mut Workspace,
 ) -> Result<()> {
     check(steps, size, levels, [packed.len(), dst.len()])?;
     if levels == 0 {
@@ -107,7 +107,7 @@ pub(crate) fn inverse(
     }
     let sizes = sizes(size, levels);
     memory.prepare(&sizes, layout);
-    let Memory { low, state } = memory;
+    let Workspace { low, state } = memory;
     let [mut read, mut write] = low.each_mut().map(|v| v.as_mut_slice());
     for (l, level) in sizes.iter().enumerate().rev() {
         let low_size = Size::new(halves(level.width).0, halves(level.height).0);

@@ -2,7 +2,8 @@
 
 use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use crate::definition::film::{
-    AGAIN, APART, BRIGHT, CELL, FAR, FIT, LAMBDA, MARGIN, MOST, SKIP, STEP, WEIGHTS, WINDOW, cosine,
+    BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, FAR, FREQUENCY_SCALE, LAMBDA, MARGIN, MOST,
+    SKIP, STEP, WEIGHTS, WINDOW, cosine,
 };
 use crate::kernel::wgsl::{PIXELS, Wgsl, vec4};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -134,10 +135,18 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         .constant("PLANES", "u32", planes)
         .constant("CELL", "u32", CELL)
         .constant("STEP", "u32", STEP)
-        .constant("FIT", "vec2<f32>", pair(FIT))
-        .constant("AGAIN", "vec2<f32>", pair(AGAIN))
-        .constant("BRIGHT", "f32", format_args!("{BRIGHT:?}"))
-        .constant("APART", "f32", format_args!("{APART:?}"))
+        .constant("BLOCK_MATCH", "vec2<f32>", pair(BLOCK_MATCH))
+        .constant("DUPLICATE", "vec2<f32>", pair(DUPLICATE))
+        .constant(
+            "BRIGHTNESS_SCALE",
+            "f32",
+            format_args!("{BRIGHTNESS_SCALE:?}"),
+        )
+        .constant(
+            "FREQUENCY_SCALE",
+            "f32",
+            format_args!("{FREQUENCY_SCALE:?}"),
+        )
         .constant("LAMBDA", "f32", format_args!("{LAMBDA:?}"))
         .constant("EDGE", "vec4<f32>", vec4(WEIGHTS))
         .body(include_str!("merge.wgsl"))

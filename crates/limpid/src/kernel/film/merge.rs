@@ -4,9 +4,9 @@ use super::Merge;
 use super::cpu::Clock;
 use super::merged::{BLOCK, COPY, MergedBlock, Place, Table, both, cosines};
 use crate::Size;
-use crate::definition::film::{AGAIN, BRIGHT, CELL, FIT, STEP, WEIGHTS};
+use crate::definition::film::{BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, STEP, WEIGHTS};
 use crate::kernel::Job;
-use crate::kernel::block::expect;
+use crate::kernel::block::prefetch_rows;
 use crate::noise::SIDE;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8, f32x16};
@@ -116,11 +116,11 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                     corner: (x, y),
                     vector,
                 };
-                // Blocks of this row that come soon have new rows of each frame, too many for the processor to foresee.
-                let soon = (column % 4 < 2).then_some(x + AHEAD);
-                if let Some(soon) = soon {
+                // Blocks of this row that come ahead_x have new rows of each frame, too many for the processor to foresee.
+                let ahead_x = (column % 4 < 2).then_some(x + AHEAD);
+                if let Some(ahead_x) = ahead_x {
                     for c in 0..PLANES {
-                        expect(centre[c], size, (soon, y), NEW);
+                        prefetch_rows(centre[c], size, (ahead_x, y), NEW);
                     }
                 }
                 let rows = at(centre[0], [0; 2]).rows(simd, &mut copy);
@@ -133,19 +133,19 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                 for other in &others[..count] {
                     let along_x = vectors.row(2 * other.number, cell_y);
                     let along_y = vectors.row(2 * other.number + 1, cell_y);
-                    if let Some(soon) = soon {
-                        let cell = cell(soon, width);
+                    if let Some(ahead_x) = ahead_x {
+                        let cell = cell(ahead_x, width);
                         let (vx, vy) = (along_x[cell] as i32, along_y[cell] as i32);
-                        let place = (soon + (vx >> 1), y + (vy >> 1));
+                        let place = (ahead_x + (vx >> 1), y + (vy >> 1));
                         for c in 0..PLANES {
-                            expect(other.planes[c], size, place, NEW);
+                            prefetch_rows(other.planes[c], size, place, NEW);
                         }
                     }
                     let vector = [along_x[cell_x] as i32, along_y[cell_x] as i32];
                     let rows = at(other.planes[0], vector).rows(simd, &mut copy);
                     let mut differs = luma.look(simd, &cosines, &bright, rows);
                     // The other components only add to it.
-                    if differs >= FIT[1] {
+                    if differs >= BLOCK_MATCH[1] {
                         continue;
                     }
                     if PLANES == 3 {
@@ -153,9 +153,11 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                         let b = at(other.planes[2], vector).rows(simd, &mut copy);
                         differs += chroma.look(simd, &cosines, &color, both(a, b));
                     }
-                    let near = ((FIT[1] - differs) / (FIT[1] - FIT[0])).clamp(0.0, 1.0);
-                    let again = ((differs - AGAIN[0]) / (AGAIN[1] - AGAIN[0])).clamp(0.0, 1.0);
-                    let beyond = (luma.brightness() - 2.0).max(0.0) / BRIGHT;
+                    let near = ((BLOCK_MATCH[1] - differs) / (BLOCK_MATCH[1] - BLOCK_MATCH[0]))
+                        .clamp(0.0, 1.0);
+                    let again =
+                        ((differs - DUPLICATE[0]) / (DUPLICATE[1] - DUPLICATE[0])).clamp(0.0, 1.0);
+                    let beyond = (luma.brightness() - 2.0).max(0.0) / BRIGHTNESS_SCALE;
                     let fit = near * again / beyond.mul_add(beyond, 1.0);
                     if fit > 0.0 {
                         luma.add::<S, f32x8<S>>(simd, fit);

@@ -126,11 +126,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let part = select(vec3(dot(counts, apart), 0.0, 0.0), vec3(0.0, apart.x, 0.0), lane == 0u);
             let seen = total(part, lane);
             let differs = seen.x;
-            let near = clamp((FIT.y - differs) / (FIT.y - FIT.x), 0.0, 1.0);
-            let beyond = max(seen.y - 2.0, 0.0) / BRIGHT;
-            let again = clamp((differs - AGAIN.x) / (AGAIN.y - AGAIN.x), 0.0, 1.0);
+            let near = clamp((BLOCK_MATCH.y - differs) / (BLOCK_MATCH.y - BLOCK_MATCH.x), 0.0, 1.0);
+            let beyond = max(seen.y - 2.0, 0.0) / BRIGHTNESS_SCALE;
+            let again = clamp((differs - DUPLICATE.x) / (DUPLICATE.y - DUPLICATE.x), 0.0, 1.0);
             let fit = select(0.0, near * again / (1.0 + beyond * beyond), there(apart_by));
-            let beyonds = max(apart - 2.0, vec3(0.0)) / APART;
+            let beyonds = max(apart - 2.0, vec3(0.0)) / FREQUENCY_SCALE;
             let w = fit / (1.0 + beyonds * beyonds);
             sum += w * found;
             weight += w;

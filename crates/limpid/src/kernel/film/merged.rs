@@ -2,7 +2,7 @@
 //!
 //! Of two components the numbers of a row stand one behind the other, those of a transform alternate.
 
-use crate::definition::film::{APART, LAMBDA, cosine};
+use crate::definition::film::{FREQUENCY_SCALE, LAMBDA, cosine};
 use crate::kernel::block::part;
 use crate::kernel::cosines::{along, back, interleaved};
 use crate::noise::SIDE;
@@ -224,7 +224,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
     #[inline(always)]
     pub(super) fn add<S: Simd, V: SimdFloat<S, Element = f32>>(&mut self, simd: S, fit: f32) {
         let (fit, one) = (V::splat(simd, fit), V::splat(simd, 1.0));
-        let over = V::splat(simd, 1.0 / APART);
+        let over = V::splat(simd, 1.0 / FREQUENCY_SCALE);
         let (zero, two) = (V::splat(simd, 0.0), V::splat(simd, 2.0));
         for j in 0..SIDE {
             let apart: V = Self::row(simd, &self.apart, j);

@@ -105,7 +105,7 @@ fn ring(limit: Limit, width: usize) -> Ring {
     Ring::new(WINDOW, limit.step, 2, std::iter::once(0..width).collect())
 }
 
-/// Maximum number of pixels are allowed: enough of those around are nearly as bright. For the others the limit is looked up.
+/// Most pixels pass: enough of their neighbours are nearly as bright. For the others the limit is looked up.
 #[inline(always)]
 fn limit<S: Simd>(simd: S, job: &mut Job<'_>, limit: Limit) {
     let size = job.writes[0].size();

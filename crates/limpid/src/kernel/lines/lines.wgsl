@@ -1,7 +1,3 @@
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read> table: array<u32>;
-@group(0) @binding(3) var<storage, read_write> dst: array<f32>;
-
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let x = group.x * 32u + thread % 32u;

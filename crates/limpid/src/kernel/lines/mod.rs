@@ -4,6 +4,7 @@
 //! With tables of wavelet filters this is one axis of one band of a transform, whatever its border is. With a table of ones it
 //! copies part of a volume into another.
 
+use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::simd::dispatch;
 use crate::{Result, Size, params};
@@ -173,13 +174,13 @@ impl Kernel for Lines {
             dst_height: dst.size.height as u32,
             dst_frames: dst.count as u32,
         };
-        let text = format!(
-            "{}const AXIS: u32 = {}u;\nconst ADD: bool = {};\n{}",
-            Params::WGSL,
-            self.axis as u32,
-            self.add,
-            include_str!("lines.wgsl")
-        );
+        let text = Wgsl::default()
+            .body(Params::WGSL)
+            .constant("AXIS", "u32", self.axis as u32)
+            .constant("ADD", "bool", self.add)
+            .slots(site, &["src", "table", "dst"])
+            .body(include_str!("lines.wgsl"))
+            .text();
         let channels = slot.size.pixels() * slot.planes / (dst.count * dst.size.pixels());
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = (channels * frames) as u32;

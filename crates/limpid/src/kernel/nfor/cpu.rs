@@ -4,7 +4,7 @@
 //! their solution. Distances of patches are sums over rows that are kept in a ring, so that each is made once per strip.
 //! What a pixel sums, and in which order, does not depend on bands.
 
-use super::Fit;
+use super::LocalRegression;
 use super::moments::{self, Tap};
 use super::region::{Region, WIDTH};
 use super::solve::solve;
@@ -14,17 +14,17 @@ use crate::kernel::sweep::LANES;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase};
 
-pub(super) fn scratch(fit: &Fit) -> usize {
+pub(super) fn scratch(fit: &LocalRegression) -> usize {
     Region::guide(fit).words() + Region::values(fit).words() + Weights::words(fit)
 }
 
-pub(super) fn run(job: &mut Job<'_>, fit: &Fit) {
+pub(super) fn run(job: &mut Job<'_>, fit: &LocalRegression) {
     let level = job.level;
     dispatch!(level, simd => strips(simd, job, fit));
 }
 
 #[inline(always)]
-fn strips<S: Simd>(simd: S, job: &mut Job<'_>, fit: &Fit) {
+fn strips<S: Simd>(simd: S, job: &mut Job<'_>, fit: &LocalRegression) {
     let width = job.writes[0].size().width;
     let taps = moments::taps(fit, &Region::values(fit));
     for x in (0..width).step_by(WIDTH) {
@@ -36,7 +36,7 @@ fn strips<S: Simd>(simd: S, job: &mut Job<'_>, fit: &Fit) {
 fn strip<S: Simd>(
     simd: S,
     job: &mut Job<'_>,
-    (fit, taps): (&Fit, &[Tap]),
+    (fit, taps): (&LocalRegression, &[Tap]),
     (x, wide): (usize, usize),
 ) {
     let (guide, region) = (Region::guide(fit), Region::values(fit));

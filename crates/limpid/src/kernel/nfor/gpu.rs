@@ -4,7 +4,7 @@
 //! column. The sums and the solution are written out term by term, since arrays that a compiler does not take apart would go
 //! to memory.
 
-use super::Fit;
+use super::LocalRegression;
 use crate::definition::nfor::{LEAST, STEP, TINY};
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
@@ -26,7 +26,7 @@ pub(crate) const CANDIDATES: usize = 2;
 /// Taps between two barriers.
 const TOGETHER: usize = 4;
 
-pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn dispatch(fit: &LocalRegression, site: &Site<'_>) -> Result<Dispatch> {
     if fit.k.len() > CANDIDATES {
         return Err(Error::unsupported(format!(
             "a fit of {} candidates on a GPU; at most {CANDIDATES} are made together",
@@ -63,7 +63,7 @@ pub(super) fn dispatch(fit: &Fit, site: &Site<'_>) -> Result<Dispatch> {
 }
 
 /// Constants and bindings.
-fn declared(fit: &Fit) -> Wgsl {
+fn declared(fit: &LocalRegression) -> Wgsl {
     let float = |v: f32| format!("{v:e}");
     let mut text = Wgsl::default()
         .body(Params::WGSL)
@@ -90,16 +90,16 @@ fn declared(fit: &Fit) -> Wgsl {
 }
 
 /// Number of unknowns: 1, x, y, features.
-fn size(fit: &Fit) -> usize {
+fn size(fit: &LocalRegression) -> usize {
     fit.features + 3
 }
 
 /// The names of a pixel's own features; a struct has at least one field.
-fn own_features(fit: &Fit) -> impl Iterator<Item = String> {
+fn own_features(fit: &LocalRegression) -> impl Iterator<Item = String> {
     (0..fit.features.max(1)).map(|f| format!("f{f}"))
 }
 
-fn own(fit: &Fit) -> Code {
+fn own(fit: &LocalRegression) -> Code {
     let value = |f: usize| match f < fit.features {
         true => format!("features[{f} * p.pixels + here]"),
         false => "0.0".to_owned(),
@@ -111,7 +111,7 @@ fn own(fit: &Fit) -> Code {
 }
 
 /// The upper half of the matrix, and the right-hand sides.
-fn sums(fit: &Fit) -> impl Iterator<Item = String> {
+fn sums(fit: &LocalRegression) -> impl Iterator<Item = String> {
     let (n, m) = (size(fit), fit.data);
     (0..n).flat_map(move |i| {
         let row = (i..n).map(move |j| format!("s{i}_{j}"));
@@ -128,7 +128,7 @@ fn difference(f: usize) -> String {
 }
 
 /// How far a pixel is from one's own in those features that weigh.
-fn apart(fit: &Fit) -> Code {
+fn apart(fit: &LocalRegression) -> Code {
     let mut code = Code::default();
     let mut terms = vec!["0.0".to_owned(); usize::from(fit.sharp == 0)];
     for f in 0..fit.sharp {
@@ -142,7 +142,7 @@ fn apart(fit: &Fit) -> Code {
 /// Adds a pixel `d` away with a weight to the sums.
 const ADD: &str = "add(s: ptr<function, Sums>, own: Own, there: i32, d: vec2<i32>, w: f32)";
 
-fn add(fit: &Fit) -> Code {
+fn add(fit: &LocalRegression) -> Code {
     let (n, m) = (size(fit), fit.data);
     let mut code = Code::default();
     code.say("let v1 = f32(d.x) / STEP")
@@ -175,7 +175,7 @@ fn add(fit: &Fit) -> Code {
 }
 
 /// Solves the equations and stores the first unknown of each right-hand side.
-fn solve(fit: &Fit) -> Code {
+fn solve(fit: &LocalRegression) -> Code {
     let (n, m) = (size(fit), fit.data);
     let mut code = Code::default();
     factor(n, &mut code);

@@ -1,6 +1,6 @@
 //! Local linear fits: colour as a function of features and position, weighted by how alike patches are.
 //!
-//! [`Fit`] does what is expensive. For each tap it makes the distance of two patches once, whatever the number of
+//! [`LocalRegression`] does what is expensive. For each tap it makes the distance of two patches once, whatever the number of
 //! candidates, and adds to the normal equations of each; these are solved in place, so that neither weights nor sums
 //! leave the block (CPU) or the registers (GPU). The other kernels judge and mix what it makes.
 
@@ -24,7 +24,7 @@ pub(crate) const FEATURES: usize = 10;
 /// A fit. Reads: guide, its variance, classes, data, features if there are any. Writes: the data as fitted, for each `k` all
 /// planes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fit {
+pub(crate) struct LocalRegression {
     /// Taps, patches, ridges.
     pub(crate) settings: FitSettings,
     /// How different patches may be, in standard deviations: a candidate each.
@@ -43,7 +43,7 @@ pub(crate) struct Fit {
     pub(crate) sharp: usize,
 }
 
-impl Fit {
+impl LocalRegression {
     fn reach(&self) -> usize {
         self.settings.window.radius + self.settings.patch
     }
@@ -70,7 +70,7 @@ impl Fit {
     }
 }
 
-impl Kernel for Fit {
+impl Kernel for LocalRegression {
     fn name(&self) -> &'static str {
         "fit"
     }

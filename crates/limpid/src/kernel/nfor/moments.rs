@@ -6,7 +6,7 @@
 
 use super::region::{Beside, ROW, Region};
 use super::weights::List;
-use super::{FEATURES, Fit};
+use super::{FEATURES, LocalRegression};
 use crate::kernel::sweep::LANES;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
@@ -26,7 +26,7 @@ pub(super) struct Tap {
 }
 
 /// All taps, row by row.
-pub(super) fn taps(fit: &Fit, region: &Region) -> Vec<Tap> {
+pub(super) fn taps(fit: &LocalRegression, region: &Region) -> Vec<Tap> {
     let r = region.radius as i64;
     let row = |dy: i64| fit.row(dy).map(move |dx| (dx, dy));
     let all = (-r..=r).flat_map(row);
@@ -40,7 +40,7 @@ pub(super) fn taps(fit: &Fit, region: &Region) -> Vec<Tap> {
 
 /// What is summed for sixteen pixels.
 struct Window<'a> {
-    fit: &'a Fit,
+    fit: &'a LocalRegression,
     values: &'a [f32],
     list: List<'a>,
     taps: &'a [Tap],
@@ -140,7 +140,7 @@ impl Window<'_> {
 pub(super) type Sums<S> = [f32x16<S>; SUMS];
 
 /// Where `Σ w f c` of feature `f` begins among the sums.
-pub(super) fn feature_sums(fit: &Fit, f: usize) -> usize {
+pub(super) fn feature_sums(fit: &LocalRegression, f: usize) -> usize {
     let columns = fit.features + fit.data;
     // Feature f has the columns from itself on.
     6 + 3 * columns + f * columns - f * f.saturating_sub(1) / 2
@@ -160,7 +160,7 @@ fn wide(columns: usize) -> usize {
 #[inline(always)]
 pub(super) fn sums<S: Simd>(
     simd: S,
-    fit: &Fit,
+    fit: &LocalRegression,
     values: &[f32],
     taps: &[Tap],
     list: List<'_>,

@@ -2,7 +2,7 @@
 //!
 //! Planes lie side by side, row by row, at a distance that the compiler knows: one test of an index serves several of them.
 
-use super::Fit;
+use super::LocalRegression;
 use crate::kernel::View;
 use crate::kernel::sweep::LANES;
 use fearless_simd::{Simd, SimdBase, f32x16};
@@ -30,7 +30,7 @@ pub(super) struct Region {
 
 impl Region {
     /// Of the guide.
-    pub(super) fn guide(fit: &Fit) -> Self {
+    pub(super) fn guide(fit: &LocalRegression) -> Self {
         Self {
             radius: fit.settings.window.radius,
             margin: fit.settings.patch,
@@ -39,7 +39,7 @@ impl Region {
     }
 
     /// Of what is fitted.
-    pub(super) fn values(fit: &Fit) -> Self {
+    pub(super) fn values(fit: &LocalRegression) -> Self {
         Self {
             radius: fit.settings.window.radius,
             margin: 0,
@@ -102,7 +102,7 @@ impl Region {
         &self,
         to: &mut [f32],
         reads: &[View<'_>],
-        fit: &Fit,
+        fit: &LocalRegression,
         at: (usize, usize),
     ) {
         for c in 0..fit.channels {
@@ -118,7 +118,7 @@ impl Region {
         &self,
         to: &mut [f32],
         reads: &[View<'_>],
-        fit: &Fit,
+        fit: &LocalRegression,
         (x, wide): (usize, usize),
         y: usize,
     ) {

@@ -2,7 +2,7 @@
 
 use super::moments::{DATA, Sums, feature_sums};
 use super::region::{Beside, ROW};
-use super::{FEATURES, Fit};
+use super::{FEATURES, LocalRegression};
 use crate::definition::nfor::STEP;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16};
@@ -14,7 +14,7 @@ const SIZE: usize = FEATURES + 3;
 #[inline(always)]
 pub(super) fn solve<S: Simd>(
     simd: S,
-    fit: &Fit,
+    fit: &LocalRegression,
     values: &[f32],
     sums: &Sums<S>,
     at: usize,

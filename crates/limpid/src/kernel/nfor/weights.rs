@@ -1,6 +1,6 @@
 //! The weights of all taps for a row of a strip.
 
-use super::Fit;
+use super::LocalRegression;
 use super::moments::Tap;
 use super::region::{Beside, ROW, Region, WIDTH};
 use crate::Size;
@@ -22,7 +22,7 @@ const FAR: f32 = 1e9;
 
 /// The weights of a strip at work.
 pub(super) struct Weights<'a> {
-    fit: &'a Fit,
+    fit: &'a LocalRegression,
     taps: &'a [Tap],
     size: Size,
     /// The strip's first column.
@@ -52,7 +52,7 @@ pub(super) struct List<'a> {
 }
 
 /// How many words each part takes.
-fn parts(fit: &Fit) -> [usize; 5] {
+fn parts(fit: &LocalRegression) -> [usize; 5] {
     let (across, taps) = (2 * fit.settings.window.radius + 1, fit.taps());
     [
         across * LINE,
@@ -76,12 +76,12 @@ fn pairs(at: usize, patch: usize, range: &Range<usize>) -> usize {
 }
 
 impl<'a> Weights<'a> {
-    pub(super) fn words(fit: &Fit) -> usize {
+    pub(super) fn words(fit: &LocalRegression) -> usize {
         parts(fit).iter().sum()
     }
 
     pub(super) fn new(
-        fit: &'a Fit,
+        fit: &'a LocalRegression,
         taps: &'a [Tap],
         size: Size,
         x: usize,

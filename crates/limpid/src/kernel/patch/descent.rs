@@ -306,7 +306,7 @@ pub(crate) struct NextDirection {
 
 impl Kernel for NextDirection {
     fn name(&self) -> &'static str {
-        "turn"
+        "next-direction"
     }
 
     fn contract(&self) -> Contract {

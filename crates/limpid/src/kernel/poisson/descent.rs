@@ -235,7 +235,7 @@ pub(crate) struct Advance;
 
 impl Kernel for Advance {
     fn name(&self) -> &'static str {
-        "step"
+        "advance"
     }
 
     fn contract(&self) -> Contract {

@@ -80,6 +80,7 @@ impl Kernel for Reversible {
             .constant("DOWN", "bool", self.down)
             .constant("BACK", "bool", self.back)
             .constant("WHOLE", "bool", self.whole.is_some())
+            .slots(site, &["src", "dst"])
             .body(include_str!("../dwt/mirror.wgsl"))
             .body(include_str!("reversible.wgsl"))
             .text();

@@ -1,6 +1,3 @@
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-
 // A line: where it starts, how far its values are apart, how many there are.
 struct Line { start: u32, step: u32, n: u32 }
 

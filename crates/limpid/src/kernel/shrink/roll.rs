@@ -60,6 +60,7 @@ impl Kernel for Roll {
         let source = Wgsl::default()
             .body(Params::WGSL)
             .constant("ADD", "bool", self.add)
+            .slots(site, &["src", "dst"])
             .body(include_str!("roll.wgsl"))
             .text();
         let mut groups = tiles(size, 16, 16);

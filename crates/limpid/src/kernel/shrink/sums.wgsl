@@ -1,5 +1,3 @@
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
 var<workgroup> parts: array<f32, 256>;
 
 // The sum over all threads, for thread 0.

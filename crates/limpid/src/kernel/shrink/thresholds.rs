@@ -82,13 +82,14 @@ impl Kernel for BandSums {
         let planes = site.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
-            Find::Visu => "0.0 * v",
+            Find::Visu => "0.0",
             Find::Sure => "min(v * v, t * t) - select(0.0, 2.0 * sigma * sigma, abs(v) <= t)",
         };
         let text = Wgsl::default()
             .constant("PARTS", "u32", PARTS)
             .constant("SUMS", "u32", self.find.sums())
             .function("value(v: f32, t: f32, sigma: f32) -> f32", value)
+            .slots(site, &["src", "dst"])
             .body(include_str!("sums.wgsl"));
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
         Ok(over_bands(site, &self.bands, text, groups))
@@ -125,9 +126,9 @@ fn squares(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> f32 {
 /// Copies of the counts and sums below: neighbours that fall together do not wait for each other.
 const COPIES: usize = 4;
 
-/// Room for a count per candidate and for what exceeds them all, a power of two.
-const ROOM: usize = 64;
-const _: () = assert!(CANDIDATES < ROOM);
+/// A count for each candidate and one for what exceeds them all, rounded up to a power of two.
+const BINS: usize = 64;
+const _: () = assert!(CANDIDATES < BINS);
 
 /// The estimated risk of each candidate. Values are counted by the first candidate that they do not exceed.
 fn risks(
@@ -138,7 +139,7 @@ fn risks(
 ) -> [f32; CANDIDATES] {
     let sigma = band.sigma[plane.min(2)];
     let limit = |i: usize| i as f32 / 8.0 * sigma;
-    let (mut counts, mut squares) = ([[0u32; ROOM]; COPIES], [[0.0f32; ROOM]; COPIES]);
+    let (mut counts, mut squares) = ([[0u32; BINS]; COPIES], [[0.0f32; BINS]; COPIES]);
     let mut all = 0;
     for row in rows(packed, plane, band, part) {
         all += row.len();
@@ -147,7 +148,7 @@ fn risks(
             let mut first = [0u32; 16];
             dispatch!(level, simd => firsts(simd, values, sigma, &mut first));
             for i in 0..n {
-                let at = first[i] as usize % ROOM;
+                let at = first[i] as usize % BINS;
                 counts[i % COPIES][at] += 1;
                 squares[i % COPIES][at] += values[i] * values[i];
             }
@@ -246,6 +247,7 @@ impl Kernel for Thresholds {
         let text = Wgsl::default()
             .constant("PARTS", "u32", PARTS)
             .constant("SUMS", "u32", self.find.sums())
+            .slots(site, &["sums", "dst"])
             .body(find)
             .body(include_str!("thresholds.wgsl"));
         let groups = [self.bands.len() as u32, planes as u32, 1];

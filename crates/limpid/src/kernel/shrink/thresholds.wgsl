@@ -1,6 +1,3 @@
-@group(0) @binding(1) var<storage, read> sums: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-
 // A sum of a band.
 fn total(first: u32, s: u32) -> f32 {
     var sum = 0.0;

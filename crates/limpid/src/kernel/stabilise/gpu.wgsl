@@ -1,6 +1,3 @@
-@group(0) @binding(1) var<storage, read> src: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-
 // The value of a channel behind its curve: straight lines between knots.
 fn stabilised(channel: u32, v: f32) -> f32 {
     let at = (v - p.low) / p.step;

@@ -70,6 +70,7 @@ impl Kernel for Stabilise {
             .constant("A", "vec3<f32>", a)
             .constant("B", "vec3<f32>", b)
             .constant("C", "vec3<f32>", c)
+            .slots(site, &["src", "dst"])
             .body(include_str!("gpu.wgsl"))
             .text();
         let params = Params {

@@ -10,7 +10,7 @@ use fearless_simd::Simd;
 /// Words of all buffers together: 24 KiB stay in the nearest cache.
 const WORDS: usize = 6 << 10;
 
-/// Minimum and most pixels of a strip: each operation has to be worth its call.
+/// Smallest and largest number of pixels of a strip: each operation has to be worth its call.
 const PIXELS: [usize; 2] = [128, 2048];
 
 /// A graph made ready: what is done in which order, and where results are kept.

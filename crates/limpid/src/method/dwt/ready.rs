@@ -312,7 +312,7 @@ impl Ready {
         (image, packed): (SlotId, SlotId),
         schedule: &Schedule,
     ) -> Result<()> {
-        let way = |plan: &mut Plan, slots, direction| match self.frames {
+        let transform = |plan: &mut Plan, slots, direction| match self.frames {
             Some(_) => self.volume(plan, slots, schedule, direction),
             None => self.tables(plan, slots, direction == Direction::Inverse),
         };
@@ -321,14 +321,14 @@ impl Ready {
             plan.slot(Slot::new(name, Role::Transient, size, planes))
         };
         let mut now = like(plan, "estimate", image);
-        way(plan, (now, packed), Direction::Inverse)?;
+        transform(plan, (now, packed), Direction::Inverse)?;
         for turn in 1..=REFINED {
             let there = like(plan, "coefficients of it", packed);
-            way(plan, (now, there), Direction::Forward)?;
+            transform(plan, (now, there), Direction::Forward)?;
             let rest = like(plan, "remainder", packed);
             plan.pass(remainder(), [packed, there], [rest]);
             let missing = like(plan, "missing", image);
-            way(plan, (missing, rest), Direction::Inverse)?;
+            transform(plan, (missing, rest), Direction::Inverse)?;
             let next = match turn {
                 REFINED => image,
                 _ => like(plan, "estimate", image),

@@ -76,36 +76,43 @@ impl Ready {
         name: &str,
         direction: Direction,
     ) -> Option<Result<Schedule>> {
-        let known = self.schedules(on, direction);
-        let parsed = name.parse::<DwtSchedule>().ok().map(|s| s.to_string());
-        if let Some(same) = known
-            .into_iter()
-            .find(|s| Some(s.as_str()) == parsed.as_deref())
-        {
-            return Some(Ok(same));
+        let parsed: DwtSchedule = match name.parse() {
+            Ok(parsed) => parsed,
+            // Parameters of the generator have a message of their own; for a name, the nearest ones are listed.
+            Err(error) => {
+                let mapping = name.split_once(':').map_or("", |(_, mapping)| mapping);
+                let shaped = mapping.starts_with(|c: char| c.is_ascii_digit());
+                return (shaped && on == Backend::Gpu).then_some(Err(error));
+            }
+        };
+        let mut known = self.schedules(on, direction).into_iter();
+        let listed = known.find(|s| s.choice().is_ok_and(|choice: DwtSchedule| choice == parsed));
+        match (listed, parsed) {
+            (Some(listed), _) => Some(Ok(listed)),
+            (None, DwtSchedule::Scheme(scheme, Mapping::Shaped(_))) if on == Backend::Gpu => {
+                self.shaped(name, scheme, parsed)
+            }
+            (None, _) => None,
         }
-        self.shaped(on, name)
     }
 
-    fn shaped(&self, on: Backend, name: &str) -> Option<Result<Schedule>> {
+    /// A scheme with parameters of the generator.
+    fn shaped(
+        &self,
+        name: &str,
+        scheme: SchemeName,
+        parsed: DwtSchedule,
+    ) -> Option<Result<Schedule>> {
         let lifting = self.wavelet.lifting().filter(|_| self.lifted())?;
-        let (scheme, mapping) = name.split_once(':')?;
-        if on != Backend::Gpu || !mapping.starts_with(|c: char| c.is_ascii_digit()) {
-            return None;
+        let single = matches!(
+            scheme.kind,
+            Kind::SeparableLifting | Kind::SeparableLiftingPlus
+        );
+        if !single && !keeps_mirrored(lifting) {
+            let expected = "separable-lifting or separable-lifting+, the only schemes that support mirrored borders for this wavelet";
+            return Some(Err(Error::option("schedule", name, expected)));
         }
-        let parsed = || -> Result<Schedule> {
-            let (scheme, mapping) = (scheme.parse::<SchemeName>()?, mapping.parse()?);
-            let single = matches!(
-                scheme.kind,
-                Kind::SeparableLifting | Kind::SeparableLiftingPlus
-            );
-            if !single && !keeps_mirrored(lifting) {
-                let expected = "separable-lifting or separable-lifting+, the only schemes that support mirrored borders for this wavelet";
-                return Err(Error::option("schedule", name, expected));
-            }
-            Ok(Schedule::new(on, DwtSchedule::Scheme(scheme, mapping)))
-        };
-        Some(parsed())
+        Some(Ok(Schedule::new(Backend::Gpu, parsed)))
     }
 
     /// The schedules for a back end, the best first.

@@ -9,7 +9,7 @@ use crate::kernel::front::{
     Limit, Surface, brightness, checkerboard, divide, finish, larger, minus, off, pick,
     scale_others, square_difference, square_plus,
 };
-use crate::kernel::nfor::{Fit, choose, contest, errors, mix};
+use crate::kernel::nfor::{LocalRegression, choose, contest, errors, mix};
 use crate::kernel::rdfc::join;
 use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
@@ -311,7 +311,7 @@ impl Build<'_> {
                 Some((maps, _)) => self.mix(chain, maps),
             };
             let made = [0, 1].map(|i| {
-                let fit = Fit {
+                let fit = LocalRegression {
                     settings: *settings,
                     k: k.to_vec(),
                     parity: guide.parity[i],

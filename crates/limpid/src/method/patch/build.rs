@@ -44,7 +44,7 @@ pub(super) fn plan(patch: &Patch, shape: &Shape, schedule: &Schedule) -> Result<
         patch,
         shape,
         channels,
-        way: schedule.choice()?,
+        solver: schedule.choice()?,
     };
     build.run();
     Ok(build.plan)
@@ -55,7 +55,7 @@ struct Build<'a> {
     patch: &'a Patch,
     shape: &'a Shape,
     channels: usize,
-    way: PoissonSchedule,
+    solver: PoissonSchedule,
 }
 
 /// Features, their variance and their spread, in three slots.
@@ -105,8 +105,8 @@ impl System for Assembled {
     }
 
     fn direction(&self, plan: &mut Plan, slots: &Descent) {
-        let turn = NextDirection { first: false };
-        plan.pass(turn, [self.matrix, slots.r, slots.beta], [slots.p]);
+        let next = NextDirection { first: false };
+        plan.pass(next, [self.matrix, slots.r, slots.beta], [slots.p]);
     }
 }
 
@@ -203,7 +203,7 @@ impl Build<'_> {
             norm,
             alpha: alpha as f32,
             tolerance: FIT_TOLERANCE,
-            way: self.way,
+            solver: self.solver,
         };
         fit.add(&mut self.plan, from, self.channels)
     }

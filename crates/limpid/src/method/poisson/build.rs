@@ -38,7 +38,7 @@ pub(super) fn plan(poisson: &Poisson, shape: &Shape, schedule: &Schedule) -> Res
         norm: poisson.norm,
         alpha: poisson.alpha,
         tolerance: poisson.tolerance,
-        way: schedule.choice()?,
+        solver: schedule.choice()?,
     };
     let x = fit.add(&mut plan, [base, dx, dy], channels);
     let out = plan.output(color, channels);
@@ -53,8 +53,8 @@ pub(in crate::method) struct Reconstruct {
     pub(in crate::method) norm: Norm,
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
-    /// Minimum absolute errors cannot be solved by cosines; multigrid replaces them there.
-    pub(in crate::method) way: PoissonSchedule,
+    /// The DCT solver is for squared errors only; for absolute errors multigrid replaces it.
+    pub(in crate::method) solver: PoissonSchedule,
 }
 
 impl Reconstruct {
@@ -67,7 +67,7 @@ impl Reconstruct {
     ) -> SlotId {
         let [base, dx, dy] = from;
         let alpha = self.alpha;
-        if self.way == PoissonSchedule::Dct && self.norm == Norm::L2 {
+        if self.solver == PoissonSchedule::Dct && self.norm == Norm::L2 {
             let grid = plan.transient("grid", 4);
             let b = plan.transient("right side", channels);
             let out = plan.transient("fit", channels);
@@ -76,7 +76,7 @@ impl Reconstruct {
             plan.pass(Cosine { alpha }, [b], [out]);
             return out;
         }
-        let plain = self.way == PoissonSchedule::Plain;
+        let plain = self.solver == PoissonSchedule::Plain;
         let descent = Descent::new(plan, channels);
         let grids = Grids::new(plan, channels, descent.r, plain);
         let takes = vec![(0, channels)];

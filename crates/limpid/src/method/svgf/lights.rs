@@ -217,8 +217,8 @@ impl Slots {
             vector: 1 + packed_at.vector,
             ..*packed_at
         });
-        let spots: Vec<PackedAt> = std::iter::once(color).chain(lights).collect();
-        let made = spots.into_iter().map(|packed_at| {
+        let placed: Vec<PackedAt> = std::iter::once(color).chain(lights).collect();
+        let made = placed.into_iter().map(|packed_at| {
             let made = self.plan.transient("accumulated", packed_at.channels);
             let mut reads = vec![light[0]];
             reads.extend(albedo.filter(|_| packed_at.albedo));

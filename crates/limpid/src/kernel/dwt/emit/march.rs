@@ -25,18 +25,24 @@ pub(super) fn with_main(text: Wgsl, (region, places): (&Region, Places), scheme:
         .constant("ABOVE", "i32", above)
         .constant("BELOW", "i32", below)
         .body(include_str!("../march.wgsl"))
-        .body(&format!("@compute @workgroup_size({})\n", region.threads()))
-        .statements(
-            "main(@builtin(workgroup_id) group: vec3<u32>, @builtin(subgroup_id) part: u32, @builtin(subgroup_invocation_id) own: u32)",
+        .entry_with(
+            region.threads(),
+            "@builtin(subgroup_id) part: u32, @builtin(subgroup_invocation_id) own: u32",
             {
                 let mut code = Code::default();
                 code.say("let lane = i32(own)")
                     .say("let plane = group.z")
                     .say("let rounds = i32(p.rounds)")
                     .say("let first = first_quad(group.xy, part)")
-                    .say(format_args!("let origin = first - vec2<i32>({left}, ABOVE)"))
+                    .say(format_args!(
+                        "let origin = first - vec2<i32>({left}, ABOVE)"
+                    ))
                     .say(format_args!("let column = origin.x + {across} * lane"))
-                    .say(format_args!("let stored = lane >= {} && lane < {}", left / across, (left + tile) / across))
+                    .say(format_args!(
+                        "let stored = lane >= {} && lane < {}",
+                        left / across,
+                        (left + tile) / across
+                    ))
                     .say("let inside = is_inside(origin)");
                 march(&mut code, (region, places), scheme);
                 code
