@@ -4,7 +4,7 @@ use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
-use limpid::method::{Auto, Entry, Method, Use};
+use limpid::method::{Auto, Entry, Knob, Method, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
 
@@ -32,6 +32,11 @@ impl Named {
 pub(crate) struct Given(Vec<(String, String)>);
 
 impl Given {
+    /// Names and values, as they were typed.
+    pub(crate) fn options(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     /// Whether an option was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(n, _)| n == name)
@@ -157,7 +162,7 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
             continue;
         }
         let about = match name == knob.name {
-            true => help(knob.about, &knob.value),
+            true => help(&about(&knob), &knob.value),
             // The option describes the switch that it turns off.
             false => format!("Turn this off: {}", lower(knob.about)),
         };
@@ -168,10 +173,34 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
                 .value_name("LIST")
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true),
-            form => arg.value_name(form).allow_negative_numbers(true),
+            _ => arg
+                .value_name(value_name(&knob))
+                .allow_negative_numbers(true),
         });
     }
     verb
+}
+
+/// The longest list of words that stands for a value; a longer one would push the help aside.
+const WIDEST: usize = 40;
+
+/// What stands for a value: its form, or the name of the option where that is a long list.
+fn value_name(knob: &Knob) -> String {
+    match knob.form.len() > WIDEST {
+        true => knob.name.to_uppercase(),
+        false => knob.form.to_owned(),
+    }
+}
+
+/// What an option does, with the words it takes if they do not stand for the value.
+fn about(knob: &Knob) -> String {
+    match knob.form.len() > WIDEST {
+        true => {
+            let about = knob.about.trim_end_matches('.');
+            format!("{about}: {}", knob.form.replace('|', ", "))
+        }
+        false => knob.about.to_owned(),
+    }
 }
 
 /// The long options of a verb.
@@ -187,8 +216,7 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
     let plain = plain.split('=').next().unwrap_or(plain);
     let has = |entry: &&Entry| {
         let knobs = (entry.make)().knobs();
-        let same =
-            |k: &limpid::method::Knob| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
+        let same = |k: &Knob| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
         entry.used == named.used && knobs.iter().any(same)
     };
     let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();

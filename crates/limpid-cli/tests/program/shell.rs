@@ -44,6 +44,31 @@ fn without_a_browser_the_page_is_named() {
     assert!(Path::new(said.trim()).exists(), "{said}");
 }
 
+/// No option is so wide that the help beside it has no room.
+#[test]
+fn help_has_room_beside_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = vec!["dwt -h".to_owned(), "idwt -h".to_owned()];
+    for entry in limpid::method::METHODS {
+        if entry.used == limpid::method::Use::Denoise {
+            lines.push(format!("denoise --method {} -h", entry.name));
+        }
+    }
+    for line in lines {
+        let text = works(folder.path(), &line);
+        for option in text.lines().filter(|l| l.trim_start().starts_with("--")) {
+            // Two spaces part an option from its help.
+            let option = option.trim_start();
+            let wide = option.split("  ").next().unwrap_or(option);
+            assert!(wide.chars().count() < 56, "{line}: {option}");
+        }
+    }
+    let text = works(folder.path(), "idwt --help");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("--boundary <BOUNDARY>"), "{text}");
+    assert!(text.contains("mirror, symmetric, reflect"), "{text}");
+}
+
 #[test]
 fn the_list_of_methods_is_short_and_complete() {
     let folder = tempfile::tempdir().unwrap();
