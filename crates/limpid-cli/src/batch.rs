@@ -1,10 +1,10 @@
 //! Batches: which inputs are meant, where their results go, what is checked before the work, and what failed.
 
 use crate::say::{self, OrUsage};
-use crate::{shot, video};
+use crate::{report, shot, video};
 use anyhow::{Context, Result};
+use limpid::Error;
 use limpid::io::Format;
-use limpid::{Error, Sequence};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -82,23 +82,27 @@ impl Batch {
         Ok(all)
     }
 
-    /// Processes all files. One that fails does not stop the others; the error at the end says how many failed.
-    pub(crate) fn run(
+    /// Processes all files. One that fails does not stop the others; the error at the end says how many failed. Each worker
+    /// starts with a state, which is handed from file to file.
+    pub(crate) fn run<S>(
         &self,
         jobs: &[Job],
-        start: impl Fn() -> Sequence + Sync,
-        work: impl Fn(&Job, &mut Sequence) -> Result<()> + Sync,
+        start: impl Fn() -> S + Sync,
+        work: impl Fn(&Job, &mut S) -> Result<()> + Sync,
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let failed: Mutex<Vec<(usize, anyhow::Error)>> = Mutex::default();
         let worker = || {
-            let mut sequence = start();
+            let mut state = start();
             while !stop.load(Ordering::Relaxed) {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(at) else { break };
-                let result = say::about(&job.from, || work(job, &mut sequence));
+                let result = say::about(&job.from, || work(job, &mut state));
                 if let Err(error) = result {
+                    if self.json {
+                        report::failure(&job.from, &error);
+                    }
                     let last = jobs.len() == 1 || say::ends_all(&error);
                     stop.fetch_or(last, Ordering::Relaxed);
                     if !last {
@@ -109,7 +113,7 @@ impl Batch {
                 }
             }
             // The program ends; the system takes memory back faster than it is freed piece by piece.
-            std::mem::forget(sequence);
+            std::mem::forget(state);
         };
         let workers = usize::from(self.jobs).min(jobs.len());
         if workers > 1 {
@@ -132,11 +136,13 @@ impl Batch {
                 failed.sort_by_key(|(at, _)| *at);
                 let names = failed.iter().map(|(at, _)| jobs[*at].from.display());
                 let names: Vec<String> = names.map(|n| n.to_string()).collect();
-                anyhow::bail!(
-                    "{count} of {} files failed: {}",
-                    jobs.len(),
-                    names.join(", ")
-                )
+                let all = jobs.len();
+                let message = format!("{count} of {all} files failed: {}", names.join(", "));
+                // An option that fits none of the files is wrong usage.
+                match count == all && failed.iter().all(|(_, e)| say::is_usage(e)) {
+                    true => usage(message),
+                    false => Err(anyhow::anyhow!(message)),
+                }
             }
         }
     }

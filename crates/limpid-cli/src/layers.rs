@@ -60,6 +60,21 @@ impl Layers {
         &self.aov
     }
 
+    /// The first of these options that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--layer", !self.layer.is_empty()),
+            ("--albedo", self.albedo.is_some()),
+            ("--normal", self.normal.is_some()),
+            ("--depth", self.depth.is_some()),
+            ("--position", self.position.is_some()),
+            ("--motion", self.motion.is_some()),
+            ("--layer-file", !self.layer_file.is_empty()),
+            ("--aov", !self.aov.is_empty()),
+        ];
+        all.into_iter().find(|o| o.1).map(|o| o.0)
+    }
+
     /// The options, validated.
     pub(crate) fn reader(&self) -> Result<Reader> {
         let mut options = crate::run::read_options();

@@ -5,6 +5,7 @@ mod files;
 mod knobs;
 mod layers;
 mod profile;
+mod report;
 mod run;
 mod say;
 mod shot;
@@ -146,6 +147,7 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
         (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
         _ => knobs::Given::default(),
     };
+    say::remember(given.options());
     Ok((cli, given))
 }
 

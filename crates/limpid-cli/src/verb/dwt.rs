@@ -3,8 +3,9 @@
 use crate::batch::Job;
 use crate::files;
 use crate::knobs::Given;
+use crate::report::Report;
 use crate::run::How;
-use crate::say::{self, OrUsage, Report, tell};
+use crate::say::{self, OrUsage, tell};
 use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};

@@ -13,6 +13,7 @@ mod dwt;
 mod faults;
 mod info_file;
 mod layers;
+mod mixed;
 mod names;
 mod page;
 mod render;
