@@ -228,5 +228,17 @@ fn further_passes_are_denoised_with_the_colour() {
     assert!((mean(&before) / mean(&after) - 1.0).abs() < 0.1);
     let got = limpid(place, "denoise in.exr -o out.exr --aov Shadows");
     assert_eq!(got.status.code(), Some(1));
-    assert!(said(&got).contains("Shadows"), "{}", said(&got));
+    assert!(
+        said(&got).contains("no layer 'Shadows' in in.exr")
+            && said(&got).ends_with("`limpid info in.exr` lists them\n"),
+        "{}",
+        said(&got)
+    );
+    let name = "ViewLayer.Object Index";
+    let got = command(place)
+        .args(["denoise", "in.exr", "-o", "out.exr", "--aov", name])
+        .output()
+        .unwrap();
+    assert_eq!(got.status.code(), Some(1), "{}", said(&got));
+    assert!(said(&got).contains("holds object ids"), "{}", said(&got));
 }
