@@ -31,8 +31,14 @@ pub(crate) struct Job {
 }
 
 impl Batch {
-    /// The jobs of a command line. Everything that can be checked before the first pixel is checked here.
-    pub(crate) fn jobs(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
+    /// The jobs of a command line. Everything that can be checked before the first pixel is checked here, and by `check`, before a
+    /// folder is created.
+    pub(crate) fn jobs(
+        &self,
+        inputs: &[PathBuf],
+        output: &Path,
+        check: impl FnOnce(&[Job]) -> Result<()>,
+    ) -> Result<Vec<Job>> {
         let inputs = expand(inputs)?;
         let (jobs, folder) = targets(&inputs, output)?;
         for job in &jobs {
@@ -56,10 +62,12 @@ impl Batch {
                 ));
             }
         }
+        check(&jobs)?;
         match folder {
-            Some(folder) => std::fs::create_dir_all(&folder)
-                .with_context(|| format!("{}: cannot be created", folder.display()))?,
-            None => has_folder(output)?,
+            Some(folder) => create(&folder)?,
+            // Like a folder, the place of numbered files is created.
+            None if shot::is_pattern(output) && !output.exists() => create(folder_of(output))?,
+            None => can_write(output)?,
         }
         Ok(jobs)
     }
@@ -67,7 +75,7 @@ impl Batch {
     /// The same, with the frames of sequences as separate files, for methods without history.
     pub(crate) fn single(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
         let mut all = Vec::new();
-        for job in self.jobs(inputs, output)? {
+        for job in self.jobs(inputs, output, |_| Ok(()))? {
             if !shot::is_pattern(&job.from) {
                 all.push(job);
                 continue;
@@ -153,7 +161,7 @@ fn usage<T>(message: String) -> Result<T> {
 }
 
 /// The files that the inputs denote: folders, wildcards and names. Patterns of sequences are kept.
-fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for input in inputs {
         if input.is_dir() {
@@ -234,7 +242,7 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
     }
     if is_file {
         return usage(format!(
-            "{}: several inputs need an output folder",
+            "{}: several inputs need an output folder; name one, like results/",
             output.display()
         ));
     }
@@ -257,16 +265,56 @@ fn ends_with_separator(path: &Path) -> bool {
     last.is_some_and(|b| std::path::is_separator(char::from(*b)))
 }
 
-/// Checks that the folder of a file exists before the work begins.
-fn has_folder(file: &Path) -> Result<()> {
+/// The folder of a file.
+pub(crate) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => usage(format!(
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Creates a folder, if it is not there.
+pub(crate) fn create(folder: &Path) -> Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        return usage(format!(
+            "{}: there is a file of this name; name a folder",
+            folder.display()
+        ));
+    }
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot be created", folder.display()))
+}
+
+/// Checks that a file can be written before the work begins.
+pub(crate) fn can_write(file: &Path) -> Result<()> {
+    let folder = folder_of(file);
+    if !folder.is_dir() {
+        return usage(format!(
             "{}: the folder {} does not exist; create it first",
             file.display(),
             folder.display()
-        )),
-        _ => Ok(()),
+        ));
     }
+    if file.is_dir() {
+        return usage(format!("{}: is a folder; name a file", file.display()));
+    }
+    Ok(())
+}
+
+/// The images that are meant; a sequence stands for its frames.
+pub(crate) fn images(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for input in expand(inputs)? {
+        match shot::is_pattern(&input) && !input.exists() {
+            true => all.extend(
+                shot::found(&input)?
+                    .iter()
+                    .map(|n| shot::numbered(&input, *n)),
+            ),
+            false => all.push(input),
+        }
+    }
+    Ok(all)
 }
 
 /// Whether two names denote the same file, or the same frames.

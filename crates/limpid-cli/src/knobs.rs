@@ -47,11 +47,44 @@ impl Given {
         for (name, value) in &self.0 {
             match name.as_str() {
                 "noise" => method.set(name, &profile::given(value)?).or_usage()?,
+                "quality" => self.set_quality(value, method).or_usage()?,
                 _ => method.set(name, value).or_usage()?,
             }
         }
         Ok(())
     }
+
+    /// One scale for all methods that have steps.
+    fn set_quality(&self, value: &str, method: &mut dyn Method) -> limpid::Result<()> {
+        let Some((_, option, values)) = steps(method) else {
+            return match (method.name(), value) {
+                // Their fastest step.
+                ("nfor" | "ensemble", "fast") => method.set("quality", "good"),
+                _ => method.set("quality", value),
+            };
+        };
+        let step = QUALITY.iter().position(|word| *word == value);
+        let Some(step) = step else {
+            return Err(limpid::Error::option("quality", value, QUALITY.join("|")));
+        };
+        match self.has(option) {
+            true => Ok(()),
+            false => method.set(option, values[step]),
+        }
+    }
+}
+
+/// The words of `--quality`.
+const QUALITY: [&str; 3] = ["fast", "good", "best"];
+
+/// Methods whose steps of `--quality` are values of another option: the method, the option, and its value for each step.
+const STEPS: [(&str, &str, [&str; 3]); 2] = [
+    ("eaw", "refine", ["false", "true", "true"]),
+    ("film", "merge", ["3", "5", "9"]),
+];
+
+fn steps(method: &dyn Method) -> Option<&'static (&'static str, &'static str, [&'static str; 3])> {
+    STEPS.iter().find(|(name, ..)| *name == method.name())
 }
 
 /// Methods that the raw command line may name, in order: `denoise --method M`, `reconstruct --method M`,
@@ -137,9 +170,26 @@ fn asked<'a>(args: &[&'a str]) -> Option<&'a str> {
     apart.map(|pair| pair[1]).or_else(joined)
 }
 
-/// The method of this name.
+/// The method of this name, for this use. The error for a method of another verb names that verb.
+pub(crate) fn method(used: Use, name: &str) -> anyhow::Result<Box<dyn Method>> {
+    let is_here = methods().any(|e| e.used == used && e.name == name);
+    if let Some(other) = methods().find(|e| e.name == name)
+        && !is_here
+    {
+        let verb = match (other.used, name) {
+            (Use::Denoise, _) => format!("denoise --method {name}"),
+            (Use::Reconstruct, _) => "reconstruct".to_owned(),
+            (Use::Filter, "dwt" | "idwt") => name.to_owned(),
+            (Use::Filter, _) => format!("filter {name}"),
+        };
+        let message = format!("{name} belongs to `limpid {verb}`; use that");
+        return Err(limpid::Error::input(message)).or_usage();
+    }
+    find(used, name).or_usage()
+}
+
 fn listed(used: Use, name: &str) -> anyhow::Result<&'static Entry> {
-    find(used, name).or_usage()?;
+    method(used, name)?;
     let mut known = methods();
     let entry = known.find(|e| e.used == used && e.name == name);
     entry.with_context(|| format!("{name} is not a listed method"))
@@ -177,6 +227,13 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
                 .value_name(value_name(&knob))
                 .allow_negative_numbers(true),
         });
+    }
+    if let Some((_, option, _)) = steps(method)
+        && !taken.iter().any(|name| name == "quality")
+    {
+        let about = format!("How much time to spend; sets --{option}");
+        let arg = Arg::new(id("quality")).long("quality").help(about);
+        verb = verb.arg(arg.value_name(QUALITY.join("|")));
     }
     verb
 }
@@ -220,6 +277,12 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
         entry.used == named.used && knobs.iter().any(same)
     };
     let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();
+    if plain == "quality" && named.used == Use::Denoise {
+        let mut all = [holders, STEPS.map(|s| s.0).to_vec()].concat();
+        all.sort_unstable();
+        let message = format!("{own} has no quality steps; {} have", listed_in_words(&all));
+        return limpid::Error::input(message);
+    }
     if let Some(first) = holders.first() {
         let them = listed_in_words(&holders);
         let message = match own {
@@ -294,6 +357,11 @@ pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
             let values: Vec<&str> = values.map(String::as_str).collect();
             given.push((knob.name.clone(), values.join(",")));
         }
+    }
+    if steps(method).is_some()
+        && let Ok(Some(value)) = matches.try_get_one::<String>(&id("quality"))
+    {
+        given.push(("quality".to_owned(), value.clone()));
     }
     Given(given)
 }

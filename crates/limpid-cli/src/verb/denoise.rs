@@ -4,7 +4,7 @@ mod check;
 
 use crate::batch::{Batch, Job};
 use crate::files;
-use crate::knobs::Given;
+use crate::knobs::{self, Given};
 use crate::layers::{Layers, Reader};
 use crate::report::{self, Report};
 use crate::run::How;
@@ -18,7 +18,6 @@ use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
 use limpid::plan::Role;
 use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
-use limpid_lab::find;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -74,13 +73,14 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     if args.method.is_some() {
         methods.look_up(&args.how, &device)?;
     }
-    let sequences = follows(args) || args.inputs.iter().any(|i| in_time(i));
-    if args.batch.jobs > 1 && sequences && has_history(&methods.in_time) {
+    // Several films, or a film and photographs, are independent.
+    let one = follows(args) || matches!(&args.inputs[..], [input] if in_time(input));
+    if args.batch.jobs > 1 && one && has_history(&methods.in_time) {
         let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
-    let jobs = args.batch.jobs(&args.inputs, &args.output)?;
-    check::options(args, &jobs).or_usage()?;
+    let check = |jobs: &[Job]| check::options(args, jobs).or_usage();
+    let jobs = args.batch.jobs(&args.inputs, &args.output, check)?;
     let jobs = match args.resume {
         true => left(args, jobs)?,
         false => jobs,
@@ -136,7 +136,7 @@ impl Methods {
     fn new(args: &Args, knobs: &Given) -> Result<Self> {
         let options = |usual: Auto| -> Result<Options> {
             let mut method: Box<dyn Method> = match &args.method {
-                Some(name) => find(Use::Denoise, name).or_usage()?,
+                Some(name) => knobs::method(Use::Denoise, name)?,
                 None => Box::new(usual),
             };
             if let Some(target) = args.target {

@@ -4,17 +4,15 @@ mod caches;
 
 use crate::batch::Batch;
 use crate::files;
-use crate::knobs::{Given, RECONSTRUCTION};
+use crate::knobs::{self, Given, RECONSTRUCTION};
 use crate::layers::Layers;
 use crate::report::{self, Report};
 use crate::run::How;
-use crate::say::OrUsage;
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
 use limpid::io::WriteOptions;
 use limpid::method::Use;
-use limpid_lab::find;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -47,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let method = find(Use::Reconstruct, &args.method).or_usage()?;
+    let method = knobs::method(Use::Reconstruct, &args.method)?;
     let mut options = args.how.options(method, knobs)?;
     let all = args.known.prepare(&args.method, &mut options)?;
     let reader = args.layers.reader()?;

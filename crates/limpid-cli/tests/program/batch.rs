@@ -89,6 +89,7 @@ fn frames_have_numbers_in_either_notation() {
         ("s.%04d.png", "t.%03d.png", "t.010.png"),
         ("s.####.png", "u.##.png", "u.10.png"),
         ("s.%04d.png", "v", "v/s.0010.png"),
+        ("s.%04d.png", "new/place/s.####.png", "new/place/s.0010.png"),
     ] {
         let line = format!("denoise {from} -o {to} {FAST}");
         let got = limpid(folder.path(), &line);
@@ -264,6 +265,14 @@ fn options_name_the_method_that_they_belong_to() {
         ),
         ("--method nml", "unknown method 'nml'. Did you mean 'nlm'?"),
         ("--quality bets", "--quality bets: expected fast|good|best"),
+        (
+            "--method atrous --quality fast",
+            "atrous has no quality steps; ddid, eaw, ensemble, film and nfor have",
+        ),
+        (
+            "--method eaw --quality bets",
+            "--quality bets: expected fast|good|best",
+        ),
     ] {
         let got = limpid(folder.path(), &format!("denoise a.png -o b.png {options}"));
         assert_eq!(got.status.code(), Some(2), "{}", said(&got));

@@ -51,7 +51,11 @@ fn photographs_and_films_of_a_batch_are_independent() {
     film(&place.join("clip.y4m"));
     works(place, "denoise photo.png -o alone.png --device cpu");
     works(place, "denoise clip.y4m -o alone.y4m --device cpu");
-    for inputs in ["photo.png clip.y4m", "clip.y4m photo.png"] {
+    for inputs in [
+        "photo.png clip.y4m",
+        "clip.y4m photo.png",
+        "photo.png clip.y4m --jobs 2",
+    ] {
         let told = works(
             place,
             &format!("denoise {inputs} -o out/ --device cpu --json"),
@@ -154,6 +158,38 @@ fn the_number_of_merged_frames_counts() {
     );
 }
 
+/// One scale of quality for all methods that have steps.
+#[test]
+fn every_method_with_steps_has_the_same_scale() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    film(&place.join("clip.y4m"));
+    photo(&place.join("a.png"), 0.2);
+    render(&place.join("b.exr"));
+    let made = |input: &str, options: &str| {
+        let output = format!("out.{}", input.rsplit('.').next().unwrap());
+        works(
+            place,
+            &format!("denoise {input} -o {output} --device cpu {options}"),
+        );
+        std::fs::read(place.join(output)).unwrap()
+    };
+    for (input, method) in [
+        ("a.png", "eaw"),
+        ("a.png", "ddid"),
+        ("clip.y4m", "film"),
+        ("b.exr", "nfor"),
+        ("b.exr", "ensemble"),
+    ] {
+        let step = |quality: &str| made(input, &format!("--method {method} --quality {quality}"));
+        let (fast, _, best) = (step("fast"), step("good"), step("best"));
+        assert!(fast != best, "{method}");
+    }
+    let film = |options: &str| made("clip.y4m", &format!("--method film {options}"));
+    assert!(film("--quality best") == film("--merge 9"));
+    assert!(film("--quality best --merge 3") == film("--merge 3"));
+}
+
 /// Options that would do nothing are refused before the work.
 #[test]
 fn options_that_do_not_apply_are_refused() {
@@ -173,6 +209,18 @@ fn options_that_do_not_apply_are_refused() {
         ),
         ("clip.y4m -o - --resume", "--resume needs an output file"),
         (
+            "clip.y4m -o - --json",
+            "--json would stand in the film on standard output",
+        ),
+        (
+            "a.png clip.y4m -o new --frames 1",
+            "a.png: --frames is for numbered files",
+        ),
+        (
+            "clip.y4m -o o.y4m --jobs 2 --method taa",
+            "--jobs 2: expected 1, because each frame needs the previous one",
+        ),
+        (
             "a.png -o o.png --resume --method taa",
             "--resume needs the frames as one name",
         ),
@@ -189,7 +237,9 @@ fn options_that_do_not_apply_are_refused() {
         assert_eq!(got.status.code(), Some(2), "{line}: {}", said(&got));
         assert!(said(&got).contains(words), "{line}: {}", said(&got));
         assert_eq!(said(&got).lines().count(), 1, "{line}: {}", said(&got));
-        assert!(!place.join("o.png").exists() && !place.join("o.y4m").exists());
+        for name in ["o.png", "o.y4m", "new"] {
+            assert!(!place.join(name).exists(), "{line}");
+        }
     }
     // The quality counts for the frames of a sequence too.
     for quality in [10, 90] {

@@ -19,6 +19,10 @@ pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
             job.from.display()
         )));
     }
+    if args.batch.json && jobs.iter().any(|j| j.to == Path::new("-")) {
+        let message = "--json would stand in the film on standard output; leave it out";
+        return Err(Error::input(message));
+    }
     if args.resume && jobs.iter().any(|j| j.to == Path::new("-")) {
         let message = "--resume needs an output file, not standard output; leave it out";
         return Err(Error::input(message));
