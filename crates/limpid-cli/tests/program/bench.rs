@@ -29,6 +29,18 @@ fn every_bench_writes_a_plot_that_says_what_it_shows() {
     }
 }
 
+/// The plot shows a few bars, with the device of each.
+#[test]
+fn the_plot_of_wavelets_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "bench dwt --size 32x32 --device cpu --runs 1 --svg plot.svg";
+    works(folder.path(), line);
+    let plot = std::fs::read_to_string(folder.path().join("plot.svg")).unwrap();
+    assert!(plot.contains("forward, cpu (1 thread"), "{plot}");
+    let bars = plot.matches("forward").count() + plot.matches("inverse").count();
+    assert!(bars <= 62, "{bars} bars");
+}
+
 #[test]
 fn columns_have_different_names() {
     let folder = tempfile::tempdir().unwrap();
