@@ -54,7 +54,7 @@ fn in_words(error: &limpid::Error) -> String {
             expected,
         } => {
             let value = typed(name).unwrap_or(value);
-            format!("--{name} {value}: expected {expected}")
+            format!("--{name} {value}: expected {}", form_in_words(expected))
         }
         Error::Missing { layer, .. } if matches!(layer.kind, Kind::Dx | Kind::Dy) => {
             format!("{error}, as `limpid render --gradients` writes them")
@@ -71,11 +71,25 @@ fn in_words(error: &limpid::Error) -> String {
     }
 }
 
+/// The form of a value in words.
+fn form_in_words(expected: &str) -> String {
+    let (form, rest) = expected.split_at(expected.find(';').unwrap_or(expected.len()));
+    let words = match form {
+        "COUNT" => "a whole number, like 3",
+        "NUMBER" => "a number, like 0.5 or 25/255",
+        "LIST" => "values separated by commas, like 1,0.5",
+        "WxH" => "a size, like 640x480",
+        other => other,
+    };
+    format!("{words}{rest}")
+}
+
 /// The error and its causes, outermost first.
 pub(crate) fn message(error: &anyhow::Error) -> String {
-    let said = error.chain().map(|e| match e.downcast_ref() {
-        Some(error) => in_words(error),
-        None => e.to_string(),
+    let said = error.chain().map(|e| {
+        let ours = e.downcast_ref().map(in_words);
+        let system = || e.downcast_ref().map(limpid::Error::system);
+        ours.or_else(system).unwrap_or_else(|| e.to_string())
     });
     said.collect::<Vec<_>>().join(": ")
 }

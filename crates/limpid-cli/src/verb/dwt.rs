@@ -1,6 +1,6 @@
 //! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
 
-use crate::batch::Job;
+use crate::batch::{self, Job};
 use crate::files;
 use crate::knobs::Given;
 use crate::report::Report;
@@ -56,6 +56,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
     };
+    batch::can_write(output)?;
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;

@@ -20,6 +20,7 @@ mod render;
 mod shell;
 mod target;
 mod video;
+mod words;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
 //! What surrounds the work: completions, manual pages, pages without a browser, the demonstration, the list of methods.
 
-use crate::works;
+use crate::{limpid, said, works};
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
@@ -16,7 +16,8 @@ fn shells_and_manuals_know_every_verb() {
         );
     }
     assert!(works(folder.path(), "man").contains(".TH limpid"));
-    works(folder.path(), "man -o pages");
+    let got = limpid(folder.path(), "man -o pages");
+    assert_eq!(said(&got), "manual pages written to pages\n");
     for page in [
         "limpid.1",
         "limpid-denoise.1",
