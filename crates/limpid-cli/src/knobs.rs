@@ -19,6 +19,16 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    /// The beginning of a command line that names it.
+    fn in_words(&self) -> String {
+        let verb = &self.verb;
+        match verb.as_str() {
+            "dwt" | "idwt" => verb.clone(),
+            "denoise" | "reconstruct" => format!("{verb} --method {}", self.name),
+            _ => format!("{verb} {}", self.name),
+        }
+    }
+
     /// Whether a parsed command line names this method.
     pub(crate) fn is_named_by(&self, matches: &ArgMatches) -> bool {
         let verb = matches.subcommand_matches(&self.verb);
@@ -299,10 +309,7 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
             near: Some(near), ..
         } => format!("Did you mean {near}?"),
         _ if own == "auto" => format!("`limpid {} --help` lists the options", named.verb),
-        _ => format!(
-            "`limpid {} --method {own} --help` lists the options",
-            named.verb
-        ),
+        _ => format!("`limpid {} --help` lists the options", named.in_words()),
     };
     limpid::Error::input(format!("unknown option --{plain}. {near}"))
 }

@@ -158,10 +158,8 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
 /// Prints help or the version, or gives the error in one sentence.
 fn refused<T>(error: &clap::Error, args: &[OsString]) -> anyhow::Result<T> {
     let program = Cli::command();
-    let words = args.iter().skip(1).filter_map(|a| a.to_str());
-    let verb = words
-        .into_iter()
-        .find(|w| program.find_subcommand(w).is_some());
+    let mut words = args.iter().skip(1);
+    let verb = words.find_map(|word| program.find_subcommand(word));
     match usage::sentence(error, verb) {
         Some(sentence) => Err(limpid::Error::input(sentence)).or_usage(),
         None => error.exit(),

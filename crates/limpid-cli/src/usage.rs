@@ -1,12 +1,13 @@
 //! Command lines that cannot be parsed, told in one sentence that says what to do.
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+use std::num::{ParseFloatError, ParseIntError};
 
 /// The sentence; none for help and version, which are no errors. `verb` is the verb of the command line, if it has one.
-pub(crate) fn sentence(error: &Error, verb: Option<&str>) -> Option<String> {
+pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> {
     let help = match verb {
-        Some(verb) => format!("`limpid {verb} --help`"),
+        Some(verb) => format!("`limpid {} --help`", verb.get_name()),
         None => "`limpid --help`".to_owned(),
     };
     let of = |kind| all(error.get(kind));
@@ -29,6 +30,10 @@ pub(crate) fn sentence(error: &Error, verb: Option<&str>) -> Option<String> {
             let missing = missing.join(" and ");
             format!("{missing} {verb} missing; {help} shows how to use it")
         }
+        ErrorKind::UnknownArgument if verb.is_some_and(|verb| has(verb, &option)) => {
+            let verb = verb.map_or("", Command::get_name);
+            format!("{option} stands after the verb: limpid {verb} … {option}")
+        }
         ErrorKind::UnknownArgument if option.starts_with('-') => {
             format!("unknown option {option}{}", near(ContextKind::SuggestedArg))
         }
@@ -48,7 +53,7 @@ pub(crate) fn sentence(error: &Error, verb: Option<&str>) -> Option<String> {
             let value = first(ContextKind::InvalidValue).unwrap_or_default();
             let valid = of(ContextKind::ValidValue);
             match (std::error::Error::source(error), value.as_str()) {
-                (Some(why), _) => format!("{option} {value}: {why}"),
+                (Some(why), _) => format!("{option} {value}: {}", reason(why)),
                 (None, "") => format!("{option} needs a value; {help} shows which"),
                 (None, _) => format!("{option} {value}: expected {}", valid.join(", ")),
             }
@@ -62,6 +67,26 @@ pub(crate) fn sentence(error: &Error, verb: Option<&str>) -> Option<String> {
         }
         _ => plain(&error.render().to_string()),
     })
+}
+
+/// Whether a verb has an option.
+fn has(verb: &Command, option: &str) -> bool {
+    let mut all = verb.get_arguments().filter_map(|a| a.get_long());
+    all.any(|long| option.strip_prefix("--") == Some(long))
+}
+
+/// Why a value is refused.
+fn reason(why: &(dyn std::error::Error + 'static)) -> String {
+    if why.is::<ParseIntError>() {
+        return "expected a whole number, like 3".to_owned();
+    }
+    if why.is::<ParseFloatError>() {
+        return "expected a number, like 0.5".to_owned();
+    }
+    match why.downcast_ref() {
+        Some(limpid::Error::Option { expected, .. }) => format!("expected {expected}"),
+        _ => why.to_string(),
+    }
 }
 
 /// All texts of a value.

@@ -110,9 +110,13 @@ fn films_are_transformed_along_time() -> Outcome {
         film.extend((0..384).map(|i| sample(t, i)));
     }
     std::fs::write(&from, &film)?;
-    let options = ["--levels", "2", "--device", "cpu", "--frames", "3"];
+    let options = [
+        "--levels", "2", "--device", "cpu", "--frames", "3", "--json",
+    ];
     for (verb, from, to) in [("dwt", &from, &there), ("idwt", &there, &back)] {
         let out = limpid(&[&[verb, from, "-o", to], &options[..]].concat(), b"")?;
+        let fact: serde_json::Value = serde_json::from_slice(&out.stdout)?;
+        assert_eq!(fact["method"], verb);
         assert!(
             out.status.success(),
             "{}",

@@ -64,6 +64,26 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
                 2,
                 "unknown option --layr. Did you mean --layer?",
             ),
+            (
+                "info --threads many",
+                2,
+                "--threads many: expected a whole number, like 3",
+            ),
+            (
+                "info --memory lots",
+                2,
+                "--memory lots: expected a size such as 500M or 8G",
+            ),
+            (
+                "--device cpu denoise a.png -o b.png",
+                2,
+                "--device stands after the verb: limpid denoise … --device",
+            ),
+            (
+                "filter gaussian a.png -o b.png --quality fast",
+                2,
+                "unknown option --quality. `limpid filter gaussian --help` lists the options",
+            ),
             ("methods a.png", 2, "'a.png' is one argument too many"),
             (
                 "bench nlm --size 8x8 --file a.png",
