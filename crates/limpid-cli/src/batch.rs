@@ -45,6 +45,19 @@ impl Batch {
             if !video::is_film(&job.to) {
                 Format::from_path(&job.to).or_usage()?;
             }
+            if video::is_film(&job.to) != video::is_film(&job.from) {
+                let kind = |path| match video::is_film(path) {
+                    true => "a film",
+                    false => "an image",
+                };
+                return usage(format!(
+                    "{} is {}, but {} is {}; choose an output of the same kind",
+                    job.from.display(),
+                    kind(&job.from),
+                    job.to.display(),
+                    kind(&job.to)
+                ));
+            }
             if !self.overwrite && is_same(&job.from, &job.to) {
                 return usage(format!(
                     "{}: the result would replace its input; choose another output, or add --overwrite",
@@ -299,6 +312,13 @@ pub(crate) fn can_write(file: &Path) -> Result<()> {
         return usage(format!("{}: is a folder; name a file", file.display()));
     }
     Ok(())
+}
+
+/// The same, and that its folder takes new files: for what is written after a long measurement.
+pub(crate) fn can_create(file: &Path) -> Result<()> {
+    can_write(file)?;
+    let made = tempfile::tempfile_in(folder_of(file));
+    made.map(drop).map_err(|e| Error::io(file, e).into())
 }
 
 /// The images that are meant; a sequence stands for its frames.

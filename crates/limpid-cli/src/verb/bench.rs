@@ -101,7 +101,7 @@ pub(crate) struct Pass {
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     if let Some(svg) = &args.svg {
-        batch::can_write(svg)?;
+        batch::can_create(svg)?;
     }
     match (args.method.as_str(), args.accuracy) {
         ("filters", false) => return filters::run(args),

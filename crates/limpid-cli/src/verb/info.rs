@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(svg) = &args.svg {
-        batch::can_write(svg)?;
+        batch::can_create(svg)?;
     }
     if let (Some(path), true) = (&args.file, args.noise) {
         return noise::run(path, args.svg.as_deref(), args.json);

@@ -175,6 +175,16 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
         ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
         ("denoise a.png -o no/such/out.png", "create it first", 2),
         ("denoise a.png -o out.gif", "out.gif", 2),
+        (
+            "denoise a.png -o out.y4m",
+            "a.png is an image, but out.y4m is a film",
+            2,
+        ),
+        (
+            "denoise - -o out.png",
+            "- is a film, but out.png is an image",
+            2,
+        ),
         ("denoise none*.png -o out", "no such file", 1),
         ("denoise none.####.png -o out", "no such file", 1),
         (
