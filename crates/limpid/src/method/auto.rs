@@ -62,8 +62,8 @@ fn is_render(shape: &Shape) -> bool {
     features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
-/// With two halves that disagree less than this, the mean with regression is better than the network alone. Chosen with the scenes `tune` of
-/// `bench/peers/renders.py`.
+/// With two halves that disagree less than this, the mean with regression is better than the network alone. Chosen on the
+/// scenes `tune` of `bench/peers/renders.py`.
 const CALM: f32 = 0.09;
 
 /// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without outliers far

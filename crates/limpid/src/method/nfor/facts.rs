@@ -91,8 +91,8 @@ const SHARED: (f32, f32) = (0.78, 0.45);
 /// Smaller differences of the logarithm of brightness are not noise.
 const NO_NOISE: f32 = 0.008;
 
-/// The distance in pixels at which noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample over its neighbours,
-/// so that they differ less than pixels further away, where the surface is smooth.
+/// The distance in pixels at which noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample
+/// over its neighbours, so that on smooth surfaces they differ less than pixels further apart.
 fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
     let size = color.size();
     let albedo = frame.get(Kind::Albedo);
