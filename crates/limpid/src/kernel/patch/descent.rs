@@ -1,6 +1,6 @@
-//! The steps of conjugate gradients with the diagonal as preconditioner, on an assembled matrix.
+//! The steps of conjugate gradients with a diagonal preconditioner, on an assembled matrix.
 //!
-//! Sums over the image are taken row by row, as [`crate::kernel::poisson`] has them, by the pass that makes what is summed.
+//! Sums over the image are computed per row, as in [`crate::kernel::poisson`], in the pass that computes the terms.
 
 use super::{
     INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
@@ -13,7 +13,7 @@ use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use std::array;
 
-/// A shader with one workgroup per row, see [`per_row_text`]: sums are of two numbers, of which each slot gets one.
+/// A shader with one workgroup per row, see [`per_row_text`]: sums have two components, each written to its own slot.
 fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
     let size = site.writes[0].size;
     let (params, head) = head(site, size, [0.0; 2]);
@@ -26,10 +26,10 @@ fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
     Dispatch::own(text.text(), &params, groups)
 }
 
-/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
+/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and, for the residual, `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Multiply {
-    /// Whether the product is taken from a third slot.
+    /// Whether the product is subtracted from a third slot.
     pub residual: bool,
 }
 
@@ -95,11 +95,11 @@ fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// Pixels of a piece.
+/// Pixels computed together.
 const WIDE: usize = 2 * LANES;
 
-/// Rows that a row of a product needs: of the matrix for neighbours ahead and behind, and of the image from `REACH` above to `REACH`
-/// below. Rows beyond the image are empty.
+/// Inputs of a row of a product: rows of the matrix for neighbours ahead and behind, and rows of the image from `REACH` above
+/// to `REACH` below. Rows beyond the image are empty.
 struct Rows<'a, const PLANES: usize> {
     middle: &'a [f32],
     ahead: [&'a [f32]; OFFSETS.len()],
@@ -145,7 +145,7 @@ fn multiply_planes<S: Simd, const PLANES: usize>(simd: S, job: &mut Job<'_>) {
 }
 
 impl<const PLANES: usize> Rows<'_, PLANES> {
-    /// The product of the row: pieces whose neighbours are all inside in vectors, the pixels at both ends one by one.
+    /// The product of the row: vectorised where all neighbours are inside, scalar at both ends.
     #[inline(always)]
     fn multiply<S: Simd>(&self, simd: S, out: &mut [&mut [f32]; PLANES]) {
         let (width, reach) = (self.middle.len(), REACH as usize);
@@ -168,7 +168,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         }
     }
 
-    /// Writes a piece, as far as there is room.
+    /// Writes a vector, clipped to the row.
     #[inline(always)]
     fn put(&self, made: [[Lanes; 2]; PLANES], out: &mut [&mut [f32]; PLANES], x: usize) {
         for (out, made) in out.iter_mut().zip(made) {
@@ -179,7 +179,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         }
     }
 
-    /// The product at one pixel of a plane; the sum has the order of [`Self::product`].
+    /// The product at one pixel of a plane, in the same order of summation as [`Self::product`].
     fn pixel(&self, plane: usize, x: isize) -> f32 {
         let at = |row: &[f32], x: isize| row.get(x as usize).copied().unwrap_or(0.0);
         let image = |x: isize, dy: isize| at(self.image[(REACH + dy) as usize][plane], x);
@@ -191,7 +191,8 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         sum
     }
 
-    /// The product from `x` on, two vectors of each plane. Sums stay in registers over all neighbours, if all of them are inside.
+    /// The product starting at `x`, two vectors of each plane. With `INSIDE`, where all neighbours are inside, sums stay in
+    /// registers.
     #[inline(always)]
     fn product<S: Simd, const INSIDE: bool>(&self, simd: S, x: isize) -> [[Lanes; 2]; PLANES] {
         let mut sums = [[f32x16::splat(simd, 0.0); 2]; PLANES];
@@ -209,7 +210,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         out
     }
 
-    /// Adds numbers of a row of the matrix times the image's row `dy` further down, each from its own place on.
+    /// Adds rows of the matrix times the image row `dy` further down, each with its own offset.
     #[inline(always)]
     fn add<S: Simd, const INSIDE: bool>(
         &self,
@@ -229,7 +230,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
     }
 }
 
-/// [`load_vector`], or without the care for borders.
+/// [`load_vector`], without border handling if `INSIDE`.
 #[inline(always)]
 fn take<S: Simd, const INSIDE: bool>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
     if INSIDE {
@@ -297,10 +298,10 @@ fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// `p = D⁻¹ r + β p` in place; without `β p` at first. Reads the matrix, `r` and `β`.
+/// `p = D⁻¹ r + β p` in place; without `β p` in the first step. Reads the matrix, `r` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct NextDirection {
-    /// Whether there is no direction yet; then there is no `β` to read either.
+    /// Whether this is the first step, without a previous direction and `β`.
     pub first: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`).
 //!
-//! Sums over the image are taken row by row, then over the rows, so that they do not depend on threads or bands. On a GPU a
-//! row is a workgroup, and nothing comes back to the host.
+//! Sums over the image are computed per row, then over the rows, so that they do not depend on threads or bands. On a GPU each
+//! row is a workgroup, and nothing is read back to the host.
 
 use super::{dispatch as shader_text, product};
 use crate::Result;
@@ -10,18 +10,18 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
 
-/// Lanes of a workgroup that sums.
+/// Threads of a workgroup that computes sums.
 const LANES: u32 = 256;
 
-/// WGSL: `gathered` for sums of this kind.
+/// WGSL: `gathered` for sums of this type.
 fn gathered(text: Wgsl, kind: &str) -> Wgsl {
     text.alias("Sum", kind)
         .constant("LANES", "u32", LANES)
         .body(include_str!("gathered.wgsl"))
 }
 
-/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is done for every pixel and gives what it adds
-/// to the row's sum, which is of this `kind`; `last(y, sum)` is done once.
+/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is called for every pixel and returns
+/// its term of the row's sum, which has this `kind`; `last(y, sum)` is called once.
 pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
     let text = gathered(text, kind)
         .constant("ROWS", "u32", ROWS)
@@ -30,7 +30,7 @@ pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32
     (text, [rows.min(ROWS), rows.div_ceil(ROWS), 1])
 }
 
-/// The same as a shader of this folder; the sum goes to the slot `to`.
+/// The same as a shader of this folder; the sum is written to the slot `to`.
 pub(super) fn per_row(site: &Site<'_>, text: Wgsl, to: &str) -> Dispatch {
     let size = site.writes[0].size;
     let text = text.procedure("last(y: u32, sum: Sum)", format_args!("{to}[y] = sum"));
@@ -113,7 +113,7 @@ impl Kernel for Dot {
 /// Maximum number of workgroups along x.
 const ROWS: u32 = 32_768;
 
-/// Sums that are taken side by side, so that they fit vectors.
+/// Number of partial sums, so that they fit vectors.
 pub(crate) const SIDE_BY_SIDE: usize = 16;
 
 #[inline(always)]
@@ -136,7 +136,7 @@ pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// Adds the products of two rows to sums that are taken side by side.
+/// Adds the products of two rows to the partial sums.
 #[inline(always)]
 pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
     let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
@@ -151,18 +151,18 @@ pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32])
     }
 }
 
-/// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
+/// A scalar computed from the sums of the rows. It is 0 instead of a division by zero: the solution has been reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Scalar {
     /// Writes 0 and the sum: `β` and `r·z` before the first step.
     Start,
-    /// `r·z` over the sum: `α`. Reads `r·z` too.
+    /// `r·z` over the sum: `α`. Also reads `r·z`.
     Alpha,
-    /// The sum over the `r·z` of before: `β`, and the sum itself in its place.
+    /// The sum over the previous `r·z`: `β`; the sum replaces it.
     Beta,
     /// The sum.
     Norm,
-    /// The sum over another number, which is read too.
+    /// The sum over another value, which is also read.
     Share,
 }
 
