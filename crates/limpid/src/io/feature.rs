@@ -4,7 +4,7 @@ use super::{ReadOptions, Transfer, read};
 use crate::{Error, Image, Kind, Layer, Result, srgb_to_linear};
 use std::path::Path;
 
-/// Reads one layer from a file: the layer of that name, or the colour if the file has only that.
+/// Reads one layer from a file: the layer of that name, or the colour if the file has nothing else.
 ///
 /// In PNG, JPEG and integer TIFF files, colour and albedo are decoded from sRGB to linear light, and normals are mapped
 /// from 0 … 1 to -1 … 1.
@@ -55,7 +55,7 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     })
 }
 
-/// The image with an allowed number of channels: the first of three, or one repeated three times.
+/// The image with a supported number of channels: the first of three, or one repeated three times.
 fn with_channels(image: &Image, allowed: &[usize]) -> Option<Image> {
     let channels = image.channels();
     if allowed.contains(&channels) {
