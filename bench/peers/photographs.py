@@ -92,7 +92,7 @@ def main():
     if args.limpid:
         for name, options in {
             "best": [],
-            "balanced": ["--quality", "balanced"],
+            "good": ["--quality", "good"],
             "fast": ["--quality", "fast"],
             "2013": ["--variant", "2013"],
         }.items():

@@ -1,10 +1,10 @@
 //! Batches: which inputs are meant, where their results go, what is checked before the work, and what failed.
 
 use crate::say::{self, OrUsage};
-use crate::{shot, video};
+use crate::{report, shot, video};
 use anyhow::{Context, Result};
+use limpid::Error;
 use limpid::io::Format;
-use limpid::{Error, Sequence};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,13 +31,32 @@ pub(crate) struct Job {
 }
 
 impl Batch {
-    /// The jobs of a command line. Everything that can be checked before the first pixel is checked here.
-    pub(crate) fn jobs(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
+    /// The jobs of a command line. Everything that can be checked before the first pixel is checked here, and by `check`, before a
+    /// folder is created.
+    pub(crate) fn jobs(
+        &self,
+        inputs: &[PathBuf],
+        output: &Path,
+        check: impl FnOnce(&[Job]) -> Result<()>,
+    ) -> Result<Vec<Job>> {
         let inputs = expand(inputs)?;
         let (jobs, folder) = targets(&inputs, output)?;
         for job in &jobs {
             if !video::is_film(&job.to) {
                 Format::from_path(&job.to).or_usage()?;
+            }
+            if video::is_film(&job.to) != video::is_film(&job.from) {
+                let kind = |path| match video::is_film(path) {
+                    true => "a film",
+                    false => "an image",
+                };
+                return usage(format!(
+                    "{} is {}, but {} is {}; choose an output of the same kind",
+                    job.from.display(),
+                    kind(&job.from),
+                    job.to.display(),
+                    kind(&job.to)
+                ));
             }
             if !self.overwrite && is_same(&job.from, &job.to) {
                 return usage(format!(
@@ -56,10 +75,12 @@ impl Batch {
                 ));
             }
         }
+        check(&jobs)?;
         match folder {
-            Some(folder) => std::fs::create_dir_all(&folder)
-                .with_context(|| format!("{}: cannot be created", folder.display()))?,
-            None => has_folder(output)?,
+            Some(folder) => create(&folder)?,
+            // Like a folder, the place of numbered files is created.
+            None if shot::is_pattern(output) && !output.exists() => create(folder_of(output))?,
+            None => can_write(output)?,
         }
         Ok(jobs)
     }
@@ -67,7 +88,7 @@ impl Batch {
     /// The same, with the frames of sequences as separate files, for methods without history.
     pub(crate) fn single(&self, inputs: &[PathBuf], output: &Path) -> Result<Vec<Job>> {
         let mut all = Vec::new();
-        for job in self.jobs(inputs, output)? {
+        for job in self.jobs(inputs, output, |_| Ok(()))? {
             if !shot::is_pattern(&job.from) {
                 all.push(job);
                 continue;
@@ -82,23 +103,27 @@ impl Batch {
         Ok(all)
     }
 
-    /// Processes all files. One that fails does not stop the others; the error at the end says how many failed.
-    pub(crate) fn run(
+    /// Processes all files. One that fails does not stop the others; the error at the end says how many failed. Each worker
+    /// starts with a state, which is handed from file to file.
+    pub(crate) fn run<S>(
         &self,
         jobs: &[Job],
-        start: impl Fn() -> Sequence + Sync,
-        work: impl Fn(&Job, &mut Sequence) -> Result<()> + Sync,
+        start: impl Fn() -> S + Sync,
+        work: impl Fn(&Job, &mut S) -> Result<()> + Sync,
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let failed: Mutex<Vec<(usize, anyhow::Error)>> = Mutex::default();
         let worker = || {
-            let mut sequence = start();
+            let mut state = start();
             while !stop.load(Ordering::Relaxed) {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(at) else { break };
-                let result = say::about(&job.from, || work(job, &mut sequence));
+                let result = say::about(&job.from, || work(job, &mut state));
                 if let Err(error) = result {
+                    if self.json {
+                        report::failure(&job.from, &error);
+                    }
                     let last = jobs.len() == 1 || say::ends_all(&error);
                     stop.fetch_or(last, Ordering::Relaxed);
                     if !last {
@@ -109,7 +134,7 @@ impl Batch {
                 }
             }
             // The program ends; the system takes memory back faster than it is freed piece by piece.
-            std::mem::forget(sequence);
+            std::mem::forget(state);
         };
         let workers = usize::from(self.jobs).min(jobs.len());
         if workers > 1 {
@@ -132,11 +157,13 @@ impl Batch {
                 failed.sort_by_key(|(at, _)| *at);
                 let names = failed.iter().map(|(at, _)| jobs[*at].from.display());
                 let names: Vec<String> = names.map(|n| n.to_string()).collect();
-                anyhow::bail!(
-                    "{count} of {} files failed: {}",
-                    jobs.len(),
-                    names.join(", ")
-                )
+                let all = jobs.len();
+                let message = format!("{count} of {all} files failed: {}", names.join(", "));
+                // An option that fits none of the files is wrong usage.
+                match count == all && failed.iter().all(|(_, e)| say::is_usage(e)) {
+                    true => usage(message),
+                    false => Err(anyhow::anyhow!(message)),
+                }
             }
         }
     }
@@ -147,7 +174,7 @@ fn usage<T>(message: String) -> Result<T> {
 }
 
 /// The files that the inputs denote: folders, wildcards and names. Patterns of sequences are kept.
-fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for input in inputs {
         if input.is_dir() {
@@ -228,7 +255,7 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
     }
     if is_file {
         return usage(format!(
-            "{}: several inputs need an output folder",
+            "{}: several inputs need an output folder; name one, like results/",
             output.display()
         ));
     }
@@ -251,16 +278,63 @@ fn ends_with_separator(path: &Path) -> bool {
     last.is_some_and(|b| std::path::is_separator(char::from(*b)))
 }
 
-/// Checks that the folder of a file exists before the work begins.
-fn has_folder(file: &Path) -> Result<()> {
+/// The folder of a file.
+pub(crate) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => usage(format!(
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Creates a folder, if it is not there.
+pub(crate) fn create(folder: &Path) -> Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        return usage(format!(
+            "{}: there is a file of this name; name a folder",
+            folder.display()
+        ));
+    }
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot be created", folder.display()))
+}
+
+/// Checks that a file can be written before the work begins.
+pub(crate) fn can_write(file: &Path) -> Result<()> {
+    let folder = folder_of(file);
+    if !folder.is_dir() {
+        return usage(format!(
             "{}: the folder {} does not exist; create it first",
             file.display(),
             folder.display()
-        )),
-        _ => Ok(()),
+        ));
     }
+    if file.is_dir() {
+        return usage(format!("{}: is a folder; name a file", file.display()));
+    }
+    Ok(())
+}
+
+/// The same, and that its folder takes new files: for what is written after a long measurement.
+pub(crate) fn can_create(file: &Path) -> Result<()> {
+    can_write(file)?;
+    let made = tempfile::tempfile_in(folder_of(file));
+    made.map(drop).map_err(|e| Error::io(file, e).into())
+}
+
+/// The images that are meant; a sequence stands for its frames.
+pub(crate) fn images(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for input in expand(inputs)? {
+        match shot::is_pattern(&input) && !input.exists() {
+            true => all.extend(
+                shot::found(&input)?
+                    .iter()
+                    .map(|n| shot::numbered(&input, *n)),
+            ),
+            false => all.push(input),
+        }
+    }
+    Ok(all)
 }
 
 /// Whether two names denote the same file, or the same frames.

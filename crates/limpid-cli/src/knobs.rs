@@ -4,7 +4,7 @@ use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
-use limpid::method::{Auto, Entry, Method, Use};
+use limpid::method::{Auto, Entry, Knob, Method, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
 
@@ -19,6 +19,16 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    /// The beginning of a command line that names it.
+    fn in_words(&self) -> String {
+        let verb = &self.verb;
+        match verb.as_str() {
+            "dwt" | "idwt" => verb.clone(),
+            "denoise" | "reconstruct" => format!("{verb} --method {}", self.name),
+            _ => format!("{verb} {}", self.name),
+        }
+    }
+
     /// Whether a parsed command line names this method.
     pub(crate) fn is_named_by(&self, matches: &ArgMatches) -> bool {
         let verb = matches.subcommand_matches(&self.verb);
@@ -32,6 +42,11 @@ impl Named {
 pub(crate) struct Given(Vec<(String, String)>);
 
 impl Given {
+    /// Names and values, as they were typed.
+    pub(crate) fn options(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     /// Whether an option was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(n, _)| n == name)
@@ -42,11 +57,44 @@ impl Given {
         for (name, value) in &self.0 {
             match name.as_str() {
                 "noise" => method.set(name, &profile::given(value)?).or_usage()?,
+                "quality" => self.set_quality(value, method).or_usage()?,
                 _ => method.set(name, value).or_usage()?,
             }
         }
         Ok(())
     }
+
+    /// One scale for all methods that have steps.
+    fn set_quality(&self, value: &str, method: &mut dyn Method) -> limpid::Result<()> {
+        let Some((_, option, values)) = steps(method) else {
+            return match (method.name(), value) {
+                // Their fastest step.
+                ("nfor" | "ensemble", "fast") => method.set("quality", "good"),
+                _ => method.set("quality", value),
+            };
+        };
+        let step = QUALITY.iter().position(|word| *word == value);
+        let Some(step) = step else {
+            return Err(limpid::Error::option("quality", value, QUALITY.join("|")));
+        };
+        match self.has(option) {
+            true => Ok(()),
+            false => method.set(option, values[step]),
+        }
+    }
+}
+
+/// The words of `--quality`.
+const QUALITY: [&str; 3] = ["fast", "good", "best"];
+
+/// Methods whose steps of `--quality` are values of another option: the method, the option, and its value for each step.
+const STEPS: [(&str, &str, [&str; 3]); 2] = [
+    ("eaw", "refine", ["false", "true", "true"]),
+    ("film", "merge", ["3", "5", "9"]),
+];
+
+fn steps(method: &dyn Method) -> Option<&'static (&'static str, &'static str, [&'static str; 3])> {
+    STEPS.iter().find(|(name, ..)| *name == method.name())
 }
 
 /// Methods that the raw command line may name, in order: `denoise --method M`, `reconstruct --method M`,
@@ -132,9 +180,26 @@ fn asked<'a>(args: &[&'a str]) -> Option<&'a str> {
     apart.map(|pair| pair[1]).or_else(joined)
 }
 
-/// The method of this name.
+/// The method of this name, for this use. The error for a method of another verb names that verb.
+pub(crate) fn method(used: Use, name: &str) -> anyhow::Result<Box<dyn Method>> {
+    let is_here = methods().any(|e| e.used == used && e.name == name);
+    if let Some(other) = methods().find(|e| e.name == name)
+        && !is_here
+    {
+        let verb = match (other.used, name) {
+            (Use::Denoise, _) => format!("denoise --method {name}"),
+            (Use::Reconstruct, _) => "reconstruct".to_owned(),
+            (Use::Filter, "dwt" | "idwt") => name.to_owned(),
+            (Use::Filter, _) => format!("filter {name}"),
+        };
+        let message = format!("{name} belongs to `limpid {verb}`; use that");
+        return Err(limpid::Error::input(message)).or_usage();
+    }
+    find(used, name).or_usage()
+}
+
 fn listed(used: Use, name: &str) -> anyhow::Result<&'static Entry> {
-    find(used, name).or_usage()?;
+    method(used, name)?;
     let mut known = methods();
     let entry = known.find(|e| e.used == used && e.name == name);
     entry.with_context(|| format!("{name} is not a listed method"))
@@ -157,7 +222,7 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
             continue;
         }
         let about = match name == knob.name {
-            true => help(knob.about, &knob.value),
+            true => help(&about(&knob), &knob.value),
             // The option describes the switch that it turns off.
             false => format!("Turn this off: {}", lower(knob.about)),
         };
@@ -168,10 +233,41 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
                 .value_name("LIST")
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true),
-            form => arg.value_name(form).allow_negative_numbers(true),
+            _ => arg
+                .value_name(value_name(&knob))
+                .allow_negative_numbers(true),
         });
     }
+    if let Some((_, option, _)) = steps(method)
+        && !taken.iter().any(|name| name == "quality")
+    {
+        let about = format!("How much time to spend; sets --{option}");
+        let arg = Arg::new(id("quality")).long("quality").help(about);
+        verb = verb.arg(arg.value_name(QUALITY.join("|")));
+    }
     verb
+}
+
+/// The longest list of words that stands for a value; a longer one would push the help aside.
+const WIDEST: usize = 40;
+
+/// What stands for a value: its form, or the name of the option where that is a long list.
+fn value_name(knob: &Knob) -> String {
+    match knob.form.len() > WIDEST {
+        true => knob.name.to_uppercase(),
+        false => knob.form.to_owned(),
+    }
+}
+
+/// What an option does, with the words it takes if they do not stand for the value.
+fn about(knob: &Knob) -> String {
+    match knob.form.len() > WIDEST {
+        true => {
+            let about = knob.about.trim_end_matches('.');
+            format!("{about}: {}", knob.form.replace('|', ", "))
+        }
+        false => knob.about.to_owned(),
+    }
 }
 
 /// The long options of a verb.
@@ -187,11 +283,16 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
     let plain = plain.split('=').next().unwrap_or(plain);
     let has = |entry: &&Entry| {
         let knobs = (entry.make)().knobs();
-        let same =
-            |k: &limpid::method::Knob| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
+        let same = |k: &Knob| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
         entry.used == named.used && knobs.iter().any(same)
     };
     let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();
+    if plain == "quality" && named.used == Use::Denoise {
+        let mut all = [holders, STEPS.map(|s| s.0).to_vec()].concat();
+        all.sort_unstable();
+        let message = format!("{own} has no quality steps; {} have", listed_in_words(&all));
+        return limpid::Error::input(message);
+    }
     if let Some(first) = holders.first() {
         let them = listed_in_words(&holders);
         let message = match own {
@@ -208,10 +309,7 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
             near: Some(near), ..
         } => format!("Did you mean {near}?"),
         _ if own == "auto" => format!("`limpid {} --help` lists the options", named.verb),
-        _ => format!(
-            "`limpid {} --method {own} --help` lists the options",
-            named.verb
-        ),
+        _ => format!("`limpid {} --help` lists the options", named.in_words()),
     };
     limpid::Error::input(format!("unknown option --{plain}. {near}"))
 }
@@ -266,6 +364,11 @@ pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
             let values: Vec<&str> = values.map(String::as_str).collect();
             given.push((knob.name.clone(), values.join(",")));
         }
+    }
+    if steps(method).is_some()
+        && let Ok(Some(value)) = matches.try_get_one::<String>(&id("quality"))
+    {
+        given.push(("quality".to_owned(), value.clone()));
     }
     Given(given)
 }

@@ -60,6 +60,21 @@ impl Layers {
         &self.aov
     }
 
+    /// The first of these options that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--layer", !self.layer.is_empty()),
+            ("--albedo", self.albedo.is_some()),
+            ("--normal", self.normal.is_some()),
+            ("--depth", self.depth.is_some()),
+            ("--position", self.position.is_some()),
+            ("--motion", self.motion.is_some()),
+            ("--layer-file", !self.layer_file.is_empty()),
+            ("--aov", !self.aov.is_empty()),
+        ];
+        all.into_iter().find(|o| o.1).map(|o| o.0)
+    }
+
     /// The options, validated.
     pub(crate) fn reader(&self) -> Result<Reader> {
         let mut options = crate::run::read_options();
@@ -129,7 +144,7 @@ impl Reader {
 
 impl What {
     fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
-        let mut picture = io::read(path, &self.options)?;
+        let mut picture = io::read(path, &self.options).map_err(|e| in_file(e, path))?;
         for (layer, file) in &self.files {
             let file = match (frame, path.file_name()) {
                 (_, Some(name)) if file.is_dir() => file.join(name),
@@ -154,6 +169,19 @@ impl What {
         }
         Ok(picture)
     }
+}
+
+/// Where a name of a layer is unknown: in which file, and what lists the known ones.
+fn in_file(error: Error, path: &Path) -> Error {
+    let Error::Unknown { name, near, .. } = error else {
+        return error;
+    };
+    let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    let path = path.display();
+    let punctuation = if near.is_empty() { ";" } else { "" };
+    Error::input(format!(
+        "no layer '{name}' in {path}{near}{punctuation} `limpid info {path}` lists them"
+    ))
 }
 
 /// With a second buffer, the file's colour is the first one, and the frame's colour is the mean of both.

@@ -5,10 +5,12 @@ mod files;
 mod knobs;
 mod layers;
 mod profile;
+mod report;
 mod run;
 mod say;
 mod shot;
 mod taken;
+mod usage;
 mod verb;
 mod video;
 
@@ -138,15 +140,30 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
                 let known = known.map(knobs::options_of).unwrap_or_default();
                 Err(knobs::unknown(option, named, &known)).or_usage()?;
             }
-            error.exit()
+            return refused(&error, args);
         }
     };
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error, args),
+    };
     let given = match (named, matches.subcommand()) {
         (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
         _ => knobs::Given::default(),
     };
+    say::remember(given.options());
     Ok((cli, given))
+}
+
+/// Prints help or the version, or gives the error in one sentence.
+fn refused<T>(error: &clap::Error, args: &[OsString]) -> anyhow::Result<T> {
+    let program = Cli::command();
+    let mut words = args.iter().skip(1);
+    let verb = words.find_map(|word| program.find_subcommand(word));
+    match usage::sentence(error, verb) {
+        Some(sentence) => Err(limpid::Error::input(sentence)).or_usage(),
+        None => error.exit(),
+    }
 }
 
 /// The program's arguments, with the options of the method that was named.

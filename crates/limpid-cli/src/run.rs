@@ -97,12 +97,7 @@ pub(crate) struct How {
 impl How {
     /// Opens the device.
     pub(crate) fn open(&self) -> Result<Device> {
-        match Device::open_with(&self.device, threads(), false) {
-            Err(error @ (limpid::Error::Input(_) | limpid::Error::Unknown { .. })) => {
-                Err(error).or_usage()
-            }
-            other => Ok(other?),
-        }
+        open(&self.device)
     }
 
     /// The method with its options, ready to run.
@@ -121,6 +116,16 @@ impl How {
     pub(crate) fn look_up(&self, options: &mut Options, on: Backend) -> Result<()> {
         let method = options.method.as_ref();
         options.schedule.look_up(method, on).or_usage()
+    }
+}
+
+/// Opens a device by its name; one that cannot exist is a usage error.
+pub(crate) fn open(name: &str) -> Result<Device> {
+    match Device::open_with(name, threads(), false) {
+        Err(error @ (limpid::Error::Input(_) | limpid::Error::Unknown { .. })) => {
+            Err(error).or_usage()
+        }
+        other => Ok(other?),
     }
 }
 

@@ -1,16 +1,14 @@
-//! Output besides results: reports, warnings, progress, errors.
+//! Output besides results: warnings, progress, errors.
 
-use crate::batch::Job;
 use indicatif::{ProgressBar, ProgressStyle};
-use limpid::{Device, Kind, Layer, Sequence, Watch};
-use serde::Serialize;
+use limpid::{Kind, Layer, Watch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Prints a line on standard output. A closed pipe is an error that ends the program quietly, not a panic.
 macro_rules! tell {
@@ -33,6 +31,19 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Options of the method and their values, as they were typed.
+static TYPED: OnceLock<Vec<(String, String)>> = OnceLock::new();
+
+/// Errors show values of these options as they were typed: `25/255`, not 0.09803922.
+pub(crate) fn remember(options: &[(String, String)]) {
+    TYPED.get_or_init(|| options.to_vec());
+}
+
+fn typed(option: &str) -> Option<&String> {
+    let mut all = TYPED.get()?.iter();
+    all.find(|(name, _)| name == option).map(|(_, value)| value)
+}
+
 /// An error of the library in command-line terms.
 fn in_words(error: &limpid::Error) -> String {
     use limpid::{DeviceFault, Error};
@@ -41,7 +52,10 @@ fn in_words(error: &limpid::Error) -> String {
             name,
             value,
             expected,
-        } => format!("--{name} {value}: expected {expected}"),
+        } => {
+            let value = typed(name).unwrap_or(value);
+            format!("--{name} {value}: expected {}", form_in_words(expected))
+        }
         Error::Missing { layer, .. } if matches!(layer.kind, Kind::Dx | Kind::Dy) => {
             format!("{error}, as `limpid render --gradients` writes them")
         }
@@ -57,11 +71,25 @@ fn in_words(error: &limpid::Error) -> String {
     }
 }
 
+/// The form of a value in words.
+fn form_in_words(expected: &str) -> String {
+    let (form, rest) = expected.split_at(expected.find(';').unwrap_or(expected.len()));
+    let words = match form {
+        "COUNT" => "a whole number, like 3",
+        "NUMBER" => "a number, like 0.5 or 25/255",
+        "LIST" => "values separated by commas, like 1,0.5",
+        "WxH" => "a size, like 640x480",
+        other => other,
+    };
+    format!("{words}{rest}")
+}
+
 /// The error and its causes, outermost first.
 pub(crate) fn message(error: &anyhow::Error) -> String {
-    let said = error.chain().map(|e| match e.downcast_ref() {
-        Some(error) => in_words(error),
-        None => e.to_string(),
+    let said = error.chain().map(|e| {
+        let ours = e.downcast_ref().map(in_words);
+        let system = || e.downcast_ref().map(limpid::Error::system);
+        ours.or_else(system).unwrap_or_else(|| e.to_string())
     });
     said.collect::<Vec<_>>().join(": ")
 }
@@ -179,58 +207,7 @@ pub(crate) fn ends_all(error: &anyhow::Error) -> bool {
         }
         _ => false,
     };
-    is_usage(error)
-        || broken_pipe(error)
-        || error.chain().any(|e| e.downcast_ref().is_some_and(ends))
-}
-
-/// The report on one file.
-#[derive(Serialize)]
-pub(crate) struct Report {
-    pub(crate) input: PathBuf,
-    pub(crate) output: PathBuf,
-    pub(crate) method: String,
-    pub(crate) device: String,
-    /// What the method found in the image, for example its noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) found: Option<String>,
-    pub(crate) seconds: f64,
-    /// Additional facts of a verb.
-    #[serde(flatten)]
-    pub(crate) more: serde_json::Map<String, serde_json::Value>,
-}
-
-impl Report {
-    /// A report on the progress of a sequence since a given time.
-    pub(crate) fn new(job: &Job, sequence: &Sequence, device: &Device, since: Instant) -> Self {
-        Self {
-            input: job.from.clone(),
-            output: job.to.clone(),
-            method: sequence.method().name().to_owned(),
-            device: device.name(),
-            found: sequence.method().seen(),
-            seconds: (1e3 * since.elapsed().as_secs_f64()).round() / 1e3,
-            more: serde_json::Map::new(),
-        }
-    }
-
-    /// Prints it: a line on standard error, or JSON on standard output.
-    pub(crate) fn tell(&self, as_json: bool) -> anyhow::Result<()> {
-        if as_json {
-            tell!("{}", serde_json::to_string(self)?);
-        } else if !is_quiet() {
-            let found = self
-                .found
-                .as_ref()
-                .map_or(String::new(), |f| format!(", {f}"));
-            let (from, to) = (self.input.display(), self.output.display());
-            line(&format!(
-                "{from}: {} on {}{found}, {:.2} s, written to {to}",
-                self.method, self.device, self.seconds
-            ));
-        }
-        Ok(())
-    }
+    broken_pipe(error) || error.chain().any(|e| e.downcast_ref().is_some_and(ends))
 }
 
 impl log::Log for Warnings {

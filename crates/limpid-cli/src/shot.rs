@@ -5,7 +5,7 @@
 
 use crate::batch::Job;
 use crate::layers::Reader;
-use crate::say;
+use crate::{report, say};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, WriteOptions};
 use limpid::{Error, Frame, Sequence};
@@ -116,6 +116,20 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
     Ok(numbers)
 }
 
+/// The numbers of the frames of a sequence: those of a range, or all that exist.
+fn frames_of(from: &Path, range: Option<&RangeInclusive<u32>>) -> Result<Vec<u32>> {
+    match range {
+        Some(range) => Ok(range.clone().collect()),
+        None => found(from),
+    }
+}
+
+/// Whether all results of a sequence exist.
+pub(crate) fn is_done(job: &Job, range: Option<&RangeInclusive<u32>>) -> Result<bool> {
+    let frames = frames_of(&job.from, range)?;
+    Ok(frames.iter().all(|n| numbered(&job.to, *n).exists()))
+}
+
 /// A job: input and output patterns.
 pub(crate) struct Shot<'a> {
     pub(crate) from: &'a Path,
@@ -125,6 +139,24 @@ pub(crate) struct Shot<'a> {
     pub(crate) reader: &'a Reader,
     /// Whether existing results are kept.
     pub(crate) resume: bool,
+    pub(crate) write: &'a WriteOptions,
+    /// Whether frames that fail are reported as JSON.
+    pub(crate) json: bool,
+}
+
+/// A frame that is waiting for its result.
+struct Waiting {
+    job: Job,
+    begin: Instant,
+    origin: io::Origin,
+    layers: Vec<String>,
+}
+
+/// What is known of a frame with a result.
+pub(crate) struct Done {
+    pub(crate) job: Job,
+    pub(crate) begin: Instant,
+    pub(crate) layers: Vec<String>,
 }
 
 /// A frame on its way to its file.
@@ -139,12 +171,9 @@ impl Shot<'_> {
     pub(crate) fn run(
         &self,
         sequence: &mut Sequence,
-        mut done: impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+        mut done: impl FnMut(Done, &Sequence) -> Result<()>,
     ) -> Result<()> {
-        let frames: Vec<u32> = match &self.frames {
-            Some(range) => range.clone().collect(),
-            None => found(self.from)?,
-        };
+        let frames = frames_of(self.from, self.frames.as_ref())?;
         for n in &frames {
             let file = numbered(self.from, *n);
             if !file.exists() {
@@ -157,7 +186,7 @@ impl Shot<'_> {
         let (made, last) = sync_channel(1);
         let failed = std::thread::scope(|scope| {
             scope.spawn(move || self.reading(todo, &pictures));
-            let writer = scope.spawn(move || writing(&last));
+            let writer = scope.spawn(move || writing(&last, self.write));
             let worked = self.work(todo, sequence, (&next, &made), &mut done);
             // The writer ends when nothing more can come, the reader when its channel is closed.
             drop((made, next));
@@ -195,7 +224,7 @@ impl Shot<'_> {
         frames: &[u32],
         sequence: &mut Sequence,
         (next, made): (&Receiver<Result<Picture>>, &SyncSender<Made>),
-        done: &mut impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+        done: &mut impl FnMut(Done, &Sequence) -> Result<()>,
     ) -> Result<usize> {
         let mut failed = 0;
         // Frames whose results are still to come.
@@ -217,13 +246,21 @@ impl Shot<'_> {
                     .push(&picture.frame, &watch)
                     .with_context(|| job.from.display().to_string())?;
                 watch.go_on()?;
-                Ok((results, picture.origin))
+                Ok((results, picture.origin, report::layers(&picture.frame)))
             });
-            let (results, origin) = match worked {
+            let (results, origin, layers) = match worked {
                 Ok(worked) => worked,
-                Err(error) if say::ends_all(&error) || frames.len() == 1 => return Err(error),
+                // The frames of a sequence are alike: what an option refuses, it refuses for all.
+                Err(error)
+                    if say::ends_all(&error) || say::is_usage(&error) || frames.len() == 1 =>
+                {
+                    return Err(error);
+                }
                 Err(error) => {
                     say::error(&error);
+                    if self.json {
+                        report::failure(&job.from, &error);
+                    }
                     failed += 1;
                     // A frame that was read but failed takes those along that looked ahead to it.
                     if sequence.waiting() == 0 {
@@ -233,7 +270,12 @@ impl Shot<'_> {
                     continue;
                 }
             };
-            waiting.push_back((job, begin, origin));
+            waiting.push_back(Waiting {
+                job,
+                begin,
+                origin,
+                layers,
+            });
             if !self.send(&mut waiting, results, sequence, (made, done))? {
                 return Ok(failed);
             }
@@ -249,18 +291,24 @@ impl Shot<'_> {
     /// when it is joined.
     fn send(
         &self,
-        waiting: &mut VecDeque<(Job, Instant, io::Origin)>,
+        waiting: &mut VecDeque<Waiting>,
         results: Vec<Frame>,
         sequence: &Sequence,
         (made, done): (
             &SyncSender<Made>,
-            &mut impl FnMut(&Job, &Sequence, Instant) -> Result<()>,
+            &mut impl FnMut(Done, &Sequence) -> Result<()>,
         ),
     ) -> Result<bool> {
         for frame in results {
-            let Some((job, begin, origin)) = waiting.pop_front() else {
+            let Some(waited) = waiting.pop_front() else {
                 break;
             };
+            let Waiting {
+                job,
+                begin,
+                origin,
+                layers,
+            } = waited;
             if self.resume && job.to.exists() {
                 continue;
             }
@@ -268,7 +316,7 @@ impl Shot<'_> {
             if made.send(Made { to, frame, origin }).is_err() {
                 return Ok(false);
             }
-            done(&job, sequence, begin)?;
+            done(Done { job, begin, layers }, sequence)?;
         }
         Ok(true)
     }
@@ -283,14 +331,9 @@ impl Shot<'_> {
     }
 }
 
-fn writing(made: &Receiver<Made>) -> Result<()> {
+fn writing(made: &Receiver<Made>, options: &WriteOptions) -> Result<()> {
     for Made { to, frame, origin } in made {
-        say::notes(&io::write(
-            &to,
-            &frame,
-            Some(&origin),
-            &WriteOptions::default(),
-        )?);
+        say::notes(&io::write(&to, &frame, Some(&origin), options)?);
     }
     Ok(())
 }

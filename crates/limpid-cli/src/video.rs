@@ -74,12 +74,17 @@ pub(crate) fn run_late(
     } else {
         reader.header().clone()
     };
-    let target = Target::open(to, from, form)?;
-    let done =
-        flow(reader, header, target, form, &mut change).with_context(|| from.display().to_string());
+    let mut target = Target::open(to, from, form)?;
+    let done = flow(reader, header, &mut target, form, &mut change)
+        .with_context(|| from.display().to_string());
     match (done, source.finish()) {
-        (Ok(target), Ok(())) => target.finish(),
-        (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+        (Ok(()), Ok(())) => target.finish(),
+        // The program that takes the stream reports why it stopped.
+        (Err(error), _) if say::broken_pipe(&error) && !matches!(target, Target::Output) => {
+            let stopped = || anyhow!("{}: ffmpeg ended before the film", to.display());
+            Err(target.finish().err().unwrap_or_else(stopped))
+        }
+        (Err(error), _) | (Ok(()), Err(error)) => Err(error),
     }
 }
 
@@ -132,10 +137,10 @@ pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
 fn flow(
     mut reader: Reader<Box<dyn Read + Send>>,
     header: Header,
-    mut target: Target,
+    target: &mut Target,
     form: Form,
     change: &mut impl FnMut(Option<Image>) -> Result<Vec<Image>>,
-) -> Result<Target> {
+) -> Result<()> {
     let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
     let (changed, to_write) = sync_channel::<Image>(WAITING);
     // Written images lend their memory to the next that are read.
@@ -143,7 +148,7 @@ fn flow(
     let stream = target.stream()?;
     let name = target.name();
     let counter = say::frames();
-    std::thread::scope(|scope| -> Result<()> {
+    std::thread::scope(|scope| {
         scope.spawn(move || {
             while let Some(frame) = reader.next_in(spare.try_recv().ok()).transpose() {
                 let last = frame.is_err();
@@ -183,8 +188,7 @@ fn flow(
             Ok(Err(error)) => Err(anyhow::Error::from(error).context(name)),
             Err(_) => Err(anyhow!("the film could not be written")),
         }
-    })?;
-    Ok(target)
+    })
 }
 
 /// Where frames come from.

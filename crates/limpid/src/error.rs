@@ -145,6 +145,12 @@ impl Error {
         }
     }
 
+    /// What the system says, in words and without its number.
+    #[doc(hidden)]
+    pub fn system(cause: &std::io::Error) -> String {
+        system(cause)
+    }
+
     /// An unknown name, with the nearest known ones.
     ///
     /// ```
@@ -191,11 +197,22 @@ fn hint(near: Option<&str>, known: &[String]) -> String {
     }
 }
 
-/// The system's message, or the name of the kind for an error without a message.
+/// The system's message in words, without its number.
 fn system(cause: &std::io::Error) -> String {
+    use std::io::ErrorKind;
     match cause.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        _ => cause.to_string(),
+        ErrorKind::NotFound => "no such file or directory".to_owned(),
+        ErrorKind::AlreadyExists => "exists already; choose another name".to_owned(),
+        ErrorKind::IsADirectory => "is a folder; name a file".to_owned(),
+        ErrorKind::NotADirectory => "a part of this path is a file, not a folder".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied; choose another place".to_owned(),
+        _ => {
+            let text = cause.to_string();
+            match text.split_once(" (os error") {
+                Some((words, _)) => words.to_owned(),
+                None => text,
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod filters;
 mod plot;
 mod table;
 
+use crate::batch;
 use crate::knobs::Given;
 use crate::run::How;
 use crate::say::{self, OrUsage, tell};
@@ -99,6 +100,9 @@ pub(crate) struct Pass {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
+    if let Some(svg) = &args.svg {
+        batch::can_create(svg)?;
+    }
     match (args.method.as_str(), args.accuracy) {
         ("filters", false) => return filters::run(args),
         ("filters", true) => return accuracy::run(args),

@@ -5,14 +5,14 @@ mod sequence;
 mod table;
 
 use crate::say::{self, OrUsage, tell};
-use crate::video;
+use crate::{batch, shot, video};
 use anyhow::{Context, Result, bail};
 use crop::Crop;
 use limpid::io::y4m::Colour;
 use limpid::io::{self, Transfer};
 use limpid::metric::page::{self, Compared, Item, Page};
 use limpid::metric::{self, Comparison, Options, Space};
-use limpid::{Image, Kind, Layer};
+use limpid::{Error, Image, Kind, Layer};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// they change from frame to frame than the reference, along the motion vectors of the files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The images
+    /// Images, folders, 'quoted*.exr', sequences as 'shot.####.exr', or films
     #[arg(required = true, value_name = "IMAGE")]
     images: Vec<PathBuf>,
     /// The reference; without it there are no metrics, only a page
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "reference")]
     json: bool,
     /// Write an HTML page that shows the images and their differences, in one file [default without a reference: the last image's
-    /// name with .html]
+    /// name with .html, in the current folder]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Output of `limpid denoise --json`: the page shows the time of each image
@@ -60,14 +60,25 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(html) = &args.html {
+        batch::can_write(html)?;
+    }
+    let images = batch::expand(&args.images)?;
     let Some(path) = &args.reference else {
-        return look(args);
+        return look(args, &images);
     };
     if sequence::is_sequence(path) {
-        return sequence::run(args, path);
+        return sequence::run(args, &images, path);
+    }
+    if let Some(sequence) = images.iter().find(|i| shot::is_pattern(i) && !i.exists()) {
+        let message = format!(
+            "{}: a sequence is compared with a sequence: --reference 'ref.####.exr'",
+            sequence.display()
+        );
+        return Err(Error::input(message)).or_usage();
     }
     // Reading is one thread's work: the reference and the first image at once.
-    let first = args.images.first();
+    let first = images.first();
     let (reference, mut first) = rayon::join(
         || Loaded::read(path, args),
         || first.map(|path| Loaded::read(path, args)),
@@ -82,9 +93,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let watch = say::watch("compare");
     let mut all = Vec::new();
     let mut items = Vec::new();
-    for (i, image_path) in args.images.iter().enumerate() {
+    for (i, image_path) in images.iter().enumerate() {
         watch.go_on()?;
-        watch.done(i as f32 / args.images.len() as f32);
+        watch.done(i as f32 / images.len() as f32);
         let loaded = match first.take() {
             Some(loaded) => loaded?,
             None => Loaded::read(image_path, args)?,
@@ -132,6 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             items,
         };
         page_items.write(html)?;
+        written(html);
     }
     let mut out = std::io::stdout().lock();
     match args.json {
@@ -142,14 +154,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// A page without metrics.
-fn look(args: &Args) -> Result<()> {
-    let mut items = Vec::new();
-    for path in &args.images {
-        items.push(item(path, Loaded::read(path, args)?));
+fn look(args: &Args, images: &[PathBuf]) -> Result<()> {
+    if let Some(sequence) = images.iter().find(|i| sequence::is_sequence(i)) {
+        let message = format!(
+            "{}: sequences and films are compared with a --reference, frame by frame; to look at some frames, name their files",
+            sequence.display()
+        );
+        return Err(Error::input(message)).or_usage();
     }
-    let path = match (&args.html, args.images.last()) {
+    let name = images.last().and_then(|last| last.file_name());
+    let path = match (&args.html, name) {
         (Some(path), _) => path.clone(),
-        (None, Some(last)) => last.with_extension("html"),
+        (None, Some(name)) => Path::new(name).with_extension("html"),
         (None, None) => return Ok(()),
     };
     if args.html.is_none() && path.exists() {
@@ -158,6 +174,10 @@ fn look(args: &Args) -> Result<()> {
             path.display()
         );
     }
+    let mut items = Vec::new();
+    for path in images {
+        items.push(item(path, Loaded::read(path, args)?));
+    }
     let shown = Page {
         title: "limpid compare".to_owned(),
         facts: String::new(),
@@ -165,10 +185,18 @@ fn look(args: &Args) -> Result<()> {
         reference: None,
     };
     shown.write(&path)?;
-    if args.html.is_none() {
-        tell!("page written to {}", path.display());
+    match args.html {
+        Some(_) => written(&path),
+        None => tell!("page written to {}", path.display()),
     }
     Ok(())
+}
+
+/// Says where the page is.
+fn written(page: &Path) {
+    if !say::is_quiet() {
+        say::line(&format!("page written to {}", page.display()));
+    }
 }
 
 fn item(path: &Path, loaded: Loaded) -> Item {

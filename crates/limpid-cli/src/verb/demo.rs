@@ -1,7 +1,7 @@
 //! `limpid demo`: a render, a sequence and a photograph, denoised by the methods that are made for them.
 
-use crate::run;
 use crate::say::{self, tell};
+use crate::{batch, run};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
 use limpid::method::{Ddid, Eaw, Method, Use};
@@ -142,9 +142,9 @@ fn caption(item: &Item) -> (String, String) {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let device = Device::open_with(&args.device, run::threads(), false)?;
+    let device = run::open(&args.device)?;
     let folder = &args.output;
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    batch::create(folder)?;
     tell!("Three uses of limpid, on {}", device.name());
     let story = [
         still(folder, &device)?,

@@ -1,11 +1,14 @@
 //! `limpid denoise`: removes noise from images.
 
+mod check;
+
 use crate::batch::{Batch, Job};
 use crate::files;
-use crate::knobs::Given;
+use crate::knobs::{self, Given};
 use crate::layers::{Layers, Reader};
+use crate::report::{self, Report};
 use crate::run::How;
-use crate::say::{OrUsage, Report, tell};
+use crate::say::{self, OrUsage};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
@@ -14,10 +17,7 @@ use limpid::io::y4m::Colour;
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
 use limpid::plan::Role;
-use limpid::{
-    Device, DeviceLimits, FittedPlan, Frame, Kind, Layer, Options, Sequence, Shape, Size, Watch,
-};
-use limpid_lab::find;
+use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// How much of the change to apply: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
-    /// For a sequence: first and last frame, like 0..9 [default: all existing frames]
+    /// For numbered files: first and last frame, like 0..9 [default: all existing frames]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
-    /// For a sequence: keep existing results and continue after them
+    /// Keep existing results, and process only what is missing
     #[arg(long)]
     resume: bool,
     /// Report whether the estimated relative error is below this value, and how many samples would reach it (nfor)
@@ -63,123 +63,202 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let mut method: Box<dyn Method> = match &args.method {
-        Some(name) => find(Use::Denoise, name).or_usage()?,
-        None if args.inputs.iter().any(|i| in_time(i)) => Box::new(Auto::sequence()),
-        None => Box::new(Auto::default()),
-    };
-    if let Some(target) = args.target {
-        check_target(target, &args.inputs, method.as_mut()).or_usage()?;
-    }
-    if method.knobs().iter().any(|k| k.name == "aov") && !args.layers.passes().is_empty() {
-        method.set("aov", &args.layers.passes().join(","))?;
-    }
-    let mut options = args.how.options(method, knobs)?;
-    options.strength = args.strength;
     if !(0.0..=1.0).contains(&args.strength) {
         return Err(limpid::Error::option("strength", args.strength, "0 … 1")).or_usage();
     }
+    let mut methods = Methods::new(args, knobs)?;
     let reader = args.layers.reader()?;
     reader.begin(&args.inputs);
     let device = args.how.open()?;
     if args.method.is_some() {
-        args.how.look_up(&mut options, device.backend())?;
+        methods.look_up(&args.how, &device)?;
     }
-    let sequences = follows(args) || args.inputs.iter().any(|i| in_time(i));
-    if args.batch.jobs > 1 && sequences && has_history(&options) {
+    // Several films, or a film and photographs, are independent.
+    let one = follows(args) || matches!(&args.inputs[..], [input] if in_time(input));
+    if args.batch.jobs > 1 && one && has_history(&methods.in_time) {
         let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
-    let jobs = args.batch.jobs(&args.inputs, &args.output)?;
-    let start = || Sequence::new(&device, &options);
-    args.batch.run(&jobs, start, |job, sequence| {
-        let report = |job: &Job, sequence: &Sequence, begin: Instant| {
-            Report::new(job, sequence, &device, begin).tell(args.batch.json)
+    let check = |jobs: &[Job]| check::options(args, jobs).or_usage();
+    let jobs = args.batch.jobs(&args.inputs, &args.output, check)?;
+    let jobs = match args.resume {
+        true => left(args, jobs)?,
+        false => jobs,
+    };
+    let mut write = WriteOptions::default();
+    write.quality = args.jpeg_quality;
+    let work = Work {
+        args,
+        knobs,
+        methods: &methods,
+        device: &device,
+        reader: &reader,
+        write: &write,
+    };
+    args.batch
+        .run(&jobs, || None, |job, last| work.run(job, last))
+}
+
+/// The jobs whose results are not there yet.
+fn left(args: &Args, jobs: Vec<Job>) -> Result<Vec<Job>> {
+    let all = jobs.len();
+    let mut left = Vec::new();
+    for job in jobs {
+        let done = match shot::is_pattern(&job.from) {
+            true => shot::is_done(&job, args.frames.as_ref())?,
+            false => job.to.exists(),
         };
+        if !done {
+            left.push(job);
+        }
+    }
+    if left.is_empty() && !say::is_quiet() {
+        let to = args.output.display();
+        say::line(&format!(
+            "nothing to do: all results are there already, in {to}"
+        ));
+    } else if left.len() < all && !say::is_quiet() {
+        let kept = all - left.len();
+        say::line(&format!(
+            "{kept} of {all} results are there already and are kept"
+        ));
+    }
+    Ok(left)
+}
+
+/// The method for single images and the one for films and sequences. Unless one was named, they differ.
+struct Methods {
+    still: Options,
+    in_time: Options,
+}
+
+impl Methods {
+    fn new(args: &Args, knobs: &Given) -> Result<Self> {
+        let options = |usual: Auto| -> Result<Options> {
+            let mut method: Box<dyn Method> = match &args.method {
+                Some(name) => knobs::method(Use::Denoise, name)?,
+                None => Box::new(usual),
+            };
+            if let Some(target) = args.target {
+                check::target(target, &args.inputs, method.as_mut()).or_usage()?;
+            }
+            if method.knobs().iter().any(|k| k.name == "aov") && !args.layers.passes().is_empty() {
+                method.set("aov", &args.layers.passes().join(","))?;
+            }
+            let mut options = args.how.options(method, knobs)?;
+            options.strength = args.strength;
+            Ok(options)
+        };
+        Ok(Self {
+            still: options(Auto::default())?,
+            in_time: options(Auto::sequence())?,
+        })
+    }
+
+    fn look_up(&mut self, how: &How, device: &Device) -> Result<()> {
+        how.look_up(&mut self.still, device.backend())?;
+        how.look_up(&mut self.in_time, device.backend())
+    }
+}
+
+/// The sequence that the last file ended with.
+struct Last {
+    in_time: bool,
+    sequence: Sequence,
+}
+
+/// What every file of a batch needs.
+struct Work<'a> {
+    args: &'a Args,
+    knobs: &'a Given,
+    methods: &'a Methods,
+    device: &'a Device,
+    reader: &'a Reader,
+    write: &'a WriteOptions,
+}
+
+impl Work<'_> {
+    /// Single images share what was made for the last one; each film and each sequence begins anew.
+    fn sequence<'s>(&self, in_time: bool, last: &'s mut Option<Last>) -> &'s mut Sequence {
+        let kept = last.take().filter(|last| !in_time && !last.in_time);
+        let sequence = kept.map_or_else(
+            || match in_time {
+                true => Sequence::new(self.device, &self.methods.in_time),
+                false => Sequence::new(self.device, &self.methods.still),
+            },
+            |last| last.sequence,
+        );
+        &mut last.insert(Last { in_time, sequence }).sequence
+    }
+
+    fn run(&self, job: &Job, last: &mut Option<Last>) -> Result<()> {
+        let json = self.args.batch.json;
+        let sequence = self.sequence(in_time(&job.from), last);
+        if !in_time(&job.from) {
+            return self.still(job, sequence);
+        }
         if shot::is_pattern(&job.from) {
             let shot = Shot {
                 from: &job.from,
                 to: &job.to,
-                frames: args.frames.clone(),
-                reader: &reader,
-                resume: args.resume,
+                frames: self.args.frames.clone(),
+                reader: self.reader,
+                resume: self.args.resume,
+                write: self.write,
+                json,
             };
-            return shot.run(sequence, report);
+            return shot.run(sequence, |done, sequence| {
+                let report = Report::new(&done.job, sequence, self.device, done.begin);
+                report.with_layers(done.layers).tell(json)
+            });
         }
         let begin = Instant::now();
-        if video::is_film(&job.from) {
-            if args.method.as_deref() == Some("svgf") {
-                let message = format!(
-                    "{}: svgf needs normals and motion vectors, which a film does not have; use --method film, the default for films",
-                    job.from.display()
-                );
-                return Err(limpid::Error::input(message)).or_usage();
+        if self.args.method.as_deref() == Some("svgf") {
+            let message = format!(
+                "{}: svgf needs normals and motion vectors, which a film does not have; use --method film, the default for films",
+                job.from.display()
+            );
+            return Err(limpid::Error::input(message)).or_usage();
+        }
+        let form = Form {
+            colour: Colour::Encoded,
+            exact: false,
+        };
+        video::run_late(&job.from, &job.to, form, |image| {
+            files::push(image, sequence)
+        })?;
+        Report::new(job, sequence, self.device, begin).tell(json)
+    }
+
+    /// One image.
+    fn still(&self, job: &Job, sequence: &mut Sequence) -> Result<()> {
+        let (args, begin) = (self.args, Instant::now());
+        if !follows(args) {
+            sequence.finish(&Watch::default())?;
+        }
+        let (mut found, mut layers) = (None, Vec::new());
+        let from_to = (job, self.reader, self.write);
+        files::run_and(from_to, sequence, |picture, mut result| {
+            layers = report::layers(&picture.frame);
+            found = Estimate::of(&result);
+            if args.target.is_some() && !self.knobs.has("layers") {
+                Estimate::remove_layers(&mut result);
             }
-            let form = Form {
-                colour: Colour::Encoded,
-                exact: false,
-            };
-            video::run_late(&job.from, &job.to, form, |image| {
-                files::push(image, sequence)
-            })?;
-            return report(job, sequence, begin);
+            Ok(result)
+        })?;
+        let report = Report::new(job, sequence, self.device, begin);
+        let mut report = report.with_layers(layers);
+        if let (Some(target), Some(found), true) = (args.target, &found, args.batch.json) {
+            report.more.insert("target".to_owned(), target.into());
+            report.more.insert("error".to_owned(), found.error.into());
         }
-        still(args, knobs, (job, &reader, &device), sequence)
-    })
-}
-
-/// One image.
-fn still(
-    args: &Args,
-    knobs: &Given,
-    (job, reader, device): (&Job, &Reader, &Device),
-    sequence: &mut Sequence,
-) -> Result<()> {
-    let begin = Instant::now();
-    if !follows(args) {
-        sequence.finish(&Watch::default())?;
-    }
-    let (mut found, mut features) = (None, None);
-    let mut write = WriteOptions::default();
-    write.quality = args.jpeg_quality;
-    files::run_and((job, reader, &write), sequence, |picture, mut result| {
-        features = features_of(&picture.frame);
-        found = Estimate::of(&result);
-        if args.target.is_some() && !knobs.has("layers") {
-            Estimate::remove_layers(&mut result);
+        report.tell(args.batch.json)?;
+        if let Some(target) = args.target.filter(|_| !args.batch.json) {
+            let verdict = check::verdict(target, found, sequence.method().name());
+            report::line(&format!("{}: {verdict}", job.from.display()))?;
         }
-        Ok(result)
-    })?;
-    let mut report = Report::new(job, sequence, device, begin);
-    report.found = report.found.or(features);
-    if let (Some(target), Some(found), true) = (args.target, &found, args.batch.json) {
-        report.more.insert("target".to_owned(), target.into());
-        report.more.insert("error".to_owned(), found.error.into());
+        Ok(())
     }
-    report.tell(args.batch.json)?;
-    if let Some(target) = args.target.filter(|_| !args.batch.json) {
-        let name = sequence.method().name();
-        tell!("{}: {}", job.from.display(), verdict(target, found, name));
-    }
-    Ok(())
-}
-
-/// The features of a frame, for the report of methods that say nothing else about it.
-fn features_of(frame: &Frame) -> Option<String> {
-    let all = [
-        Kind::Albedo,
-        Kind::Normal,
-        Kind::Position,
-        Kind::Depth,
-        Kind::Visibility,
-    ];
-    let names: Vec<String> = all
-        .into_iter()
-        .map(Layer::from)
-        .filter(|layer| frame.get(layer.clone()).is_some())
-        .map(|layer| layer.to_string())
-        .collect();
-    (!names.is_empty()).then(|| format!("with {}", names.join(", ")))
 }
 
 /// Whether images are frames of one sequence, although each is named: the method has no other use.
@@ -201,42 +280,4 @@ fn has_history(options: &Options) -> bool {
     shape = shape.with(Kind::Depth, 1).with(Kind::Motion, 2);
     let plan = FittedPlan::new(DeviceLimits::Cpu, &shape, options);
     plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
-}
-
-/// Validates the target, and makes the method write the layers that the estimate needs.
-fn check_target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> limpid::Result<()> {
-    if !(target.is_finite() && target > 0.0) {
-        return Err(limpid::Error::option("target", target, "a number above 0"));
-    }
-    if let Some(input) = inputs.iter().find(|i| in_time(i)) {
-        let input = input.display();
-        let message =
-            format!("{input}: --target is for single images, not for sequences and films");
-        return Err(limpid::Error::input(message));
-    }
-    // Other methods have an option of this name too.
-    match method.name() {
-        "nfor" | "auto" => method.set("layers", "all"),
-        name => Err(limpid::Error::input(no_estimate(name))),
-    }
-}
-
-fn no_estimate(method: &str) -> String {
-    format!("{method} does not estimate its error; nfor does")
-}
-
-/// Whether the target is reached.
-fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
-    let Some(found) = found else {
-        return no_estimate(method);
-    };
-    let error = found.error;
-    if error <= target {
-        format!("estimated relative error {error:.5}, below {target}")
-    } else {
-        let more = found.samples(target);
-        format!(
-            "estimated relative error {error:.5}, above {target}: it would need about {more:.1} times as many samples"
-        )
-    }
 }

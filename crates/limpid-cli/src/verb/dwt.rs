@@ -1,10 +1,11 @@
 //! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
 
-use crate::batch::Job;
+use crate::batch::{self, Job};
 use crate::files;
 use crate::knobs::Given;
+use crate::report::Report;
 use crate::run::How;
-use crate::say::{self, OrUsage, Report, tell};
+use crate::say::{self, OrUsage, tell};
 use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
@@ -55,6 +56,11 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
     let (Some(input), Some(output)) = (&args.input, &args.output) else {
         return Ok(());
     };
+    batch::can_write(output)?;
+    if args.json && output == Path::new("-") {
+        let message = "--json would stand in the film on standard output; leave it out";
+        return Err(limpid::Error::input(message)).or_usage();
+    }
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
@@ -62,6 +68,11 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
         let expected = "a schedule with a result; this one is for `limpid bench dwt` only";
         return Err(limpid::Error::option("schedule", name, expected)).or_usage();
     }
+    let job = Job {
+        from: input.clone(),
+        to: output.clone(),
+    };
+    let begin = Instant::now();
     let mut sequence = Sequence::new(&device, &options);
     if video::is_film(input) {
         let levels = levels_of_film(options.method.as_ref())?;
@@ -78,7 +89,9 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
             options,
             sequence,
         };
-        return video::run_late(input, output, form, |image| groups.push(image));
+        video::run_late(input, output, form, |image| groups.push(image))?;
+        let report = Report::new(&job, &groups.sequence, &groups.device, begin);
+        return report.tell(args.json);
     }
     let format = Format::from_path(output).or_usage()?;
     if direction == Direction::Forward
@@ -96,11 +109,6 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
         .unwrap_or(8);
     let deep = direction == Direction::Inverse && format == Format::Png && samples > 8;
     let bits = deep.then_some(Bits::Sixteen);
-    let job = Job {
-        from: input.clone(),
-        to: output.clone(),
-    };
-    let begin = Instant::now();
     say::about(input, || files::numbers(&job, bits, &mut sequence))?;
     Report::new(&job, &sequence, &device, begin).tell(args.json)
 }

@@ -2,14 +2,13 @@
 
 use crate::batch::Batch;
 use crate::files;
-use crate::knobs::Given;
+use crate::knobs::{self, Given};
 use crate::layers::Layers;
+use crate::report::Report;
 use crate::run::How;
-use crate::say::{OrUsage, Report};
 use anyhow::Result;
 use limpid::Sequence;
 use limpid::method::Use;
-use limpid_lab::find;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -37,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     let mut options = args
         .how
-        .options(find(Use::Filter, &args.name).or_usage()?, knobs)?;
+        .options(knobs::method(Use::Filter, &args.name)?, knobs)?;
     let reader = args.layers.reader()?;
     reader.begin(&args.inputs);
     let device = args.how.open()?;

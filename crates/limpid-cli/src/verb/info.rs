@@ -6,6 +6,7 @@ mod machine;
 mod noise;
 mod schedules;
 
+use crate::batch;
 use crate::say::OrUsage;
 use crate::video;
 use anyhow::Result;
@@ -35,6 +36,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(svg) = &args.svg {
+        batch::can_create(svg)?;
+    }
     if let (Some(path), true) = (&args.file, args.noise) {
         return noise::run(path, args.svg.as_deref(), args.json);
     }

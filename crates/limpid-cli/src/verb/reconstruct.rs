@@ -4,17 +4,15 @@ mod caches;
 
 use crate::batch::Batch;
 use crate::files;
-use crate::knobs::{Given, RECONSTRUCTION};
+use crate::knobs::{self, Given, RECONSTRUCTION};
 use crate::layers::Layers;
+use crate::report::{self, Report};
 use crate::run::How;
-use crate::say::{OrUsage, Report};
 use anyhow::Result;
 use caches::Caches;
 use limpid::Sequence;
 use limpid::io::WriteOptions;
 use limpid::method::Use;
-use limpid_lab::find;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -47,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
-    let method = find(Use::Reconstruct, &args.method).or_usage()?;
+    let method = knobs::method(Use::Reconstruct, &args.method)?;
     let mut options = args.how.options(method, knobs)?;
     let all = args.known.prepare(&args.method, &mut options)?;
     let reader = args.layers.reader()?;
@@ -64,20 +62,18 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
             args.known.choose(input, made, all)
         })?;
         if args.residuals {
-            print(sequence.residuals())?;
+            report::line(&table(sequence.residuals()))?;
         }
         Report::new(job, sequence, &device, begin).tell(args.batch.json)
     })
 }
 
 /// One column per solve, one line per step.
-fn print(residuals: &[Vec<f32>]) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    write!(out, "step")?;
+fn table(residuals: &[Vec<f32>]) -> String {
+    let mut text = "step".to_owned();
     for k in 1..=residuals.len() {
-        write!(out, " {:>9}", format!("solve {k}"))?;
+        text += &format!(" {:>9}", format!("solve {k}"));
     }
-    writeln!(out)?;
     for step in 0..residuals.iter().map(Vec::len).max().unwrap_or(0) {
         let mut line = format!("{:>4}", step + 1);
         for solve in residuals {
@@ -86,7 +82,8 @@ fn print(residuals: &[Vec<f32>]) -> Result<()> {
                 None => " ".repeat(10),
             };
         }
-        writeln!(out, "{}", line.trim_end())?;
+        text += "\n";
+        text += line.trim_end();
     }
-    Ok(())
+    text
 }

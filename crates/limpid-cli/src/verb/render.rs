@@ -2,6 +2,7 @@
 
 mod adaptive;
 
+use crate::batch;
 use crate::say::{self, OrUsage, tell};
 use crate::shot;
 use crate::taken::{Taken, point};
@@ -92,6 +93,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         bail!("name a scene and an output file");
     };
     check_output(output, &args.frames).or_usage()?;
+    check_scene(name)?;
+    match shot::is_pattern(output) {
+        true => batch::create(batch::folder_of(output))?,
+        false => batch::can_write(output)?,
+    }
     let first = *args.frames.start();
     let count = (args.frames.end() - first + 1) as f32;
     let watch = say::watch("rendering");
@@ -184,12 +190,25 @@ fn one(
     Ok((render.frame()?, taken))
 }
 
+fn is_file(scene: &str) -> bool {
+    let extension = Path::new(scene).extension();
+    extension.is_some_and(|e| e.eq_ignore_ascii_case("obj"))
+}
+
+/// Refuses a scene that does not exist before anything is written.
+fn check_scene(name: &str) -> Result<()> {
+    match is_file(name) {
+        true => match std::fs::File::open(name) {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(Error::io(name, cause).into()),
+        },
+        false => builtin_world(name, 0.0).map(drop).or_usage(),
+    }
+}
+
 /// The scene at a frame, with the camera of the options.
 fn load(name: &str, frame: u32, args: &Args) -> limpid::Result<(Scene, Camera)> {
-    let is_file = Path::new(name)
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("obj"));
-    let mut worlds = if is_file {
+    let mut worlds = if is_file(name) {
         vec![read_obj(Path::new(name), texture)?]
     } else {
         let frame = frame as f32;
@@ -254,7 +273,7 @@ fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<(
             "{name}: layers need an EXR file; name the output OUT.exr"
         )));
     }
-    if frames.start() != frames.end() && !output.to_string_lossy().contains('#') {
+    if frames.start() != frames.end() && !shot::is_pattern(output) {
         return Err(Error::input(format!(
             "{name}: several frames need a placeholder for their number, like OUT.####.exr"
         )));

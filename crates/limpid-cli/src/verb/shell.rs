@@ -1,5 +1,6 @@
 //! `limpid completions` and `limpid man`.
 
+use crate::{batch, say};
 use anyhow::{Context, Result};
 use clap_complete::Shell;
 use std::io::Write;
@@ -35,6 +36,10 @@ pub(crate) fn man(args: &Man, program: clap::Command) -> Result<()> {
         return Ok(std::io::stdout().write_all(&text)?);
     };
     let named = || folder.display().to_string();
-    std::fs::create_dir_all(folder).with_context(named)?;
-    clap_mangen::generate_to(program, folder).with_context(named)
+    batch::create(folder)?;
+    clap_mangen::generate_to(program, folder).with_context(named)?;
+    if !say::is_quiet() {
+        say::line(&format!("manual pages written to {}", folder.display()));
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! `limpid view`: images in the browser.
 
-use crate::say::{self, tell};
+use crate::batch;
+use crate::say::{self, OrUsage, tell};
 use anyhow::{Context, Result};
 use limpid::io::{self, Transfer};
 use limpid::metric::Space;
@@ -15,7 +16,7 @@ use std::process::{Command, Stdio};
 /// browser can be opened, the path of the page is printed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The images
+    /// Images, folders, 'quoted*.exr', or the frames of a sequence as 'shot.####.exr'
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write the page here and do not open it
@@ -29,22 +30,26 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = crate::run::read_options();
     for layer in &args.layers {
-        options = options.layer(layer)?;
+        options = options.layer(layer).or_usage()?;
     }
+    if let Some(page) = &args.output {
+        batch::can_write(page)?;
+    }
+    let files = batch::images(&args.files)?;
     let mut items = Vec::new();
-    for file in &args.files {
+    for file in &files {
         let picture = io::read(file, &options)?;
         say::notes(&picture.notes);
         let space = match picture.origin.transfer() {
             Transfer::Linear => Space::Linear,
             Transfer::Encoded => Space::Display,
         };
-        let wanted = |layer: &Layer| match args.files.len() {
+        let wanted = |layer: &Layer| match files.len() {
             1 => true,
             _ => *layer == Layer::COLOR,
         };
         for (layer, image) in picture.frame.layers().filter(|(l, _)| wanted(l)) {
-            let name = match args.files.len() {
+            let name = match files.len() {
                 1 => layer.to_string(),
                 _ => file.display().to_string(),
             };
@@ -52,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     let page = Page {
-        title: match &args.files[..] {
+        title: match &files[..] {
             [file] => file.display().to_string(),
             files => format!("{} images", files.len()),
         },

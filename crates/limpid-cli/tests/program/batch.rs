@@ -89,6 +89,7 @@ fn frames_have_numbers_in_either_notation() {
         ("s.%04d.png", "t.%03d.png", "t.010.png"),
         ("s.####.png", "u.##.png", "u.10.png"),
         ("s.%04d.png", "v", "v/s.0010.png"),
+        ("s.%04d.png", "new/place/s.####.png", "new/place/s.0010.png"),
     ] {
         let line = format!("denoise {from} -o {to} {FAST}");
         let got = limpid(folder.path(), &line);
@@ -174,6 +175,16 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
         ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
         ("denoise a.png -o no/such/out.png", "create it first", 2),
         ("denoise a.png -o out.gif", "out.gif", 2),
+        (
+            "denoise a.png -o out.y4m",
+            "a.png is an image, but out.y4m is a film",
+            2,
+        ),
+        (
+            "denoise - -o out.png",
+            "- is a film, but out.png is an image",
+            2,
+        ),
         ("denoise none*.png -o out", "no such file", 1),
         ("denoise none.####.png -o out", "no such file", 1),
         (
@@ -264,6 +275,14 @@ fn options_name_the_method_that_they_belong_to() {
         ),
         ("--method nml", "unknown method 'nml'. Did you mean 'nlm'?"),
         ("--quality bets", "--quality bets: expected fast|good|best"),
+        (
+            "--method atrous --quality fast",
+            "atrous has no quality steps; ddid, eaw, ensemble, film and nfor have",
+        ),
+        (
+            "--method eaw --quality bets",
+            "--quality bets: expected fast|good|best",
+        ),
     ] {
         let got = limpid(folder.path(), &format!("denoise a.png -o b.png {options}"));
         assert_eq!(got.status.code(), Some(2), "{}", said(&got));

@@ -1,6 +1,6 @@
 //! `limpid bench` from the outside: tables and plots.
 
-use crate::works;
+use crate::{limpid, said, works};
 
 #[test]
 fn every_bench_writes_a_plot_that_says_what_it_shows() {
@@ -27,6 +27,31 @@ fn every_bench_writes_a_plot_that_says_what_it_shows() {
         }
         std::fs::remove_file(folder.path().join("plot.svg")).unwrap();
     }
+}
+
+/// A plot that cannot be written is told before the measurement, which would take hours here.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plot_that_cannot_be_written_is_told_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "bench ddid --size 16000x16000 --device cpu --svg /sys/plot.svg";
+    let got = limpid(folder.path(), line);
+    assert_eq!(got.status.code(), Some(1), "{}", said(&got));
+    let text = said(&got);
+    assert!(text.starts_with("limpid: /sys/plot.svg: "), "{text}");
+    assert!(!text.contains("os error"), "{text}");
+}
+
+/// The plot shows a few bars, with the device of each.
+#[test]
+fn the_plot_of_wavelets_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "bench dwt --size 32x32 --device cpu --runs 1 --svg plot.svg";
+    works(folder.path(), line);
+    let plot = std::fs::read_to_string(folder.path().join("plot.svg")).unwrap();
+    assert!(plot.contains("forward, cpu (1 thread"), "{plot}");
+    let bars = plot.matches("forward").count() + plot.matches("inverse").count();
+    assert!(bars <= 62, "{bars} bars");
 }
 
 #[test]

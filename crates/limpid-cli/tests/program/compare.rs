@@ -65,7 +65,7 @@ fn the_page_is_whole_and_needs_nothing_else() {
     assert_eq!(page.matches("data:image/png;base64,").count(), 5);
     assert!(!page.contains("http"));
     let got = compare(folder.path(), "a.exr --reference r.exr --html no/page.html");
-    assert_eq!(got.status.code(), Some(1));
+    assert_eq!(got.status.code(), Some(2));
     assert!(said(&got).contains("no/page.html"));
 }
 
@@ -102,6 +102,59 @@ fn wrong_usage_is_told_as_such() {
     let got = compare(folder.path(), "a.exr --reference none.exr");
     assert_eq!(got.status.code(), Some(1));
     assert!(said(&got).contains("none.exr"));
+}
+
+/// Folders and wildcards stand for their images; the page of images elsewhere is written here.
+#[test]
+fn folders_and_wildcards_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    std::fs::create_dir(place.join("in")).unwrap();
+    for name in ["in/a.exr", "in/b.exr", "r.exr"] {
+        write(place, name, 8, 0.5);
+    }
+    for images in ["in", "in/*.exr"] {
+        let got = compare(place, &format!("{images} --reference r.exr --json"));
+        assert!(got.status.success(), "{}", said(&got));
+        let rows: serde_json::Value = serde_json::from_slice(&got.stdout).unwrap();
+        assert_eq!(rows.as_array().unwrap().len(), 2, "{images}");
+        let got = limpid(place, &format!("view {images} -o view.html"));
+        assert!(got.status.success(), "{}", said(&got));
+        let page = std::fs::read_to_string(place.join("view.html")).unwrap();
+        assert!(page.contains("b.exr"), "{images}");
+    }
+    let got = compare(place, "in/a.exr in/b.exr");
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(place.join("b.html").exists() && !place.join("in/b.html").exists());
+    let got = compare(place, "in/a.exr --reference r.exr --html page.html");
+    assert_eq!(said(&got), "page written to page.html\n");
+    let got = compare(place, "in/a.exr --reference r.exr --html page.html -q");
+    assert_eq!(said(&got), "");
+}
+
+#[test]
+fn sequences_need_a_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["s.0001.exr", "s.0002.exr", "r.exr"] {
+        write(folder.path(), name, 8, 0.5);
+    }
+    for (line, words) in [
+        (
+            "s.####.exr",
+            "limpid: s.####.exr: sequences and films are compared with a --reference",
+        ),
+        (
+            "s.####.exr --reference r.exr",
+            "limpid: s.####.exr: a sequence is compared with a sequence",
+        ),
+    ] {
+        let got = compare(folder.path(), line);
+        assert_eq!(got.status.code(), Some(2), "{}", said(&got));
+        assert!(said(&got).starts_with(words), "{}", said(&got));
+        assert_eq!(said(&got).lines().count(), 1, "{}", said(&got));
+    }
+    let got = limpid(folder.path(), "view s.####.exr -o view.html");
+    assert!(got.status.success(), "{}", said(&got));
 }
 
 #[test]

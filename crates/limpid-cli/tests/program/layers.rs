@@ -161,6 +161,47 @@ fn layers_that_do_not_fit_name_their_file() {
     assert!(said(&got).contains("'albedo'"), "{}", said(&got));
 }
 
+/// A layer with the channels of another one is refused; grey may be stored in three channels.
+#[test]
+fn layers_have_their_own_number_of_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let write = |name: &str, channels: usize, step: f32| {
+        let image = Image::from_fn(8, 8, channels, |x, _, c| 0.5 + x as f32 + step * c as f32);
+        let frame = Frame::new(image).unwrap();
+        io::write(place.join(name), &frame, None, &WriteOptions::default()).unwrap();
+    };
+    write("beauty.pfm", 3, 0.1);
+    write("one.pfm", 1, 0.0);
+    write("three.pfm", 3, 0.1);
+    write("grey.pfm", 3, 0.0);
+    let run = |option: &str| {
+        let line = format!("denoise beauty.pfm -o out.pfm --method atrous --device cpu {option}");
+        limpid(place, &line)
+    };
+    for (option, words) in [
+        (
+            "--normal one.pfm",
+            "one.pfm: normal needs 3 channels; the image has 1",
+        ),
+        ("--position one.pfm", "position needs 3 channels"),
+        ("--motion one.pfm", "motion needs 2 channels"),
+        (
+            "--depth three.pfm",
+            "three.pfm: depth needs 1 channel, or 3 that are equal; the image has 3",
+        ),
+        ("--layer-file id=three.pfm", "id needs 1 channel"),
+    ] {
+        let got = run(option);
+        assert_eq!(got.status.code(), Some(1), "{option}: {}", said(&got));
+        assert!(said(&got).contains(words), "{option}: {}", said(&got));
+    }
+    for option in ["--depth grey.pfm", "--depth one.pfm", "--albedo one.pfm"] {
+        let got = run(option);
+        assert!(got.status.success(), "{option}: {}", said(&got));
+    }
+}
+
 #[test]
 fn further_passes_are_denoised_with_the_colour() {
     let folder = tempfile::tempdir().unwrap();
@@ -187,5 +228,17 @@ fn further_passes_are_denoised_with_the_colour() {
     assert!((mean(&before) / mean(&after) - 1.0).abs() < 0.1);
     let got = limpid(place, "denoise in.exr -o out.exr --aov Shadows");
     assert_eq!(got.status.code(), Some(1));
-    assert!(said(&got).contains("Shadows"), "{}", said(&got));
+    assert!(
+        said(&got).contains("no layer 'Shadows' in in.exr")
+            && said(&got).ends_with("`limpid info in.exr` lists them\n"),
+        "{}",
+        said(&got)
+    );
+    let name = "ViewLayer.Object Index";
+    let got = command(place)
+        .args(["denoise", "in.exr", "-o", "out.exr", "--aov", name])
+        .output()
+        .unwrap();
+    assert_eq!(got.status.code(), Some(1), "{}", said(&got));
+    assert!(said(&got).contains("holds object ids"), "{}", said(&got));
 }

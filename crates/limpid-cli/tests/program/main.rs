@@ -13,12 +13,14 @@ mod dwt;
 mod faults;
 mod info_file;
 mod layers;
+mod mixed;
 mod names;
 mod page;
 mod render;
 mod shell;
 mod target;
 mod video;
+mod words;
 
 use std::path::Path;
 use std::process::{Command, Output};

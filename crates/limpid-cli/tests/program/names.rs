@@ -55,13 +55,26 @@ fn names_need_not_be_utf8() -> Outcome {
             .arg("-o")
             .arg(OsStr::from_bytes(to))
             .args(["--method", "eaw", "--sigma", "0.1", "--device", "cpu"])
+            .arg("--json")
             .output()?;
         assert!(
             out.status.success(),
             "{}",
             String::from_utf8_lossy(&out.stderr)
         );
+        for line in String::from_utf8(out.stdout)?.lines() {
+            let fact: serde_json::Value = serde_json::from_str(line)?;
+            let name = fact["input"].as_str().unwrap_or_default();
+            assert!(name.contains('\u{fffd}'), "{line}");
+        }
         assert!(folder.path().join(OsStr::from_bytes(there)).exists());
     }
+    let out = command(folder.path())
+        .arg("info")
+        .arg(name(b"a\xff.pfm"))
+        .arg("--json")
+        .output()?;
+    let fact: serde_json::Value = serde_json::from_slice(&out.stdout)?;
+    assert_eq!(fact["file"], "a\u{fffd}.pfm");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What surrounds the work: completions, manual pages, pages without a browser, the demonstration, the list of methods.
 
-use crate::works;
+use crate::{limpid, said, works};
 use limpid::io::{self, WriteOptions};
 use limpid::{Frame, Image};
 use std::path::Path;
@@ -16,7 +16,8 @@ fn shells_and_manuals_know_every_verb() {
         );
     }
     assert!(works(folder.path(), "man").contains(".TH limpid"));
-    works(folder.path(), "man -o pages");
+    let got = limpid(folder.path(), "man -o pages");
+    assert_eq!(said(&got), "manual pages written to pages\n");
     for page in [
         "limpid.1",
         "limpid-denoise.1",
@@ -42,6 +43,31 @@ fn without_a_browser_the_page_is_named() {
     .unwrap();
     let said = works(folder.path(), "view a.exr");
     assert!(Path::new(said.trim()).exists(), "{said}");
+}
+
+/// No option is so wide that the help beside it has no room.
+#[test]
+fn help_has_room_beside_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = vec!["dwt -h".to_owned(), "idwt -h".to_owned()];
+    for entry in limpid::method::METHODS {
+        if entry.used == limpid::method::Use::Denoise {
+            lines.push(format!("denoise --method {} -h", entry.name));
+        }
+    }
+    for line in lines {
+        let text = works(folder.path(), &line);
+        for option in text.lines().filter(|l| l.trim_start().starts_with("--")) {
+            // Two spaces part an option from its help.
+            let option = option.trim_start();
+            let wide = option.split("  ").next().unwrap_or(option);
+            assert!(wide.chars().count() < 56, "{line}: {option}");
+        }
+    }
+    let text = works(folder.path(), "idwt --help");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("--boundary <BOUNDARY>"), "{text}");
+    assert!(text.contains("mirror, symmetric, reflect"), "{text}");
 }
 
 #[test]

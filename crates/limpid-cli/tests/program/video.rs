@@ -110,9 +110,13 @@ fn films_are_transformed_along_time() -> Outcome {
         film.extend((0..384).map(|i| sample(t, i)));
     }
     std::fs::write(&from, &film)?;
-    let options = ["--levels", "2", "--device", "cpu", "--frames", "3"];
+    let options = [
+        "--levels", "2", "--device", "cpu", "--frames", "3", "--json",
+    ];
     for (verb, from, to) in [("dwt", &from, &there), ("idwt", &there, &back)] {
         let out = limpid(&[&[verb, from, "-o", to], &options[..]].concat(), b"")?;
+        let fact: serde_json::Value = serde_json::from_slice(&out.stdout)?;
+        assert_eq!(fact["method"], verb);
         assert!(
             out.status.success(),
             "{}",
@@ -182,6 +186,9 @@ fn a_reader_that_stops_is_no_error() -> Outcome {
     }
     for args in [
         &["dwt", "-", "-o", "-", "--device", "cpu"][..],
+        &[
+            "denoise", "-", "-o", "-", "--device", "cpu", "--method", "taa",
+        ],
         &["plan", "filter:gaussian", "--device", "cpu", "--kernels"],
     ] {
         let mut child = command(&std::env::temp_dir())
@@ -366,6 +373,27 @@ fn films_are_compared() -> Outcome {
         !out.status.success() && said.contains("ends before"),
         "{said}"
     );
+    Ok(())
+}
+
+/// A program in place of ffmpeg that stops reading, as ffmpeg does when the disk is full.
+#[cfg(unix)]
+#[test]
+fn an_encoder_that_fails_is_an_error() -> Outcome {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    let ffmpeg = folder.path().join("ffmpeg");
+    std::fs::write(&ffmpeg, "#!/bin/sh\necho the disk is full >&2\nexit 1\n")?;
+    std::fs::set_permissions(&ffmpeg, std::fs::Permissions::from_mode(0o755))?;
+    std::fs::write(folder.path().join("a.y4m"), grain(64, 48, 400))?;
+    let search = std::env::var("PATH").unwrap_or_default();
+    let out = command(folder.path())
+        .args("denoise a.y4m -o b.mp4 --method taa --device cpu".split(' '))
+        .env("PATH", format!("{}:{search}", folder.path().display()))
+        .output()?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("the disk is full"), "{said}");
     Ok(())
 }
 

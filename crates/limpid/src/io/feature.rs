@@ -37,13 +37,12 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
             path.display()
         )));
     };
-    let image = with_channels(image, layer.kind.channels()).ok_or_else(|| {
-        let counts: Vec<String> = layer.kind.channels().iter().map(usize::to_string).collect();
+    let image = with_channels(image, &layer.kind, picture.origin.transfer()).ok_or_else(|| {
         Error::input(format!(
-            "{}: the image has {} channels; {layer} needs {}",
+            "{}: {layer} needs {}; the image has {}",
             path.display(),
-            image.channels(),
-            counts.join(" or ")
+            needed(&layer.kind),
+            image.channels()
         ))
     })?;
     Ok(match (picture.origin.transfer(), &layer.kind) {
@@ -55,21 +54,43 @@ pub fn read_layer(path: impl AsRef<Path>, layer: &Layer) -> Result<Image> {
     })
 }
 
-/// The image with a supported number of channels: the first of three, or one repeated three times.
-fn with_channels(image: &Image, allowed: &[usize]) -> Option<Image> {
-    let channels = image.channels();
+/// The channels of a layer, in words.
+fn needed(kind: &Kind) -> &'static str {
+    match kind.channels() {
+        [1] => "1 channel, or 3 that are equal",
+        [2] => "2 channels",
+        [3] => "3 channels",
+        _ => "1 or 3 channels",
+    }
+}
+
+/// The image with the channels of a layer. Albedo may be grey, the third channel of motion is not used, and what needs one channel may
+/// be stored as grey in red, green and blue.
+fn with_channels(image: &Image, kind: &Kind, transfer: Transfer) -> Option<Image> {
+    let (channels, allowed) = (image.channels(), kind.channels());
     if allowed.contains(&channels) {
         return Some(image.clone());
     }
+    let fits = match kind {
+        Kind::Albedo => channels == 1,
+        Kind::Motion => channels > 2,
+        _ => allowed == [1] && is_grey(image, transfer),
+    };
     let wanted = *allowed.last()?;
-    if channels == 1 || channels > wanted {
-        let from = |c: usize| c.min(channels - 1);
-        return Some(Image::from_fn(
-            image.width(),
-            image.height(),
-            wanted,
-            |x, y, c| image.get(x, y, from(c)),
-        ));
-    }
-    None
+    let (width, height) = (image.width(), image.height());
+    let image = |x, y, c: usize| image.get(x, y, c.min(channels - 1));
+    fits.then(|| Image::from_fn(width, height, wanted, image))
+}
+
+/// Whether all channels are equal; those of JPEG files may differ by two steps.
+fn is_grey(image: &Image, transfer: Transfer) -> bool {
+    let most = match transfer {
+        Transfer::Linear => 0.0,
+        Transfer::Encoded => 2.5 / 255.0,
+    };
+    let alike = |a: &f32, b: &f32| a.to_bits() == b.to_bits() || (a - b).abs() <= most;
+    (1..image.channels()).all(|c| {
+        let mut pairs = image.plane(0).iter().zip(image.plane(c));
+        pairs.all(|(a, b)| alike(a, b))
+    })
 }

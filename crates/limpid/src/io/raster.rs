@@ -243,7 +243,7 @@ pub(super) fn check_size(
     match (usize::try_from(width), usize::try_from(height), bytes) {
         (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
         _ => Err(Error::input(format!(
-            "{}: {width}x{height} with {channels} channels is more than the limit of {}",
+            "{}: {width}x{height} with {channels} channels is more than the limit of {}; raise the limit, or make the image smaller",
             path.display(),
             in_words(limit)
         ))),

@@ -37,6 +37,7 @@ pub(crate) mod prefilter;
 pub(crate) mod rdfc;
 pub(crate) mod reversible;
 pub(crate) mod ring;
+mod row_sums;
 pub(crate) mod shrink;
 pub(crate) mod stabilise;
 pub(crate) mod stencil;

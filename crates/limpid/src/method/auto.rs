@@ -165,7 +165,7 @@ impl Auto {
             ..
         } = self.options.clone();
         if self.sequence {
-            let frames = match quality {
+            let merge = match quality {
                 Quality::Fast => 3,
                 Quality::Good => 5,
                 Quality::Best => 9,
@@ -175,7 +175,7 @@ impl Auto {
                 noise,
                 luminance,
                 chroma,
-                frames,
+                merge,
             }));
         }
         match quality {

@@ -39,7 +39,7 @@ crate::choice! {
         /// Windows at most 19 pixels wide, and six steps instead of eight.
         Fast = "fast",
         /// Windows at most 33 pixels wide.
-        Balanced = "balanced",
+        Good = "good",
         /// As published.
         Best = "best",
     }
@@ -76,7 +76,7 @@ impl Ddid {
         // Smaller windows drop the pixels with the lowest weights, and the first steps only produce guides.
         let (radii, most): (&[usize], usize) = match self.quality {
             Quality::Fast => (&[1, 1, 1, 4, 7, 9], 8),
-            Quality::Balanced => (&[1, 1, 2, 3, 5, 8, 12, 16], 12),
+            Quality::Good => (&[1, 1, 2, 3, 5, 8, 12, 16], 12),
             Quality::Best => (&[], usize::MAX),
         };
         let mut steps = match (self.variant, self.quality) {

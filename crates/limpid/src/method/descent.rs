@@ -1,7 +1,7 @@
 //! Conjugate gradients as part of a plan, for any symmetric system (Vicini 2015, `CGSOLVE`).
 
 use crate::Size;
-use crate::kernel::poisson::{Dot, Scalar};
+use crate::kernel::poisson::{Scalar, dot};
 use crate::plan::{Plan, Role, Slot, SlotId, Until};
 
 /// The slots of a solve, apart from the estimate and those of the system.
@@ -82,7 +82,7 @@ impl Descent {
 
     /// Improves the system's estimate until the residual is small.
     pub(super) fn solve(&self, plan: &mut Plan, system: &dyn System, done: Done) {
-        plan.pass(Dot, [self.b, self.b], [self.rr]);
+        plan.pass(dot(), [self.b, self.b], [self.rr]);
         plan.pass(Scalar::Norm, [self.rr], [self.bb]);
         system.start(plan, self);
         plan.pass(Scalar::Start, [self.rz], [self.beta, self.last]);

@@ -39,7 +39,7 @@ crate::options! {
         pub sigma: Option<f32> = None,
         use noise("film");
         /// Number of merged frames: 3, 5, 7 or 9.
-        pub frames: usize = 5,
+        pub merge: usize = 5,
     }
 }
 
@@ -93,9 +93,9 @@ impl Film {
     }
 
     fn radius(&self) -> Result<usize> {
-        match self.options.frames {
+        match self.options.merge {
             n @ (3 | 5 | 7 | MOST) => Ok(n / 2),
-            n => Err(Error::option("frames", n, "3, 5, 7 or 9")),
+            n => Err(Error::option("merge", n, "3, 5, 7 or 9")),
         }
     }
 
@@ -118,7 +118,7 @@ impl Film {
             powers: (stabilised.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
-            second: stabilised.second(SECOND, self.options.frames < MOST),
+            second: stabilised.second(SECOND, self.options.merge < MOST),
         }
     }
 }
@@ -239,9 +239,9 @@ impl Method for Film {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |frames, sigma, noise| {
+        let with = |merge, sigma, noise| {
             let options = Options {
-                frames,
+                merge,
                 sigma,
                 noise,
                 ..Options::default()

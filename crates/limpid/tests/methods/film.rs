@@ -30,10 +30,10 @@ fn noisy(image: &Image, random: &mut Random) -> Image {
     image.map(|v| v + AMOUNT * random.next())
 }
 
-fn film(frames: usize) -> Film {
+fn film(merge: usize) -> Film {
     Film::from(FilmOptions {
         sigma: Some(SIGMA),
-        frames,
+        merge,
         ..FilmOptions::default()
     })
 }
@@ -279,7 +279,7 @@ fn strength_blends_each_frame_with_itself() {
 #[test]
 fn wrong_options_are_told() {
     let mut method = Film::default();
-    method.options.frames = 4;
+    method.options.merge = 4;
     let frame = Frame::new(Image::new(9, 9, 3)).unwrap();
     let error = limpid::denoise(&frame, &Options::new(method)).unwrap_err();
     assert!(error.to_string().contains("3, 5, 7 or 9"), "{error}");

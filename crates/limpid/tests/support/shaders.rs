@@ -127,10 +127,12 @@ pub(crate) fn texts<'a>(
     let join = |mut texts: Vec<String>| {
         let mut others = texts.split_off(texts.len().min(IN_FULL));
         others.sort();
-        let hashes = others
-            .iter()
-            .map(|text| format!("// {:016x}\n", hash(text)));
-        texts.push(hashes.collect());
+        if !others.is_empty() {
+            let hashes = others
+                .iter()
+                .map(|text| format!("// {:016x}\n", hash(text)));
+            texts.push(hashes.collect());
+        }
         texts.join("\n// ———\n\n")
     };
     texts.into_iter().map(|(n, t)| (n, join(t))).collect()

@@ -8,6 +8,9 @@ use std::path::Path;
 /// Where bars begin, and their maximum length.
 const LEFT: i32 = 330;
 const LONGEST: f64 = 420.0;
+/// Room for the label after the longest bar, and for a letter of a name.
+const LABEL: i32 = 150;
+const LETTER: i32 = 7;
 const BAR: i32 = 22;
 const STEP: i32 = 30;
 const TOP: i32 = 84;
@@ -92,9 +95,16 @@ impl Chart {
     /// Writes the chart as SVG.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let height = TOP + STEP * self.bars.len() as i32 + 14;
-        let root = SVGBackend::new(path, (900, height.max(1) as u32)).into_drawing_area();
+        let width = (self.left() + LONGEST as i32 + LABEL).max(1) as u32;
+        let root = SVGBackend::new(path, (width, height.max(1) as u32)).into_drawing_area();
         self.draw(&root)
             .map_err(|e| anyhow!("{}: {e}", path.display()))
+    }
+
+    /// Where bars begin: after the longest name.
+    fn left(&self) -> i32 {
+        let longest = self.bars.iter().map(|b| b.name.chars().count()).max();
+        LEFT.max(20 + LETTER * longest.unwrap_or(0) as i32)
     }
 
     fn draw(&self, root: &Area<'_>) -> Result<(), Box<dyn std::error::Error>> {
@@ -106,14 +116,15 @@ impl Chart {
         root.draw(&title)?;
         let about = format!("{}{}", self.about, scale.name());
         root.draw(&Text::new(about, (10, 34), small.clone()))?;
+        let left = self.left();
         let bottom = TOP + STEP * self.bars.len() as i32;
         for (i, bar) in self.bars.iter().enumerate() {
             let y = TOP + STEP * i as i32;
             root.draw(&Text::new(bar.name.clone(), (10, y + 4), small.clone()))?;
-            let end = LEFT + (LONGEST * scale.share(bar.value)) as i32;
+            let end = left + (LONGEST * scale.share(bar.value)) as i32;
             let color = RGBColor(70, 130, 180).filled();
             root.draw(&Rectangle::new(
-                [(LEFT, y), (end.max(LEFT + 1), y + BAR)],
+                [(left, y), (end.max(left + 1), y + BAR)],
                 color,
             ))?;
             root.draw(&Text::new(
@@ -122,7 +133,7 @@ impl Chart {
                 small.clone(),
             ))?;
         }
-        let one = LEFT + (LONGEST * scale.share(1.0)) as i32;
+        let one = left + (LONGEST * scale.share(1.0)) as i32;
         root.draw(&PathElement::new(
             vec![(one, TOP - 6), (one, bottom)],
             BLACK,

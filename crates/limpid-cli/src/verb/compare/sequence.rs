@@ -11,7 +11,7 @@ use limpid::metric::page::number;
 use limpid::metric::{self, Options};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The results for one sequence.
 #[derive(Serialize)]
@@ -38,12 +38,12 @@ struct Scores {
     flicker: Option<f64>,
 }
 
-pub(super) fn run(args: &Args, reference: &Path) -> Result<()> {
+pub(super) fn run(args: &Args, images: &[PathBuf], reference: &Path) -> Result<()> {
     if args.html.is_some() {
         bail!("--html shows single images; name one frame of the sequence and of its reference");
     }
     let mut rows = Vec::new();
-    for pattern in &args.images {
+    for pattern in images {
         if !is_sequence(pattern) {
             bail!(
                 "{}: the reference is a sequence, so the images must be sequences too, like OUT.####.exr, or films",

@@ -167,7 +167,7 @@ fn as_value(path: &Path, facts: &Facts) -> Value {
         })
         .collect();
     json!({
-        "file": path,
+        "file": path.display().to_string(),
         "format": facts.format.to_string(),
         "parts": parts,
         "notes": facts.notes,

@@ -17,7 +17,7 @@ pub(crate) fn run(path: &Path, as_json: bool) -> Result<()> {
     };
     if as_json {
         let facts = json!({
-            "file": path,
+            "file": path.display().to_string(),
             "format": "film",
             "width": header.size.width,
             "height": header.size.height,

@@ -316,8 +316,14 @@ fn assigned(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> 
                 needed(&layer.kind)
             ))
         })?;
-        let meaning = names::meaning(&group.name).filter(|m| m.layer.kind == layer.kind);
-        if let Some(meaning) = meaning {
+        let meaning = names::meaning(&group.name);
+        let is_id = meaning.as_ref().is_some_and(|m| m.layer.kind == Kind::Id);
+        if is_id && matches!(layer.kind, Kind::Light(_)) {
+            return Err(Error::input(format!(
+                "layer {name} holds object ids, which have no noise to remove; leave it out"
+            )));
+        }
+        if let Some(meaning) = meaning.filter(|m| m.layer.kind == layer.kind) {
             mapped.adjust = meaning.adjust;
         }
         return Ok(mapped);
@@ -331,7 +337,7 @@ fn assigned(layer: &Layer, name: &str, headers: &[Header], groups: &[Group]) -> 
             "" => "RGBA",
             name => name,
         });
-        Error::unknown(&format!("layer name for {layer}"), name, known)
+        Error::unknown("layer", name, known)
     })?;
     mapped.part = listed[0].0;
     if listed.iter().any(|(part, _)| *part != mapped.part)

@@ -183,7 +183,7 @@ pub(super) fn check_memory(
             .filter(|t| *t <= limit)
             .ok_or_else(|| {
                 Error::input(format!(
-                    "{}: {} channels of {size} are more than the limit of {} MiB",
+                    "{}: {} channels of {size} are more than the limit of {} MiB; raise the limit, or store fewer layers",
                     path.display(),
                     header.channels.list.len(),
                     limit >> 20

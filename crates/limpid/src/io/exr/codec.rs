@@ -63,7 +63,17 @@ fn two_buffers(frame: &mut Frame) {
 }
 
 fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Content> {
-    let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
+    let about = |e: Error| match e {
+        Error::Unknown {
+            name, near, known, ..
+        } => Error::Unknown {
+            what: format!("layer of {}", path.display()),
+            name,
+            near,
+            known,
+        },
+        other => Error::input(format!("{}: {other}", path.display())),
+    };
     // The layers are found before the pixels are read, so that invalid options fail early.
     let (meta, _) = read::headers(&file, path)?;
     let found = assign(&meta.headers, options).map_err(about)?;

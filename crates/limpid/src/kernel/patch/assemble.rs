@@ -6,8 +6,8 @@
 
 use super::omega::{BASES, bases};
 use super::{
-    CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, cross_plane, get, load, load_vector,
-    matrix_plane, matrix_row, offset, per_pixel, with_matrix,
+    CROSS_PLANES, LANES, NEIGHBOURS, REACH, cross_plane, get, load, load_vector, matrix_plane,
+    matrix_row, offset, per_pixel, with_matrix,
 };
 use crate::definition::patch::{MOST, PATCH, RADIUS};
 use crate::kernel::wgsl::{Code, Wgsl};
@@ -16,7 +16,7 @@ use crate::simd::dispatch;
 use crate::{Result, Size};
 use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// The matrix. Reads bases, omega, cross products and the grid of [`crate::kernel::poisson`].
+/// The matrix, and one over its diagonal. Reads bases, omega, cross products and the grid of [`crate::kernel::poisson`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Assemble;
 
@@ -26,7 +26,7 @@ impl Kernel for Assemble {
     }
 
     fn contract(&self) -> Contract {
-        Contract::rows(4, 1, RADIUS)
+        Contract::gather(4, 2, Some(RADIUS))
     }
 
     fn work(&self) -> f32 {
@@ -148,10 +148,12 @@ fn all<S: Simd>(simd: S, job: &mut Job<'_>) {
         }
     }
     for y in rows {
-        let (middle, others) = job.writes[0].row(0, y).split_at_mut(width);
-        let at = matrix_row(width, INVERSE).start - width;
-        for (o, m) in others[at..].iter_mut().zip(middle) {
-            *o = 1.0 / *m;
+        let [matrix, inverse] = &mut job.writes[..] else {
+            return;
+        };
+        let diagonal = &matrix.row(0, y)[matrix_row(width, 0)];
+        for (o, d) in inverse.row(0, y).iter_mut().zip(diagonal) {
+            *o = 1.0 / *d;
         }
     }
 }

@@ -34,5 +34,5 @@ fn pixel(x: u32, y: u32, i: u32) {
     for (var k = 0u; k <= NEIGHBOURS; k++) {
         write0[matrix(k, x, y)] = sums[k];
     }
-    write0[matrix(INVERSE, x, y)] = 1.0 / sums[0];
+    write1[i] = 1.0 / sums[0];
 }

@@ -4,24 +4,25 @@
 //!
 //! - *weights*: `w(p, q)` for the twelve pixels `q` of a patch that follow `p`, one plane each; they are symmetric.
 //! - *basis*: `B_p`, up to eight columns, as pairs of 16-bit fractions in `u32`: four planes for each pixel of the patch.
-//! - *omega*: squared weights of the 25 rows of each patch, after reweighting; and *cross*, the upper triangle of `Bᵀ Ω B`.
-//! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal, forty following neighbours, and one over the
-//!   diagonal, contiguous for each row of pixels. So a product reads 164 bytes per pixel, compared with 600 for the constraints
-//!   themselves.
+//! - *omega*: squared weights of the 25 rows of each patch, with what reweighting made of them; and *cross*, the upper half
+//!   of `Bᵀ Ω B`.
+//! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal and forty following neighbours, side by side for
+//!   each row of pixels. So a product reads 164 bytes per pixel, where the constraints themselves are 600. *inverse* is one over the
+//!   diagonal.
 //!
 //! CPU bodies process sixteen pixels at a time, whatever the vector width, so that results are bit-identical.
 
 mod assemble;
 mod basis;
-mod descent;
 mod jacobi;
+mod multiply;
 mod omega;
 mod point;
 mod weights;
 
 pub(crate) use assemble::Assemble;
 pub(crate) use basis::Basis;
-pub(crate) use descent::{Advance, Multiply, NextDirection};
+pub(crate) use multiply::Multiply;
 pub(crate) use omega::Omega;
 pub(crate) use point::{cross_error, differences, larger, least, scaled};
 pub(crate) use weights::Weights;
@@ -41,10 +42,8 @@ pub(crate) const BASIS_PLANES: usize = PATCH * MOST / 2;
 pub(crate) const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
 /// Following neighbours of a pixel in the matrix.
 const NEIGHBOURS: usize = 40;
-/// Rows of the matrix for a row of pixels.
-const MATRIX_ROWS: usize = NEIGHBOURS + 2;
-/// The row with one over the diagonal.
-const INVERSE: usize = NEIGHBOURS + 1;
+/// Rows of numbers that a matrix has for a row of pixels.
+const MATRIX_ROWS: usize = NEIGHBOURS + 1;
 
 /// Stride of the matrix rows. Slightly padded, so that rows with a power-of-two stride do not map to the same cache sets.
 const fn matrix_step(width: usize) -> usize {
@@ -67,7 +66,6 @@ fn matrix_row(width: usize, k: usize) -> Range<usize> {
 fn with_matrix(text: Wgsl) -> Wgsl {
     text.constant("MATRIX_ROWS", "u32", MATRIX_ROWS)
         .constant("MATRIX_MARGIN", "u32", 2 * LANES)
-        .constant("INVERSE", "u32", INVERSE)
         .body(include_str!("matrix.wgsl"))
 }
 
@@ -173,11 +171,11 @@ fn load_vector<S: Simd>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
     get(simd, &load_border(row, x))
 }
 
-/// Writes values, clipped to the row.
+/// Writes as many values as fit into the row.
 #[inline(always)]
 fn store(row: &mut [f32], x: usize, values: &Lanes) {
-    let room = (row.len() - x).min(LANES);
-    row[x..x + room].copy_from_slice(&values[..room]);
+    let count = (row.len() - x).min(LANES);
+    row[x..x + count].copy_from_slice(&values[..count]);
 }
 
 /// Largest value of a fraction of 16 bits.

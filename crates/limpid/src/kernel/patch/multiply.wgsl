@@ -15,5 +15,5 @@ fn each(x: u32, y: u32) -> Sum {
         write0[at] = made(s[c], at);
         part += s[c] * read1[at];
     }
-    return vec2(part, 0.0);
+    return part;
 }

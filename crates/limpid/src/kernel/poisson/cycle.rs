@@ -4,8 +4,8 @@
 //! The step before needs no separate pass: from zero it is `ω D⁻¹ r`, recomputed wherever it is read. So a level has two
 //! passes, [`Down`] and [`Up`].
 
-use super::descent::{per_row, products};
-use super::{OMEGA, SHARE, constants, product, shader};
+use super::{OMEGA, SHARE, constants, dispatch as shader_text, product, shader};
+use crate::kernel::row_sums::{SIDE_BY_SIDE, add_products, per_row};
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, View};
 use crate::simd::dispatch;
@@ -191,7 +191,13 @@ impl Kernel for Up {
             .body(include_str!("product.wgsl"))
             .body(include_str!("up.wgsl"));
         Ok(match self.sums {
-            true => per_row(site, text.body(include_str!("up_sums.wgsl")), "write1"),
+            true => {
+                let text = text
+                    .procedure("last(y: u32, sum: Sum)", "write1[y] = sum")
+                    .body(include_str!("up_sums.wgsl"));
+                let (text, groups) = per_row(text, "f32", size.height);
+                shader_text(site, size, text, groups)
+            }
             false => shader(site, size, text.body(include_str!("up_plain.wgsl"))),
         })
     }
@@ -235,7 +241,9 @@ fn prolong<S: Simd>(_simd: S, job: &mut Job<'_>) {
             let [made, sums] = &mut job.writes[..] else {
                 continue;
             };
-            let sum = products(r, made.row(c, y));
+            let mut lanes = [0.0; SIDE_BY_SIDE];
+            add_products(&mut lanes, r, made.row(c, y));
+            let sum: f32 = lanes.iter().sum();
             let before = if c == 0 { 0.0 } else { sums.row(0, y)[0] };
             sums.row(0, y)[0] = before + sum;
         }

@@ -1,154 +1,50 @@
-//! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`).
-//!
-//! Sums over the image are computed per row, then over the rows, so that they do not depend on threads or bands. On a GPU each
-//! row is a workgroup, and nothing is read back to the host.
+//! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`). Sums over the image are sums of rows, then over the rows.
 
-use super::{dispatch as shader_text, product};
+use super::dispatch as shader_text;
 use crate::Result;
+use crate::kernel::row_sums::gathered;
+use crate::kernel::stencil::{Stencil, stencil};
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use crate::simd::dispatch;
-use fearless_simd::Simd;
-
-/// Threads of a workgroup that computes sums.
-const LANES: u32 = 256;
-
-/// WGSL: `gathered` for sums of this type.
-fn gathered(text: Wgsl, kind: &str) -> Wgsl {
-    text.alias("Sum", kind)
-        .constant("LANES", "u32", LANES)
-        .body(include_str!("gathered.wgsl"))
-}
-
-/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is called for every pixel and returns
-/// its term of the row's sum, which has this `kind`; `last(y, sum)` is called once.
-pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
-    let text = gathered(text, kind)
-        .constant("ROWS", "u32", ROWS)
-        .body(include_str!("per_row.wgsl"));
-    let rows = height as u32;
-    (text, [rows.min(ROWS), rows.div_ceil(ROWS), 1])
-}
-
-/// The same as a shader of this folder; the sum is written to the slot `to`.
-pub(super) fn per_row(site: &Site<'_>, text: Wgsl, to: &str) -> Dispatch {
-    let size = site.writes[0].size;
-    let text = text.procedure("last(y: u32, sum: Sum)", format_args!("{to}[y] = sum"));
-    let (text, groups) = per_row_text(text, "f32", size.height);
-    shader_text(site, size, text, groups)
-}
-
-/// `A x` and, per row, `x · A x`. Reads the grid and `x`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Apply;
-
-impl Kernel for Apply {
-    fn name(&self) -> &'static str {
-        "apply"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::gather(2, 2, None)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let level = job.level;
-        dispatch!(level, simd => apply(simd, job));
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default()
-            .body(include_str!("product.wgsl"))
-            .body(include_str!("apply.wgsl"));
-        Ok(per_row(site, text, "write1"))
-    }
-}
-
-#[inline(always)]
-fn apply<S: Simd>(_simd: S, job: &mut Job<'_>) {
-    let (grid, image) = (&job.reads[0], &job.reads[1]);
-    let height = grid.size().height;
-    for y in job.rows.clone() {
-        let mut sum = 0.0;
-        for c in 0..image.planes() {
-            let above = (y > 0).then(|| image.row(c, y - 1));
-            let below = (y + 1 < height).then(|| image.row(c, y + 1));
-            let out = job.writes[0].row(c, y);
-            product(grid, y, above, image.row(c, y), below, out);
-            sum += products(out, image.row(c, y));
-        }
-        job.writes[1].row(0, y)[0] = sum;
-    }
-}
 
 /// For each row, the sum of `a · b` over its pixels and channels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Dot;
-
-impl Kernel for Dot {
-    fn name(&self) -> &'static str {
-        "dot"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::gather(2, 1, None)
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let level = job.level;
-        dispatch!(level, simd => dot(simd, job));
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
-        let planes = site.reads[0].planes;
-        let text = Wgsl::default()
-            .constant("PLANES", "u32", planes)
-            .body(include_str!("dot.wgsl"));
-        let (text, groups) = per_row_text(text, "f32", size.height);
-        Ok(shader_text(site, size, text, groups))
-    }
+pub(crate) fn dot() -> Stencil {
+    stencil("dot", |k| {
+        let [a, b] = k.reads();
+        k.sum(a.here() * b.here());
+    })
 }
 
-/// Maximum number of workgroups along x.
-const ROWS: u32 = 32_768;
-
-/// Number of partial sums, so that they fit vectors.
-pub(crate) const SIDE_BY_SIDE: usize = 16;
-
-#[inline(always)]
-fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
-    let (a, b) = (&job.reads[0], &job.reads[1]);
-    for y in job.rows.clone() {
-        let mut sum = 0.0;
-        for c in 0..a.planes() {
-            sum += products(a.row(c, y), b.row(c, y));
+/// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`. With a diagonal preconditioner `D⁻¹`, which is
+/// read last, also `r · D⁻¹ r`.
+pub(crate) fn advance(diagonal: bool) -> Stencil {
+    stencil("advance", |k| {
+        let alpha = k.read().first();
+        let [p, ap] = k.reads();
+        k.update(|x| x + alpha * p.here());
+        let r = k.update(|r| r - alpha * ap.here());
+        k.sum(r.squared());
+        if diagonal {
+            k.sum(r.squared() * k.read().plane(0).here());
         }
-        job.writes[0].row(0, y)[0] = sum;
-    }
+    })
 }
 
-/// The sum of the products of two rows.
-#[inline(always)]
-pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0f32; SIDE_BY_SIDE];
-    add_products(&mut sums, a, b);
-    sums.iter().sum()
-}
-
-/// Adds the products of two rows to the partial sums.
-#[inline(always)]
-pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
-    let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
-    let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..SIDE_BY_SIDE {
-            sums[i] += a[i] * b[i];
+/// `p = z + β p`, in place. Reads `z` and `β`; at first, where there is no direction yet, only `z`. With a diagonal preconditioner, which
+/// is read last, `z` is `D⁻¹` times what is read.
+pub(crate) fn direction(first: bool, diagonal: bool) -> Stencil {
+    stencil("direction", |k| {
+        let read = k.read().here();
+        let beta = (!first).then(|| k.read().first());
+        let z = match diagonal {
+            true => read * k.read().plane(0).here(),
+            false => read,
+        };
+        match beta {
+            None => k.write(z),
+            Some(beta) => drop(k.update(|p| z + beta * p)),
         }
-    }
-    for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-        sums[i] += a * b;
-    }
+    })
 }
 
 /// A scalar computed from the sums of the rows. It is 0 instead of a division by zero: the solution has been reached.
@@ -226,48 +122,5 @@ impl Kernel for Scalar {
             .statements("keep(sum: f32)", keep)
             .body(include_str!("scalar.wgsl"));
         Ok(shader_text(site, site.reads[0].size, text, [1, 1, 1]))
-    }
-}
-
-/// `x += α p` and `r -= α A p` in place, and per row `r · r`. Reads `α`, `p` and `A p`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Advance;
-
-impl Kernel for Advance {
-    fn name(&self) -> &'static str {
-        "advance"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::gather(3, 3, None).updating()
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let level = job.level;
-        dispatch!(level, simd => step(simd, job));
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default().body(include_str!("advance.wgsl"));
-        Ok(per_row(site, text, "write2"))
-    }
-}
-
-#[inline(always)]
-fn step<S: Simd>(_simd: S, job: &mut Job<'_>) {
-    let alpha = job.reads[0].row(0, 0)[0];
-    for y in job.rows.clone() {
-        let mut sum = 0.0;
-        for c in 0..job.reads[1].planes() {
-            for (k, share) in [alpha, -alpha].into_iter().enumerate() {
-                let out = job.writes[k].row(c, y);
-                for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
-                    *o += share * d;
-                }
-            }
-            let r = job.writes[1].row(c, y);
-            sum += products(r, r);
-        }
-        job.writes[2].row(0, y)[0] = sum;
     }
 }

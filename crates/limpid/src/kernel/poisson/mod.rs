@@ -13,9 +13,8 @@ mod system;
 
 pub(crate) use cosine::Cosine;
 pub(crate) use cycle::{Coarsen, Down, Up, coarse};
-pub(crate) use descent::{Advance, Apply, Dot, Scalar};
-pub(super) use descent::{SIDE_BY_SIDE, add_products, per_row_text};
-pub(crate) use system::{direction, residual, right_side, weigh};
+pub(crate) use descent::{Scalar, advance, direction, dot};
+pub(crate) use system::{apply, residual, right_side, weigh};
 
 use super::wgsl::Wgsl;
 use super::{Dispatch, Site, View, WgslStruct, tiles};

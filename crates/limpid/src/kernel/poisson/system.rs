@@ -1,6 +1,6 @@
 //! The matrix and the right-hand side (Vicini 2015, Eq. 5.1 to 5.3, and the reweighting of `SOLVEL1`).
 
-use crate::kernel::stencil::{Stencil, Value, stencil};
+use crate::kernel::stencil::{Read, Stencil, Value, stencil};
 
 /// `scale / (|e| + reg)`, or `scale` without `reg`.
 fn weight<'g>(
@@ -60,30 +60,31 @@ pub(crate) fn right_side() -> Stencil {
     })
 }
 
+/// A row of the product of the matrix with an image.
+fn product<'g>(grid: Read<'g>, x: Read<'g>) -> Value<'g> {
+    let (right, down, here) = (grid.plane(1), grid.plane(2), x.here());
+    // At the border the neighbour is the pixel itself, and adds nothing.
+    grid.plane(0).here() * here
+        + right.here() * (here - x.at(1, 0))
+        + right.at(-1, 0) * (here - x.at(-1, 0))
+        + down.here() * (here - x.at(0, 1))
+        + down.at(0, -1) * (here - x.at(0, -1))
+}
+
 /// `b - A x`. Reads the grid, `x` and `b`.
 pub(crate) fn residual() -> Stencil {
     stencil("residual", |k| {
         let [grid, x, b] = k.reads();
-        let (right, down, here) = (grid.plane(1), grid.plane(2), x.here());
-        // At the border the neighbour is the pixel itself, and adds nothing.
-        let product = grid.plane(0).here() * here
-            + right.here() * (here - x.at(1, 0))
-            + right.at(-1, 0) * (here - x.at(-1, 0))
-            + down.here() * (here - x.at(0, 1))
-            + down.at(0, -1) * (here - x.at(0, -1));
-        k.write(b.here() - product);
+        k.write(b.here() - product(grid, x));
     })
 }
 
-/// `p = z + β p`, in place. Reads `z` and `β`; in the first step, without a previous direction, only `z`.
-pub(crate) fn direction(first: bool) -> Stencil {
-    stencil("direction", |k| {
-        let z = k.read().here();
-        if first {
-            k.write(z);
-        } else {
-            let beta = k.read().first();
-            k.update(|p| z + beta * p);
-        }
+/// `A x` and, per row, `x · A x`. Reads the grid and `x`.
+pub(crate) fn apply() -> Stencil {
+    stencil("apply", |k| {
+        let [grid, x] = k.reads();
+        let product = product(grid, x);
+        k.write(product);
+        k.sum(product * x.here());
     })
 }

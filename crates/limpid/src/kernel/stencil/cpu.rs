@@ -3,6 +3,7 @@
 use super::graph::{Graph, Node, One, Plane, Two, Write};
 use crate::Size;
 use crate::kernel::fast_exp::{fast_exp, fast_ln};
+use crate::kernel::row_sums::SIDE_BY_SIDE;
 use crate::kernel::{Job, View, ViewMut};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
@@ -24,6 +25,8 @@ pub(super) struct Program {
     /// Nodes in order: those that are the same for all planes, and those that are not.
     once: Vec<usize>,
     each: Vec<usize>,
+    /// For each node, whether it differs from plane to plane.
+    by_plane: Vec<bool>,
     /// Number of buffers.
     buffers: usize,
     /// Pixels of a strip.
@@ -85,6 +88,7 @@ impl Program {
             target,
             once,
             each,
+            by_plane,
             buffers,
             pixels: (WORDS / buffers.max(1) / 16 * 16).clamp(PIXELS[0], PIXELS[1]),
         }
@@ -115,11 +119,12 @@ impl Program {
             }
         }
         let (reads, writes) = (&job.reads[..], &mut job.writes[..]);
-        let (size, planes) = (writes[0].size(), self.planes(writes));
-        // If planes share nothing, they are computed one after the other: fewer rows are read at a time.
+        let (size, planes) = self.shape(reads, writes);
+        // Without anything in common, planes are made one after the other: fewer rows are read at a time.
         let each = |write: &Write| matches!(write, Write::Each(_));
         let common = !self.once.is_empty() || !self.graph.writes.iter().all(each);
         let apart = if common { 1 } else { planes };
+        let mut sums = vec![[0.0; SIDE_BY_SIDE]; writes.len()];
         for outer in 0..apart {
             for y in job.rows.clone() {
                 for x in (0..size.width).step_by(self.pixels) {
@@ -133,22 +138,36 @@ impl Program {
                     if common {
                         self.section(simd, &self.once, strip, (reads, writes), buffers);
                         self.copy(strip, false, reads, writes, buffers);
+                        self.add(strip, false, reads, &mut sums, buffers);
                     }
                     for plane in if common { 0..planes } else { outer..outer + 1 } {
                         strip.plane = plane;
                         self.section(simd, &self.each, strip, (reads, writes), buffers);
                         self.copy(strip, true, reads, writes, buffers);
+                        self.add(strip, true, reads, &mut sums, buffers);
+                    }
+                }
+                for (k, write) in self.graph.writes.iter().enumerate() {
+                    if let Write::Sum(_) = write {
+                        writes[k].row(0, y)[0] = sums[k].iter().sum();
+                        sums[k].fill(0.0);
                     }
                 }
             }
         }
     }
 
-    /// Number of planes that are computed separately.
-    fn planes(&self, writes: &[ViewMut<'_>]) -> usize {
-        let mut each = self.graph.writes.iter().zip(writes);
-        let first = each.find(|(write, _)| matches!(write, Write::Each(_)));
-        first.map_or(0, |(_, view)| view.planes())
+    /// Size of the images, and how many planes are made one by one.
+    fn shape(&self, reads: &[View<'_>], writes: &[ViewMut<'_>]) -> (Size, usize) {
+        let shape = |slot: usize| match slot.checked_sub(reads.len()) {
+            Some(k) => (writes[k].size(), writes[k].planes()),
+            None => (reads[slot].size(), reads[slot].planes()),
+        };
+        let planes = self
+            .graph
+            .counted()
+            .map(|(slot, less)| shape(slot).1 - less);
+        (shape(self.graph.image()).0, planes.unwrap_or(0))
     }
 
     /// Computes nodes in order.
@@ -297,6 +316,34 @@ impl Program {
             }
         }
     }
+
+    /// Adds a strip to the sums of its row. Strips start at multiples of the sums that are taken side by side.
+    #[inline(always)]
+    fn add(
+        &self,
+        strip: Strip,
+        each: bool,
+        reads: &[View<'_>],
+        sums: &mut [[f32; SIDE_BY_SIDE]],
+        buffers: &[f32],
+    ) {
+        for (write, sums) in self.graph.writes.iter().zip(sums) {
+            let Write::Sum(node) = write else { continue };
+            if self.by_plane[*node] != each {
+                continue;
+            }
+            let value = self.value(*node, strip, reads, (buffers, &[]));
+            let (whole, rest) = value.as_chunks::<SIDE_BY_SIDE>();
+            for chunk in whole {
+                for (sum, v) in sums.iter_mut().zip(chunk) {
+                    *sum += v;
+                }
+            }
+            for (sum, v) in sums.iter_mut().zip(rest) {
+                *sum += v;
+            }
+        }
+    }
 }
 
 /// Nodes that are computed directly into the output: results of operations that are used once.
@@ -320,6 +367,7 @@ fn targets(graph: &Graph) -> Vec<Option<(usize, Plane)>> {
                     found.push((*node, (slot, Plane::Fixed(plane))));
                 }
             }
+            Write::Sum(node) => uses[*node] += 1,
         }
     }
     let mut target = vec![None; graph.nodes.len()];
@@ -351,10 +399,7 @@ fn places(
         }
     }
     for write in &graph.writes {
-        match write {
-            Write::Each(node) => last[*node] = usize::MAX,
-            Write::Planes(list) => list.iter().for_each(|n| last[*n] = usize::MAX),
-        }
+        write.nodes().iter().for_each(|n| last[*n] = usize::MAX);
     }
     let order = (0..nodes.len()).filter(|i| !by_plane[*i]);
     let order = order.chain((0..nodes.len()).filter(|i| by_plane[*i]));

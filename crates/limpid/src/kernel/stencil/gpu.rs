@@ -1,6 +1,7 @@
 //! The GPU body: the expression as WGSL, one thread per pixel.
 
 use super::graph::{Graph, Node, One, Plane, Two, Write};
+use crate::kernel::row_sums::per_row;
 use crate::kernel::wgsl::{Code, PIXELS, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
@@ -13,31 +14,46 @@ params! {
 }
 
 pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
-    let size = site.writes[0].size;
+    let slot = |k: usize| match k.checked_sub(site.reads.len()) {
+        Some(k) => site.writes[k],
+        None => site.reads[k],
+    };
+    let size = slot(graph.image()).size;
     let images = site.reads.iter().enumerate();
     let images = images.filter(|(k, _)| !graph.single(*k)).map(|(_, s)| s);
-    let mut slots = images.chain(&site.writes);
+    let written = graph.writes.iter().zip(&site.writes);
+    let written = written.filter(|(write, _)| !matches!(write, Write::Sum(_)));
+    let mut slots = images.chain(written.map(|(_, s)| s));
     if !slots.all(|s| s.size == size && (s.element == Element::F32 || s.home != Home::Buffer)) {
         return Err(Error::unsupported("a stencil works on planes of one size"));
     }
-    let mut each = graph.writes.iter().zip(&site.writes);
-    let first = each.find(|(write, _)| matches!(write, Write::Each(_)));
+    let planes = graph.counted().map(|(k, less)| slot(k).planes - less);
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         pixels: size.pixels() as u32,
-        planes: first.map_or(0, |(_, slot)| slot.planes as u32),
+        planes: planes.unwrap_or(0) as u32,
     };
     let head = match graph.params.len() {
         0 => Params::WGSL.to_owned(),
         count => Params::wgsl_with(count),
     };
-    let source = Wgsl::default()
-        .body(&head)
-        .body(&site.slots())
-        .statements("pixel(x: u32, y: u32)", Text::new(graph, site).pixel())
-        .body(PIXELS);
-    let mut dispatch = Dispatch::own(source.text(), &params, tiles(size, 32, 8));
+    let text = Text::new(graph, site);
+    let source = Wgsl::default().body(&head).body(&site.slots());
+    let (source, groups) = match text.sums().len() {
+        0 => {
+            let source = source.statements("pixel(x: u32, y: u32)", text.pixel());
+            (source.body(PIXELS), tiles(size, 32, 8))
+        }
+        count => {
+            let kind = ["f32", "vec2<f32>", "vec3<f32>", "vec4<f32>"][count - 1];
+            let source = source
+                .statements("last(y: u32, sum: Sum)", text.last())
+                .statements("each(x: u32, y: u32) -> Sum", text.pixel());
+            per_row(source, kind, size.height)
+        }
+    };
+    let mut dispatch = Dispatch::own(source.text(), &params, groups);
     if !graph.params.is_empty() {
         dispatch.params = params.bytes_with(&graph.params);
     }
@@ -63,10 +79,7 @@ impl<'a> Text<'a> {
             node.operands().for_each(|o| uses[o] += weight(o));
         }
         for write in &graph.writes {
-            match write {
-                Write::Each(node) => uses[*node] += 1,
-                Write::Planes(nodes) => nodes.iter().for_each(|n| uses[*n] += 1),
-            }
+            write.nodes().iter().for_each(|n| uses[*n] += 1);
         }
         let plain = |node: &Node| matches!(node, Node::Constant(_) | Node::Param(_));
         let named = graph.nodes.iter().zip(uses);
@@ -78,10 +91,41 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The code for a pixel.
+    /// The written slots that are sums of rows, with the nodes that are summed.
+    fn sums(&self) -> Vec<(usize, usize)> {
+        let sum = |(k, write): (usize, &Write)| match write {
+            Write::Sum(node) => Some((k, *node)),
+            _ => None,
+        };
+        self.graph
+            .writes
+            .iter()
+            .enumerate()
+            .filter_map(sum)
+            .collect()
+    }
+
+    /// Writes the sums of a row.
+    fn last(&self) -> Code {
+        let mut code = Code::default();
+        let sums = self.sums();
+        for (lane, (k, _)) in sums.iter().enumerate() {
+            code.say(match sums.len() {
+                1 => format!("write{k}[y] = sum"),
+                _ => format!("write{k}[y] = sum[{lane}]"),
+            });
+        }
+        code
+    }
+
+    /// What happens to a pixel; what it adds to the sums of its row is returned.
     fn pixel(&self) -> Code {
         let mut code = Code::default();
+        let sums = self.sums();
         code.say("let i = y * p.width + x");
+        if !sums.is_empty() {
+            code.say("var part: Sum");
+        }
         self.offsets(&mut code);
         self.names(&mut code, false);
         let mut each = Vec::new();
@@ -94,21 +138,40 @@ impl<'a> Text<'a> {
                         code.say(format_args!("write{k}[{at}] = {}", self.value(*node)));
                     }
                 }
+                Write::Sum(_) => {}
             }
         }
-        if !each.is_empty() {
+        self.add(&mut code, &sums, false);
+        if !each.is_empty() || sums.iter().any(|(_, node)| self.by_plane[*node]) {
             code.block("for (var c = 0u; c < p.planes; c++)", |code| {
                 self.names(code, true);
+                self.add(code, &sums, true);
                 for (k, node) in each {
                     let at = place(Plane::Each(0), "i");
                     code.say(format_args!("write{k}[{at}] = {}", self.value(node)));
                 }
             });
         }
+        if !sums.is_empty() {
+            code.say("return part");
+        }
         code
     }
 
-    /// Columns and rows at offsets from the pixel, clamped to the border.
+    /// Adds the values of a pixel, or of one of its planes, to its part of the sums.
+    fn add(&self, code: &mut Code, sums: &[(usize, usize)], by_plane: bool) {
+        for (lane, (_, node)) in sums.iter().enumerate() {
+            if self.by_plane[*node] == by_plane {
+                let part = match sums.len() {
+                    1 => "part".to_owned(),
+                    _ => format!("part[{lane}]"),
+                };
+                code.say(format_args!("{part} += {}", self.value(*node)));
+            }
+        }
+    }
+
+    /// Columns and rows beside the pixel, no further than the border.
     fn offsets(&self, code: &mut Code) {
         for (axis, side) in [("x", "width"), ("y", "height")] {
             let mut all: Vec<i32> = self.graph.nodes.iter().map(|n| shift(n, axis)).collect();

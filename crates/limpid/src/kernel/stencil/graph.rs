@@ -1,8 +1,8 @@
 //! The operations of a closure, recorded as a graph.
 
+use super::value::{Mask, Number, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
 /// Selects a plane of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,6 +114,18 @@ pub(super) enum Write {
     Each(usize),
     /// One expression per plane, in order.
     Planes(Vec<usize>),
+    /// Each row gets the sum of this over its pixels and planes.
+    Sum(usize),
+}
+
+impl Write {
+    /// The nodes that are written.
+    pub(super) fn nodes(&self) -> &[usize] {
+        match self {
+            Self::Each(node) | Self::Sum(node) => std::slice::from_ref(node),
+            Self::Planes(nodes) => nodes,
+        }
+    }
 }
 
 /// The recorded operations of a closure.
@@ -150,7 +162,36 @@ impl Graph {
         self.nodes.iter().any(|n| matches!(n, Node::Old { .. }))
     }
 
-    /// For each node, whether it depends on the plane.
+    /// Whether rows are summed.
+    pub(super) fn sums(&self) -> bool {
+        self.writes.iter().any(|w| matches!(w, Write::Sum(_)))
+    }
+
+    /// Which of the reads and writes, in this order, has the planes that are made one by one, and how many fewer are made.
+    pub(super) fn counted(&self) -> Option<(usize, usize)> {
+        let each = |w: &Write| matches!(w, Write::Each(_));
+        if let Some(k) = self.writes.iter().position(each) {
+            return Some((self.reads + k, 0));
+        }
+        self.nodes.iter().find_map(|node| match node {
+            Node::Read { slot, plane, .. } => match plane {
+                Plane::Each(first) => Some((*slot, *first)),
+                Plane::Fixed(_) => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The first of the reads and writes, in this order, that is an image.
+    pub(super) fn image(&self) -> usize {
+        let written = |w: &Write| !matches!(w, Write::Sum(_));
+        match self.writes.iter().position(written) {
+            Some(k) => self.reads + k,
+            None => (0..self.reads).find(|k| !self.single(*k)).unwrap_or(0),
+        }
+    }
+
+    /// For each node, whether it differs from plane to plane.
     pub(super) fn by_plane(&self) -> Vec<bool> {
         let mut by_plane: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -164,10 +205,7 @@ impl Graph {
     fn pruned(self) -> Self {
         let mut used = vec![false; self.nodes.len()];
         for write in &self.writes {
-            match write {
-                Write::Each(node) => used[*node] = true,
-                Write::Planes(nodes) => nodes.iter().for_each(|node| used[*node] = true),
-            }
+            write.nodes().iter().for_each(|node| used[*node] = true);
         }
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if used[i] {
@@ -187,6 +225,7 @@ impl Graph {
         }
         let renumbered = |write: Write| match write {
             Write::Each(node) => Write::Each(number[node]),
+            Write::Sum(node) => Write::Sum(number[node]),
             Write::Planes(list) => Write::Planes(list.into_iter().map(|n| number[n]).collect()),
         };
         Self {
@@ -252,11 +291,18 @@ impl Build {
         self.graph.borrow_mut().writes.push(Write::Each(value.node));
     }
 
-    /// Writes each plane of the next slot, based on its previous value.
-    pub(crate) fn update<'g>(&'g self, change: impl FnOnce(Value<'g>) -> Value<'g>) {
+    /// Writes each plane of the next slot, from what it held before. Returns the new value.
+    pub(crate) fn update<'g>(&'g self, change: impl FnOnce(Value<'g>) -> Value<'g>) -> Value<'g> {
         let slot = self.graph.borrow().writes.len();
         let plane = Plane::Each(0);
-        self.write(change(self.value(Node::Old { slot, plane })));
+        let value = change(self.value(Node::Old { slot, plane }));
+        self.write(value);
+        value
+    }
+
+    /// Writes the sums of rows, over all planes, to the next slot: a column with a number for each row.
+    pub(crate) fn sum(&self, value: Value<'_>) {
+        self.graph.borrow_mut().writes.push(Write::Sum(value.node));
     }
 
     /// Writes the planes of the next slot, in order.
@@ -265,7 +311,7 @@ impl Build {
         self.graph.borrow_mut().writes.push(Write::Planes(nodes));
     }
 
-    fn value(&self, node: Node) -> Value<'_> {
+    pub(super) fn value(&self, node: Node) -> Value<'_> {
         let add = || {
             let nodes = &mut self.graph.borrow_mut().nodes;
             nodes.push(node);
@@ -326,170 +372,3 @@ impl<'g> Read<'g> {
         })
     }
 }
-
-/// A number at each pixel.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Value<'g> {
-    build: &'g Build,
-    node: usize,
-}
-
-/// A condition at each pixel.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Mask<'g>(Value<'g>);
-
-/// A value, or a constant.
-pub(crate) trait Number<'g> {
-    /// As a value.
-    fn on(self, build: &'g Build) -> Value<'g>;
-}
-
-impl<'g> Number<'g> for Value<'g> {
-    fn on(self, _build: &'g Build) -> Value<'g> {
-        self
-    }
-}
-
-impl<'g> Number<'g> for f32 {
-    fn on(self, build: &'g Build) -> Value<'g> {
-        build.constant(self)
-    }
-}
-
-impl<'g> Value<'g> {
-    fn one(self, op: One) -> Self {
-        self.build.value(Node::One(op, self.node))
-    }
-
-    fn two(self, op: Two, other: impl Number<'g>) -> Self {
-        let other = other.on(self.build);
-        self.build.value(Node::Two(op, self.node, other.node))
-    }
-
-    /// The smaller of two.
-    pub(crate) fn min(self, other: impl Number<'g>) -> Self {
-        self.two(Two::Min, other)
-    }
-
-    /// The larger of two.
-    pub(crate) fn max(self, other: impl Number<'g>) -> Self {
-        self.two(Two::Max, other)
-    }
-
-    /// The absolute value.
-    pub(crate) fn abs(self) -> Self {
-        self.one(One::Abs)
-    }
-
-    /// The square root.
-    pub(crate) fn sqrt(self) -> Self {
-        self.one(One::Sqrt)
-    }
-
-    /// `e^x` for `x <= 0`.
-    pub(crate) fn exp(self) -> Self {
-        self.one(One::Exp)
-    }
-
-    /// The natural logarithm of a positive normal number.
-    pub(crate) fn ln(self) -> Self {
-        self.one(One::Ln)
-    }
-
-    /// Its square.
-    pub(crate) fn squared(self) -> Self {
-        self * self
-    }
-
-    /// `<`.
-    pub(crate) fn lt(self, other: impl Number<'g>) -> Mask<'g> {
-        Mask(self.two(Two::Less, other))
-    }
-
-    /// `<=`.
-    pub(crate) fn le(self, other: impl Number<'g>) -> Mask<'g> {
-        Mask(self.two(Two::AtMost, other))
-    }
-
-    /// `>=`.
-    pub(crate) fn ge(self, other: impl Number<'g>) -> Mask<'g> {
-        other.on(self.build).le(self)
-    }
-
-    /// `>`.
-    pub(crate) fn gt(self, other: impl Number<'g>) -> Mask<'g> {
-        other.on(self.build).lt(self)
-    }
-}
-
-impl<'g> Mask<'g> {
-    /// `yes` where it holds, `no` elsewhere.
-    pub(crate) fn pick(self, yes: impl Number<'g>, no: impl Number<'g>) -> Value<'g> {
-        let build = self.0.build;
-        let (yes, no) = (yes.on(build), no.on(build));
-        build.value(Node::Pick(self.0.node, yes.node, no.node))
-    }
-
-    /// 1 where it holds, 0 elsewhere.
-    pub(crate) fn number(self) -> Value<'g> {
-        self.pick(1.0, 0.0)
-    }
-}
-
-impl BitAnd for Mask<'_> {
-    type Output = Self;
-
-    fn bitand(self, other: Self) -> Self {
-        Self(self.0.two(Two::And, other.0))
-    }
-}
-
-impl BitOr for Mask<'_> {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0.two(Two::Or, other.0))
-    }
-}
-
-impl Not for Mask<'_> {
-    type Output = Self;
-
-    fn not(self) -> Self {
-        Self(self.0.one(One::Not))
-    }
-}
-
-impl Neg for Value<'_> {
-    type Output = Self;
-
-    fn neg(self) -> Self {
-        self.one(One::Neg)
-    }
-}
-
-/// Implements an operator between values, and between a value and a constant on either side.
-macro_rules! operator {
-    ($trait:ident, $method:ident) => {
-        impl<'g, N: Number<'g>> $trait<N> for Value<'g> {
-            type Output = Value<'g>;
-
-            fn $method(self, other: N) -> Value<'g> {
-                self.two(Two::$trait, other)
-            }
-        }
-
-        impl<'g> $trait<Value<'g>> for f32 {
-            type Output = Value<'g>;
-
-            fn $method(self, other: Value<'g>) -> Value<'g> {
-                self.on(other.build).two(Two::$trait, other)
-            }
-        }
-    };
-}
-
-operator!(Add, add);
-operator!(Sub, sub);
-operator!(Mul, mul);
-operator!(Div, div);

@@ -15,16 +15,19 @@
 //! }
 //! ```
 //!
-//! - Pixels outside are clamped to the border; [`Build::inside`] distinguishes them.
-//! - Operations on a slot apply to each of its planes, unless a plane is named.
-//! - Numbers that differ from frame to frame or from pass to pass are [`Build::param`]: they are uniforms, and the shader's
-//!   text stays the same. Literal numbers are constants of the text.
+//! - Pixels outside are those at the border; [`Build::inside`] tells them apart.
+//! - What is done to a slot is done to each of its planes, unless a plane is named.
+//! - [`Build::sum`] adds up a value over the rows, each always in the same order.
+//! - Numbers that differ from frame to frame or from pass to pass are [`Build::param`]: they are uniforms, and the shader's text
+//!   stays the same. Numbers that are written as such are constants of the text.
 
 mod cpu;
 mod gpu;
 mod graph;
+mod value;
 
-pub(crate) use graph::{Build, Mask, Read, Value};
+pub(crate) use graph::{Build, Read};
+pub(crate) use value::{Mask, Value};
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
@@ -71,9 +74,13 @@ impl Kernel for Stencil {
     fn contract(&self) -> Contract {
         let graph = &self.graph;
         let (across, down) = graph.halo();
-        let contract = Contract {
-            reach: Some(across.max(down)),
-            ..Contract::rows(graph.reads, graph.writes.len(), down)
+        let (reads, writes) = (graph.reads, graph.writes.len());
+        let contract = match graph.sums() {
+            true => Contract::gather(reads, writes, None),
+            false => Contract {
+                reach: Some(across.max(down)),
+                ..Contract::rows(reads, writes, down)
+            },
         };
         match graph.updates() {
             true => contract.updating(),

@@ -136,3 +136,59 @@ fn parameters_are_not_part_of_the_text() -> Result<()> {
     assert_ne!(one.params, other.params);
     Ok(())
 }
+
+/// Sums over rows: of all planes, of one plane, and of what is written as well. Without an image that is written, too.
+#[test]
+fn rows_are_summed_on_every_device() -> Result<()> {
+    let squares = stencil("squares", |k| {
+        let a = k.read();
+        k.sum(a.here().squared());
+        k.sum(a.plane(1).at(1, 0));
+    });
+    let doubled = stencil("doubled", |k| {
+        let twice = k.read().here() * 2.0;
+        k.write(twice);
+        k.sum(twice);
+    });
+    assert_eq!(squares.contract().reach, None);
+    for (w, h) in [(1, 1), (3, 5), (40, 2), (2100, 3)] {
+        let a = Image::from_fn(w, h, 2, |x, y, c| ((x * 7 + y * 13 + c) % 16) as f32 / 16.0);
+        let mut frame = Frame::empty(Size::new(w, h))?;
+        frame.insert(Kind::Motion, a.clone())?;
+        let column = Size::new(1, h);
+        let mut plan = Plan::new("test", Size::new(w, h));
+        let input = plan.input(Kind::Motion, 2);
+        let layers = [Kind::Depth, Kind::Visibility, Kind::Id].map(Layer::from);
+        let [one, two, three] = layers.clone().map(|layer| {
+            let role = crate::plan::Role::Output(layer);
+            plan.slot(crate::plan::Slot::new("sums", role, column, 1))
+        });
+        let image = plan.transient("doubled", 2);
+        plan.pass(squares.clone(), [input], [one, two]);
+        plan.pass(doubled.clone(), [input], [image, three]);
+        for device in Device::all_for_tests()? {
+            let mut out = Frame::empty(column)?;
+            for layer in &layers {
+                out.insert(layer.clone(), Image::new(1, h, 1))?;
+            }
+            let watch = Watch::default();
+            device.runner(plan.clone())?.run(&frame, &mut out, &watch)?;
+            for y in 0..h {
+                let mut want = [0.0; 3];
+                for x in 0..w {
+                    for c in 0..2 {
+                        want[0] += a.get(x, y, c).powi(2);
+                        want[2] += 2.0 * a.get(x, y, c);
+                    }
+                    want[1] += a.get((x + 1).min(w - 1), y, 1);
+                }
+                for (layer, want) in layers.iter().zip(want) {
+                    let got = out.require(layer.clone())?.get(0, y, 0);
+                    let name = device.name();
+                    assert!((got - want).abs() < 1e-3, "{name} {w}x{h}: {got} {want}");
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -5,10 +5,10 @@ use crate::definition::patch::{
     CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
 };
 use crate::kernel::patch::{
-    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, NextDirection, Omega,
-    WEIGHT_PLANES, Weights, cross_error, differences, larger, least, matrix_size, scaled,
+    Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, Omega, WEIGHT_PLANES, Weights,
+    cross_error, differences, larger, least, matrix_size, scaled,
 };
-use crate::kernel::poisson::{Dot, right_side, weigh};
+use crate::kernel::poisson::{advance, direction, dot, right_side, weigh};
 use crate::kernel::rdfc::{blend, contrast, half_difference, image_variance, join, square, zeros};
 use crate::kernel::window::Filter;
 use crate::method::Schedule;
@@ -71,6 +71,7 @@ struct Solver {
     omega: SlotId,
     cross: SlotId,
     matrix: SlotId,
+    inverse: SlotId,
     grid: SlotId,
     x: SlotId,
     descent: Descent,
@@ -79,6 +80,7 @@ struct Solver {
 /// An assembled matrix, with its diagonal as preconditioner, and an estimate.
 struct Assembled {
     matrix: SlotId,
+    inverse: SlotId,
     x: SlotId,
 }
 
@@ -86,12 +88,8 @@ impl System for Assembled {
     fn start(&self, plan: &mut Plan, slots: &Descent) {
         let residual = Multiply { residual: true };
         plan.pass(residual, [self.matrix, self.x, slots.b], [slots.r]);
-        plan.pass(
-            NextDirection { first: true },
-            [self.matrix, slots.r],
-            [slots.p],
-        );
-        plan.pass(Dot, [slots.r, slots.p], [slots.rz]);
+        plan.pass(direction(true, true), [slots.r, self.inverse], [slots.p]);
+        plan.pass(dot(), [slots.r, slots.p], [slots.rz]);
     }
 
     fn product(&self, plan: &mut Plan, slots: &Descent) {
@@ -100,13 +98,13 @@ impl System for Assembled {
     }
 
     fn advance(&self, plan: &mut Plan, slots: &Descent) {
-        let reads = [slots.alpha, slots.p, slots.ap, self.matrix];
-        plan.pass(Advance, reads, [self.x, slots.r, slots.rr, slots.rz]);
+        let reads = [slots.alpha, slots.p, slots.ap, self.inverse];
+        plan.pass(advance(true), reads, [self.x, slots.r, slots.rr, slots.rz]);
     }
 
     fn direction(&self, plan: &mut Plan, slots: &Descent) {
-        let next = NextDirection { first: false };
-        plan.pass(next, [self.matrix, slots.r, slots.beta], [slots.p]);
+        let reads = [slots.r, slots.beta, self.inverse];
+        plan.pass(direction(false, true), reads, [slots.p]);
     }
 }
 
@@ -265,6 +263,7 @@ impl Build<'_> {
             omega: plan.transient("omega", PATCH),
             cross: plan.transient("cross", CROSS_PLANES),
             matrix: plan.slot(matrix),
+            inverse: plan.transient("inverse", 1),
             grid: plan.transient("grid", 4),
             x: plan.transient("estimate", n),
             descent: Descent::new(plan, n),
@@ -305,6 +304,7 @@ impl Build<'_> {
             omega,
             cross,
             matrix,
+            inverse,
             ..
         } = *solver;
         self.copy(base, x);
@@ -314,7 +314,7 @@ impl Build<'_> {
             let plan = &mut self.plan;
             plan.pass(weigh(channels, alpha, reg), [x, base, dx, dy], [grid]);
             plan.pass(Omega { beta, reg }, [basis, weights, x], [omega, cross]);
-            plan.pass(Assemble, [basis, omega, cross, grid], [matrix]);
+            plan.pass(Assemble, [basis, omega, cross, grid], [matrix, inverse]);
             plan.pass(right_side(), [grid, base, dx, dy], [solver.descent.b]);
             let last = round + 1 == self.patch.rounds;
             let ease = if last { 1.0 } else { EARLY };
@@ -324,13 +324,13 @@ impl Build<'_> {
 
     /// Improves an estimate until the residual is small.
     fn solve(&mut self, solver: &Solver, x: SlotId, tolerance: f32) {
-        let matrix = solver.matrix;
+        let (matrix, inverse) = (solver.matrix, solver.inverse);
         let done = Done {
             tolerance,
             most: MOST_STEPS,
             every: LOOK_EVERY,
         };
-        let system = Assembled { matrix, x };
+        let system = Assembled { matrix, inverse, x };
         solver.descent.solve(&mut self.plan, &system, done);
     }
 

@@ -3,7 +3,7 @@
 use super::{Norm, Poisson, PoissonSchedule};
 use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 use crate::kernel::poisson::{
-    Advance, Apply, Coarsen, Cosine, Dot, Down, Up, coarse, direction, residual, right_side, weigh,
+    Coarsen, Cosine, Down, Up, advance, apply, coarse, direction, dot, residual, right_side, weigh,
 };
 use crate::kernel::rdfc::join;
 use crate::method::Schedule;
@@ -154,24 +154,24 @@ impl System for Grids {
         let [grid, r, z] = self.levels[0];
         plan.pass(residual(), [grid, self.x, slots.b], [r]);
         self.precondition(plan, slots);
-        plan.pass(direction(true), [z], [slots.p]);
+        plan.pass(direction(true, false), [z], [slots.p]);
     }
 
     fn product(&self, plan: &mut Plan, slots: &Descent) {
         let [grid, ..] = self.levels[0];
-        plan.pass(Apply, [grid, slots.p], [slots.ap, slots.pap]);
+        plan.pass(apply(), [grid, slots.p], [slots.ap, slots.pap]);
     }
 
     fn advance(&self, plan: &mut Plan, slots: &Descent) {
         let reads = [slots.alpha, slots.p, slots.ap];
-        plan.pass(Advance, reads, [self.x, slots.r, slots.rr]);
+        plan.pass(advance(false), reads, [self.x, slots.r, slots.rr]);
     }
 
     /// One V-cycle: computes the correction from the residual.
     fn precondition(&self, plan: &mut Plan, slots: &Descent) {
         let [_, r, z] = self.levels[0];
         if z == r {
-            return plan.pass(Dot, [r, z], [slots.rz]);
+            return plan.pass(dot(), [r, z], [slots.rz]);
         }
         for pair in self.levels.windows(2) {
             let [grid, residual, _] = pair[0];
@@ -193,6 +193,6 @@ impl System for Grids {
 
     fn direction(&self, plan: &mut Plan, slots: &Descent) {
         let [_, _, z] = self.levels[0];
-        plan.pass(direction(false), [z, slots.beta], [slots.p]);
+        plan.pass(direction(false, false), [z, slots.beta], [slots.p]);
     }
 }

@@ -1,32 +1,17 @@
-//! The steps of conjugate gradients with a diagonal preconditioner, on an assembled matrix.
-//!
-//! Sums over the image are computed per row, as in [`crate::kernel::poisson`], in the pass that computes the terms.
+//! The product of the assembled matrix with an image.
 
 use super::{
-    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
+    LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
 };
 use crate::Result;
-use crate::kernel::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
+use crate::kernel::row_sums::{SIDE_BY_SIDE, add_products, per_row};
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use std::array;
 
-/// A shader with one workgroup per row, see [`per_row_text`]: sums have two components, each written to its own slot.
-fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
-    let size = site.writes[0].size;
-    let (params, head) = head(site, size, [0.0; 2]);
-    let mut last = Code::default();
-    for (slot, lane) in sums {
-        last.say(format_args!("{slot}[y] = sum.{lane}"));
-    }
-    let text = with_matrix(head.body(&text.text())).statements("last(y: u32, sum: Sum)", last);
-    let (text, groups) = per_row_text(text, "vec2<f32>", size.height);
-    Dispatch::own(text.text(), &params, groups)
-}
-
-/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and, for the residual, `b`.
+/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Multiply {
     /// Whether the product is subtracted from a third slot.
@@ -79,11 +64,15 @@ impl Kernel for Multiply {
                 products,
             )
             .body(include_str!("multiply.wgsl"));
-        let sums: &[(&str, &str)] = match self.residual {
-            true => &[],
-            false => &[("write1", "x")],
-        };
-        Ok(per_row(site, text, sums))
+        let mut last = Code::default();
+        if !self.residual {
+            last.say("write1[y] = sum");
+        }
+        let size = site.writes[0].size;
+        let (params, head) = head(site, size, [0.0; 2]);
+        let text = with_matrix(head.body(&text.text())).statements("last(y: u32, sum: Sum)", last);
+        let (text, groups) = per_row(text, "f32", size.height);
+        Ok(Dispatch::own(text.text(), &params, groups))
     }
 }
 
@@ -237,114 +226,5 @@ fn take<S: Simd, const INSIDE: bool>(simd: S, row: &[f32], x: isize) -> f32x16<S
         f32x16::from_slice(simd, &row[x as usize..][..LANES])
     } else {
         load_vector(simd, row, x)
-    }
-}
-
-/// `x += α p` and `r -= α A p` in place, and per row `r · r` and `r · D⁻¹ r`. Reads `α`, `p`, `A p` and the matrix.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Advance;
-
-impl Kernel for Advance {
-    fn name(&self) -> &'static str {
-        "advance"
-    }
-
-    fn contract(&self) -> Contract {
-        Contract::gather(4, 4, None).updating()
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let level = job.level;
-        dispatch!(level, simd => advance(simd, job));
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default().body(include_str!("advance.wgsl"));
-        Ok(per_row(site, text, &[("write2", "x"), ("write3", "y")]))
-    }
-}
-
-#[inline(always)]
-fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
-    let alpha = job.reads[0].row(0, 0)[0];
-    let width = job.reads[1].size().width;
-    for y in job.rows.clone() {
-        let mut squares = [0.0f32; SIDE_BY_SIDE];
-        let mut scaled = [0.0f32; SIDE_BY_SIDE];
-        let inverse = &job.reads[3].row(0, y)[matrix_row(width, INVERSE)];
-        for c in 0..job.reads[1].planes() {
-            let (p, ap) = (job.reads[1].row(c, y), job.reads[2].row(c, y));
-            for (x, p) in job.writes[0].row(c, y).iter_mut().zip(p) {
-                *x += alpha * p;
-            }
-            let r = job.writes[1].row(c, y);
-            for (r, ap) in r.iter_mut().zip(ap) {
-                *r -= alpha * ap;
-            }
-            add_products(&mut squares, r, r);
-            let (r, r_rest) = r.as_chunks::<SIDE_BY_SIDE>();
-            let (inverse, inverse_rest) = inverse.as_chunks::<SIDE_BY_SIDE>();
-            for (r, inverse) in r.iter().zip(inverse) {
-                for i in 0..SIDE_BY_SIDE {
-                    scaled[i] += r[i] * r[i] * inverse[i];
-                }
-            }
-            for (i, (r, inverse)) in r_rest.iter().zip(inverse_rest).enumerate() {
-                scaled[i] += r * r * inverse;
-            }
-        }
-        job.writes[2].row(0, y)[0] = squares.iter().sum();
-        job.writes[3].row(0, y)[0] = scaled.iter().sum();
-    }
-}
-
-/// `p = D⁻¹ r + β p` in place; without `β p` in the first step. Reads the matrix, `r` and `β`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct NextDirection {
-    /// Whether this is the first step, without a previous direction and `β`.
-    pub first: bool,
-}
-
-impl Kernel for NextDirection {
-    fn name(&self) -> &'static str {
-        "next-direction"
-    }
-
-    fn contract(&self) -> Contract {
-        if self.first {
-            Contract::gather(2, 1, None)
-        } else {
-            Contract::gather(3, 1, None).updating()
-        }
-    }
-
-    fn cpu(&self, job: &mut Job<'_>) {
-        let at = matrix_row(job.reads[1].size().width, INVERSE);
-        for c in 0..job.reads[1].planes() {
-            for y in job.rows.clone() {
-                let inverse = &job.reads[0].row(0, y)[at.clone()];
-                let r = job.reads[1].row(c, y);
-                let out = job.writes[0].row(c, y);
-                let made = out.iter_mut().zip(inverse).zip(r);
-                match job.reads.get(2) {
-                    None => made.for_each(|((o, i), r)| *o = i * r),
-                    Some(beta) => {
-                        let beta = beta.row(0, 0)[0];
-                        made.for_each(|((o, i), r)| *o = i * r + beta * *o);
-                    }
-                }
-            }
-        }
-    }
-
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let before = match self.first {
-            true => "0.0",
-            false => "read2[0] * write0[at]",
-        };
-        let text = Wgsl::default()
-            .function("before(at: u32) -> f32", before)
-            .body(include_str!("direction.wgsl"));
-        Ok(per_row(site, text, &[]))
     }
 }

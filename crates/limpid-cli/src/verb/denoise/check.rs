@@ -1,0 +1,89 @@
+//! Which options fit which files, and what became of the target.
+
+use super::{Args, follows, in_time};
+use crate::batch::Job;
+use crate::{shot, video};
+use limpid::io::Format;
+use limpid::method::Method;
+use limpid::method::nfor::Estimate;
+use limpid::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Refuses options that would do nothing.
+pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
+    if let Some(job) = jobs.iter().find(|j| !shot::is_pattern(&j.from))
+        && args.frames.is_some()
+    {
+        return Err(Error::input(format!(
+            "{}: --frames is for numbered files, like 'shot.####.exr'; leave it out",
+            job.from.display()
+        )));
+    }
+    if args.batch.json && jobs.iter().any(|j| j.to == Path::new("-")) {
+        let message = "--json would stand in the film on standard output; leave it out";
+        return Err(Error::input(message));
+    }
+    if args.resume && jobs.iter().any(|j| j.to == Path::new("-")) {
+        let message = "--resume needs an output file, not standard output; leave it out";
+        return Err(Error::input(message));
+    }
+    if args.resume && follows(args) && jobs.iter().any(|j| !in_time(&j.from)) {
+        return Err(Error::input(
+            "--resume needs the frames as one name, like 'shot.####.exr', because each frame needs the previous one",
+        ));
+    }
+    let is_jpeg = |job: &Job| matches!(Format::from_path(&job.to), Ok(Format::Jpeg));
+    if args.jpeg_quality.is_some() && !jobs.iter().any(is_jpeg) {
+        let to = args.output.display();
+        return Err(Error::input(format!(
+            "--jpeg-quality is for JPEG files, and none would be written to {to}; leave it out, or choose a name in .jpg"
+        )));
+    }
+    if let Some(job) = jobs.iter().find(|j| video::is_film(&j.from))
+        && let Some(option) = args.layers.given()
+    {
+        return Err(Error::input(format!(
+            "{}: a film has no layers; leave out {option}",
+            job.from.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Validates the target, and makes the method write the layers that the estimate needs.
+pub(super) fn target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -> Result<()> {
+    if !(target.is_finite() && target > 0.0) {
+        return Err(Error::option("target", target, "a number above 0"));
+    }
+    if let Some(input) = inputs.iter().find(|i| in_time(i)) {
+        let input = input.display();
+        let message =
+            format!("{input}: --target is for single images, not for sequences and films");
+        return Err(Error::input(message));
+    }
+    // Other methods have an option of this name too.
+    match method.name() {
+        "nfor" | "auto" => method.set("layers", "all"),
+        name => Err(Error::input(no_estimate(name))),
+    }
+}
+
+fn no_estimate(method: &str) -> String {
+    format!("{method} does not estimate its error; nfor does")
+}
+
+/// Whether the target is reached.
+pub(super) fn verdict(target: f32, found: Option<Estimate>, method: &str) -> String {
+    let Some(found) = found else {
+        return no_estimate(method);
+    };
+    let error = found.error;
+    if error <= target {
+        format!("estimated relative error {error:.5}, below {target}")
+    } else {
+        let more = found.samples(target);
+        format!(
+            "estimated relative error {error:.5}, above {target}: it would need about {more:.1} times as many samples"
+        )
+    }
+}
