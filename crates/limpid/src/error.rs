@@ -145,7 +145,7 @@ impl Error {
         }
     }
 
-    /// What the system says, in words and without its number.
+    /// The system's message in words, without its error number.
     #[doc(hidden)]
     pub fn system(cause: &std::io::Error) -> String {
         system(cause)
@@ -197,7 +197,7 @@ fn hint(near: Option<&str>, known: &[String]) -> String {
     }
 }
 
-/// The system's message in words, without its number.
+/// The system's message in words, without its error number.
 fn system(cause: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match cause.kind() {

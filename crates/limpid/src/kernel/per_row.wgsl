@@ -1,4 +1,4 @@
-// One workgroup per row: `each` runs for every pixel and returns its share of the row's sum, which `last` receives.
+// One workgroup per row: `each` is called for every pixel and returns its term of the row's sum, which is passed to `last`.
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let y = group.x + group.y * ROWS;

@@ -1,27 +1,27 @@
-//! Sums of rows, always in the same order: they do not depend on threads or bands.
+//! Row sums in a fixed order, which do not depend on threads or bands.
 //!
-//! On a GPU a row is a workgroup, and nothing comes back to the host.
+//! On a GPU each row is a workgroup, and nothing is read back to the host.
 
 use super::wgsl::Wgsl;
 
-/// Sums that are taken side by side, so that they fit vectors.
+/// Number of partial sums, so that they fit vectors.
 pub(crate) const SIDE_BY_SIDE: usize = 16;
 
-/// Threads of a workgroup that sums.
+/// Threads of a workgroup that computes sums.
 const LANES: u32 = 256;
 
 /// Maximum number of workgroups along x.
 const ROWS: u32 = 32_768;
 
-/// WGSL: `gathered` for sums of this kind.
+/// WGSL: `gathered` for sums of this type.
 pub(super) fn gathered(text: Wgsl, kind: &str) -> Wgsl {
     text.alias("Sum", kind)
         .constant("LANES", "u32", LANES)
         .body(include_str!("gathered.wgsl"))
 }
 
-/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text runs for every pixel and returns its share of
-/// the row's sum, which is of this `kind`; `last(y, sum)` runs once per row.
+/// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is called for every pixel and returns
+/// its term of the row's sum, which has this `kind`; `last(y, sum)` is called once per row.
 pub(super) fn per_row(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
     let text = gathered(text, kind)
         .constant("ROWS", "u32", ROWS)
@@ -30,7 +30,7 @@ pub(super) fn per_row(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3])
     (text, [rows.min(ROWS), rows.div_ceil(ROWS), 1])
 }
 
-/// Adds the products of two rows to sums that are taken side by side.
+/// Adds the products of two rows to the partial sums.
 #[inline(always)]
 pub(super) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
     let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();

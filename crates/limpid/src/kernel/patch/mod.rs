@@ -4,11 +4,10 @@
 //!
 //! - *weights*: `w(p, q)` for the twelve pixels `q` of a patch that follow `p`, one plane each; they are symmetric.
 //! - *basis*: `B_p`, up to eight columns, as pairs of 16-bit fractions in `u32`: four planes for each pixel of the patch.
-//! - *omega*: squared weights of the 25 rows of each patch, with what reweighting made of them; and *cross*, the upper half
-//!   of `Bᵀ Ω B`.
-//! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal and forty following neighbours, side by side for
-//!   each row of pixels. So a product reads 164 bytes per pixel, where the constraints themselves are 600. *inverse* is one over the
-//!   diagonal.
+//! - *omega*: squared weights of the 25 rows of each patch, after reweighting; and *cross*, the upper triangle of `Bᵀ Ω B`.
+//! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal and forty following neighbours, contiguous for
+//!   each row of pixels. So a product reads 164 bytes per pixel, compared with 600 for the constraints themselves. *inverse* is
+//!   one over the diagonal.
 //!
 //! CPU bodies process sixteen pixels at a time, whatever the vector width, so that results are bit-identical.
 
@@ -42,7 +41,7 @@ pub(crate) const BASIS_PLANES: usize = PATCH * MOST / 2;
 pub(crate) const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
 /// Following neighbours of a pixel in the matrix.
 const NEIGHBOURS: usize = 40;
-/// Rows of numbers that a matrix has for a row of pixels.
+/// Rows of the matrix for a row of pixels.
 const MATRIX_ROWS: usize = NEIGHBOURS + 1;
 
 /// Stride of the matrix rows. Slightly padded, so that rows with a power-of-two stride do not map to the same cache sets.
@@ -171,7 +170,7 @@ fn load_vector<S: Simd>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
     get(simd, &load_border(row, x))
 }
 
-/// Writes as many values as fit into the row.
+/// Writes values, clipped to the row.
 #[inline(always)]
 fn store(row: &mut [f32], x: usize, values: &Lanes) {
     let count = (row.len() - x).min(LANES);

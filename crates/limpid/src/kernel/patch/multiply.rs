@@ -11,7 +11,7 @@ use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use std::array;
 
-/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
+/// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and, for the residual, `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Multiply {
     /// Whether the product is subtracted from a third slot.

@@ -1,4 +1,5 @@
-//! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`). Sums over the image are sums of rows, then over the rows.
+//! The steps of preconditioned conjugate gradients (Vicini 2015, `CGSOLVE`). Sums over the image are computed per row, then
+//! over the rows.
 
 use super::dispatch as shader_text;
 use crate::Result;
@@ -30,8 +31,8 @@ pub(crate) fn advance(diagonal: bool) -> Stencil {
     })
 }
 
-/// `p = z + β p`, in place. Reads `z` and `β`; at first, where there is no direction yet, only `z`. With a diagonal preconditioner, which
-/// is read last, `z` is `D⁻¹` times what is read.
+/// `p = z + β p`, in place. Reads `z` and `β`; in the first step, without a previous direction, only `z`. With a diagonal
+/// preconditioner, which is read last, `z` is `D⁻¹` times the first slot.
 pub(crate) fn direction(first: bool, diagonal: bool) -> Stencil {
     stencil("direction", |k| {
         let read = k.read().here();

@@ -25,7 +25,7 @@ pub(super) struct Program {
     /// Nodes in order: those that are the same for all planes, and those that are not.
     once: Vec<usize>,
     each: Vec<usize>,
-    /// For each node, whether it differs from plane to plane.
+    /// For each node, whether it depends on the plane.
     by_plane: Vec<bool>,
     /// Number of buffers.
     buffers: usize,
@@ -120,7 +120,7 @@ impl Program {
         }
         let (reads, writes) = (&job.reads[..], &mut job.writes[..]);
         let (size, planes) = self.shape(reads, writes);
-        // Without anything in common, planes are made one after the other: fewer rows are read at a time.
+        // If planes share nothing, they are computed one after the other: fewer rows are read at a time.
         let each = |write: &Write| matches!(write, Write::Each(_));
         let common = !self.once.is_empty() || !self.graph.writes.iter().all(each);
         let apart = if common { 1 } else { planes };
@@ -157,7 +157,7 @@ impl Program {
         }
     }
 
-    /// Size of the images, and how many planes are made one by one.
+    /// Size of the images, and number of planes that are computed separately.
     fn shape(&self, reads: &[View<'_>], writes: &[ViewMut<'_>]) -> (Size, usize) {
         let shape = |slot: usize| match slot.checked_sub(reads.len()) {
             Some(k) => (writes[k].size(), writes[k].planes()),
@@ -317,7 +317,7 @@ impl Program {
         }
     }
 
-    /// Adds a strip to the sums of its row. Strips start at multiples of the sums that are taken side by side.
+    /// Adds a strip to the sums of its row. Strips start at multiples of the number of partial sums.
     #[inline(always)]
     fn add(
         &self,

@@ -118,7 +118,7 @@ impl<'a> Text<'a> {
         code
     }
 
-    /// What happens to a pixel; what it adds to the sums of its row is returned.
+    /// The code for a pixel, which returns its terms of the row sums.
     fn pixel(&self) -> Code {
         let mut code = Code::default();
         let sums = self.sums();
@@ -158,7 +158,7 @@ impl<'a> Text<'a> {
         code
     }
 
-    /// Adds the values of a pixel, or of one of its planes, to its part of the sums.
+    /// Adds the values of a pixel, or of one of its planes, to its terms of the sums.
     fn add(&self, code: &mut Code, sums: &[(usize, usize)], by_plane: bool) {
         for (lane, (_, node)) in sums.iter().enumerate() {
             if self.by_plane[*node] == by_plane {
@@ -171,7 +171,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Columns and rows beside the pixel, no further than the border.
+    /// Columns and rows at offsets from the pixel, clamped to the border.
     fn offsets(&self, code: &mut Code) {
         for (axis, side) in [("x", "width"), ("y", "height")] {
             let mut all: Vec<i32> = self.graph.nodes.iter().map(|n| shift(n, axis)).collect();

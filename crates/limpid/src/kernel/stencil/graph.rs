@@ -114,7 +114,7 @@ pub(super) enum Write {
     Each(usize),
     /// One expression per plane, in order.
     Planes(Vec<usize>),
-    /// Each row gets the sum of this over its pixels and planes.
+    /// The sum of this over the pixels and planes of each row.
     Sum(usize),
 }
 
@@ -167,7 +167,7 @@ impl Graph {
         self.writes.iter().any(|w| matches!(w, Write::Sum(_)))
     }
 
-    /// Which of the reads and writes, in this order, has the planes that are made one by one, and how many fewer are made.
+    /// The index, among reads then writes, of the slot whose planes are computed separately, and by how many planes fewer.
     pub(super) fn counted(&self) -> Option<(usize, usize)> {
         let each = |w: &Write| matches!(w, Write::Each(_));
         if let Some(k) = self.writes.iter().position(each) {
@@ -182,7 +182,7 @@ impl Graph {
         })
     }
 
-    /// The first of the reads and writes, in this order, that is an image.
+    /// The index of the first image among reads, then writes.
     pub(super) fn image(&self) -> usize {
         let written = |w: &Write| !matches!(w, Write::Sum(_));
         match self.writes.iter().position(written) {
@@ -191,7 +191,7 @@ impl Graph {
         }
     }
 
-    /// For each node, whether it differs from plane to plane.
+    /// For each node, whether it depends on the plane.
     pub(super) fn by_plane(&self) -> Vec<bool> {
         let mut by_plane: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -291,7 +291,7 @@ impl Build {
         self.graph.borrow_mut().writes.push(Write::Each(value.node));
     }
 
-    /// Writes each plane of the next slot, from what it held before. Returns the new value.
+    /// Writes each plane of the next slot, based on its previous value. Returns the new value.
     pub(crate) fn update<'g>(&'g self, change: impl FnOnce(Value<'g>) -> Value<'g>) -> Value<'g> {
         let slot = self.graph.borrow().writes.len();
         let plane = Plane::Each(0);
@@ -300,7 +300,7 @@ impl Build {
         value
     }
 
-    /// Writes the sums of rows, over all planes, to the next slot: a column with a number for each row.
+    /// Writes row sums over all planes to the next slot: a column with one value per row.
     pub(crate) fn sum(&self, value: Value<'_>) {
         self.graph.borrow_mut().writes.push(Write::Sum(value.node));
     }

@@ -15,11 +15,11 @@
 //! }
 //! ```
 //!
-//! - Pixels outside are those at the border; [`Build::inside`] tells them apart.
-//! - What is done to a slot is done to each of its planes, unless a plane is named.
-//! - [`Build::sum`] adds up a value over the rows, each always in the same order.
-//! - Numbers that differ from frame to frame or from pass to pass are [`Build::param`]: they are uniforms, and the shader's text
-//!   stays the same. Numbers that are written as such are constants of the text.
+//! - Pixels outside are clamped to the border; [`Build::inside`] distinguishes them.
+//! - Operations on a slot apply to each of its planes, unless a plane is named.
+//! - [`Build::sum`] sums a value over each row, always in the same order.
+//! - Numbers that differ from frame to frame or from pass to pass are [`Build::param`]: they are uniforms, and the shader's
+//!   text stays the same. Literal numbers are constants of the text.
 
 mod cpu;
 mod gpu;

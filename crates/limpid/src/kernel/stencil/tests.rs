@@ -137,7 +137,7 @@ fn parameters_are_not_part_of_the_text() -> Result<()> {
     Ok(())
 }
 
-/// Sums over rows: of all planes, of one plane, and of what is written as well. Without an image that is written, too.
+/// Row sums: of all planes, of one plane, and of values that are also written; and without an output image.
 #[test]
 fn rows_are_summed_on_every_device() -> Result<()> {
     let squares = stencil("squares", |k| {

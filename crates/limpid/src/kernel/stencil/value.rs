@@ -1,4 +1,4 @@
-//! The numbers that a closure computes with.
+//! The values that a stencil's closure computes with.
 
 use super::graph::{Build, Node, One, Two};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
@@ -10,7 +10,7 @@ pub(crate) struct Value<'g> {
     pub(super) node: usize,
 }
 
-/// Something that holds or not at each pixel.
+/// A condition at each pixel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mask<'g>(pub(super) Value<'g>);
 
@@ -52,7 +52,7 @@ impl<'g> Value<'g> {
         self.two(Two::Max, other)
     }
 
-    /// Without its sign.
+    /// The absolute value.
     pub(crate) fn abs(self) -> Self {
         self.one(One::Abs)
     }
@@ -62,12 +62,12 @@ impl<'g> Value<'g> {
         self.one(One::Sqrt)
     }
 
-    /// `e` to the power of a number that is not above 0.
+    /// `e^x` for `x <= 0`.
     pub(crate) fn exp(self) -> Self {
         self.one(One::Exp)
     }
 
-    /// The natural logarithm of a number that is above 0 and not denormal.
+    /// The natural logarithm of a positive normal number.
     pub(crate) fn ln(self) -> Self {
         self.one(One::Ln)
     }
@@ -144,7 +144,7 @@ impl Neg for Value<'_> {
     }
 }
 
-/// An operator between values, and between a value and a constant on either side.
+/// Implements an operator between values, and between a value and a constant on either side.
 macro_rules! operator {
     ($trait:ident, $method:ident) => {
         impl<'g, N: Number<'g>> $trait<N> for Value<'g> {
