@@ -167,7 +167,7 @@ impl Graph {
         self.writes.iter().any(|w| matches!(w, Write::Sum(_)))
     }
 
-    /// The index, among reads then writes, of the slot whose planes are computed separately, and by how many planes fewer.
+    /// The slot whose planes are computed separately, as an index over reads and then writes, and the number of planes it skips.
     pub(super) fn counted(&self) -> Option<(usize, usize)> {
         let each = |w: &Write| matches!(w, Write::Each(_));
         if let Some(k) = self.writes.iter().position(each) {
@@ -182,7 +182,8 @@ impl Graph {
         })
     }
 
-    /// The index of the first image among reads, then writes.
+    /// An image of the full size, as an index over reads and then writes: the first written one, or the first that is read if
+    /// only sums are written.
     pub(super) fn image(&self) -> usize {
         let written = |w: &Write| !matches!(w, Write::Sum(_));
         match self.writes.iter().position(written) {
