@@ -69,7 +69,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's message. It is part of our message, and therefore not also a source.
+        /// The system's message. It is part of the error message, and therefore not also a source.
         cause: std::io::Error,
     },
     /// The caller asked to stop.
