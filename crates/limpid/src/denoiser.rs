@@ -14,7 +14,7 @@ use blend::blend;
 
 pub use sequence::Sequence;
 
-/// What to do, and how.
+/// A method, and how to run it.
 #[derive(Debug)]
 pub struct Options {
     /// The method with its options.
@@ -23,7 +23,7 @@ pub struct Options {
     pub schedule: Pick,
     /// How much of the change to apply: 0 returns the input, 1 the full result.
     pub strength: f32,
-    /// Longest side of a tile, when memory is limited; `None` for the device's limits.
+    /// Longest side of a tile; `None` to use the device's limits.
     pub tile: Option<usize>,
     /// Memory limit in bytes, for RAM and for GPU memory: larger images are processed in tiles, or refused.
     pub memory: Option<u64>,
@@ -89,13 +89,13 @@ pub fn denoise_on(
     Sequence::new(device, options).run(frame, watch)
 }
 
-/// Whether a device had no memory for something.
+/// Whether a device ran out of memory.
 fn is_short(error: &Error) -> bool {
     let short = |fault: &DeviceFault| matches!(fault, DeviceFault::OutOfMemory(_));
     matches!(error, Error::Device { fault, .. } if short(fault))
 }
 
-/// A method prepared for frames of one shape: prepare once, run many times. History between frames lives here.
+/// A method prepared for frames of one shape: prepare once, run many times. Holds the history between frames.
 #[derive(Debug)]
 pub struct Denoiser {
     runner: Box<dyn Runner>,
@@ -106,21 +106,22 @@ pub struct Denoiser {
     amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
-    /// The method, if tiles are ordered differently than its frames.
+    /// The method, if tiles use a different order of values than its frames.
     orders: Option<Box<dyn Method>>,
-    /// The longest side of tiles that fitted memory, if larger ones were asked for.
+    /// The longest side of tiles that fit memory, if larger ones were requested.
     shrunk: Option<usize>,
-    /// Memory for the next result.
+    /// A frame whose memory is reused for the next result.
     spare: Option<Frame>,
-    /// Whether a run ended in the middle, by a panic.
+    /// Whether a run was aborted by a panic.
     broken: bool,
 }
 
-/// Tiles do not get smaller than this when memory is short.
+/// Smallest side of a tile when memory is short.
 const SMALLEST_TILE: usize = 64;
 
 impl Denoiser {
-    /// Plans, compiles and allocates memory for frames of this shape. If the device lacks it, smaller tiles are tried.
+    /// Plans, compiles and allocates memory for frames of this shape. If the device runs out of memory, smaller tiles are
+    /// tried.
     pub fn new(device: &Device, shape: &Shape, options: &Options) -> Result<Self> {
         if !(0.0..=1.0).contains(&options.strength) {
             return Err(Error::option("strength", options.strength, "0 … 1"));
@@ -141,7 +142,7 @@ impl Denoiser {
                     return Ok(made);
                 }
                 Err(error) if is_short(&error) => tile /= 2,
-                // There are no tiles that small.
+                // No tile is that small.
                 Err(_) => break,
             }
         }
@@ -172,8 +173,8 @@ impl Denoiser {
         })
     }
 
-    /// Takes the numbers of other options, such as a noise level, and keeps memory, shaders and history. Returns false if the options
-    /// need other passes; then nothing has changed, and a new denoiser is needed.
+    /// Updates the parameters to those of other options, such as a noise level, and keeps memory, shaders and history. Returns
+    /// false and changes nothing if the options need other passes; then a new denoiser is needed.
     pub fn update(&mut self, options: &Options) -> Result<bool> {
         let mut asked = std::borrow::Cow::Borrowed(options);
         if self.shrunk.is_some() {
@@ -210,7 +211,7 @@ impl Denoiser {
         self.strength < 1.0 || self.amounts != [1.0, 1.0]
     }
 
-    /// A result with the requested strength.
+    /// Blends a result with the input according to the strength.
     fn blended(&self, mut out: Frame, input: &Frame) -> Frame {
         if self.blends() {
             blend(input, &mut out, self.amounts.map(|a| a * self.strength));
@@ -218,12 +219,12 @@ impl Denoiser {
         out
     }
 
-    /// The same at full strength.
+    /// Runs at full strength.
     fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         self.whole(|denoiser| denoiser.run_parts(frame, watch))
     }
 
-    /// Starts a run, whose result `end` gives. False if this denoiser cannot; then nothing has started.
+    /// Starts a run. [`Self::end`] returns its result. Returns false, and starts nothing, if this denoiser cannot.
     fn begin(&mut self, frame: &Frame, watch: &Watch) -> Result<bool> {
         if self.tiles.is_some() || self.orders.is_some() || frame.size() != self.shape.size {
             return Ok(false);
@@ -231,7 +232,7 @@ impl Denoiser {
         self.whole(|denoiser| denoiser.runner.begin(frame, watch))
     }
 
-    /// The result of the run that was started first, at full strength.
+    /// The result of the oldest started run, at full strength.
     fn end(&mut self, watch: &Watch) -> Result<Frame> {
         self.whole(|denoiser| {
             let mut out = denoiser.outputs(denoiser.plan().output_size())?;
@@ -240,12 +241,12 @@ impl Denoiser {
         })
     }
 
-    /// Takes a frame for the memory of the next result.
+    /// Keeps a frame whose memory the next result can use.
     fn reuse(&mut self, frame: Frame) {
         self.spare = Some(frame);
     }
 
-    /// Images for all outputs, which are black or have values of another frame: every run writes all of them.
+    /// Images for all outputs. Their contents are undefined, because every run overwrites all of them.
     fn outputs(&mut self, size: Size) -> Result<Frame> {
         let spare = self.spare.take();
         let fits = |frame: &Frame| exec::are_outputs(self.plan(), size, frame);
@@ -255,12 +256,12 @@ impl Denoiser {
         }
     }
 
-    /// Forgets runs that were started.
+    /// Discards started runs.
     fn abandon(&mut self) {
         self.runner.abandon();
     }
 
-    /// Does something that must not end in the middle.
+    /// Does work that leaves the denoiser unusable if it panics.
     fn whole<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.broken {
             return Err(Error::unsupported(
@@ -321,7 +322,7 @@ impl Denoiser {
         Ok(ordered.unwrap_or(out))
     }
 
-    /// Lets [`Denoiser::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
+    /// Makes [`Denoiser::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
     #[doc(hidden)]
     pub fn time_together(&mut self) {
@@ -360,8 +361,8 @@ impl Denoiser {
         self.runner.times()
     }
 
-    /// What each repetition of the plan measured in the last run: for iterative solvers, the squared residual as a share of
-    /// the right-hand side after every step (on a GPU after every few).
+    /// The values checked by each repetition of the plan in the last run: for iterative solvers, the squared residual relative
+    /// to the right-hand side after every step (on a GPU after every few).
     pub fn residuals(&self) -> &[Vec<f32>] {
         self.runner.residuals()
     }

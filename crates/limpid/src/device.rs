@@ -91,8 +91,8 @@ impl Device {
         }
     }
 
-    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software adapters,
-    /// with runtime checks in shaders. It is an error if there is no GPU, so that GPU tests are never skipped silently.
+    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software
+    /// adapters, with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently.
     #[doc(hidden)]
     pub fn all_for_tests() -> Result<Vec<Self>> {
         let mut devices = Vec::new();
@@ -111,7 +111,7 @@ impl Device {
 fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Result<Device> {
     let all = match (Adapter::all(), wanted) {
         (Ok(all), _) => all,
-        // Whoever did not ask for a GPU can do without.
+        // `auto` falls back to the CPU.
         (Err(error), None) => {
             log::warn!("{error}; the CPU is used");
             Vec::new()

@@ -3,10 +3,10 @@
 use crate::Layer;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong, by where the fault lies.
+/// Errors, by where the fault lies.
 ///
-/// Messages name the file or layer, what was expected and what to do about it, in terms of the library: a program adds
-/// its own, such as the spelling of an option on its command line.
+/// Messages name the file or layer, what was expected and how to fix it, in terms of the library. A program adds its own
+/// context, such as the spelling of an option on its command line.
 ///
 /// ```
 /// use limpid::{Error, FittedPlan, Options, DeviceLimits, Shape, Size, method::Gaussian};
@@ -50,7 +50,7 @@ pub enum Error {
     Missing {
         /// The layer.
         layer: Layer,
-        /// What it is needed for, or what else would do; may be empty.
+        /// What it is needed for, or which layer can replace it; may be empty.
         why: String,
     },
     /// The input is fine, but this build, method or device cannot do it.
@@ -69,7 +69,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's message. It is part of ours, and therefore not also a source.
+        /// The system's message. It is part of the error message, and therefore not also a source.
         cause: std::io::Error,
     },
     /// The caller asked to stop.
@@ -145,7 +145,7 @@ impl Error {
         }
     }
 
-    /// What the system says, in words and without its number.
+    /// The system's message in words, without its error number.
     #[doc(hidden)]
     pub fn system(cause: &std::io::Error) -> String {
         system(cause)
@@ -185,7 +185,7 @@ impl Error {
 /// Maximum number of known names in a message.
 const LISTED: usize = 16;
 
-/// The nearest name, or the known ones if none is close.
+/// The nearest name, or a list of known names if none is close.
 fn hint(near: Option<&str>, known: &[String]) -> String {
     if let Some(near) = near {
         return format!("Did you mean '{near}'?");
@@ -197,7 +197,7 @@ fn hint(near: Option<&str>, known: &[String]) -> String {
     }
 }
 
-/// The system's message in words, without its number.
+/// The system's message in words, without its error number.
 fn system(cause: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match cause.kind() {
@@ -223,7 +223,7 @@ fn because(why: &str) -> String {
     }
 }
 
-/// Edit distance, for the nearest name: letters inserted, removed, replaced or swapped with their neighbour.
+/// Edit distance, for finding the nearest name: insertions, deletions, substitutions and transpositions of letters.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

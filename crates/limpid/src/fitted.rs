@@ -1,4 +1,4 @@
-//! How a method fits a device: as a whole or in tiles, and how much memory it needs, before anything is allocated.
+//! Fits a method to a device, whole or in tiles, and computes the memory it needs before anything is allocated.
 
 use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
@@ -13,7 +13,7 @@ const CPU_TRANSIENT: usize = 1 << 30;
 /// The limits of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLimits {
-    /// A CPU: limited only by reasonable memory use.
+    /// A CPU: limited only to keep memory use reasonable.
     Cpu,
     /// The limits of a GPU.
     Gpu(Target),
@@ -40,7 +40,7 @@ impl DeviceLimits {
     }
 }
 
-/// A plan that fits: of the whole frame, or of one tile of it.
+/// A plan that fits the device: for the whole frame, or for one tile.
 ///
 /// ```
 /// use limpid::{FittedPlan, Options, DeviceLimits, Shape, Size, method::Gaussian};
@@ -51,7 +51,7 @@ impl DeviceLimits {
 /// ```
 #[derive(Debug, Clone)]
 pub struct FittedPlan {
-    /// The plan that runs: of the frame, or of one tile.
+    /// The plan that runs: for the frame, or for one tile.
     pub plan: Plan,
     /// The schedule that was chosen.
     pub schedule: Schedule,
@@ -75,7 +75,7 @@ impl FittedPlan {
                 .tile
                 .is_none_or(|t| size.width.max(size.height) <= t)
         };
-        // The frame itself is there already; a tile has inputs and outputs of its own.
+        // The frame's inputs and outputs count in addition to those of a tile.
         let takes = |plan: &Plan, tiled: bool| match (limits, tiled) {
             (DeviceLimits::Cpu, true) => frame_bytes + own_bytes(plan) + scratch_bytes(plan),
             (DeviceLimits::Cpu, false) => own_bytes(plan) + scratch_bytes(plan),
@@ -83,7 +83,7 @@ impl FittedPlan {
         };
         let most = options.memory.unwrap_or(u64::MAX);
         let fits = |plan: &Plan, tiled| limits.holds(plan) && takes(plan, tiled) as u64 <= most;
-        // Numbers that are not where tiles could be cut may have an order in which they are.
+        // Values in an order that cannot be cut into tiles may have another order that can.
         let other = match whole.reach() {
             None => options.method.in_place(),
             Some(_) => None,
@@ -117,7 +117,7 @@ impl FittedPlan {
                         in_words(most)
                     )));
                 }
-                // Much memory is better than no result.
+                // Exceeding the soft limit is better than no result.
                 None if limits == DeviceLimits::Cpu && options.tile.is_none() => {
                     (options.method.plan(shape, &schedule)?, None)
                 }

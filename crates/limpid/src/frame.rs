@@ -1,8 +1,8 @@
 //! Named layers of one size.
 //!
-//! A [`Frame`] is what a method reads and returns. A [`Layer`] says what a layer shows (its [`Kind`], with
-//! stated unit, space and sign) and which [`Part`] of the estimate it is: the mean over all samples, one of two
-//! independent halves, or the variance of the mean.
+//! A [`Frame`] is the input and output of a method. A [`Layer`] combines what a layer shows (its [`Kind`], with stated unit,
+//! space and sign) and its [`Part`] of the estimate: the mean over all samples, one of two independent halves, or the variance
+//! of the mean.
 //!
 //! Invariants: all layers have one size, at least 1×1; a layer has the number of channels of its kind.
 
@@ -33,13 +33,13 @@ pub enum Kind {
     Depth,
     /// Share of direct light that is not shadowed, 0 … 1. 1 channel.
     Visibility,
-    /// Where this point was in the previous frame, minus where it is now: pixels, x to the right, y down. 2 channels.
+    /// Position of this point in the previous frame minus its current position: pixels, x to the right, y down. 2 channels.
     Motion,
-    /// Number of the object. 1 channel.
+    /// Object id. 1 channel.
     Id,
-    /// Horizontal difference of colour: `I(x+1, y) - I(x, y)`; the last column has no meaning. 1 or 3 channels.
+    /// Horizontal difference of colour: `I(x+1, y) - I(x, y)`; the last column is undefined. 1 or 3 channels.
     Dx,
-    /// Vertical difference of colour: `I(x, y+1) - I(x, y)`; the last row has no meaning. 1 or 3 channels.
+    /// Vertical difference of colour: `I(x, y+1) - I(x, y)`; the last row is undefined. 1 or 3 channels.
     Dy,
     /// A part of colour by light or by path, named; parts may add up to colour. 1 or 3 channels.
     Light(Box<str>),
@@ -61,7 +61,7 @@ impl Kind {
         Self::Dy,
     ];
 
-    /// The channel counts this kind may have.
+    /// The supported channel counts of this kind.
     pub fn channels(&self) -> &'static [usize] {
         match self {
             Self::Color | Self::Dx | Self::Dy | Self::Light(_) => &[1, 3],
@@ -89,7 +89,7 @@ impl Kind {
     }
 }
 
-/// Which part of an estimate a layer is.
+/// The part of an estimate that a layer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     /// The mean over all samples.

@@ -50,7 +50,7 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// An image: one plane of `f32` after the other, rows from top to bottom, no padding.
+/// An image: planes of `f32` one after the other, rows from top to bottom, no padding.
 ///
 /// ```
 /// use limpid::Image;
@@ -66,7 +66,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// A black image. Panics where the system has no memory for it; [`Image::try_new`] gives an error.
+    /// A black image. Panics if memory is exhausted; [`Image::try_new`] returns an error instead.
     pub fn new(width: usize, height: usize, channels: usize) -> Self {
         Self {
             size: Size { width, height },
@@ -75,7 +75,7 @@ impl Image {
         }
     }
 
-    /// A black image, or an error where the system has no memory for it.
+    /// A black image, or an error if memory is exhausted.
     ///
     /// ```
     /// use limpid::Image;
@@ -121,7 +121,7 @@ impl Image {
     ) -> Result<Self> {
         let count = width * height;
         if pixels.len() != count * channels {
-            // The error that planes of this length get.
+            // Returns the error for planes of this length.
             return Self::from_planes(width, height, channels, pixels.to_vec());
         }
         let mut image = Self::new(width, height, channels);
@@ -273,7 +273,7 @@ impl Image {
 
     /// The largest magnitude; infinite if any value is missing.
     pub(crate) fn magnitude(&self) -> f32 {
-        // Bits without a sign are ordered as the numbers are; infinity and NaN are above all others.
+        // With the sign bit cleared, bit patterns are ordered like the magnitudes; infinity and NaN come last.
         let part = |part: &[f32]| {
             let largest = |most: i32, v: &f32| most.max(v.to_bits() as i32 & i32::MAX);
             part.iter().fold(0, largest)

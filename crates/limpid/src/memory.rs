@@ -1,9 +1,9 @@
-//! Memory for pixels.
+//! Memory for pixels:
 //!
-//! - It starts at a cache line: vectors of 64 bytes then lie in one line each, as long as rows are multiples of that.
-//! - Where the system refuses it, that is an error and not the end of the program. [`zeroed`] and [`AlignedVec::try_zeros`] give the
-//!   error; images, which are made in places that cannot fail otherwise, panic with a text that [`caught`] turns into the error. All
-//!   calls that take frames and files in go through [`caught`].
+//! - Allocations start at a cache line, so that each vector of 64 bytes lies within one line if rows are multiples of that.
+//! - An allocation that fails is an error and does not abort the program. [`zeroed`] and [`AlignedVec::try_zeros`] return the
+//!   error; images, which are also created in functions that return no `Result`, panic with a message that [`caught`] turns into the
+//!   error. All calls that take frames or read files go through [`caught`].
 
 use crate::{DeviceFault, Error, Result};
 use bytemuck::Zeroable;
@@ -18,10 +18,10 @@ pub(crate) fn in_words(bytes: u64) -> String {
     }
 }
 
-/// What the panic of an image without memory begins with.
+/// Prefix of the panic message of an image that cannot be allocated.
 const REFUSED: &str = "out of memory: ";
 
-/// The error for memory that the system refuses.
+/// The error for a failed allocation.
 fn refused(bytes: usize) -> Error {
     let what = format!(
         "The system refused {} for pixels; smaller tiles or images need less",
@@ -30,13 +30,13 @@ fn refused(bytes: usize) -> Error {
     Error::device("this machine", DeviceFault::OutOfMemory(what))
 }
 
-/// Zeros, or an error where the system has no memory for them.
+/// Zeros, or an error if memory is exhausted.
 pub(crate) fn zeroed<T: Zeroable>(len: usize) -> Result<Vec<T>> {
     let made = bytemuck::allocation::try_zeroed_vec(len);
     made.map_err(|()| refused(len.saturating_mul(size_of::<T>())))
 }
 
-/// The values of an iterator, of which there are `len`, or an error where the system has no memory for them.
+/// The `len` values of an iterator, or an error if memory is exhausted.
 pub(crate) fn collected<T>(len: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     reserve(&mut all, len)?;
@@ -44,17 +44,17 @@ pub(crate) fn collected<T>(len: usize, values: impl Iterator<Item = T>) -> Resul
     Ok(all)
 }
 
-/// Zeros, in places that cannot fail otherwise: panics as images do.
+/// Zeros, for functions that return no `Result`: panics like images if memory is exhausted.
 pub(crate) fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     zeroed(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
 }
 
-/// A copy, in places that cannot fail otherwise.
+/// A copy, for functions that return no `Result`.
 pub(crate) fn copied(values: &[f32]) -> Vec<f32> {
     gathered(values.len(), values.iter().copied())
 }
 
-/// At most `len` values of an iterator, in places that cannot fail otherwise.
+/// At most `len` values of an iterator, for functions that return no `Result`.
 pub(crate) fn gathered<T>(len: usize, values: impl Iterator<Item = T>) -> Vec<T> {
     collected(len, values).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<T>())))
 }
@@ -63,20 +63,20 @@ fn refuse(bytes: usize) -> ! {
     panic!("{REFUSED}{bytes} bytes for an image")
 }
 
-/// Room for more values, or an error where the system has no memory for them.
+/// Reserves room for more values, or returns an error if memory is exhausted.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let made = values.try_reserve_exact(more);
     made.map_err(|_| refused(more.saturating_mul(size_of::<T>())))
 }
 
-/// Whether the system would give so much memory now: what cannot be had is better known before the work.
+/// Whether this much memory can be allocated now, to fail before the work instead of during it.
 #[cfg(feature = "io")]
 pub(crate) fn check(bytes: u64) -> Result<()> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     reserve(&mut Vec::<u8>::new(), bytes)
 }
 
-/// Does some work; an image that got no memory on the way is an error. Other panics go on.
+/// Runs `work` and turns the panic of an image that cannot be allocated into an error. Other panics are propagated.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| match refusal(&*panic) {
         Some(error) => Err(error),
@@ -84,7 +84,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The error that a panic stands for, if it is that of an image without memory.
+/// The error of a panic, if it is that of an image that cannot be allocated.
 pub(crate) fn refusal(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
     let bytes = panic.downcast_ref::<String>()?.strip_prefix(REFUSED)?;
     Some(refused(bytes.split(' ').next()?.parse().ok()?))
@@ -93,7 +93,7 @@ pub(crate) fn refusal(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Numbers that start at a cache line.
+/// A vector of `f32` that starts at a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedVec {
     words: Vec<f32>,
@@ -102,19 +102,19 @@ pub(crate) struct AlignedVec {
 }
 
 impl AlignedVec {
-    /// Zeros. Panics where the system has no memory for them; [`caught`] makes an error of it.
+    /// Zeros. Panics if memory is exhausted; [`caught`] turns the panic into an error.
     pub(crate) fn zeros(len: usize) -> Self {
         Self::try_zeros(len).unwrap_or_else(|_| refuse(len.saturating_mul(size_of::<f32>())))
     }
 
-    /// Zeros, or an error where the system has no memory for them.
+    /// Zeros, or an error if memory is exhausted.
     pub(crate) fn try_zeros(len: usize) -> Result<Self> {
         let words: Vec<f32> = zeroed(len.saturating_add(LINE / size_of::<f32>()))?;
         let start = words.as_ptr().align_offset(LINE).min(words.len() - len);
         Ok(Self { words, start, len })
     }
 
-    /// The same numbers without the gap before them.
+    /// The same values without the padding before them.
     pub(crate) fn into_vec(mut self) -> Vec<f32> {
         self.words.copy_within(self.start..self.start + self.len, 0);
         self.words.truncate(self.len);

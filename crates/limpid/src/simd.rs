@@ -1,8 +1,8 @@
 //! The SIMD levels that kernels are compiled for.
 //!
 //! Each level adds a copy of every kernel, and kernels dominate the build time. On x86-64 there are three: AVX-512 (Ice Lake
-//! and later), AVX2, and the baseline, SSE2. SSE4.2 is omitted: hardly any processor has it without AVX2. Unit tests are a
-//! second build of all kernels, and have the baseline alone; the conformance test runs every method at every level.
+//! and later), AVX2, and the baseline, SSE2. SSE4.2 is omitted: hardly any processor has it without AVX2. Unit tests, which
+//! compile all kernels a second time, use the baseline only; the conformance test runs every method at every level.
 
 use fearless_simd::Level;
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Runs of each schedule.
 const RUNS: usize = 3;
 
-/// Times of all schedules of a method on a frame, fastest first. Schedules that the device does not support are left out.
+/// Times all schedules of a method on a frame, fastest first. Schedules that the device does not support are left out.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, method::Gaussian, tune};
@@ -55,8 +55,8 @@ pub fn measure(
     }
 }
 
-/// The fastest schedule, from the stored measurements or by a new one. `asked` is the method before it saw the frame, because
-/// numbers that it measures in each frame are no reason to measure again.
+/// The fastest schedule, from the stored measurements or a new one. `asked` is the method before it analysed the frame, because
+/// parameters that it measures in each frame do not require a new measurement.
 pub(crate) fn fastest(
     device: &Device,
     frame: &Frame,
@@ -73,7 +73,7 @@ pub(crate) fn fastest(
     }
     let fastest = measure(device, frame, options)?.remove(0).0;
     if let Some(path) = store {
-        // A file that cannot be written costs the next run a measurement, no more.
+        // If the file cannot be written, the next run only has to measure again.
         let _ = keep(&path, &key, fastest.as_str());
     }
     Ok(fastest)
@@ -114,7 +114,7 @@ fn store() -> Option<PathBuf> {
     Some(caches.join("limpid").join("fastest.txt"))
 }
 
-/// The last line of a key: `key<tab>schedule`.
+/// The last entry for a key: `key<tab>schedule`.
 fn stored(path: &Path, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let lines = text.lines().rev();
@@ -137,7 +137,7 @@ fn keep(path: &Path, key: &str, name: &str) -> std::io::Result<()> {
     let line = format!("{key}\t{name}");
     lines.push(&line);
     let from = lines.len().saturating_sub(MOST);
-    // Readers find the old file or the new one.
+    // Replaces the file atomically.
     let part = path.with_extension(format!("{}.part", std::process::id()));
     std::fs::write(&part, lines[from..].join("\n") + "\n")?;
     std::fs::rename(&part, path)
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(stored(&path, &format!("{VERSION} 2")), None);
     }
 
-    /// Frames differ in their noise, but the schedule is the same.
+    /// Frames differ in their noise, but share the schedule.
     #[test]
     fn one_measurement_serves_all_frames_of_a_kind() {
         let device = Device::open("cpu").unwrap();

@@ -1,4 +1,5 @@
-//! The examples run and do what they say. `cargo test` builds them; for this test alone: `cargo build --workspace --examples`.
+//! The examples run and produce the documented output. `cargo test` builds them; for this test alone: `cargo build --workspace
+//! --examples`.
 
 #![cfg(all(feature = "gpu", feature = "io"))]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -58,7 +59,7 @@ fn a_sequence_gets_calmer() {
     };
     let errors: Vec<f32> = text.lines().map(error).collect();
     assert_eq!(errors.len(), 8);
-    // The first frame has no history: it is filtered in space alone, and more strongly.
+    // The first frame has no history: it is filtered in space only, and more strongly.
     assert!(errors[7] < errors[1], "{text}");
 }
 

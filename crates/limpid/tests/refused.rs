@@ -1,10 +1,10 @@
-//! Files that would lose something without a word are refused with a sentence that says what to do.
+//! Files that would silently lose data are rejected with a message that says what to do.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use limpid::io::{self, ReadOptions};
 
-/// A TIFF file of grey pictures of 2×2 pixels, each with more tags, given as number and value.
+/// A TIFF file of grey 2×2 images, each with additional tags, given as number and value.
 fn tiff(pages: &[&[(u16, u32)]]) -> Vec<u8> {
     let mut bytes = b"II*\0\x08\0\0\0".to_vec();
     for (i, more) in pages.iter().enumerate() {
@@ -59,7 +59,7 @@ fn raw_files_are_not_read_as_their_preview() {
 fn pages_are_not_dropped_silently() {
     let said = read("a.tif", &tiff(&[&[], &[]])).unwrap_err();
     assert!(said.contains("several pages"), "{said}");
-    // A smaller copy may go, and that is told.
+    // A smaller copy may be dropped, with a note.
     let picture = read("a.tif", &tiff(&[&[], &[(254, 1)]])).unwrap();
     assert_eq!(picture.notes.len(), 1, "{:?}", picture.notes);
 }

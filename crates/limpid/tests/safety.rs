@@ -22,7 +22,7 @@ const EXTENT: wgpu::Extent3d = wgpu::Extent3d {
     depth_or_array_layers: 1,
 };
 
-/// Memory that is too small for its slot, or of another kind, is refused, not run over.
+/// Memory that is too small for its slot, or of another kind, is rejected.
 #[test]
 fn memory_that_does_not_fit_is_refused() {
     for device in Device::all_for_tests().unwrap() {
@@ -81,7 +81,7 @@ fn memory_that_does_not_fit_is_refused() {
     }
 }
 
-/// The memory of a small plan must not come under the shaders of a large one.
+/// The memory of a small plan must not be bound to the shaders of a large one.
 #[test]
 fn bindings_of_another_recorder_are_refused() {
     for device in Device::all_for_tests().unwrap() {
@@ -142,7 +142,7 @@ fn beyond() -> Plan {
     plan
 }
 
-/// A kernel from outside cannot reach other memory, also on a device that is not opened for tests.
+/// A kernel of another crate cannot access other memory, even on a device that is not opened for tests.
 #[test]
 fn kernels_from_outside_are_checked() {
     let plain = Device::open_with("gpu", None, false).unwrap();

@@ -1,5 +1,5 @@
-//! Long runs: memory, files, threads and pipelines do not grow, and frames do not slow down, also when frames of other sizes and layers
-//! come in between. A few frames by default; `cargo xtask soak --minutes N` runs it for longer and prints what it finds.
+//! Long runs: memory, files, threads and pipelines do not grow, and frames do not slow down, even if frames of other sizes and
+//! layers occur in between. A few frames by default; `cargo xtask soak --minutes N` runs longer and prints the results.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -13,10 +13,10 @@ use limpid::{Device, Frame, Kind, Options, Part, Sequence, Size, Watch};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What is run most of the time.
+/// The size of most frames.
 const SIZE: Size = Size::new(64, 48);
 
-/// What comes in between.
+/// The sizes in between.
 const OTHERS: [Size; 4] = [
     Size::new(33, 70),
     Size::new(1, 1),
@@ -24,14 +24,14 @@ const OTHERS: [Size; 4] = [
     Size::new(65, 48),
 ];
 
-/// Memory may grow by this share, and by this much for pages that the system gives back late.
+/// Memory may grow by this share, and by this much for pages that the system reclaims late.
 const SHARE: f64 = 0.02;
 const SLACK: u64 = 1 << 20;
 
 /// Frames at the end may take this many times the processor time of those at the beginning.
 const SLOWER: f64 = 1.3;
 
-/// What a process holds.
+/// The resources of a process.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     /// Bytes of memory in use.
@@ -39,7 +39,7 @@ struct Held {
     files: usize,
     threads: usize,
     pipelines: usize,
-    /// Bytes that the GPU's allocator has given out.
+    /// Bytes allocated by the GPU's allocator.
     device: u64,
 }
 
@@ -66,7 +66,7 @@ impl Held {
         }
     }
 
-    /// What has grown.
+    /// Checks which resources have grown.
     fn check(&self, first: &Self, name: &str) {
         let most = |bytes: u64| bytes + (SHARE * bytes as f64) as u64 + SLACK;
         let grown = format!("{name}: {first} at first, {self} at last");
@@ -93,7 +93,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// Processor time of all threads so far: other programs do not change it much.
+/// Processor time of all threads so far: hardly affected by other programs.
 fn busy() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
     // The name in brackets may hold spaces; user and system time are the 12th and 13th number after it.
@@ -106,7 +106,7 @@ fn busy() -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
-/// Frames of a film: brightness changes, so that what methods measure changes.
+/// Frames of a film: brightness changes, so that the measurements of methods change.
 fn film(size: Size, only_some: bool) -> Vec<Frame> {
     let whole = support::frame(size);
     let needed = [Kind::Color, Kind::Normal, Kind::Depth];
@@ -166,7 +166,7 @@ fn soak(device: &Device, method: Box<dyn Method>, time: Option<Duration>) {
         push(&usual[0]);
         count += steady + 2 * others.len() + 1;
         let held = Held::now(device);
-        // Two rounds to get warm: pools of memory fill, shaders are built, and threads have met every size.
+        // Two rounds of warm-up: memory pools fill, shaders are compiled, and threads have seen every size.
         match &first {
             None if times.len() >= 3 => first = Some(held),
             None => {}
@@ -182,7 +182,7 @@ fn soak(device: &Device, method: Box<dyn Method>, time: Option<Duration>) {
     let (Some(first), Some(_)) = (first, time) else {
         return;
     };
-    // The fastest round of each end: another program on the other half of a core makes all of them slower.
+    // The fastest round of each end: another program on the same core slows all of them down.
     let fifth = (times.len() / 5).max(3);
     let fastest = |part: &[f64]| 1e3 * part.iter().copied().fold(f64::INFINITY, f64::min);
     let (early, late) = (

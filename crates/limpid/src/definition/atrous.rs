@@ -9,26 +9,26 @@ use crate::{Error, Image, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// A feature that stops the filter at its edges.
+/// A feature whose edges stop the filter.
 #[derive(Debug, Clone)]
 pub struct Guide<'a> {
     /// The feature.
     pub image: &'a Image,
     /// Differences much larger than this stop the filter.
     pub sigma: f32,
-    /// Whether σ grows with the distance of the taps.
+    /// Whether σ grows with the distance between taps.
     pub widens: bool,
 }
 
-/// What happens to taps outside the image.
+/// Border handling for taps outside the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Border {
     /// Taps outside have no weight.
     Zero,
-    /// Taps outside are replaced by pixels close to the border, by the mirrored ascending order: they come from where the tap
-    /// lands in the image split into even and odd pixels, and have no weight outside of that image.
+    /// Taps outside are replaced by pixels close to the border, in the mirrored ascending order: a tap is looked up in the
+    /// image split into even and odd pixels, and has no weight outside of that.
     Mirror,
-    /// The same by the mirrored local order: sub-images are split where they lie.
+    /// The same in the mirrored local order: sub-images are split in place.
     MirrorLocal,
 }
 
@@ -52,16 +52,16 @@ impl FromStr for Border {
     }
 }
 
-/// Brightness weighs by the noise of the pixel: `exp(-Δ² / (2 k² v + least))`, with `v` from the first plane that goes with squared
-/// weights. The noise of the tap does not count, since a bright, noisy tap would be let in everywhere; it does where energy is kept,
-/// which needs symmetric weights: then `v` is the mean of both.
+/// Brightness is compared relative to the noise of the pixel: `exp(-Δ² / (2 k² v + least))`, with `v` from the first plane that
+/// is filtered with squared weights. The noise of the tap is ignored, since a bright, noisy tap would be accepted everywhere;
+/// with `energy`, which needs symmetric weights, `v` is the mean of both.
 #[derive(Debug, Clone)]
 pub struct Local<'a> {
-    /// How many deviations are alike.
+    /// Number of standard deviations that count as equal.
     pub k: f32,
-    /// Squared differences that are always alike.
+    /// Squared differences that always count as equal.
     pub least: f32,
-    /// What is compared at the first level: brightness with less noise, and which share of the variance it has.
+    /// The brightness compared at the first level, with less noise, and its share of the variance.
     pub first: Option<(&'a Image, f32)>,
 }
 
@@ -74,7 +74,7 @@ pub struct Filter<'a> {
     pub levels: usize,
     /// σ of colour at level 0; half of it at each further level.
     pub color: Option<f32>,
-    /// First level at which colour weighs: sub-sampled input must be filled before.
+    /// First level at which colour is compared: sub-sampled input must be filled before.
     pub color_from: usize,
     /// Samples are at multiples of this in x and y; other pixels of the input are ignored.
     pub grid: usize,
@@ -86,13 +86,13 @@ pub struct Filter<'a> {
     pub energy: bool,
     /// Whether every level is stored in half precision.
     pub half: bool,
-    /// Weights by the noise of the pixel, in place of σ of colour.
+    /// Weights by the noise of the pixel, instead of σ of colour.
     pub local: Option<Local<'a>>,
     /// How the planes are weighted: `true` for variances, which are filtered with squared weights.
     pub squared: &'a [bool],
 }
 
-/// All levels `c_0 … c_N` of an image whose first `colors` planes are the colour that weighs.
+/// All levels `c_0 … c_N` of an image whose first `colors` planes are the colour that is compared.
 pub fn levels(image: &Image, colors: usize, filter: &Filter<'_>) -> Vec<Image> {
     let mut all = vec![stored(image, filter.half)];
     for i in 0..filter.levels {
@@ -102,7 +102,7 @@ pub fn levels(image: &Image, colors: usize, filter: &Filter<'_>) -> Vec<Image> {
     all
 }
 
-/// `c_N + Σ g_i d_i` with the details `d_i = c_i - c_{i+1}`; all gains 1 give `c_0` back.
+/// `c_N + Σ g_i d_i` with the details `d_i = c_i - c_{i+1}`; with all gains 1 this is `c_0`.
 pub fn synthesis(levels: &[Image], gains: &[f32]) -> Image {
     let mut out = levels[levels.len() - 1].clone();
     for (i, gain) in gains.iter().enumerate().take(levels.len() - 1) {
@@ -122,7 +122,7 @@ pub fn level(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Image {
         for x in 0..c.width() {
             let mut sums = vec![0.0; c.channels()];
             let mut weights = 0.0;
-            // Where no tap is alike enough, any sample near by is better than none.
+            // If no tap is similar enough, any nearby sample is better than none.
             let mut near = vec![0.0; c.channels()];
             let mut near_weights = 0.0;
             for (h, q) in taps(c, filter, i, [x, y]) {
@@ -156,7 +156,7 @@ pub fn level(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Image {
     out
 }
 
-/// Sums of weights at or below this count as nothing.
+/// Sums of weights at or below this count as zero.
 pub const LEAST: f64 = 1e-30;
 
 /// `w(p, q)` at level `i`.
@@ -203,7 +203,7 @@ fn weight(
     (-d).exp()
 }
 
-/// The taps of a pixel: `h`, and where each one lies.
+/// The taps of a pixel: `h`, and the position of each.
 fn taps(c: &Image, filter: &Filter<'_>, i: usize, p: [usize; 2]) -> Vec<(f64, [usize; 2])> {
     let [columns, rows] =
         [(c.width(), p[0]), (c.height(), p[1])].map(|(n, x)| along(n, x, filter, i));
@@ -236,8 +236,8 @@ fn along(n: usize, x: usize, filter: &Filter<'_>, i: usize) -> Vec<(f64, usize)>
     filter.taps.iter().zip(-r..=r).filter_map(tap).collect()
 }
 
-/// The pixels of an axis after `level` splits into even and odd ones, every other sub-image flipped (Dolp 2024, section 3.4, where
-/// it says that sub-images with an odd place in the grid are).
+/// The pixels of an axis after `level` splits into even and odd ones, with every other sub-image flipped (Dolp 2024, section
+/// 3.4: those at odd positions in the grid).
 pub(crate) fn mirrored(n: usize, level: usize, local: bool) -> Vec<usize> {
     if level == 0 {
         return (0..n).collect();
@@ -254,7 +254,7 @@ pub(crate) fn mirrored(n: usize, level: usize, local: bool) -> Vec<usize> {
         };
         return (0..step).flat_map(sub_image).collect();
     }
-    // The first split flips the odd half; later ones treat what lies there as if it were the image.
+    // The first split flips the odd half; later splits treat the result as the image.
     let odd = (1..n).step_by(2).rev();
     let halves: Vec<usize> = (0..n).step_by(2).chain(odd).collect();
     let step = 1 << (level - 1);
@@ -262,8 +262,8 @@ pub(crate) fn mirrored(n: usize, level: usize, local: bool) -> Vec<usize> {
     (0..step).flat_map(sub_image).collect()
 }
 
-/// Factors `a` for which the weights `a(p) h w(p,q) a(q)` around every pixel add up to about 1. They are symmetric, so what a pixel
-/// gives adds up to 1 too (Sinkhorn's scaling, in its symmetric form).
+/// Factors `a` for which the weights `a(p) h w(p,q) a(q)` around every pixel sum to about 1. They are symmetric, so the weights
+/// that a pixel contributes also sum to 1 (symmetric Sinkhorn scaling).
 fn balance(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Vec<f64> {
     let mut factors = vec![1.0; c.width() * c.height()];
     for _ in 0..BALANCING {
@@ -282,7 +282,7 @@ fn balance(c: &Image, colors: usize, filter: &Filter<'_>, i: usize) -> Vec<f64> 
     factors
 }
 
-/// Steps in which the weights are balanced. Each halves what is left at least; four leave less than a thousandth of the mean.
+/// Number of balancing steps. Each at least halves the remaining error; four leave less than a thousandth of the mean.
 pub const BALANCING: usize = 4;
 
 fn distance(image: &Image, planes: usize, p: [usize; 2], q: [usize; 2]) -> f64 {
@@ -290,7 +290,7 @@ fn distance(image: &Image, planes: usize, p: [usize; 2], q: [usize; 2]) -> f64 {
     (0..planes).map(square).sum()
 }
 
-/// An image as it is stored between passes: rounded to half precision if asked for.
+/// An image as stored between passes: rounded to half precision if requested.
 pub fn stored(image: &Image, half: bool) -> Image {
     let rounded = |v: f32| half::f16::from_f32(v.clamp(-MOST_HALF, MOST_HALF)).to_f32();
     if half {
@@ -303,7 +303,7 @@ pub fn stored(image: &Image, half: bool) -> Image {
 /// The largest half float.
 const MOST_HALF: f32 = 65_504.0;
 
-/// Divides by albedo, where it is not black, or multiplies with it (Dammertz 2010, deferred shading).
+/// Divides by albedo, where it is not black, or multiplies by it (Dammertz 2010, deferred shading).
 pub fn modulate(image: &Image, albedo: &Image, divide: bool) -> Image {
     Image::from_fn(
         image.width(),
@@ -324,7 +324,7 @@ pub fn modulate(image: &Image, albedo: &Image, divide: bool) -> Image {
 /// Albedo at or below this is black.
 pub const BLACK: f32 = 0.01;
 
-/// A feature without its noise: the mean over the surrounding pixels that differ no more than its variance explains. A pixel
+/// Removes noise from a feature: the mean over the surrounding pixels whose difference is explained by its variance. A pixel
 /// without variance is unchanged.
 pub fn prefilter(feature: &Image, variance: &Image) -> Image {
     let (w, h, r) = (feature.width(), feature.height(), PREFILTER_RADIUS);
@@ -362,8 +362,8 @@ pub const PREFILTER_RADIUS: usize = 3;
 /// Minimum variance of every feature.
 pub const PREFILTER_LEAST: f32 = 1e-6;
 
-/// How much each pixel is dimmed by the firefly guard: to the mean of its 5×5 window and four standard deviations,
-/// both without itself, of luminance.
+/// The factor by which the firefly guard dims each pixel: to the mean of its 5×5 window plus four standard deviations of
+/// luminance, both excluding the pixel.
 pub fn dimming(luminance: &Image) -> Image {
     let (w, h) = (luminance.width() as i64, luminance.height() as i64);
     Image::from_fn(luminance.width(), luminance.height(), 1, |x, y, _| {

@@ -1,10 +1,11 @@
 //! Dual-domain image denoising: Knaus and Zwicker 2013 and 2015, after Vicini 2015, chapter 4.
 //!
-//! A bilateral filter sees edges and loses texture; shrinkage of a local Fourier spectrum sees texture and rings at edges.
-//! Here the bilateral weights mask the window before its spectrum is taken, so that each does what it is good at. A few
-//! steps follow one another, each guided by what the last one gave.
+//! A bilateral filter preserves edges and loses texture; shrinkage of a local Fourier spectrum preserves texture and rings at
+//! edges. Here the bilateral weights mask the window before its spectrum is computed, which combines the advantages of both.
+//! The filter is iterated in a few steps, each guided by the result of the previous one.
 //!
-//! [`steps_2015`] and [`steps_2013`] give the parameters, [`filter_2015`] and [`filter_2013`] one step, [`ddid`] all of it.
+//! [`steps_2015`] and [`steps_2013`] return the parameters, [`filter_2015`] and [`filter_2013`] compute one step, [`ddid`] all
+//! steps.
 
 use crate::Image;
 use crate::noise::Spectrum;
@@ -23,7 +24,7 @@ pub struct Step {
     pub range: f64,
     /// Scale of the squared Fourier coefficients, to be multiplied by the sum of squared weights.
     pub shrink: f64,
-    /// Power of the cosine that both kernels are (2015), or none where they are exponentials (2013).
+    /// Power of the cosine in both kernels (2015), or `None` for exponentials (2013).
     pub power: Option<u32>,
     /// How far the noise estimates are trusted: `a` and `A` of the thesis.
     pub confidence: f64,
@@ -39,7 +40,7 @@ pub fn steps_2015(sigma: f64) -> Vec<Step> {
     steps_of(sigma, 8)
 }
 
-/// The same in another number of steps, which the paper's formulas allow for.
+/// The same with another number of steps, as supported by the paper's formulas.
 pub fn steps_of(sigma: f64, count: u32) -> Vec<Step> {
     const SPACE: f64 = 13.0;
     const LN_ALPHA: f64 = 15.0;
@@ -86,11 +87,11 @@ pub fn stabilised(image: &Image, steps: &[Step], spectra: &[Spectrum]) -> Image 
     walk(&Planes::of(image), steps, spectra).to_image()
 }
 
-/// The least power of noise at a frequency, beside the mean: in flat regions JPEG leaves nothing of high frequencies, but at
-/// edges there is noise in them.
+/// The least power of noise at a frequency, relative to the mean: in flat regions JPEG removes all high frequencies, but at
+/// edges they contain noise.
 pub const LEAST_POWER: f32 = 0.1;
 
-/// The power of noise at each frequency of a window, for each channel; 1 where no spectra are given.
+/// The power of noise at each frequency of a window, for each channel; 1 without spectra.
 fn powers(spectra: &[Spectrum], channel: usize, radius: usize) -> Vec<f64> {
     let side = 2 * radius + 1;
     let Some(spectrum) = spectra.get(channel) else {
@@ -120,7 +121,7 @@ fn walk(noisy: &Planes, steps: &[Step], spectra: &[Spectrum]) -> Planes {
     guide
 }
 
-/// The dual-domain filter as a guided filter on `z = g + iy`: Vicini 2015, Eq. 4.2 to 4.8. Gives `y - Im DDF`.
+/// The dual-domain filter as a guided filter on `z = g + iy`: Vicini 2015, Eq. 4.2 to 4.8. Returns `y - Im DDF`.
 ///
 /// `powers` are those of the noise at each frequency of the window, for each channel.
 pub fn filter_2015(
@@ -168,7 +169,7 @@ pub fn filter_2015(
     })
 }
 
-/// The filter as it was published first: Knaus and Zwicker 2013, Eq. 2 to 10, on one or more channels.
+/// The filter as first published: Knaus and Zwicker 2013, Eq. 2 to 10, on one or more channels.
 pub fn filter_2013(guide: &Planes, noisy: &Planes, step: &Step, powers: &[Vec<f64>]) -> Planes {
     let fourier = Fourier::new(2 * step.radius + 1);
     noisy.each_pixel(|p| {
@@ -262,7 +263,7 @@ impl Planes {
         Self { data, ..*self }
     }
 
-    /// The pixels of the window around `p`, row by row. Beyond the border the image is mirrored, edge pixel repeated.
+    /// The pixels of the window around `p`, row by row. Beyond the border the image is mirrored, with the edge pixel repeated.
     fn window(&self, p: usize, radius: usize) -> Vec<usize> {
         let (x, y, r) = (
             (p % self.width) as i64,
@@ -275,8 +276,8 @@ impl Planes {
             .collect()
     }
 
-    /// Squared difference of values over all channels between pixels `p` and `q`, and the squared distance from the
-    /// centre of place `at` in the window.
+    /// The squared difference of values over all channels between pixels `p` and `q`, and the squared distance of position `at`
+    /// from the centre of the window.
     fn distance(&self, p: usize, q: usize, at: usize, radius: usize) -> (f64, f64) {
         let side = 2 * radius + 1;
         let values = self.data.iter().map(|d| (d[p] - d[q]).powi(2)).sum();
@@ -295,7 +296,7 @@ impl Planes {
     }
 }
 
-/// The place of `at` in an image of `n` pixels that is mirrored beyond its borders, edge pixel repeated.
+/// Maps `at` into an image of `n` pixels that is mirrored beyond its borders, with the edge pixel repeated.
 pub fn mirror(at: i64, n: usize) -> usize {
     let n = n as i64;
     let folded = at.rem_euclid(2 * n);
@@ -343,7 +344,7 @@ impl Fourier {
         data
     }
 
-    /// Where the frequency `-f` is.
+    /// The index of the frequency `-f`.
     fn opposite(&self, f: usize) -> usize {
         let n = self.side;
         (n - f / n) % n * n + (n - f % n) % n

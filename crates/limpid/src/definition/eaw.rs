@@ -1,15 +1,15 @@
 //! Edge-optimised à-trous wavelets for photographs (Hanika 2011).
 //!
-//! Down: levels `c_i` of the edge-avoiding transform, which knows no features and stops at differences of colour of a few
-//! noise deviations. Up: `c_N + Σ g_i shrink(d_i)`. Values are stabilised (see `super::stabilise`): luminance and differences of
-//! colour, each shrunk by a threshold of its own: the noise's variance over the signal's deviation around the pixel
+//! Analysis: levels `c_i` of the edge-avoiding transform, which uses no features and stops at colour differences of a few noise
+//! deviations. Synthesis: `c_N + Σ g_i shrink(d_i)`. Values are stabilised (see `super::stabilise`): luminance and colour
+//! differences, each shrunk by its own threshold: the noise variance over the signal's standard deviation around the pixel
 //! (BayesShrink).
 
 use super::atrous::{Border, Filter, level};
 use crate::Image;
 
-/// Pixels to each side of the window in which the signal's deviation is estimated, for each level. They lie as far apart as the
-/// level's taps.
+/// For each level, the radius of the window in which the signal's standard deviation is estimated. Its pixels have the spacing
+/// of the level's taps.
 pub const RADII: [usize; 8] = [6, 4, 3, 2, 2, 2, 2, 2];
 
 /// The settings.
@@ -19,11 +19,11 @@ pub struct Eaw<'a> {
     pub taps: &'a [f32],
     /// Number of levels.
     pub levels: usize,
-    /// Differences of colour above this stop the filter, at every level.
+    /// Colour differences above this stop the filter, at every level.
     pub range: f32,
     /// For each level, the variance of noise in the details of each channel.
     pub noise: &'a [[f32; 3]],
-    /// For each level, what the shrunk details are multiplied with; 1 where not given.
+    /// For each level, the factor of the shrunk details; 1 if not given.
     pub gains: &'a [f32],
 }
 
@@ -32,7 +32,7 @@ pub fn eaw(image: &Image, settings: &Eaw<'_>) -> Image {
     let squared = vec![false; image.channels()];
     let mut all = vec![image.clone()];
     for i in 0..settings.levels {
-        // The à-trous filter halves σ of colour at each level; here it stays.
+        // The à-trous filter halves σ of colour at each level; here it is constant.
         let filter = Filter {
             taps: settings.taps,
             levels: settings.levels,

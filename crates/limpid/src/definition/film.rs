@@ -1,15 +1,15 @@
-//! Films: frames are merged along motion, frequency by frequency, and what is left of the noise is shrunk.
+//! Films: frames are merged along the motion, frequency by frequency, and the remaining noise is shrunk.
 //!
 //! 1. Motion is found by block matching from coarse to fine: cells of 8×8 pixels, compared over 16×16, on luminance that is
 //!    smoothed and rounded to integers. Sums of differences are then exact, and all devices find the same vectors.
-//! 2. Blocks of 8×8 pixels that overlap by half, every second one as on a chessboard, are fetched from each frame along the
-//!    motion and transformed (DCT). A frame whose block differs by more than noise counts less or not at all, and so does each
-//!    of its frequencies (as in Hasinoff et al., *Burst photography for high dynamic range and low-light imaging on mobile
-//!    cameras*, 2016). A block that is identical to the last bit adds no information and has no weight.
+//! 2. Blocks of 8×8 pixels that overlap by half, every second one in a checkerboard pattern, are fetched from each frame along
+//!    the motion and transformed (DCT). A frame whose block differs by more than noise counts less or not at all, and so does
+//!    each of its frequencies (as in Hasinoff et al., *Burst photography for high dynamic range and low-light imaging on mobile
+//!    cameras*, 2016). A bit-identical block adds no information and has no weight.
 //! 3. Merged coefficients are shrunk where they do not exceed the remaining noise. If no frame matches, this is spatial
 //!    denoising.
-//! 4. The result guides a Wiener filter of the merged frame that was not shrunk (`super::wiener`); the noise that is left in
-//!    each block is known.
+//! 4. The result guides a Wiener filter of the merged frame before shrinkage (`super::wiener`); the remaining noise of each
+//!    block is known.
 //!
 //! Values are stabilised (`super::stabilise`): noise has deviation 1 and the given spectrum.
 
@@ -18,11 +18,11 @@ use crate::noise::SIDE;
 use crate::{Image, Size};
 use std::f64::consts::PI;
 
-/// Pixels of a side of the cells that have one motion.
+/// Side in pixels of the cells that share a motion vector.
 pub(crate) const CELL: usize = 8;
-/// Pixels of a side of the windows that are compared.
+/// Side in pixels of the windows that are compared.
 pub(crate) const WINDOW: usize = 16;
-/// From row to row of a window that is compared: smoothed rows hardly differ from their neighbours.
+/// Row stride within a compared window: smoothed rows hardly differ from their neighbours.
 pub(crate) const SKIP: usize = 2;
 /// Levels of the image pyramid in which motion is searched.
 pub(crate) const LEVELS: usize = 4;
@@ -30,15 +30,16 @@ pub(crate) const LEVELS: usize = 4;
 pub(crate) const FAR: i32 = 4;
 /// Integer steps per deviation of the noise in the images that are compared.
 pub(crate) const FINE: f32 = 16.0;
-/// The largest of these integers: sums over a window of quarters of them are exact.
+/// The largest of these integers: sums of quarters of them over a window are exact.
 pub(crate) const MOST: f32 = 16_383.0;
 /// By how much, over a window, a vector must be better than the predicted one.
 pub(crate) const MARGIN: f32 = 128.0;
-/// Distance of blocks; every second one is processed, as on a chessboard.
+/// Distance between blocks; every second one is processed, in a checkerboard pattern.
 pub(crate) const STEP: usize = 4;
 /// Differences of blocks in units of the expected noise: below the first a frame counts fully, above the second not at all.
 pub(crate) const BLOCK_MATCH: [f32; 2] = [1.2, 5.0];
-/// The same for blocks that differ less than noise would: a duplicate of the frame. Below the first it counts not at all.
+/// The same for blocks that differ less than noise would, because the frame is a duplicate: below the first a frame does not
+/// count at all.
 pub(crate) const DUPLICATE: [f32; 2] = [0.02, 0.08];
 /// Scale of differences in brightness beyond the noise: in a fade, detail differs too.
 pub(crate) const BRIGHTNESS_SCALE: f32 = 10.0;
@@ -51,35 +52,35 @@ pub(crate) const LEAST_POWER: f32 = 0.02;
 /// Half of the synthesis window: Kaiser, β = 2.
 pub(crate) const WEIGHTS: [f32; 4] = [0.438_676_3, 0.681_324_24, 0.876_839_9, 0.985_822_5];
 
-/// Distance of blocks in the second filter.
+/// Distance between blocks in the second filter.
 pub(crate) const SECOND: usize = 8;
 
-/// The numbers of the method.
+/// The parameters of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Number of frames before and after that are used.
     pub radius: usize,
-    /// How much stronger noise counts than it is, for each component.
+    /// For each component, the factor by which the noise is overestimated.
     pub stronger: Vec<f32>,
-    /// For each component the power of its noise at the frequencies of a block, no less than `LEAST_POWER`.
+    /// For each component, the power of its noise at the frequencies of a block, at least `LEAST_POWER`.
     pub powers: Vec<[f32; SIDE * SIDE]>,
-    /// The numbers of the second filter.
+    /// The parameters of the second filter.
     pub second: wiener::Settings,
 }
 
 /// A merged block of a component.
 struct Made {
-    /// Shrunk.
+    /// The shrunk block.
     shrunk: [f32; SIDE * SIDE],
-    /// As merged.
+    /// The merged block.
     merged: [f32; SIDE * SIDE],
-    /// The variance that is left of its noise as merged, relative to that of one frame.
+    /// The remaining variance of the merged noise, relative to that of one frame.
     variance: f32,
     /// Its weight.
     share: f32,
 }
 
-/// Denoises one of several frames by the others around it.
+/// Denoises one frame using the frames around it.
 pub fn film(frames: &[Image], at: usize, step: &Settings) -> Image {
     let centre = &frames[at];
     let pyramids: Vec<Vec<Image>> = frames.iter().map(|f| pyramid(f, step)).collect();
@@ -133,7 +134,7 @@ fn window(i: usize) -> f32 {
     WEIGHTS[i.min(SIDE - 1 - i)]
 }
 
-/// Luminance for the search, finest first: smoothed, in integers.
+/// The luminance pyramid for the motion search, finest first: smoothed, as integers.
 fn pyramid(frame: &Image, step: &Settings) -> Vec<Image> {
     let gain = FINE * step.stronger[0];
     let size = frame.size();
@@ -158,7 +159,7 @@ fn pyramid(frame: &Image, step: &Settings) -> Vec<Image> {
     levels
 }
 
-/// A value; beyond the border that of the border.
+/// A value, clamped to the border.
 fn clamped(image: &Image, x: i32, y: i32, c: usize) -> f32 {
     let (w, h) = (image.width() as i32, image.height() as i32);
     image.get(x.clamp(0, w - 1) as usize, y.clamp(0, h - 1) as usize, c)
@@ -171,20 +172,20 @@ struct Field {
 }
 
 impl Field {
-    /// That of a cell, or of the nearest that there is.
+    /// The motion of a cell, or of the nearest one inside.
     fn at(&self, x: i32, y: i32) -> [i32; 2] {
         let (w, h) = (self.size.width as i32, self.size.height as i32);
         self.vectors[(y.clamp(0, h - 1) * w + x.clamp(0, w - 1)) as usize]
     }
 
-    /// That of the cell that the middle of a block is in.
+    /// The motion of the cell that contains the centre of a block.
     fn of(&self, x: i32, y: i32, size: Size) -> [i32; 2] {
         let middle = |v: i32, n: usize| (v + SIDE as i32 / 2).clamp(0, n as i32 - 1) / CELL as i32;
         self.at(middle(x, size.width), middle(y, size.height))
     }
 }
 
-/// Where the cells of one frame are in another, in half pixels.
+/// The motion of the cells of one frame to another, in half pixels.
 fn motion(from: &[Image], to: &[Image]) -> Field {
     let mut coarse: Option<Field> = None;
     for level in (0..LEVELS).rev() {
@@ -231,7 +232,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes a motion, in half pixels, if it is better; `more` is added to its differences.
+    /// Accepts a motion, in half pixels, if it is better; `more` is added to its cost.
     fn take(&mut self, [vx, vy]: [i32; 2], more: f32) {
         let corner = |v: i32| v * CELL as i32 - (WINDOW - CELL) as i32 / 2;
         let (x, y) = (corner(self.cell[0]), corner(self.cell[1]));
@@ -256,7 +257,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// At the coarsest: all motions that are not too long.
+    /// At the coarsest level: tries all motions up to the maximum length.
     fn everywhere(&mut self) {
         self.take([0, 0], 0.0);
         for y in -FAR..=FAR {
@@ -266,8 +267,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// At finer ones: what the coarser one found here and around, standing still, then the pixels around the best; at the finest the
-    /// halves around it too.
+    /// At finer levels: tries the motions that the coarser level found here and around, zero motion, then the pixels around the
+    /// best; at the finest level also the half pixels around it.
     fn around(&mut self, coarse: &Field, finest: bool) {
         let [x, y] = self.cell.map(|v| v / 2);
         let twice = |v: [i32; 2]| v.map(|v| 2 * v);
@@ -327,7 +328,7 @@ fn block(
                 let value = sum / weights;
                 let variance = power * squares / (weights * weights);
                 let share = LAMBDA * LAMBDA * variance / (value * value + 1e-12);
-                // The mean of the block is not changed.
+                // The mean of the block is unchanged.
                 let factor = if k == 0 {
                     1.0
                 } else {
@@ -348,13 +349,14 @@ fn block(
         .collect()
 }
 
-/// The weight of a squared difference, relative to the power of the noise: 1 as long as noise explains it, which makes 2 on average.
+/// The weight of a squared difference, relative to the power of the noise: 1 as long as noise explains it, which is 2 on
+/// average.
 fn trust(apart: f32, scale: f32) -> f32 {
     let beyond = (apart - 2.0).max(0.0) / scale;
     1.0 / (1.0 + beyond * beyond)
 }
 
-/// How much another frame's block counts, 0 … 1, by how much it differs beside what noise makes.
+/// The weight of another frame's block, 0 … 1, by its difference relative to the noise.
 fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings) -> f32 {
     let mut differs = 0.0;
     for c in 0..own.len() {
@@ -381,7 +383,7 @@ fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings
     near * again * bright
 }
 
-/// The block at a place that moves by half pixels: between pixels by cubics through four.
+/// The block at a position displaced by half pixels: interpolated cubically between pixels.
 fn fetched(image: &Image, c: usize, (x, y): (i32, i32), [vx, vy]: [i32; 2]) -> [f32; SIDE * SIDE] {
     std::array::from_fn(|k| {
         let (i, j) = ((k % SIDE) as i32, (k / SIDE) as i32);
@@ -398,7 +400,7 @@ fn fetched(image: &Image, c: usize, (x, y): (i32, i32), [vx, vy]: [i32; 2]) -> [
     })
 }
 
-/// The pixels around a place along one axis, and their weights.
+/// The pixels around a position along one axis, and their weights.
 fn taps(v: i32) -> Vec<(i32, f32)> {
     match v & 1 {
         0 => vec![(0, 1.0)],

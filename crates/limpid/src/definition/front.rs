@@ -1,31 +1,32 @@
 //! Preprocessing for all methods for renders: surfaces, outliers, one buffer as two.
 //!
-//! - [`surface`]: features on a common scale, three classes of pixels that never mix, and the albedo that colour is divided
-//!   by. Renderers disagree here: Cycles writes emission into albedo, others write none at all for lamps.
-//! - [`limit_by_other`], [`limit_by_itself`]: single bright samples are limited by what is around them.
-//! - [`checkerboard`]: the two colours of a checkerboard take the place of two independent buffers.
+//! - [`surface`]: features on a common scale, three classes of pixels that never mix, and the albedo that divides colour.
+//!   Renderers differ here: Cycles writes emission into albedo, others write no albedo for lamps.
+//! - [`limit_by_other`], [`limit_by_itself`]: single bright samples are clamped by the pixels around them.
+//! - [`checkerboard`]: the two colours of a checkerboard replace two independent buffers.
 
 use crate::Image;
 
 /// Albedo below this is black: an emitter, or a surface without albedo.
 pub const BLACK: f32 = 1e-3;
-/// Albedo above this has emission in it.
+/// Albedo above this contains emission.
 pub const EMITTING: f32 = 1.2;
-/// Depth from here on is the sky's.
+/// Depth from this value on is sky.
 pub const FAR: f32 = 1e9;
-/// Colour is not divided by albedo whose largest channel is below this, and wholly divided by it from [`DIM`] on.
+/// Colour is not divided by albedo whose largest channel is below this, and fully divided by it from [`DIM`] on.
 pub const FAINT: f32 = 0.02;
 /// See [`FAINT`].
 pub const DIM: f32 = 0.1;
-/// The least that [`divisor`] makes of a channel of albedo.
+/// The smallest channel of [`divisor`].
 pub const LEAST_DIVISOR: f32 = 0.05;
-/// What is added to albedo before colour is divided by it.
+/// Added to albedo before colour is divided by it.
 pub const DARK: f32 = 0.05;
-/// Radius of the window that outliers are compared with.
+/// Radius of the window for detecting outliers.
 pub const WINDOW: usize = 3;
-/// Which value of the other buffer's window limits a pixel, counted from the largest; and how far it may be exceeded.
+/// The rank, from the largest, of the value in the other buffer's window that limits a pixel; and the factor by which it may be
+/// exceeded.
 pub const OTHER: (usize, f32) = (3, 1.2);
-/// The same for the pixel's own window, without the pixel.
+/// The same for the pixel's own window, excluding the pixel.
 pub const ITSELF: (usize, f32) = (6, 1.4);
 
 /// Pixels that show a surface.
@@ -35,7 +36,7 @@ pub const EMITTER: f32 = 1.0;
 /// Pixels that show nothing.
 pub const MISS: f32 = 2.0;
 
-/// Feature layers, as far as they exist.
+/// Feature layers, if present.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layers<'a> {
     /// Albedo.
@@ -44,31 +45,31 @@ pub struct Layers<'a> {
     pub normal: Option<&'a Image>,
     /// Depth with the range of its logarithm.
     pub depth: Option<(&'a Image, Depth)>,
-    /// Position with what it is multiplied by.
+    /// Position with its factor.
     pub position: Option<(&'a Image, f32)>,
 }
 
-/// The range of the logarithm of depth over a picture.
+/// The range of the logarithm of depth over an image.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Depth {
-    /// Nearer depths count as this.
+    /// Smaller values are clamped to this.
     pub low: f32,
-    /// What is subtracted.
+    /// Subtracted from the logarithm.
     pub middle: f32,
-    /// Farther depths count as this.
+    /// Larger values are clamped to this.
     pub high: f32,
 }
 
 /// The information of the features about each pixel.
 #[derive(Debug, Clone)]
 pub struct Surface {
-    /// Albedo, normal, depth and position on a common scale, one plane after the other; none when there are no features.
+    /// Albedo, normal, depth and position on a common scale, one plane after the other; `None` without features.
     pub features: Option<Image>,
-    /// How many of the planes are albedo and normal.
+    /// Number of planes of albedo and normal.
     pub sharp: usize,
     /// [`SURFACE`], [`EMITTER`] or [`MISS`].
     pub class: Image,
-    /// What colour is divided by, to give a picture of ordinary brightness.
+    /// The divisor of colour, including the exposure.
     pub divide: Image,
 }
 
@@ -127,7 +128,7 @@ pub fn surface(
     }
 }
 
-/// Where albedo, depth, normal, brightness and position begin among the planes of [`packed`].
+/// The first planes of albedo, depth, normal, brightness and position in [`packed`].
 pub const ALBEDO: usize = 0;
 /// Depth and class.
 pub const DEPTH: usize = 3;
@@ -135,13 +136,13 @@ pub const DEPTH: usize = 3;
 pub const NORMAL: usize = 4;
 /// Brightness.
 pub const GUIDE: usize = 7;
-/// Position, if it exists.
+/// Position, if present.
 pub const POSITION: usize = 8;
-/// Albedo is a multiple of one over this.
+/// Albedo is rounded to multiples of one over this.
 pub const ALBEDO_STEPS: f32 = 1023.0;
-/// So is a channel of a normal of one over this.
+/// Channels of normals are rounded to multiples of one over this.
 pub const NORMAL_STEPS: f32 = 511.0;
-/// How far apart in depth pixels of different classes are.
+/// Distance in depth between pixels of different classes.
 pub const APART: f32 = 1024.0;
 
 /// The nearest multiple of one over `steps`.
@@ -150,8 +151,7 @@ pub fn rounded(v: f32, steps: f32) -> f32 {
     (v * steps + 0.5).floor() / steps
 }
 
-/// The guides in few planes: albedo, depth with the class, normal, a brightness, and position if it exists. Missing
-/// ones are 0.
+/// The guides in few planes: albedo, depth with the class, normal, a brightness, and position if present. Missing ones are 0.
 pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
     let (w, h) = (guide.width(), guide.height());
     let there = [
@@ -192,8 +192,8 @@ pub fn packed(layers: &Layers<'_>, surface: &Surface, guide: &Image) -> Image {
     out
 }
 
-/// What the colour of a pixel is divided by while it is filtered: its albedo, clamped and not below a twentieth. Where there is hardly
-/// any (mirrors, glass, emitters, sky) it is 1, and between the two it goes over from one to the other.
+/// The divisor of a pixel's colour while it is filtered: its albedo, clamped to at least a twentieth. Where there is hardly any
+/// albedo (mirrors, glass, emitters, sky) it is 1, with a smooth transition in between.
 #[inline(always)]
 pub fn divisor(albedo: [f32; 3]) -> [f32; 3] {
     let [r, g, b] = albedo;
@@ -203,7 +203,7 @@ pub fn divisor(albedo: [f32; 3]) -> [f32; 3] {
     [over(r), over(g), over(b)]
 }
 
-/// Whether the albedo of a pixel is an emitter's.
+/// Whether the albedo of a pixel is that of an emitter.
 pub fn emits(albedo: &Image, x: usize, y: usize) -> bool {
     let most = (0..3).fold(0.0f32, |m, c| m.max(albedo.get(x, y, c)));
     !(BLACK..=EMITTING).contains(&most)
@@ -232,7 +232,7 @@ pub fn brightness(image: &Image, x: usize, y: usize) -> f32 {
     (0..n).map(|c| image.get(x, y, c)).sum::<f32>() / n as f32
 }
 
-/// The `rank` largest brightnesses around a pixel, of pixels of its class; -1 where there are fewer.
+/// The `rank` largest brightnesses around a pixel, of pixels of its class; -1 if there are fewer.
 fn largest(
     image: &Image,
     class: &Image,
@@ -262,7 +262,7 @@ fn largest(
 }
 
 /// Clamps a buffer by another, independent one: a pixel may be as bright as the other's pixel, or slightly brighter than the
-/// third brightest around it. `floor` is a brightness that is always allowed.
+/// third brightest around it. `floor` is a brightness that is always accepted.
 pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -> Image {
     let (rank, factor) = OTHER;
     limited(image, |x, y| {
@@ -271,8 +271,8 @@ pub fn limit_by_other(image: &Image, other: &Image, class: &Image, floor: f32) -
     })
 }
 
-/// Clamps a buffer by itself: a pixel may be slightly brighter than the sixth brightest around it. If there are not that
-/// many of its class, the brightest counts; a lone pixel has no limit. Pixels that are compared lie `step` apart: a wide pixel filter
+/// Clamps a buffer by itself: a pixel may be slightly brighter than the sixth brightest around it. If there are not that many
+/// of its class, the brightest is used; a lone pixel has no limit. Compared pixels are `step` apart: a wide pixel filter
 /// spreads one bright sample over several.
 pub fn limit_by_itself(image: &Image, class: &Image, floor: f32, step: usize) -> Image {
     let (rank, factor) = ITSELF;
@@ -297,16 +297,17 @@ fn limited(image: &Image, limit: impl Fn(usize, usize) -> f32) -> Image {
     })
 }
 
-/// One buffer seen as two: each pixel beside the mean of its four neighbours, which are of the other parity.
+/// One buffer as two: each pixel, and the mean of its four neighbours, which are of the other parity.
 #[derive(Debug, Clone)]
 pub struct Checkerboard {
-    /// The mean of the neighbours, weighted by how alike their surfaces are.
+    /// The mean of the neighbours, weighted by the similarity of their surfaces.
     pub mean: Image,
-    /// The variance of that mean, as a share of a pixel's.
+    /// The variance of that mean, relative to a pixel's.
     pub share: Image,
 }
 
-/// The means of the four neighbours, `step` pixels away. The first `sharp` planes of the features tell how alike surfaces are.
+/// The means of the four neighbours, `step` pixels away. The first `sharp` planes of the features determine the similarity of
+/// surfaces.
 pub fn checkerboard(
     image: &Image,
     features: Option<&Image>,
@@ -351,17 +352,18 @@ pub fn checkerboard(
     }
 }
 
-/// Squared differences below this are no noise.
+/// Squared differences below this are not noise.
 pub const NOISE_FLOOR: f32 = 1e-9;
 
-/// What the geometric mean of the squared differences of white noise is, as a share of its variance: of one plane, and of the
-/// mean of three.
+/// The geometric mean of the squared differences of white noise, relative to its variance: for one plane, and for the mean of
+/// three.
 pub fn noise_share(planes: usize) -> f32 {
     if planes == 1 { 0.28 } else { 0.7 }
 }
 
-/// The variance of the noise of a feature, estimated from the feature alone: its difference from the mean of four neighbours. The
-/// geometric mean over 9×9 pixels ignores edges and texture, where many differences are small; with noise none are.
+/// The variance of the noise of a feature, estimated from the feature alone: its difference from the mean of four neighbours.
+/// The geometric mean over 9×9 pixels is insensitive to edges and texture, where many differences are small; with noise none
+/// are.
 pub fn feature_noise(feature: &Image) -> Image {
     let (w, h, n) = (feature.width(), feature.height(), feature.channels());
     let raw = Image::from_fn(w, h, 1, |x, y, _| {

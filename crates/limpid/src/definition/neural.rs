@@ -1,11 +1,11 @@
 //! The à-trous filter with learned guides (after Işık 2021).
 //!
-//! A U-Net on blocks of 2×2 pixels looks at the picture and gives every pixel two sets of eight guides, and for each level how
-//! precisely they and the brightness have to agree and how far the pixel is to be trusted as a tap. The filter does the rest:
-//! `w(p,q) = h exp(-a(p) |f(p) - f(q)|² - e(p) (v(p) - v(q))² - t(q))`, with weights that are positive and normalised. Colour is
-//! filtered over albedo, in seven levels; the divisor, which is noisy under depth of field, in three.
+//! A U-Net on blocks of 2×2 pixels computes for every pixel two sets of eight guides, and for each level the precision of
+//! guides and brightness, and the distrust of the pixel as a tap. The weights of the filter are `w(p,q) = h exp(-a(p) |f(p) -
+//! f(q)|² - e(p) (v(p) - v(q))² - t(q))`, which are positive and normalised. Colour is filtered over albedo, in seven levels;
+//! the divisor, which is noisy under depth of field, in three.
 //!
-//! Pictures whose sides are no multiples of 16 are continued by their last row and column for the network.
+//! For the network, images are extended to multiples of 16 by repeating their last row and column.
 
 use super::front;
 use crate::Image;
@@ -16,14 +16,14 @@ pub const STEPS: [usize; 7] = [1, 2, 4, 8, 16, 32, 1];
 pub const NEAR: [bool; 7] = [true, true, true, false, false, false, true];
 /// Distance of the taps at each level of the divisor, which uses the first set of guides.
 pub const DIVISOR_STEPS: [usize; 3] = [1, 2, 4];
-/// Planes that the network reads.
+/// Input planes of the network.
 pub const INPUTS: usize = 10;
 /// Guides of a set.
 pub const GUIDES: usize = 8;
-/// Planes that the network gives: two sets of guides; for each level a precision of the guides, one of the brightness, and a
+/// Output planes of the network: two sets of guides; for each level a precision of the guides, one of the brightness, and a
 /// distrust; a precision for each level of the divisor.
 pub const OUTPUTS: usize = 2 * GUIDES + 3 * STEPS.len() + DIVISOR_STEPS.len();
-/// Where the planes start that follow the guides.
+/// The first plane after the guides: precisions.
 pub const PRECISION: usize = 2 * GUIDES;
 /// Precisions of the brightness.
 pub const SHARPNESS: usize = PRECISION + STEPS.len();
@@ -35,25 +35,25 @@ pub const DIVISOR: usize = DISTRUST + STEPS.len();
 pub const BLOCK: usize = 16;
 /// The B3 spline.
 pub const TAPS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
-/// What sums of weights are raised by.
+/// Added to sums of weights.
 pub const LEAST: f32 = 1e-12;
-/// Brightness is the logarithm of luminance and this.
+/// Brightness is the logarithm of luminance plus this.
 pub const DARK: f32 = 0.05;
-/// The network looks at no larger values.
+/// Inputs of the network are clamped to this.
 pub const MOST: f32 = 6e4;
 /// The largest distrust.
 pub const DISTRUSTED: f32 = 12.0;
-/// What negative values are multiplied by behind a convolution.
+/// Slope of the leaky rectifier for negative values.
 pub const LEAK: f32 = 0.1;
 
 /// A convolution: kernels of 1×1 or 3×3, for each output and input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convolution {
-    /// Planes that it reads.
+    /// Number of input planes.
     pub inputs: usize,
-    /// Planes that it makes.
+    /// Number of output planes.
     pub outputs: usize,
-    /// 1 or 3.
+    /// Side of the kernel: 1 or 3.
     pub side: usize,
     /// Ordered by output, input, row and column.
     pub weights: Vec<f32>,
@@ -91,16 +91,16 @@ pub const FORMS: [(&str, usize, usize, usize); 16] = [
 /// The convolutions, as [`FORMS`] lists them.
 pub type Network = [Convolution; FORMS.len()];
 
-/// What is known of the whole picture.
+/// Global properties of the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Whole {
-    /// What colour is multiplied by: it brings the mean luminance, without what is far above it, to 0.3.
+    /// The factor of colour: scales the mean luminance, without outliers far above it, to 0.3.
     pub exposure: f32,
-    /// The mean depth where there is any.
+    /// The mean depth of the pixels that have any.
     pub depth: f32,
 }
 
-/// The layers of a picture; those that are missing count as zero.
+/// The layers of an image; missing ones count as zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
     /// One or three channels.
@@ -113,7 +113,7 @@ pub struct Layers<'a> {
     pub depth: Option<&'a Image>,
 }
 
-/// Depths from this on are no surface.
+/// Depths from this value on are not a surface.
 pub const FAR: f32 = 1e6;
 
 /// Luminance of three channels.
@@ -121,16 +121,16 @@ pub fn luminance(c: [f32; 3]) -> f32 {
     0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]
 }
 
-/// What every pixel is known by: what the network reads, and what colour is divided by.
+/// The data of a pixel: the network inputs, and the divisor of colour.
 pub struct Pixel {
-    /// The planes that the network reads.
+    /// The input planes of the network.
     pub inputs: [f32; INPUTS],
-    /// Albedo, as far as there is any; 1 else.
+    /// Albedo, if there is any; otherwise 1.
     pub divisor: [f32; 3],
 }
 
-/// A pixel of the layers, which hold zero where they are missing. Mirrors, glass, emitters and sky have hardly any albedo: their
-/// colour is filtered as it is.
+/// A pixel of the layers, which are zero if missing. Mirrors, glass, emitters and sky have hardly any albedo: their colour is
+/// filtered undivided.
 #[inline(always)]
 pub fn pixel(
     color: [f32; 3],
@@ -158,7 +158,7 @@ pub fn pixel(
     Pixel { inputs, divisor }
 }
 
-/// What the network reads, and what colour is divided by.
+/// The inputs of the network, and the divisor of colour.
 pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
     let (w, h) = (layers.color.width(), layers.color.height());
     let (mut x, mut divisor) = (Image::new(w, h, INPUTS), Image::new(w, h, 3));
@@ -181,7 +181,7 @@ pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
     (x, divisor)
 }
 
-/// The network: guides and the rest, in the ranges that the filter expects.
+/// Runs the network: returns guides and all other planes, in the ranges that the filter expects.
 pub fn guides(x: &Image, network: &Network) -> Image {
     let [
         enc1a,
@@ -215,7 +215,7 @@ pub fn guides(x: &Image, network: &Network) -> Image {
     })
 }
 
-/// A plane of the network in the range that the filter expects.
+/// Maps a plane of the network to the range that the filter expects.
 pub fn ranged(v: f32, plane: usize) -> f32 {
     let softplus = |v: f32| v.max(0.0) + (-v.abs()).exp().ln_1p();
     match plane {
@@ -227,7 +227,7 @@ pub fn ranged(v: f32, plane: usize) -> f32 {
     }
 }
 
-/// Blocks of 2×2 pixels become planes of half the size, after the sides were continued to multiples of [`BLOCK`].
+/// Blocks of 2×2 pixels as planes of half the size, after the sides were extended to multiples of [`BLOCK`].
 fn unshuffled(x: &Image) -> Image {
     let [w, h] = [x.width(), x.height()].map(|n| n.next_multiple_of(BLOCK) / 2);
     Image::from_fn(w, h, 4 * x.channels(), |i, j, k| {
@@ -236,7 +236,7 @@ fn unshuffled(x: &Image) -> Image {
     })
 }
 
-/// The largest of each 2×2 pixels.
+/// The maximum of each 2×2 pixels.
 fn pooled(image: &Image) -> Image {
     Image::from_fn(
         image.width() / 2,
@@ -249,7 +249,7 @@ fn pooled(image: &Image) -> Image {
     )
 }
 
-/// A map and one of half the size, repeated to its size.
+/// A map plus one of half the size, upsampled by repetition.
 fn joined(fine: &Image, coarse: &Image) -> Image {
     Image::from_fn(fine.width(), fine.height(), fine.channels(), |i, j, k| {
         fine.get(i, j, k) + coarse.get(i / 2, j / 2, k)
@@ -290,7 +290,7 @@ fn convolved(image: &Image, by: &Convolution) -> Image {
     out
 }
 
-/// What weighs in a level.
+/// The weights of a level.
 struct Level<'a> {
     guides: &'a Image,
     /// The first plane of the guides.
@@ -348,7 +348,7 @@ pub fn brightness(value: [f32; 3]) -> f32 {
     (luminance(value).max(0.0) + DARK).ln()
 }
 
-/// All levels of colour, whose planes are the first three, and of what goes with it.
+/// All levels of colour, which is the first three planes, and of the layers filtered along with it.
 pub fn filtered(value: &Image, guides: &Image) -> Image {
     let mut image = value.clone();
     for (i, step) in STEPS.into_iter().enumerate() {

@@ -1,13 +1,13 @@
 //! First-order regression for renders, after Bitterli et al. 2016, *Nonlinearly Weighted First-order Regression for Denoising
 //! Monte Carlo Renderings*.
 //!
-//! Around each pixel, colour is fitted as a linear function of features and position; the value of the fit at the pixel is
-//! the result. Neighbours count by the similarity of their patches. Two independent buffers A and B prevent noise from
-//! confirming itself: the weights of B filter A and vice versa, and the result of A is evaluated by B.
+//! Around each pixel, colour is fitted as a linear function of features and position; the value of the fit at the pixel is the
+//! result. Neighbours are weighted by the similarity of their patches. Two independent buffers A and B keep weights and noise
+//! independent: the weights of B filter A and vice versa, and the result of A is evaluated by B.
 //!
 //! Beyond the paper: pixels of different classes never mix ([`super::front`]); one buffer serves as two by the colours of a
 //! checkerboard; a last fit smooths the remaining noise, over a wider, sparse window. The paper's collaborative vote is
-//! omitted: it brings nothing.
+//! omitted: it has no benefit.
 
 mod judge;
 
@@ -16,12 +16,12 @@ use super::window::tent;
 use crate::Image;
 use judge::Judge;
 
-/// Where the taps of a fit are: all offsets within a radius, or those of a lattice, `dx + 2·dy` divisible by `stride`.
+/// The taps of a fit: all offsets within a radius, or those of a lattice, `dx + 2·dy` divisible by `stride`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Largest offset along an axis.
     pub radius: usize,
-    /// One of how many offsets is taken.
+    /// One in this many offsets is used.
     pub stride: usize,
 }
 
@@ -44,18 +44,18 @@ pub struct FitSettings {
     pub patch: usize,
     /// Minimum variance.
     pub floor: f32,
-    /// How much albedo and normal add to the distance.
+    /// Weight of albedo and normal in the distance.
     pub feature: f32,
-    /// Ridge: a share of each feature's own square, what is added for features, and for x and y.
+    /// Ridge: relative to each feature's own square, added for features, and added for x and y.
     pub ridge: [f32; 3],
 }
 
-/// The numbers of the whole method.
+/// The parameters of the whole method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The first fit.
     pub first: FitSettings,
-    /// How different patches may be, in standard deviations: a candidate each.
+    /// Tolerated difference of patches, in standard deviations: one candidate each.
     pub first_k: Vec<f32>,
     /// A second fit of the noisy data, guided by the first result.
     pub second: Option<FitSettings>,
@@ -67,28 +67,29 @@ pub struct Settings {
     pub last_k: f32,
     /// Radius over which variances are averaged.
     pub variance: usize,
-    /// Side of the squares of the checkerboard that stands for two buffers: more than a pixel where neighbours share their noise.
+    /// Side of the squares of the checkerboard that replaces two buffers: more than a pixel if the noise of neighbours is
+    /// correlated.
     pub cell: usize,
 }
 
-/// Position counts in steps of this many pixels.
+/// Unit of position in pixels.
 pub const STEP: f32 = 9.0;
-/// Smaller weights count as none.
+/// Smaller weights count as zero.
 pub const LEAST: f32 = 1e-8;
 /// Keeps quotients of distances finite.
 pub const TINY: f32 = 1e-8;
-/// Brightness that is always allowed, and the square that is added to squares of brightness.
+/// Brightness that is always accepted, and the square that is added to squares of brightness.
 pub const DARK: f32 = 1e-3;
 /// See [`DARK`].
 pub const DARK_SQUARE: f32 = 0.01;
-/// By how much the error of a candidate may differ from that of the first.
+/// Maximum difference between the error of a candidate and that of the first.
 pub const MOST: f32 = 0.2;
-/// By how much it must be lower, so that candidates that are equal up to rounding do not depend on the device.
+/// The margin by which it must be lower, so that the choice among equal candidates does not depend on rounding.
 pub const MARGIN: f32 = 1e-5;
 /// Radii over which errors and choices are averaged, twice each.
 pub const SMOOTH: (usize, usize) = (2, 1);
 
-/// What guides a fit, and which pixels count.
+/// The guide of a fit, and the pixels that count.
 #[derive(Debug, Clone, Copy)]
 pub struct Guide<'a> {
     /// Colours that are compared.
@@ -97,26 +98,26 @@ pub struct Guide<'a> {
     pub variance: &'a Image,
     /// Features, classes.
     pub surface: &'a Surface,
-    /// Only pixels of this colour of the checkerboard count.
+    /// If set, only pixels of this parity of the checkerboard count.
     pub parity: Option<usize>,
     /// Side of its squares.
     pub cell: usize,
 }
 
-/// The colour of a pixel on a checkerboard with squares of this side.
+/// The parity of a pixel on a checkerboard with squares of this side.
 pub fn parity(x: usize, y: usize, cell: usize) -> usize {
     (x / cell + y / cell) % 2
 }
 
-/// Two estimates of one picture.
+/// Two estimates of one image.
 pub type Pair = [Image; 2];
 
-/// The buffers that are filtered.
+/// The input buffers.
 #[derive(Debug, Clone)]
 pub enum Buffers {
-    /// Two independent ones.
+    /// Two independent buffers.
     Two(Pair),
-    /// One.
+    /// One buffer.
     One(Image),
 }
 
@@ -125,14 +126,14 @@ pub enum Buffers {
 pub struct Output {
     /// The result.
     pub color: Image,
-    /// What the buffers find wrong with results that were not made of them, beyond their noise: squared, over the squared
-    /// brightness. Negative here and there.
+    /// The error of each result as measured by the other buffer, beyond its noise: squared, over the squared brightness. May be
+    /// negative.
     pub excess: Image,
-    /// How far the results of both buffers are apart, as the variance of their mean.
+    /// The distance between the results of both buffers, as the variance of their mean.
     pub spread: Image,
-    /// How much of each candidate there is in the result, in the order in which they were made.
+    /// The share of each candidate in the result, in the order of computation.
     pub choice: Image,
-    /// Other layers, by the same fits.
+    /// Other layers, filtered by the same fits.
     pub others: Vec<Image>,
 }
 
@@ -149,7 +150,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
             [y.clone(), y]
         }
     };
-    // What guides the first fit: the other buffer; of one buffer, its other parity.
+    // The guide of the first fit: the other buffer; with one buffer, its other parity.
     let two = matches!(buffers, Buffers::Two(_));
     let (guides, variances, noise, parities) = if two {
         let noise = zip(&raw[0], &raw[1], |a, b| 0.5 * (a - b).powi(2));
@@ -178,7 +179,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
     let mut chain: Vec<Chain> = Vec::new();
     chain.push(Chain::new(raw.clone()));
     chain.extend(others.iter().map(|o| Chain::new([o.clone(), o.clone()])));
-    // Data k is fitted by the weights of the other one.
+    // Data k is fitted with the weights of the other one.
     for c in &mut chain {
         for k in &s.first_k {
             let made = [0, 1].map(|i| fit(&guide(1 - i), &c.data[i], *k, &s.first));
@@ -203,7 +204,7 @@ pub fn nfor(buffers: &Buffers, surface: &Surface, others: &[Image], s: &Settings
         }
         maps = judge.choose(&chain[0].candidates);
     }
-    // The result is fitted once more.
+    // Fits the result once more.
     let (pilot, spread) = result(&chain[0], &maps);
     let last = |i: usize| Guide {
         color: &pilot[i],
@@ -244,7 +245,7 @@ impl Chain {
         }
     }
 
-    /// The candidates in the shares of the maps, none below zero.
+    /// The candidates weighted by the maps, clamped to at least 0.
     fn mix(&self, maps: &Image) -> Pair {
         [0, 1].map(|i| {
             let first = &self.candidates[0][i];
@@ -267,15 +268,15 @@ impl Chain {
     }
 }
 
-/// The chosen pair, and what is left of its noise.
+/// The chosen pair, and its remaining noise.
 fn result(chain: &Chain, maps: &Image) -> (Pair, Image) {
     let pilot = chain.mix(maps);
     let spread = mean(&zip(&pilot[0], &pilot[1], |a, b| 0.5 * (a - b).powi(2)), 1);
     (pilot, spread)
 }
 
-/// One buffer as two guides with their variances: pixels of one parity, and the estimate of the others from them. Last,
-/// the squared noise of single pixels.
+/// One buffer as two guides with their variances: pixels of one parity, and the estimate of the others from them. The last
+/// result is the squared noise of single pixels.
 fn split(y: &Image, board: &Checkerboard, s: &Settings) -> (Pair, Pair, Image) {
     let (w, h) = (y.width(), y.height());
     let own = |x: usize, j: usize, p: usize| parity(x, j, s.cell) == p;
@@ -303,7 +304,7 @@ fn split(y: &Image, board: &Checkerboard, s: &Settings) -> (Pair, Pair, Image) {
     ([guide(0), guide(1)], variances, raw)
 }
 
-/// Fits the data around each pixel and gives the value of the fit there.
+/// Fits the data around each pixel and returns the value of the fit there.
 pub fn fit(guide: &Guide<'_>, data: &Image, k: f32, fit: &FitSettings) -> Image {
     let (w, h) = (data.width(), data.height());
     let features = guide.surface.features.as_ref();
@@ -407,8 +408,8 @@ fn distance(guide: &Guide<'_>, p: (usize, usize), q: (usize, usize), fit: &FitSe
     sum / f64::from(count)
 }
 
-/// The first row of the inverse of the matrix with its ridge: what the right-hand sides are multiplied by to give the value of
-/// the fit at the pixel. A Cholesky factorisation whose pivots are at least the ridge.
+/// The first row of the inverse of the matrix with its ridge: its product with the right-hand sides is the value of the fit at
+/// the pixel. Uses a Cholesky factorisation with pivots of at least the ridge.
 fn solve(sums: &mut [Vec<f64>], ridge: [f32; 3]) -> Vec<f64> {
     let n = sums.len();
     let [share, feature, place] = ridge.map(f64::from);

@@ -1,37 +1,37 @@
 //! Non-local means with feature weights: the `FEATUREFILTER` of Vicini 2015, sections 3.2 to 3.4, Eq. 3.1 to 3.16.
 //!
-//! Reordered as section 3.6 says: for each offset a plane of pixel distances, its box mean, the exponential, a weighted
-//! sum. A pair of pixels counts where both lie in the image; box means run over the pairs that count.
+//! Reordered as in section 3.6: for each offset a plane of pixel distances, its box mean, the exponential, a weighted sum. A
+//! pair of pixels counts if both are inside the image; box means are over the pairs that count.
 //!
-//! Readings of the text:
-//! - Eq. 3.5 is the squared distance `Δ²`. With one variance everywhere, Eq. 3.7 is Eq. 3.6.
+//! Interpretations of the text:
+//! - Eq. 3.5 is the squared distance `Δ²`. With uniform variance, Eq. 3.7 is Eq. 3.6.
 //! - The weights of two opposite pixels are combined after the patch-wise mean; both distances must be below 25.
-//! - The finite difference of Eq. 3.16 moves all channels of the centre at once, by 1 % of their value (at least of 0.001).
-//!   The pair of centres is in every patch of the patch-wise mean, so that the weight changes by the factor by which the
-//!   weight of the centre patch changes.
+//! - The finite difference of Eq. 3.16 perturbs all channels of the centre at once, by 1 % of their value (at least of 0.001).
+//!   The pair of centres is in every patch of the patch-wise mean, so that the weight changes by the same factor as the weight
+//!   of the centre patch.
 
 use crate::{Image, Size};
 
-/// Keeps denominators above zero where there is no noise at all (Eq. 3.7, 3.10).
+/// Keeps denominators above zero where there is no noise (Eq. 3.7, 3.10).
 pub const EPSILON: f64 = 1e-10;
 
 /// `d²max` of section 3.2.4.
 pub const SYMMETRIC_LIMIT: f64 = 25.0;
 
-/// Step of the finite difference, as a share of the value (section 3.4.2).
+/// Relative step of the finite difference (section 3.4.2).
 pub const STEP: f64 = 0.01;
 
-/// Smallest value whose share is taken as step.
+/// Smallest value from which the relative step is computed.
 pub const STEP_FLOOR: f64 = 1e-3;
 
-/// The colour the weights come from.
+/// The colour from which weights are computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Guide<'a> {
     /// The noisy colour.
     pub image: &'a Image,
     /// Its variance.
     pub variance: &'a Image,
-    /// `k_c`: how different colours may be, in standard deviations.
+    /// `k_c`: tolerated difference of colours, in standard deviations.
     pub k: f64,
     /// Radius `f` of patches.
     pub patch: usize,
@@ -48,18 +48,18 @@ pub struct Feature<'a> {
     pub k: f64,
     /// `τ_j`, already scaled by the feature's range.
     pub tau: f64,
-    /// Whether edges of the feature stop the filter as much as other differences; contrast does not count then.
+    /// Whether edges of the feature stop the filter like other differences; contrast is then ignored.
     pub hard: bool,
 }
 
-/// What is filtered, and by which weights.
+/// The filter with its weights.
 #[derive(Debug, Clone)]
 pub struct Filter<'a> {
     /// Radius `r` of the window.
     pub radius: usize,
-    /// Colour weights; none for `k_c = ∞`.
+    /// Colour weights; `None` for `k_c = ∞`.
     pub guide: Option<Guide<'a>>,
-    /// Features; none for `k_f = ∞`.
+    /// Features; empty for `k_f = ∞`.
     pub features: Vec<Feature<'a>>,
     /// Whether weights are averaged over patches (section 3.2.3).
     pub patchwise: bool,
@@ -72,9 +72,9 @@ pub struct Filter<'a> {
 pub struct Filtered {
     /// The filtered image.
     pub image: Image,
-    /// `Σ w² / (Σ w)²`-weighted sums of a second image: the variance that is left when that is the variance.
+    /// Sums of a second image with weights `Σ w² / (Σ w)²`: the remaining variance, if that image is the variance.
     pub residual: Option<Image>,
-    /// `∂F_i/∂u_i`, a channel each.
+    /// `∂F_i/∂u_i`, one channel each.
     pub slope: Image,
 }
 
@@ -84,7 +84,7 @@ impl Filter<'_> {
         self.run_apart(image, variance, &|_| 1.0)
     }
 
-    /// The same where `apart` of the noise of two pixels at an offset differs: 1 minus its correlation.
+    /// The same with noise correlated between pixels: `apart` is 1 minus the correlation at an offset.
     pub fn run_apart(
         &self,
         image: &Image,
@@ -97,7 +97,7 @@ impl Filter<'_> {
         let count = size.pixels();
         let at = |c: usize, i: usize| f64::from(image.data()[c * count + i]);
         let step = |c: usize, i: usize| STEP * at(c, i).abs().max(STEP_FLOOR);
-        // The centre weighs 1; the moved centre too.
+        // The centre has weight 1, perturbed or not.
         let mut weights = vec![1.0; count];
         let mut sums: Vec<f64> = (0..channels * count).map(|k| at(0, k)).collect();
         let mut moved_weights = vec![1.0; count];
@@ -143,7 +143,7 @@ impl Filter<'_> {
         }
     }
 
-    /// The weights of `p + o` and `p - o` at each `p`, and what they are when the centre is moved.
+    /// The weights of `p + o` and `p - o` at each `p`, and those with a perturbed centre.
     fn pair(&self, Size { width, height }: Size, o: (i64, i64), apart: f64) -> Pair {
         let count = width * height;
         let mut weights = [vec![1.0; count], vec![1.0; count]];
@@ -240,7 +240,7 @@ fn combine(d: [f64; 2], w: &mut [Vec<f64>], i: usize) {
     }
 }
 
-/// What the centre is compared with.
+/// The partner that the centre is compared with.
 #[derive(Clone, Copy)]
 enum To {
     /// `p + o`.
@@ -267,7 +267,7 @@ impl To {
 struct Term<'a> {
     image: &'a Image,
     variance: &'a Image,
-    /// How much of the noise of two pixels differs.
+    /// The decorrelation of the noise of two pixels.
     apart: f64,
     /// `k² V`: for colour the variance, for features the largest of `τ`, variance and contrast.
     spread: Box<dyn Fn(usize, usize) -> f64 + 'a>,
@@ -307,7 +307,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// Centre, other value, what is subtracted, and the denominator, in channel `c`.
+    /// Centre, other value, subtrahend and denominator, in channel `c`.
     fn parts(&self, p: (usize, usize), to: To, o: (i64, i64), c: usize) -> [f64; 4] {
         let (width, count) = (self.image.width(), self.image.size().pixels());
         let value = |i: usize| f64::from(self.image.data()[c * count + i]);
@@ -341,7 +341,7 @@ impl<'a> Term<'a> {
         (0..channels).map(one).sum::<f64>() / channels as f64
     }
 
-    /// By how much the distance grows when the centre moves by its step.
+    /// The increase of the distance when the centre is perturbed by its step.
     fn change(&self, p: (usize, usize), to: To, o: (i64, i64)) -> f64 {
         let channels = self.image.channels();
         let one = |c| {
@@ -385,7 +385,7 @@ fn shift(p: (usize, usize), o: (i64, i64), width: usize) -> usize {
     (p.1 as i64 + o.1) as usize * width + (p.0 as i64 + o.0) as usize
 }
 
-/// The pixels whose partners lie inside.
+/// The pixels whose partners are inside.
 fn inside(width: usize, height: usize, offsets: &[(i64, i64)]) -> Vec<(usize, usize)> {
     let ok = |x: usize, y: usize| {
         offsets.iter().all(|(dx, dy)| {
@@ -399,7 +399,7 @@ fn inside(width: usize, height: usize, offsets: &[(i64, i64)]) -> Vec<(usize, us
         .collect()
 }
 
-/// Mean over the square of radius `f`, of the pixels in `pairs`; and how many there are.
+/// The mean over the square of radius `f`, of the pixels in `pairs`; and their number.
 fn box_mean(
     plane: &[f64],
     pairs: &[(usize, usize)],

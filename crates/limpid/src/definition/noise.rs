@@ -6,8 +6,8 @@
 
 use crate::{Image, memory};
 
-/// The high-pass filter of Daubechies' wavelet with two vanishing moments: ramps give no detail. Its squares sum to 1, so
-/// details of white noise have the noise's own standard deviation.
+/// The high-pass filter of Daubechies' wavelet with two vanishing moments: zero on ramps. Its squares sum to 1, so details of
+/// white noise have the noise's own standard deviation.
 const HIGH_PASS: [f64; 4] = [
     -0.129_409_522_551_260_37,
     -0.224_143_868_042_013_4,
@@ -43,8 +43,8 @@ pub fn estimate(image: &Image) -> f32 {
     variance.sqrt() as f32
 }
 
-/// The root mean square of noise in a render's luminance, where it differs from pixel to pixel and the median would only see
-/// the flat parts: from differences across 2×2 pixels, the largest 2 % of which, edges and fireflies, count as the next
+/// The root mean square of noise in a render's luminance, which varies from pixel to pixel, so that the median would measure
+/// the flat parts only: from differences across 2×2 pixels, with the largest 2 %, edges and fireflies, clamped to the next
 /// ones.
 ///
 /// ```
@@ -75,7 +75,7 @@ pub fn spread(luminance: &Image) -> f32 {
 
 /// [`estimate`] for one plane.
 pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
-    // Rows, then columns; where the filter would leave the image it starts earlier instead, unless the image is shorter.
+    // Rows, then columns; where the filter would extend beyond the image it starts earlier, unless the image is shorter.
     let start = |at: usize, n: usize| at.min(n.saturating_sub(HIGH_PASS.len()));
     let mut rows = memory::zeros::<f64>(width * height);
     for y in 0..height {
@@ -96,7 +96,7 @@ pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
             }
         }
     }
-    // What rounding leaves of a constant is no noise.
+    // Rounding errors of a constant are not noise.
     let least = 1e-6 * plane.iter().fold(0.0f32, |m, v| m.max(v.abs()));
     for d in &mut details {
         *d = if d.abs() < least { 0.0 } else { d.abs() };
@@ -106,11 +106,11 @@ pub fn of_plane(plane: &[f32], width: usize, height: usize) -> f64 {
     f64::from(*median) / MEDIAN_MAGNITUDE
 }
 
-/// A floor for sample variances: each value, or the fourth smallest of the 3×3 around it where that is more. Borders are
+/// A floor for sample variances: each value, or the fourth smallest of the 3×3 around it if that is larger. Borders are
 /// repeated.
 ///
 /// A few samples often agree by chance, especially where none hit a light. Their variance is then near zero, nothing around
-/// resembles such a pixel, and a filter that trusts it leaves a speck. A mean would spread the variance of single bright
+/// resembles such a pixel, and a filter that relies on it leaves a speck. A mean would spread the variance of single bright
 /// samples, a median that of lights into thin gaps between them.
 pub fn floor(image: &Image) -> Image {
     let (w, h) = (image.width(), image.height());

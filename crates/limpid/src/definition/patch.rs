@@ -1,12 +1,12 @@
 //! Reconstruction with feature patches: Vicini 2015, section 5.3.
 //!
-//! Readings of the text:
-//! - The subspace of a patch always holds the constant patch, so that even brightness is never an error. The features' patches
-//!   are taken without their mean, and each is scaled to length one, so that a slight ramp of the position counts as much as a
-//!   texture; what differs by less than [`LEAST_DEVIATION`] of the feature's range is rounding.
-//! - The smallest singular vector is left out, those below [`CUT`] of the largest, and all beyond [`MOST`].
-//! - Feature distances are compared one feature plane at a time; patches of distances count the pairs inside the image.
-//! - The halves of the samples are solved with the weights of the last round, so they show how much noise passes.
+//! Interpretations of the text:
+//! - The subspace of a patch always contains the constant patch, so that a change of brightness is never an error. The means of
+//!   feature patches are subtracted, and each is scaled to unit length, so that a slight ramp of the position counts as much as
+//!   a texture; variations below [`LEAST_DEVIATION`] of the feature's range are rounding errors.
+//! - The smallest singular vector, those below [`CUT`] of the largest, and all beyond [`MOST`] are dropped.
+//! - Feature distances are compared one feature plane at a time; patch distances use the pairs inside the image.
+//! - The halves of the samples are solved with the weights of the last round, so they show how much noise passes through.
 
 mod subspace;
 
@@ -28,7 +28,7 @@ pub const COMPARED: usize = 2;
 pub const MOST: usize = 8;
 /// Singular values below this share of the largest are noise.
 pub const CUT: f64 = 0.05;
-/// Standard deviation in a patch, as a share of the range, below which a feature is constant.
+/// Standard deviation in a patch, relative to the range, below which a feature is constant.
 pub const LEAST_DEVIATION: f64 = 1e-4;
 /// `δ`.
 pub const LEAST_WEIGHT: f64 = 1e-11;
@@ -38,22 +38,22 @@ pub const EPSILON: f64 = 1e-10;
 pub const LEAST_SPREAD: f64 = 1e-3;
 /// `α` of the second pass.
 pub const SECOND_ALPHA: f64 = 0.05;
-/// `α` of the fits that weights and error estimates are made of.
+/// `α` of the fits for weights and error estimates.
 pub const GUIDE_ALPHA: f64 = 0.2;
 /// Radius of the mean of error estimates.
 pub const ERROR_RADIUS: usize = 5;
 
-/// The share of a more cautious candidate's error that a bolder one must not exceed.
+/// A bolder candidate must be below this share of a more cautious candidate's error.
 pub const CLEARLY: f32 = 0.99;
 
 /// `k_c`, `k_f` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// How different colours may be.
+    /// Tolerated difference of colours.
     pub color: f64,
-    /// How different features may be.
+    /// Tolerated difference of features.
     pub feature: f64,
-    /// How much the patches count.
+    /// Weight of the patches.
     pub beta: f64,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// All that goes in. Features are scaled to a range of one.
+/// All inputs. Features are scaled to a range of one.
 #[derive(Debug)]
 pub struct Input<'a> {
     /// All samples.
@@ -110,7 +110,7 @@ pub struct Input<'a> {
     pub features: Vec<(Image, Image)>,
     /// `α` of the candidates.
     pub alpha: f64,
-    /// How often a candidate is solved.
+    /// Number of reweighting rounds.
     pub rounds: usize,
 }
 
@@ -119,11 +119,11 @@ pub struct Input<'a> {
 pub struct Output {
     /// The candidates after the second pass.
     pub candidates: Vec<Image>,
-    /// Estimates of their squared errors, which hold the noise of the fits they are compared with; none without halves.
+    /// Estimates of their squared errors, including the noise of the fits they are compared with; `None` without halves.
     pub errors: Option<Vec<Image>>,
     /// The best candidate at each pixel.
     pub color: Image,
-    /// Which that is: 1 in its plane.
+    /// The index of the best candidate: 1 in its plane.
     pub selection: Image,
 }
 
@@ -156,7 +156,7 @@ pub fn reconstruct(input: &Input<'_>) -> Output {
     let errors = (errors.len() == candidates.len()).then_some(errors);
     let (width, height) = (guide.width(), guide.height());
     let best = |x: usize, y: usize| match &errors {
-        // Without an estimate the most careful one is taken.
+        // Without an estimate the most cautious candidate is used.
         None => 0,
         Some(e) => {
             let e: Vec<f32> = e.iter().map(|e| e.get(x, y, 0)).collect();
@@ -216,9 +216,10 @@ fn second_pass(base: &Image, x: &Image) -> Image {
     .l2()
 }
 
-/// Each half of a candidate against the unbiased fit of the other half, whose noise is independent. Filtering with given
-/// weights is linear: the second half is twice the candidate minus the first. A half has twice the noise of the whole, which their
-/// difference shows; without this correction, cautious candidates would be charged for noise that they do not have.
+/// Compares each half of a candidate with the unbiased fit of the other half, whose noise is independent. Filtering with given
+/// weights is linear: the second half is twice the candidate minus the first. A half has twice the noise of the whole, which is
+/// estimated from their difference; without this correction, cautious candidates would be penalised for noise that they do not
+/// have.
 fn error(made: &Image, half: &Image, unbiased: &[Image; 2]) -> Image {
     let squares = Image::from_fn(made.width(), made.height(), 1, |x, y, _| {
         let one = |c: usize| {
@@ -251,7 +252,7 @@ fn moved(
     Some((x, y))
 }
 
-/// `w(p, q)` of Eq. 5.14, 0 where it is at most `δ`: for each pixel, one number for each pixel of its patch.
+/// `w(p, q)` of Eq. 5.14, 0 if it is at most `δ`: for each pixel, one number for each pixel of its patch.
 pub fn weights(
     guide: &Image,
     variance: &Image,
@@ -338,7 +339,7 @@ pub struct Patches {
 }
 
 impl Patches {
-    /// Bases of all patches, in which pixels without weight have no part.
+    /// Bases of all patches, in which pixels without weight are excluded.
     pub fn new(
         features: &[(Image, Image)],
         weights: &[[f64; PATCH]],
@@ -367,7 +368,7 @@ impl Patches {
         }
     }
 
-    /// The pixels of a patch with weight, by their place in it.
+    /// The pixels of a patch with weight, by their index in it.
     fn members(&self, p: usize) -> impl Iterator<Item = (usize, usize)> {
         let (width, height) = (self.width, self.weights.len() / self.width);
         offsets().enumerate().filter_map(move |(a, by)| {

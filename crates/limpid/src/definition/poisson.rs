@@ -1,9 +1,9 @@
 //! Screened Poisson reconstruction: Vicini 2015, section 5.2, Eq. 5.1 to 5.3 and `SOLVEL1`.
 //!
-//! Readings of the text:
-//! - `W` squared is `1 / (|e| + reg)`: that is what makes the reweighted squares a sum of absolute errors.
+//! Interpretations of the text:
+//! - `W` squared is `1 / (|e| + reg)`: this turns the reweighted squares into a sum of absolute errors.
 //! - `W` is not scaled to a mean of one: a common factor does not move the minimum.
-//! - The last column of `dx` and the last row of `dy` have no meaning and make no rows of `A`.
+//! - The last column of `dx` and the last row of `dy` are undefined and have no rows in `A`.
 
 use crate::Image;
 
@@ -23,14 +23,14 @@ pub struct Problem<'a> {
     pub dx: &'a Image,
     /// Its differences downwards.
     pub dy: &'a Image,
-    /// How much the base image counts.
+    /// Weight of the base image.
     pub alpha: f64,
 }
 
 /// Squared weights: of the base image, of the differences to the right and down, one each per pixel.
 pub struct Weights([Vec<f64>; 3]);
 
-/// A row of `A`: which weight it has, its pixels with their factors, and the image its right-hand side comes from.
+/// A row of `A`: the index of its weight, its pixels with their factors, and the image of its right-hand side.
 struct Row<'a> {
     kind: usize,
     at: usize,
@@ -40,13 +40,13 @@ struct Row<'a> {
 }
 
 impl Problem<'_> {
-    /// The solution that is least wrong in squares.
+    /// The least-squares solution.
     pub fn l2(&self) -> Image {
         let ones = self.ones();
         self.image(&self.solve(&ones, &[]))
     }
 
-    /// The solution that is least wrong in absolute values (per pixel: in the length of its colour).
+    /// The solution with least absolute errors (per pixel: of the length of its colour).
     pub fn l1(&self) -> Image {
         let rounds = self.l1_rounds();
         rounds
@@ -68,13 +68,13 @@ impl Problem<'_> {
         rounds
     }
 
-    /// Weights of one.
+    /// Unit weights.
     pub fn ones(&self) -> Weights {
         let count = self.base.size().pixels();
         Weights(std::array::from_fn(|_| vec![1.0; count]))
     }
 
-    /// The weights that make squared errors absolute ones near `x`.
+    /// The weights that turn squared errors into absolute ones near `x`.
     pub fn weigh(&self, x: &[f64], reg: f64) -> Weights {
         let mut weights = self.ones();
         for row in self.rows() {
@@ -83,7 +83,7 @@ impl Problem<'_> {
         weights
     }
 
-    /// `Σ |A x - b|`, what [`Self::l1`] makes small.
+    /// `Σ |A x - b|`, which [`Self::l1`] minimises.
     pub fn objective(&self, x: &[f64]) -> f64 {
         self.rows().iter().map(|row| self.error(row, x)).sum()
     }
@@ -124,8 +124,8 @@ impl Problem<'_> {
         rows
     }
 
-    /// `(Aᵀ W² A + M)⁻¹ Aᵀ W² b` by conjugate gradients over the diagonal, far beyond what single precision shows. `M` is given by
-    /// its rows, which are the same for all channels; there may be none.
+    /// `(Aᵀ W² A + M)⁻¹ Aᵀ W² b` by conjugate gradients with a diagonal preconditioner, far beyond single precision. `M` is
+    /// given by its rows, which are the same for all channels; it may be empty.
     pub fn solve(&self, weights: &Weights, more: &[Vec<(usize, f64)>]) -> Vec<f64> {
         let rows = self.rows();
         let (count, channels) = (self.base.size().pixels(), self.base.channels());

@@ -1,31 +1,30 @@
 //! Robust denoising with features and colour: Vicini 2015, section 3.5.
 //!
-//! Colour and each feature come as mean, half difference of two buffers, and sample variance, as far as they exist:
+//! Colour and each feature are given as mean, half difference of two buffers, and sample variance, if present:
 //! - both: the sample variance is scaled by a 21×21 box ratio (`SCALESAMPLEVAR`);
 //! - two buffers alone: their squared half difference, averaged over 7×7 pixels;
-//! - sample variance alone: unscaled; what is left after a filter is then `Σ w² Var / (Σ w)²`;
+//! - sample variance alone: unscaled; the remaining variance after a filter is then `Σ w² Var / (Σ w)²`;
 //! - neither: the variance of colour is estimated from the image ([`image_variance`]); a feature is assumed to be free of noise.
 //!
 //! Beyond the thesis: sample variances have a floor ([`super::noise::floor`]), unless [`Settings::variance_floor`] is off.
 //!
-//! Where features alone decide, r and g agree except for rounding: risks that are nearly equal count as equal, and g is taken;
+//! If features alone decide, r and g agree except for rounding: risks that are nearly equal count as equal, and g is used;
 //! slopes that are nearly equal count as equal, so that the maps do not depend on the device.
 //!
-//! Also beyond it: pixels of different classes ([`super::front`]) never mix, if classes are given. A class counts as a
-//! feature whose edges are hard.
+//! Pixels of different classes ([`super::front`]) never mix, if classes are given. A class counts as a feature with hard edges.
 //!
-//! Readings of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered buffer
-//! pair is kept as mean and half difference, which the same weights filter.
+//! Interpretations of the text: "RDPC" is RDFC; `FEATUREFILTER` gets `var_c` without index and `var_flt_f[j]`. A filtered
+//! buffer pair is stored as mean and half difference, which are filtered with the same weights.
 
 use super::nlm::{Feature, Filter, Guide};
 use super::noise::floor;
 use super::window::{gaussian, tent};
 use crate::Image;
 
-/// The numbers of the pseudocode.
+/// The parameters of the pseudocode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// `R`: radius of the candidates' window; the second pass takes half of it.
+    /// `R`: radius of the candidates' window; the second pass uses half of it.
     pub radius: usize,
     /// `k_c` of candidates r and g, and of the second pass.
     pub k_color: f64,
@@ -33,7 +32,7 @@ pub struct Settings {
     pub k_feature: f64,
     /// `τ` of candidates r and g.
     pub tau: f64,
-    /// `τ` of candidate b, which looks at features alone.
+    /// `τ` of candidate b, which uses features alone.
     pub tau_features: f64,
     /// Patch radius of candidate r.
     pub patch_fine: usize,
@@ -48,10 +47,10 @@ pub struct Settings {
 /// The square of the range of classes: small, so that pixels of different classes do not mix.
 pub const CLASSES: f64 = 1e-3;
 
-/// The variance of a colour is at least this share of its mean over 7×7 pixels, where there are classes.
+/// Lower bound of the variance of a colour, relative to its mean over 7×7 pixels, if there are classes.
 pub const LEAST_SHARE: f32 = 0.3;
 
-/// An estimate with what is known of its noise.
+/// An estimate with the available information about its noise.
 #[derive(Debug, Clone)]
 pub struct Signal {
     /// The mean.
@@ -71,18 +70,18 @@ pub struct Output {
     pub variance: Image,
     /// The filtered risk estimates of r, g and b.
     pub risk: Image,
-    /// The filtered maps: how much of r, g and b is in the first pass.
+    /// The filtered maps: the shares of r, g and b in the first pass.
     pub selection: Image,
-    /// The maps: 1 in the plane of the candidate that was chosen.
+    /// The maps: 1 in the plane of the chosen candidate.
     pub choice: Image,
-    /// 1 where another candidate would be chosen if risks and slopes were off by [`OFF`].
+    /// 1 where the choice would change if risks and slopes were off by [`OFF`].
     pub unsure: Image,
     /// The other layers, filtered with the same weights.
     pub extras: Vec<Image>,
 }
 
-/// The whole of the pseudocode. Pixels of different `class` never mix. Features come with the square of their range, by which `τ` is
-/// scaled. Candidates are chosen as `decided` says, where it is given.
+/// The whole pseudocode. Pixels of different `class` never mix. Features come with the square of their range, by which `τ` is
+/// scaled. Candidates are chosen according to `decided`, if given.
 pub fn rdfc(
     color: &Signal,
     features: &[(Signal, f64)],
@@ -95,7 +94,7 @@ pub fn rdfc(
     let floored = settings.variance_floor;
     let mut var_c = variance(color, floored).unwrap_or_else(|| image_variance(c));
     if class.is_some() {
-        // Few samples that agree by chance are not free of noise.
+        // A few samples that agree by chance are not free of noise.
         let around = box_mean(&var_c, 3);
         let (w, h) = (var_c.width(), var_c.height());
         var_c = Image::from_fn(w, h, var_c.channels(), |x, y, k| {
@@ -252,7 +251,7 @@ pub fn rdfc(
     }
 }
 
-/// A feature filtered by itself, and the variance that is left.
+/// A feature filtered by itself, and its remaining variance.
 fn prefilter(feature: &Signal, patch: usize, floored: bool) -> (Image, Image) {
     let Some(variance) = variance(feature, floored) else {
         return (feature.mean.clone(), feature.mean.map(|_| 0.0));
@@ -277,7 +276,7 @@ fn prefilter(feature: &Signal, patch: usize, floored: bool) -> (Image, Image) {
     (made.image, left)
 }
 
-/// The variance of an estimate, from what exists; `None` if nothing does.
+/// The variance of an estimate, from the available data; `None` without any.
 pub fn variance(signal: &Signal, floored: bool) -> Option<Image> {
     let two = signal.difference.as_ref().map(|d| d.map(|d| d * d));
     let samples = signal.variance.as_ref();
@@ -295,7 +294,7 @@ pub fn variance(signal: &Signal, floored: bool) -> Option<Image> {
     }
 }
 
-/// `SCALESAMPLEVAR`: nothing where there is no sample variance around.
+/// `SCALESAMPLEVAR`: 0 if there is no sample variance around.
 fn scaled(samples: f32, two: f32, mean: f32) -> f32 {
     if mean > 0.0 {
         samples * (two / mean)
@@ -314,14 +313,14 @@ pub fn two_buffer_variance(difference: &Image) -> Image {
     gaussian(&difference.map(|d| d * d), 2, 0.5)
 }
 
-/// By how much the risk of r must be less than that of g, as a share of both, and by how much its slope may be above.
+/// The relative margin by which the risk of r must be lower than that of g, and by which its slope may be higher.
 pub const NEARLY: f32 = 1e-3;
 
-/// By how much risks, as a share of the largest, and slopes may differ from device to device.
+/// Tolerance of risks, relative to the largest, and of slopes between devices.
 pub const OFF: f32 = 2e-3;
 
-/// The mean of the least of four squared second differences with one centre, of white noise of variance 1, over 6 (by
-/// sampling, 4 million draws).
+/// The expected smallest of four squared second differences with one centre, of white noise of variance 1, over 6 (by sampling,
+/// 4 million draws).
 pub const LEAST_OF_FOUR: f32 = 0.278_7;
 
 /// Variance of an image, estimated from the image alone. A second difference `u(p-o) - 2u(p) + u(p+o)` of white noise has six
@@ -344,7 +343,7 @@ pub fn image_variance(image: &Image) -> Image {
         }
         match found {
             0 => 0.0,
-            // On the border there is one direction only.
+            // On the border there is only one direction.
             1 => least / 6.0,
             _ => least / (6.0 * LEAST_OF_FOUR),
         }

@@ -1,4 +1,4 @@
-//! Wavelet shrinkage in plain scalar code: coefficients that noise alone explains become smaller.
+//! Wavelet shrinkage in plain scalar code: attenuates coefficients that noise alone explains.
 //!
 //! Thresholds: BayesShrink (Chang, Yu and Vetterli 2000), VisuShrink (Donoho and Johnstone 1994), SURE (Donoho and Johnstone
 //! 1995). Cycle spinning (Coifman and Donoho 1995) averages over shifts of the image.
@@ -8,25 +8,25 @@ use crate::noise::Spectrum;
 use crate::wavelet::Wavelet;
 use crate::{Image, Result, Size};
 
-/// How a band's threshold is found.
+/// The rule for a band's threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// `σ² / σ_signal`: best in mean square for Laplacian coefficients.
+    /// `σ² / σ_signal`: optimal in mean square for Laplacian coefficients.
     Bayes,
-    /// `σ √(2 ln n)`: no noise is left, with high probability.
+    /// `σ √(2 ln n)`: removes all noise, with high probability.
     Visu,
-    /// The threshold with the least estimated risk.
+    /// The threshold with the lowest estimated risk.
     Sure,
 }
 
 /// Candidates of [`Rule::Sure`]: thresholds of `i / 8` deviations.
 pub const CANDIDATES: usize = 41;
 
-/// Deviation of noise of deviation 1 in the bands `hl`, `lh` and `hh` of a level, level 0 the finest, for each of the spectra.
+/// Standard deviation of unit noise in the bands `hl`, `lh` and `hh` of a level, level 0 the finest, for each of the spectra.
 pub fn deviations(wavelet: &Wavelet, level: usize, spectra: &[Spectrum]) -> Vec<[f64; 3]> {
     let bank = wavelet.bank();
     let energy = |f: &[f64]| f.iter().map(|v| v * v).sum::<f64>();
-    // Low-pass filters of the levels before, convolved; each spread by its distance of samples.
+    // Low-pass filters of the previous levels, convolved; each dilated by its sample spacing.
     let mut before = vec![1.0];
     for l in 0..level.min(8) {
         before = convolved(&before, &bank.dec_lo, 1 << l);
@@ -62,7 +62,7 @@ pub fn threshold(band: &[f32], sigma: f64, pixels: usize, rule: Rule) -> f64 {
         Rule::Bayes => {
             let signal =
                 band.iter().map(squares).sum::<f64>() / band.len().max(1) as f64 - sigma * sigma;
-            // Where the band holds no more than noise, nothing is kept.
+            // If the band contains nothing but noise, all coefficients are removed.
             if signal > 0.0 {
                 sigma * sigma / signal.sqrt()
             } else {
@@ -92,12 +92,12 @@ pub fn visu(sigma: f64, pixels: usize) -> f64 {
     sigma * (2.0 * (pixels.max(1) as f64).ln()).sqrt()
 }
 
-/// Towards zero by `t`.
+/// Soft-thresholds by `t`.
 pub fn soft(v: f32, t: f32) -> f32 {
     (v.abs() - t).max(0.0).copysign(v)
 }
 
-/// Red, green and blue as one bright and two colourful channels, and back: a rotation, so noise stays white.
+/// Red, green and blue to one luminance and two chroma channels, and back: a rotation, so noise stays white.
 pub const OPPONENT: [[f32; 3]; 3] = [
     [0.577_350_26, 0.577_350_26, 0.577_350_26],
     [0.707_106_77, 0.0, -0.707_106_77],
@@ -116,7 +116,7 @@ pub fn opponent(image: &Image, back: bool) -> Image {
     })
 }
 
-/// The image moved by `(dx, dy)` around its borders: `out(x, y) = in(x + dx, y + dy)`.
+/// The image shifted circularly by `(dx, dy)`: `out(x, y) = in(x + dx, y + dy)`.
 pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
     let Size { width, height } = image.size();
     Image::from_fn(width, height, image.channels(), |x, y, c| {
@@ -124,8 +124,8 @@ pub fn rolled(image: &Image, dx: usize, dy: usize) -> Image {
     })
 }
 
-/// Noise of deviation 1 with these spectra taken out of stabilised values (see `super::stabilise`), averaged over
-/// `shifts × shifts` shifts. Thresholds are those of the image itself: shifted, its bands hold the same values in other places.
+/// Removes unit noise with these spectra from stabilised values (see `super::stabilise`), averaged over `shifts × shifts`
+/// shifts. Thresholds are those of the unshifted image: shifted, its bands contain the same values at other positions.
 pub fn shrink(
     image: &Image,
     dwt: &Dwt,
@@ -161,7 +161,7 @@ pub fn shrink(
     Ok(sum)
 }
 
-/// The planes of a level's bands, each with the numbers of its band and channel.
+/// The planes of a level's bands, each with the indices of its band and channel.
 fn planes(detail: &mut Detail) -> Vec<(&mut [f32], (usize, usize))> {
     let Detail { hl, lh, hh, .. } = detail;
     let mut found = Vec::new();

@@ -1,9 +1,9 @@
-//! Values in which the noise of a [`Profile`] is the same everywhere, and back.
+//! Maps values so that the noise of a [`Profile`] is uniform, and back.
 //!
-//! In: each channel goes through `∫ dv/σ(v)`, straight lines between knots, so that its noise has deviation 1; red, green and
-//! blue become luminance and two differences of colour, each divided by the deviation of its noise.
-//! Back: the other way; the curve's inverse is taken at the means that noisy values have behind it, so that brightness stays
-//! (to second order, as for Anscombe's transform).
+//! Forward: each channel is mapped by `∫ dv/σ(v)`, piecewise linear between knots, so that its noise has standard deviation 1;
+//! red, green and blue become luminance and two colour differences, each divided by the standard deviation of its noise.
+//! Inverse: the reverse; the curve is inverted at the means of mapped noisy values, so that brightness is preserved (to second
+//! order, as for the Anscombe transform).
 
 use super::shrink::opponent;
 use crate::Image;
@@ -19,13 +19,13 @@ impl Stabiliser {
         list[i] + (list[i + 1] - list[i]) * (at - i as f32)
     }
 
-    /// The value of a channel that stabilised values with this mean come from.
+    /// The value of a channel from which stabilised values with this mean originate.
     #[inline]
     pub(crate) fn back(&self, channel: usize, v: f32) -> f32 {
         let list = &self.back[channel];
         let mut low = 0;
         let mut count = list.len() - 1;
-        // The last knot that is not above, among all but the last.
+        // Binary search for the last knot that is not above, among all but the last.
         while count > 1 {
             let half = count / 2;
             if list[low + half] <= v {
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn means_come_back() {
-        // Noise that grows with the light; what the mean of many stabilised samples becomes.
+        // Noise that grows with the light; tests the inverse of the mean of many stabilised samples.
         let mut profile = Profile::white(0.1, 1);
         profile.deviations[0] = (0..17)
             .map(|i| (0.003 * (i as f32 / 16.0) + 0.0004).sqrt())

@@ -1,17 +1,18 @@
 //! Spatio-temporal variance-guided filtering (Schied 2017).
 //!
-//! Colour is light divided by albedo. Each frame: history is brought to where its points are now, tap by tap, where depth,
-//! normal and object agree; colour and the moments of luminance are blended with it; their variance tells the à-trous
-//! filter how large a difference of luminance is noise. The first level's result is the colour of the next history.
+//! Colour is light divided by albedo. For each frame, history is reprojected tap by tap where depth, normal and object agree;
+//! colour and the moments of luminance are blended with it; the variance from the moments tells the à-trous filter which
+//! differences of luminance are noise. The result of the first level is the colour history for the next frame.
 //!
 //! At level `i`, with taps `2^i` pixels apart, `w = h · w_z · w_n · w_l` (Eq. 3 to 5): `w_z = exp(-|Δz| / (σ_z |∇z·Δp| + ε))`,
-//! `w_n = max(0, n_p·n_q)^σ_n`, `w_l = exp(-|Δl| / (σ_l √g + ε))`. `g` is the variance, blurred by a 3×3 Gaussian whose taps
-//! lie as far apart as the level's. The pixel itself weighs `h`; variance goes with squared weights. The result is blended with
-//! the last one by temporal anti-aliasing ([`super::taa`]).
+//! `w_n = max(0, n_p·n_q)^σ_n`, `w_l = exp(-|Δl| / (σ_l √g + ε))`. `g` is the variance, blurred by a 3×3 Gaussian with the
+//! spacing of the level's taps. The pixel itself has weight `h`; variance is filtered with squared weights. The result is
+//! blended with the previous one by temporal anti-aliasing ([`super::taa`]).
 //!
-//! Beyond the paper: what is seen in mirrors and glass does not move with them, so new frames count for more there and changes in
-//! time are mostly not noise; another object weighs nothing, or lamps would shine through the surface that they are set in; the
-//! variance is that of the blend, `N` frames deep, not of one frame, so that filtering ends where history has reduced the noise.
+//! Beyond the paper: reflections and refractions do not move with their mirrors and glass, so new frames count for more there,
+//! and changes over time are mostly not noise; other objects have no weight, or lamps would leak into the surface around them;
+//! the variance is that of the blend of `N` frames, not of one frame, so that filtering stops where history has reduced the
+//! noise.
 
 use super::atrous::stored;
 use super::taa::Settings as Resolve;
@@ -34,7 +35,7 @@ pub struct Settings {
     pub half: bool,
     /// Whether negative depth marks mirrors, glass and emitters.
     pub mirrors: bool,
-    /// Channels of colour. Further planes, of light layers, go with the same weights.
+    /// Channels of colour. Further planes, of light layers, are filtered with the same weights.
     pub colors: usize,
 }
 
@@ -45,13 +46,13 @@ pub struct Features {
     pub normal: Image,
     /// Distance from the camera.
     pub depth: Image,
-    /// How depth changes from pixel to pixel, in x and y.
+    /// Change of depth from pixel to pixel, in x and y.
     pub gradient: Image,
-    /// Number of the object.
+    /// Object id.
     pub id: Image,
 }
 
-/// What one frame leaves to the next.
+/// State kept from one frame to the next.
 #[derive(Debug, Clone)]
 pub struct History {
     /// Colour after the first level.
@@ -64,25 +65,25 @@ pub struct History {
     pub shown: Option<Image>,
 }
 
-/// The kernel along one axis. With 3×3 taps a level takes two thirds of the time of the 5×5 of Schied 2017, and the result is as good.
+/// The kernel along one axis. With 3×3 taps a level takes two thirds of the time of the 5×5 of Schied 2017, with equal quality.
 pub const TAPS: [f32; 3] = [0.25, 0.5, 0.25];
 /// Weights of the 3×3 Gaussian along one axis.
 pub const GAUSS: [f32; 3] = [0.25, 0.5, 0.25];
-/// ε of depth, as a share of the depth: what rounding and sampling inside a pixel may do.
+/// ε of depth, relative to the depth: tolerates rounding and sampling within a pixel.
 pub const DEPTH_LEAST: f32 = 0.02;
 /// ε of luminance.
 pub const LUMINANCE_LEAST: f32 = 1e-6;
-/// History of this share of the depth further away is another surface, unless the surface is steep.
+/// History that differs by more than this share of the depth is another surface, unless the surface is steep.
 pub const DEPTH_CHANGE: f32 = 0.1;
-/// Normals with a smaller cosine between them belong to other surfaces.
+/// Normals with a smaller cosine between them belong to different surfaces.
 pub const NORMAL_CHANGE: f32 = 0.9;
-/// Bilinear taps that weigh less than this in sum are no history.
+/// Bilinear taps with a smaller total weight are not used as history.
 pub const TAPS_LEAST: f32 = 0.01;
-/// Histories of fewer frames get their variance from around the pixel.
+/// Shorter histories use the variance of the surrounding pixels.
 pub const SHORT: f32 = 4.0;
 /// Pixels to each side of the window for short histories.
 pub const WINDOW: usize = 3;
-/// Frames beyond this are not counted.
+/// Frames beyond this number are not counted.
 pub const MOST_FRAMES: f32 = 64.0;
 /// Least share of a new frame in mirrors and glass.
 pub const MIRROR_ALPHA: f32 = 0.4;
@@ -91,7 +92,7 @@ pub const MIRROR_VARIANCE: f32 = 0.1;
 /// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
 pub const RESOLVE: Resolve = Resolve {
     radius: 1,
-    // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which 1.15 does.
+    // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which needs at least 1.15.
     gamma: 1.2,
     blend: 0.3,
     highlights: 0.0,
@@ -99,7 +100,8 @@ pub const RESOLVE: Resolve = Resolve {
     cubic: true,
 };
 
-/// The most frames that a blend with this least share of the new one counts as: `(Σ w)² / Σ w²` of its weights.
+/// The maximum number of frames that a blend with this smallest share of the new one amounts to: `(Σ w)² / Σ w²` of its
+/// weights.
 pub fn deepest(alpha: f32) -> f32 {
     (2.0 - alpha) / alpha
 }
@@ -142,7 +144,7 @@ pub fn features(
         let slope = nearer(&depth, [x, y], axis).map_or(0.0, |(p, q)| {
             depth.get(q[0], q[1], 0) - depth.get(p[0], p[1], 0)
         });
-        // Features are kept in half floats.
+        // Features are stored as half floats.
         let most = half::f16::MAX.to_f32();
         half::f16::from_f32(slope.clamp(-most, most)).to_f32()
     });
@@ -155,7 +157,7 @@ pub fn features(
     }
 }
 
-/// The pixel and its neighbour before or after it along an axis, in order: the neighbour that is nearer in depth.
+/// The pixel and its neighbour before or after it along an axis, in order: the neighbour with the smaller depth difference.
 fn nearer(depth: &Image, p: [usize; 2], axis: usize) -> Option<([usize; 2], [usize; 2])> {
     let end = [depth.width(), depth.height()][axis];
     let step = |by: i64| {
@@ -185,12 +187,12 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     })
 }
 
-/// A number of -1 … 1 as 16 bits hold it.
+/// A number in -1 … 1 rounded to 16 bits.
 fn packed_unit(v: f64) -> f32 {
     ((v.clamp(-1.0, 1.0) * 32767.0 + 0.5).floor() / 32767.0) as f32
 }
 
-/// The object as it is packed: 1 and up; 0 for pixels that show several, whose mean is not an integer.
+/// The packed object id: 1 and up; 0 for pixels that show several objects, whose mean id is not an integer.
 pub fn object(id: f32) -> f32 {
     if (0.0..65535.0).contains(&id) && id.fract() == 0.0 {
         id + 1.0
@@ -199,7 +201,7 @@ pub fn object(id: f32) -> f32 {
     }
 }
 
-/// Luminance of a pixel; its value where there is one channel.
+/// Luminance of a pixel; its value if there is one channel.
 pub fn light(color: &Image, colors: usize, x: usize, y: usize) -> f64 {
     if colors == 1 {
         return f64::from(color.get(x, y, 0));
@@ -209,7 +211,7 @@ pub fn light(color: &Image, colors: usize, x: usize, y: usize) -> f64 {
         .sum()
 }
 
-/// One frame: the filtered colour, and what is left to the next. Without `motion` history does not count.
+/// One frame: returns the filtered colour, and the state for the next frame. Without `motion` history is not used.
 pub fn svgf(
     color: &Image,
     features: &Features,
@@ -283,7 +285,7 @@ fn mirror(f: &Features, s: &Settings, [x, y]: [usize; 2]) -> bool {
     s.mirrors && f.depth.get(x, y, 0) < 0.0
 }
 
-/// Colour and moments of the history of a pixel, from the four taps around where it was.
+/// Colour and moments of the history of a pixel, from the four taps around its previous position.
 fn reproject(
     now: &Features,
     motion: &Image,
@@ -335,7 +337,7 @@ fn alike(now: &Features, then: &Features, p: [usize; 2], q: [usize; 2]) -> bool 
     near && !turned && now.id.get(p[0], p[1], 0) == then.id.get(q[0], q[1], 0)
 }
 
-/// `w_z · w_n` between two pixels; nothing if they show two objects.
+/// `w_z · w_n` between two pixels; 0 if they show different objects.
 fn surface(f: &Features, s: &Settings, p: [usize; 2], q: [usize; 2]) -> f64 {
     let at = |image: &Image, p: [usize; 2], k: usize| f64::from(image.get(p[0], p[1], k));
     let [a, b] = [p, q].map(|p| object(f.id.get(p[0], p[1], 0)));
@@ -353,7 +355,7 @@ fn surface(f: &Features, s: &Settings, p: [usize; 2], q: [usize; 2]) -> f64 {
     cosine.max(0.0).powf(f64::from(s.normal)) * (-(z - other).abs() / allowed).exp()
 }
 
-/// Variance of the blend's luminance: over time, or for short histories over the pixels around, raised.
+/// Variance of the blend's luminance: over time, or for short histories over the surrounding pixels, increased.
 fn variance(color: &Image, moments: &Image, f: &Features, s: &Settings) -> Image {
     let (w, h) = (color.width(), color.height());
     Image::from_fn(w, h, 1, |x, y, _| {
@@ -418,7 +420,7 @@ fn level(c: &Image, variance: &Image, f: &Features, s: &Settings, i: usize) -> (
     (out, spread)
 }
 
-/// The taps inside the image: `h`, and where each one lies.
+/// The taps inside the image: `h`, and the position of each.
 fn taps(c: &Image, p: [usize; 2], step: i64) -> Vec<(f64, [usize; 2])> {
     let mut all = Vec::new();
     for (hy, j) in TAPS.iter().zip(-1..=1) {
@@ -431,7 +433,7 @@ fn taps(c: &Image, p: [usize; 2], step: i64) -> Vec<(f64, [usize; 2])> {
     all
 }
 
-/// The mean of variance over the taps next to a pixel.
+/// The mean variance over the taps next to a pixel.
 fn around(variance: &Image, p: [usize; 2], step: i64) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (gy, j) in GAUSS.iter().zip(-1..=1) {

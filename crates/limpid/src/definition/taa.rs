@@ -14,10 +14,10 @@ pub struct Settings {
     pub blend: f32,
     /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`; otherwise a lamp would outshine its surroundings.
     pub highlights: f32,
-    /// Without a previous result, the weight of neighbours along each axis: one sample of an edge is
-    /// ragged. 0 leaves the frame unchanged.
+    /// Without a previous result, the weight of neighbours along each axis: a single sample per pixel aliases at edges. 0
+    /// leaves the frame unchanged.
     pub soften: f32,
-    /// Whether the last result is read through Catmull-Rom splines: averages of four pixels would blur it frame by frame.
+    /// Whether the previous result is sampled with Catmull-Rom splines: bilinear samples would blur it from frame to frame.
     pub cubic: bool,
 }
 
@@ -47,10 +47,10 @@ fn expanded(c: [f64; 3], highlights: f32) -> [f64; 3] {
     c.map(|v| v / scale.max(f64::from(LEAST_SCALE)))
 }
 
-/// Half the size of a box is at least this share of the mean luma: differences of rounding are no reason to clip.
+/// Lower bound of half the box size relative to the mean luma, so that rounding errors do not cause clipping.
 pub const NARROWEST: f32 = 1e-3;
 
-/// The least half size of a box around a mean luma.
+/// The smallest half size of a box around a mean luma.
 fn least(luma: f64) -> f64 {
     f64::from(NARROWEST) * luma.abs() + 1e-8
 }
@@ -68,10 +68,10 @@ fn pixel(image: &Image, x: usize, y: usize) -> [f64; 3] {
     })
 }
 
-/// What counts as the depth of pixels where nothing was hit.
+/// The depth of pixels where nothing was hit.
 pub const FAR: f32 = 1e30;
 
-/// The motion of the nearest of the 3×3 pixels around each: the edge of an object, part of which is behind it, moves with the object.
+/// The motion of the nearest of the 3×3 pixels around each: edge pixels, which are partly covered by an object, move with it.
 pub fn nearest_motion(motion: &Image, depth: &Image) -> Image {
     let (w, h) = (motion.width(), motion.height());
     let far = |x: usize, y: usize| match depth.get(x, y, 0).abs() {
@@ -95,14 +95,14 @@ pub fn nearest_motion(motion: &Image, depth: &Image) -> Image {
     })
 }
 
-/// Depth that bends by more than this share from pixel to pixel has an edge there.
+/// A second difference of depth above this share is an edge.
 pub const EDGE: f32 = 0.05;
 
-/// What a neighbour counts along each axis, beside a pixel at an edge.
+/// Weight of neighbours along each axis, for a pixel at an edge.
 pub const EDGE_SHARE: f32 = 0.15;
 
-/// A colour, softened along the edges of objects, where one sample per pixel is ragged. Bright neighbours count less than dark ones.
-/// Nothing is done beside pixels whose depth is not positive: lamps would shine into their surroundings.
+/// Smooths a colour along the edges of objects, where one sample per pixel aliases. Bright neighbours count less than dark
+/// ones. Pixels next to a non-positive depth are unchanged: lamps would leak into their surroundings.
 pub fn soften_edges(color: &Image, depth: &Image) -> Image {
     let (w, h) = (color.width(), color.height());
     let near = |v: usize, d: i64, n: usize| (v as i64 + d).clamp(0, n as i64 - 1) as usize;
@@ -145,7 +145,8 @@ pub fn soften_edges(color: &Image, depth: &Image) -> Image {
     })
 }
 
-/// One frame: `history` is the last result, none for the first frame; `motion` leads from here to there.
+/// One frame: `history` is the previous result, `None` for the first frame; `motion` points from a pixel to its previous
+/// position.
 pub fn taa(
     color: &Image,
     motion: Option<&Image>,
@@ -182,7 +183,7 @@ pub fn taa(
             };
             let (mu, sigma) = (pixel(&mean, x, y), pixel(&deviation, x, y));
             let away: [f64; 3] = std::array::from_fn(|c| old[c] - mu[c]);
-            // How many times too long the way from the mean is, to end inside the box.
+            // The factor by which the difference from the mean exceeds the box.
             let ratio = (0..channels)
                 .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
                 .fold(1.0, f64::max);
@@ -201,8 +202,8 @@ pub fn taa(
     out
 }
 
-/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, in the blending space: bright ones count less.
-/// The weights express this directly, because very bright colours would lose precision in the blending space.
+/// The mean of the 3×3 pixels around one, weighted by `soften` for each step away, in the blending space: bright ones count
+/// less. The weights express this directly, because very bright colours would lose precision in the blending space.
 fn softened(color: &Image, [x, y]: [usize; 2], step: Settings) -> [f64; 3] {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
     for qy in y.saturating_sub(1)..(y + 2).min(color.height()) {
@@ -225,7 +226,7 @@ fn softened(color: &Image, [x, y]: [usize; 2], step: Settings) -> [f64; 3] {
     sum.map(|s| s / weights)
 }
 
-/// The four pixels around a place, those outside the image left out; none where nothing is left.
+/// The four pixels around a position, without those outside the image; `None` if none are left.
 fn bilinear(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
     let (mut sum, mut weights) = ([0.0; 3], 0.0);
     for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
@@ -244,17 +245,17 @@ fn bilinear(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
     (weights > 1e-3).then(|| sum.map(|s| s / weights))
 }
 
-/// How far, in pixels, the place where a pixel was may lie beyond the first and last pixel.
+/// Distance in pixels by which a previous position may lie beyond the first and last pixel.
 pub const BEYOND: f32 = 0.999;
 
-/// The weights of the four pixels around a place, `f` behind the second of them.
+/// The weights of the four pixels around a position, `f` after the second of them.
 fn spline(f: f64) -> [f64; 4] {
     let near = |f: f64| 1.0 + f * f * (1.5 * f - 2.5);
     let g = 1.0 - f;
     [-0.5 * f * g * g, near(f), near(g), -0.5 * g * f * f]
 }
 
-/// The sixteen pixels around a place, repeated beyond the border; no less and no more than the four nearest. None outside.
+/// The sixteen pixels around a position, repeated beyond the border, clamped to the range of the four nearest. `None` outside.
 fn cubic(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
     let (w, h) = (image.width() as i64, image.height() as i64);
     let beyond = f64::from(BEYOND);

@@ -1,21 +1,21 @@
-//! Wiener filtering by a first estimate: the second step of many methods (as in Dabov et al., *Image denoising by sparse 3-D
+//! Wiener filtering with a first estimate: the second step of many methods (as in Dabov et al., *Image denoising by sparse 3-D
 //! transform-domain collaborative filtering*, 2007).
 //!
 //! For overlapping blocks of 16×16 pixels of the noisy image and of the estimate: discrete cosine transform; each frequency of
-//! the noisy block is multiplied by `e²/(e² + n)`, where `e` is the estimate and `n` the power of the noise there; back. Blocks
-//! with less noise left weigh more.
+//! the noisy block is multiplied by `e²/(e² + n)`, where `e` is the estimate and `n` the power of the noise there; inverse
+//! transform. Blocks with less remaining noise have a higher weight.
 //!
-//! Values are normalised (`super::stabilise`). Where the noise is not the same everywhere, a third image is its variance,
-//! relative to the powers.
+//! Values are normalised (`super::stabilise`). If the noise is not uniform, a third image holds its variance, relative to the
+//! powers.
 
 use crate::Image;
 use std::f64::consts::PI;
 
-/// Pixels of a side of a block.
+/// Side of a block in pixels.
 pub(crate) const SIDE: usize = 16;
 /// Pixels, or frequencies, of a block.
 pub(crate) const AREA: usize = SIDE * SIDE;
-/// Half of the window that blocks are added with: Kaiser's, β = 2.
+/// Half of the synthesis window: Kaiser, β = 2.
 pub(crate) const WEIGHTS: [f32; SIDE / 2] = [
     0.438_676_3,
     0.554_842_3,
@@ -27,18 +27,18 @@ pub(crate) const WEIGHTS: [f32; SIDE / 2] = [
     0.996_901_8,
 ];
 
-/// The numbers of the filter.
+/// The parameters of the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// From block to block.
+    /// Distance between blocks.
     pub step: usize,
-    /// Whether only every second block is filtered, as on a chessboard.
+    /// Whether only every second block is filtered, in a checkerboard pattern.
     pub chessboard: bool,
-    /// For each component the power of its noise at the frequencies of a block, above 0.
+    /// For each component, the power of its noise at the frequencies of a block, above 0.
     pub powers: Vec<[f32; AREA]>,
 }
 
-/// Filters an image by an estimate of it; `variance` is that of the noise, relative to the powers, 1 without it.
+/// Filters an image with an estimate of it; `variance` is that of the noise, relative to the powers, 1 if `None`.
 pub fn wiener(noisy: &Image, estimate: &Image, variance: Option<&Image>, by: &Settings) -> Image {
     let (width, height, planes) = (noisy.width(), noisy.height(), noisy.channels());
     let mut sum = Image::new(width, height, planes);
@@ -88,7 +88,7 @@ fn window(i: usize) -> f32 {
     WEIGHTS[i.min(SIDE - 1 - i)]
 }
 
-/// The block at a place; beyond the border with the values of the border.
+/// The block at a position, clamped to the border.
 fn fetched(image: &Image, c: usize, (x, y): (i32, i32)) -> [f32; AREA] {
     let (w, h) = (image.width() as i32, image.height() as i32);
     std::array::from_fn(|k| {

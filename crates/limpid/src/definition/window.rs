@@ -1,11 +1,11 @@
 //! Filters over the square window of `2·radius + 1` pixels (Zubatov and Shcherbakov, Eq. 2–8).
 //!
-//! Everywhere the sums run over the window's pixels `q` that lie inside the image, and are divided by the weights of
-//! those: taps outside have no weight.
+//! All sums are over the window's pixels `q` inside the image, and are normalised by their weights: taps outside have no
+//! weight.
 
 use crate::Image;
 
-/// Pixels of the window around `(x, y)` that lie inside, with their offsets `(i, j)`.
+/// Pixels of the window around `(x, y)` that are inside, with their offsets `(i, j)`.
 fn inside(
     image: &Image,
     radius: usize,
@@ -56,7 +56,7 @@ pub fn tent2(image: &Image, radius: usize, peak: f32, slope: f32) -> Image {
     })
 }
 
-/// The bilateral filter, Eq. 4: the distance in colour is over all channels together.
+/// The bilateral filter, Eq. 4: the colour distance includes all channels.
 pub fn bilateral(image: &Image, radius: usize, sigma_space: f32, sigma_range: f32) -> Image {
     let half = |sigma: f32| -0.5 / f64::from(sigma).powi(2);
     let (space, range) = (half(sigma_space), half(sigma_range));
@@ -93,7 +93,7 @@ pub fn variance(image: &Image, radius: usize) -> (Image, Image) {
                 || inside(image, radius, x, y).map(|(qx, qy, ..)| f64::from(image.get(qx, qy, c)));
             let n = values().count() as f64;
             let mean = values().sum::<f64>() / n;
-            // The sum of squared differences: what Eq. 8 is without rounding.
+            // The sum of squared differences: equals Eq. 8 without its rounding errors.
             (values().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt() as f32
         },
     );

@@ -2,8 +2,8 @@
 
 use crate::Frame;
 
-/// `in + amount * (out - in)`, for the layers that both have. With three channels, luminance and the rest have separate
-/// amounts.
+/// Computes `in + amount * (out - in)` for the layers that both frames have. With three channels, luminance and chroma have
+/// separate amounts.
 pub(super) fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out

@@ -1,25 +1,25 @@
-//! Values whose squares an `f32` cannot hold, and values that are missing.
+//! Handles missing values, and values whose squares overflow an `f32`.
 //!
-//! Methods square colour, and some square that again. A frame with values far beyond any light is divided by a power of two before
-//! it runs, and its result multiplied again; nothing is rounded by that.
+//! Methods square colour, and some square the result again. A frame with extremely large values is divided by a power of two
+//! before it runs, and its result is multiplied by it, which rounds nothing.
 
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// How many times 32 binary digits the values of a frame are too large.
+/// Exponent of the scale applied to a frame, in units of [`STEP`] bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Range(i32);
 
-/// The largest power of two that needs no help: about 10¹².
+/// Largest magnitude that needs no scaling, as a power of two: about 10¹².
 const LARGE: i32 = 40;
-/// Powers of two in one step.
+/// Bits per scaling step.
 const STEP: i32 = 32;
 
 impl Range {
-    /// A frame as methods take it: nothing is missing, and colour is within the usual range. And the range that it had.
+    /// Returns a frame that methods can process, with missing values filled and colour scaled to a safe range, and its scale.
     pub(super) fn of(frame: &Frame) -> Result<(Cow<'_, Frame>, Self)> {
-        // One look at each value answers both questions for nearly all frames.
+        // A single scan checks for both missing and large values in nearly all frames.
         let mut most = light(frame);
         let there =
             |(layer, image): (&Layer, &Image)| power(layer) == 1 || image.magnitude().is_finite();
@@ -39,7 +39,7 @@ impl Range {
         Ok((Cow::Owned(range.scaled(frame.into_owned(), -1)), range))
     }
 
-    /// A result in the range of its frame.
+    /// Restores the original scale in a result.
     pub(super) fn back(self, frame: Frame) -> Frame {
         match self {
             Self(0) => frame,
@@ -51,7 +51,7 @@ impl Range {
         let layers: Vec<Layer> = frame.layers().map(|(layer, _)| layer.clone()).collect();
         let factor = 2f32.powi(sign * STEP);
         for layer in layers {
-            // Step by step: the whole factor may be no number.
+            // Multiplies step by step, because the whole factor may overflow.
             let times = self.0 * power(&layer);
             if let Some(image) = frame.get_mut(layer).filter(|_| times > 0) {
                 let scale = |v: &mut f32| {
@@ -65,7 +65,7 @@ impl Range {
     }
 }
 
-/// The power of light that a layer is.
+/// The power with which a layer scales with light: 2 for variances, 0 for features.
 fn power(layer: &Layer) -> i32 {
     match (&layer.kind, layer.part) {
         (Kind::Color | Kind::Light(_) | Kind::Dx | Kind::Dy, Part::Variance) => 2,
@@ -74,7 +74,7 @@ fn power(layer: &Layer) -> i32 {
     }
 }
 
-/// The largest magnitude of light in a frame; infinite if any of it is missing.
+/// The largest magnitude of light in a frame; infinite if any value is missing.
 fn light(frame: &Frame) -> f32 {
     let images = frame.layers().filter(|(layer, _)| power(layer) == 1);
     let magnitudes = images.map(|(_, image)| image.magnitude());
@@ -93,7 +93,7 @@ mod tests {
             let (same, range) = Range::of(&frame).unwrap();
             assert!(matches!(same, Cow::Borrowed(_)) && range == Range::default());
         }
-        // What is missing is not the largest.
+        // Missing values do not affect the scale.
         let holes = |layer: Layer, v: f32| {
             let mut frame = frame(2.0).unwrap();
             frame.insert(Kind::Depth, Image::new(3, 2, 1)).unwrap();

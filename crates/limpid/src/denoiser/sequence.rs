@@ -1,4 +1,4 @@
-//! Frames one after the other.
+//! Sequences of frames.
 
 use super::range::Range;
 use super::{Denoiser, Options};
@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 
 /// Processes frames in order. Their shapes may change.
 ///
-/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept as
-/// long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried from frame
-/// to frame. Numbers that a method measures in each frame, such as a noise level, are updated.
+/// Each frame is prepared by filling missing samples and by the method's analysis, then run by a denoiser. The denoiser is kept
+/// as long as the shape of the frames stays the same, so that nothing is compiled or allocated again, and history is carried
+/// from frame to frame. Parameters that a method measures in each frame, such as a noise level, are updated.
 ///
 /// ```
 /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Taa};
@@ -29,32 +29,32 @@ pub struct Sequence {
     device: Device,
     options: Options,
     kept: Option<Kept>,
-    /// The fastest schedule, and the shape it was measured for.
+    /// The fastest schedule, and the shape for which it was measured.
     fastest: Option<(Shape, Schedule)>,
     residuals: Vec<Vec<f32>>,
-    /// Frames whose results are still to come, where they are blended with them.
+    /// Frames with pending results; stored if they are needed for blending.
     waiting: VecDeque<Option<Frame>>,
-    /// Whether results may be late.
+    /// Whether results may be delayed.
     waits: bool,
     /// Whether the next frame is the first of a film.
     fresh: bool,
-    /// Whether a run was started whose result is to come.
+    /// Whether a started run has a pending result.
     started: bool,
-    /// Of the values of the last frame.
+    /// The scale of the last frame.
     range: Range,
 }
 
-/// What is kept from frame to frame.
+/// State kept from frame to frame.
 #[derive(Debug)]
 struct Kept {
     shape: Shape,
-    /// What it was made for, with the numbers found in the last frame.
+    /// The denoiser's options, with the parameters measured in the last frame.
     options: Options,
     denoiser: Denoiser,
 }
 
 impl Kept {
-    /// A black frame, for runs after the last one.
+    /// A black frame, for the runs after the last frame.
     fn nothing(&self) -> Result<Frame> {
         let mut frame = Frame::empty(self.shape.size)?;
         for slot in self.denoiser.plan().slots() {
@@ -68,7 +68,7 @@ impl Kept {
 }
 
 impl Sequence {
-    /// A sequence that has not begun.
+    /// A sequence without frames so far.
     pub fn new(device: &Device, options: &Options) -> Self {
         Self {
             device: device.clone(),
@@ -84,13 +84,13 @@ impl Sequence {
         }
     }
 
-    /// Runs on the next frame; the result is that of this frame. Methods that would look ahead do without.
+    /// Runs on the next frame and returns its result. Methods do not look ahead.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
         caught(|| {
             self.forget();
             let (mended, range) = Range::of(frame)?;
             if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
-                // What it remembers is of another range.
+                // History has a different scale.
                 kept.denoiser.reset();
             }
             self.range = range;
@@ -107,8 +107,8 @@ impl Sequence {
         })
     }
 
-    /// Takes the next frame of a film. Gives the results that are there: those of earlier frames where the method looks ahead, so
-    /// that none may come now and some by [`Sequence::finish`].
+    /// Takes the next frame of a film and returns the results that are available. If the method looks ahead, these belong to
+    /// earlier frames; the first calls may return none, and [`Sequence::finish`] returns the rest.
     ///
     /// ```
     /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
@@ -123,13 +123,13 @@ impl Sequence {
     /// # Ok::<(), limpid::Error>(())
     /// ```
     ///
-    /// An error loses the frames whose results were still to come; the next frame is the first of another film.
+    /// After an error the pending results are lost, and the next frame starts a new film.
     pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
         let out = caught(|| self.pushed(frame, watch));
         if out.is_err() {
             self.waiting.clear();
             self.forget();
-            // Also where the denoiser knew nothing of the error.
+            // Resets the denoiser even if the error occurred outside it.
             if let Some(kept) = &mut self.kept {
                 kept.denoiser.reset();
                 self.fresh = true;
@@ -138,7 +138,7 @@ impl Sequence {
         out
     }
 
-    /// Forgets a run that was started.
+    /// Discards a started run.
     fn forget(&mut self) {
         if std::mem::take(&mut self.started)
             && let Some(kept) = &mut self.kept
@@ -149,7 +149,7 @@ impl Sequence {
 
     fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
         let (mended, range) = Range::of(frame)?;
-        // Frames of another size are another film, and so are those with other noise.
+        // A change of shape, range or noise starts a new film.
         let another = self.kept.as_mut().is_some_and(|kept| {
             kept.shape != mended.shape()
                 || self.range != range
@@ -163,7 +163,7 @@ impl Sequence {
         self.waits = true;
         let mut kept = self.ready(&mended)?;
         let ahead = kept.options.method.ahead();
-        // Where results are late anyway, a device works on this frame while the result of the last one is fetched.
+        // If results are delayed anyway, the device works on this frame while the previous result is read back.
         let overlaps = ahead > 0 && kept.denoiser.has_history();
         let made = if overlaps && kept.denoiser.begin(&mended, watch)? {
             let last = std::mem::replace(&mut self.started, true);
@@ -183,20 +183,20 @@ impl Sequence {
         Ok(out)
     }
 
-    /// Takes a frame that is no longer needed: its memory becomes that of a result. Getting new memory for each result takes as long
-    /// as a GPU needs for a frame.
+    /// Reuses the memory of a frame that is no longer needed for a result. Allocating memory for each result takes as long as a
+    /// GPU needs for a frame.
     pub fn reuse(&mut self, frame: Frame) {
         if let Some(kept) = &mut self.kept {
             kept.denoiser.reuse(frame);
         }
     }
 
-    /// Number of frames whose results are still to come.
+    /// Number of pending results.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Ends a film: the results of frames that were waiting for others. The next frame is the first of another film.
+    /// Ends a film and returns the pending results. The next frame starts a new film.
     pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
         let out = caught(|| self.finished(watch));
         if out.is_err() {
@@ -231,13 +231,13 @@ impl Sequence {
         kept.denoiser.reset();
         self.fresh = true;
         self.kept = Some(kept);
-        // What comes out of a short film at first is before its beginning.
+        // In a film shorter than the look-ahead, the first runs return frames before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
         let all = first.into_iter().chain(made);
         Ok(all.filter_map(|made| self.came(made)).collect())
     }
 
-    /// A result, which is that of the frame that waited longest.
+    /// Finishes a result, which belongs to the oldest pending frame.
     fn came(&mut self, made: Frame) -> Option<Frame> {
         let made = match self.waiting.pop_front()? {
             Some(frame) => self.blended(made, &frame),
@@ -262,7 +262,7 @@ impl Sequence {
         Ok(out)
     }
 
-    /// A denoiser for a frame: the one that was kept, where it fits.
+    /// Returns a denoiser for a frame, reusing the existing one if it fits.
     fn ready(&mut self, frame: &Frame) -> Result<Kept> {
         let shape = frame.shape();
         let fresh = std::mem::take(&mut self.fresh);
@@ -279,7 +279,7 @@ impl Sequence {
         }
     }
 
-    /// A denoiser with the numbers of this frame: the one that was kept, or a new one.
+    /// Returns a denoiser with the parameters of this frame, updating the existing one if possible.
     fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
         let mut options = self.options.clone();
         options.method.prepare(frame)?;
@@ -311,13 +311,13 @@ impl Sequence {
         })
     }
 
-    /// The method with what it has seen of the last frame.
+    /// The method with the parameters measured in the last frame.
     pub fn method(&self) -> &dyn Method {
         let kept = self.kept.as_ref().map(|kept| &kept.options);
         kept.unwrap_or(&self.options).method.as_ref()
     }
 
-    /// See [`Denoiser::residuals`], of the last frame.
+    /// The [`Denoiser::residuals`] of the last frame.
     pub fn residuals(&self) -> &[Vec<f32>] {
         &self.residuals
     }

@@ -27,7 +27,7 @@ fn cpu_times(cpu: &Cpu, bytes: usize, runs: usize) -> Vec<Duration> {
     src.iter_mut().enumerate().for_each(|(i, s)| *s = i as f32);
     let mut dst = AlignedVec::zeros(words);
     let part = words.div_ceil(4 * cpu.threads());
-    // The faster kind of store: past the cache, where the image does not fit it.
+    // Uses the faster kind of store: non-temporal if the image does not fit the cache.
     let past_cache = bytes > stream::STREAM_BYTES;
     let mut copy = || {
         let start = Instant::now();

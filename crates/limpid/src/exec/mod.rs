@@ -31,22 +31,22 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// Runs the plan on a frame; the outputs must exist and have the right size.
     fn run(&mut self, input: &Frame, output: &mut Frame, watch: &Watch) -> Result<()>;
 
-    /// Starts a run on a frame, whose result [`Runner::end`] gives: meanwhile another one may start. False if this runner cannot, and
-    /// nothing has started.
+    /// Starts a run on a frame. [`Runner::end`] returns its result; another run may start before that. Returns false, and
+    /// starts nothing, if this runner cannot.
     fn begin(&mut self, _input: &Frame, _watch: &Watch) -> Result<bool> {
         Ok(false)
     }
 
-    /// Waits for the run that was started first; the outputs must exist and have the right size.
+    /// Waits for the oldest started run; the outputs must exist and have the right size.
     fn end(&mut self, _output: &mut Frame, _watch: &Watch) -> Result<()> {
         Err(Error::unsupported("no run has been started"))
     }
 
-    /// Forgets the runs that were started.
+    /// Discards the started runs.
     fn abandon(&mut self) {}
 
-    /// Takes the numbers of another plan and keeps memory, shaders and history. Returns false if that plan has other slots, passes or
-    /// shaders; then nothing has changed.
+    /// Updates the parameters to those of another plan and keeps memory, shaders and history. Returns false and changes nothing
+    /// if that plan has other slots, passes or shaders.
     fn update(&mut self, plan: &Plan) -> Result<bool>;
 
     /// Clears the history: the next run is treated as the first.
@@ -55,10 +55,10 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// Time of each pass in the last run, if the device can measure it.
     fn times(&self) -> &[PassTime];
 
-    /// The values checked by each repetition of the last run, after every round or every few.
+    /// For each repetition of the last run, the values checked by its end condition, after every round or every few.
     fn residuals(&self) -> &[Vec<f32>];
 
-    /// Lets [`Runner::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
+    /// Makes [`Runner::measure`] time all passes together, as the first one, if the device can: a timestamp between passes
     /// takes as long as a small pass.
     fn time_together(&mut self) {}
 
@@ -66,7 +66,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
     fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>>;
 }
 
-/// Black images for all outputs of a plan: of the plan's own size, or of the frame that its tiles fill.
+/// Black images for all outputs of a plan: of the plan's own size, or of the frame that its tiles cover.
 pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
     for slot in &plan.slots {
@@ -78,7 +78,7 @@ pub(crate) fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     Ok(frame)
 }
 
-/// Whether a frame has the layers that [`outputs`] makes, and no others.
+/// Whether a frame has exactly the layers that [`outputs`] creates.
 pub(crate) fn are_outputs(plan: &Plan, size: Size, frame: &Frame) -> bool {
     let is_output = |s: &&Slot| matches!(s.role, Role::Output(_));
     let outputs = plan.slots.iter().filter(is_output);

@@ -1,4 +1,5 @@
-//! Images of any size: what does not fit the device is processed in tiles with the plan's reach as margin, with the same result.
+//! Images of any size: an image that does not fit the device is processed in tiles with the plan's reach as halo, with the same
+//! result.
 
 use crate::{Image, Size};
 use std::ops::Range;
@@ -8,7 +9,7 @@ use std::ops::Range;
 pub(crate) struct Tiles {
     /// The whole image.
     pub(crate) image: Size,
-    /// What a tile reads.
+    /// Size of the rectangle that a tile reads.
     pub(crate) read: Size,
     reach: usize,
     align: usize,
@@ -34,13 +35,13 @@ impl Tiles {
     ) -> Option<Self> {
         let mut read = image;
         while !fits(read) {
-            // Cut the longer side; a tile must make at least one aligned pixel beyond its surroundings.
+            // Halves the longer side; a tile must produce at least one aligned pixel besides its halo.
             let (side, whole) = if read.width >= read.height {
                 (&mut read.width, image.width)
             } else {
                 (&mut read.height, image.height)
             };
-            // What is left of the image must be aligned too, so that the last tile can end with the image.
+            // The size keeps the image's remainder modulo the alignment, so that the last tile can end with the image.
             let least = 2 * reach + 2 * align;
             let smaller =
                 (*side / 2).max(least.next_multiple_of(align)) / align * align + whole % align;

@@ -23,7 +23,7 @@ impl Frame {
         let mended = self.mend()?;
         let every = mended.frame.every();
         for (layer, count) in &mended.missing {
-            // Colour that is missing between samples was never there.
+            // Colour between samples is missing by design.
             if every > 1 && layer.kind == Kind::Color {
                 continue;
             }
@@ -51,7 +51,7 @@ impl Frame {
         };
         for (layer, image) in &self.layers {
             if image.magnitude().is_finite() {
-                // The pixels between the samples were filled elsewhere.
+                // The pixels between the samples are filled elsewhere.
                 if *layer == Layer::COLOR && self.every > 1 {
                     mended.frame.to_mut().every = 1;
                 }
@@ -90,8 +90,8 @@ fn known_pixels(image: &Image) -> Vec<bool> {
         .collect()
 }
 
-/// The side of the blocks of which only the first pixel is known; 1 if pixels are missing in another pattern. If the side
-/// is given, samples may be missing too.
+/// The side of the blocks of which only the first pixel is known; 1 if pixels are missing in another pattern. If the side is
+/// given, samples may also be missing.
 fn grid(known: &[bool], width: usize, told: usize) -> usize {
     let on = |i: usize, every: usize| {
         (i % width).is_multiple_of(every) && (i / width).is_multiple_of(every)

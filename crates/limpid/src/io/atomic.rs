@@ -1,11 +1,11 @@
 //! Output files are written completely or not at all.
 //!
-//! Bytes go to a temporary file in the folder of the target, are flushed to the disk, and the temporary file is renamed
-//! onto the target. A reader sees the old file or the new one, never a part; when anything fails (no space, no
-//! permission, the program is killed) the old file is untouched.
+//! Bytes are written to a temporary file in the folder of the target and flushed to disk, and the temporary file is renamed
+//! onto the target. A reader sees the old file or the new one, never a part; if anything fails (no space, no permission, the
+//! program is killed) the old file is untouched.
 //!
-//! A program that is killed leaves its temporary file behind. A program that writes has its file locked; the next one that writes to
-//! the folder removes those that nobody has locked.
+//! A program that is killed leaves its temporary file behind. Files being written are locked; the next program that writes to
+//! the folder removes unlocked ones.
 
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the names of temporary files begin and end with.
+/// Prefix and suffix of the names of temporary files.
 const TEMPORARY: [&str; 2] = [".limpid-", ".tmp"];
 
-/// A file that was written to within this time is left alone: its lock may be about to be taken.
+/// A file written within this time is left alone: its lock may be about to be taken.
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// Writes a file completely or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    // Devices and pipes (/dev/stdout, a named pipe) cannot be renamed onto.
+    // Devices and pipes (/dev/stdout, a named pipe) cannot be replaced by renaming.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let mut device = std::fs::OpenOptions::new()
             .write(true)
@@ -50,7 +50,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
             folder.display()
         )));
     }
-    // A link is followed, so that it stays a link to the new content.
+    // Follows a link, so that it stays a link to the new content.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -60,7 +60,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // A file that may not be written may not be replaced either, though the folder would allow it.
+    // A file without write permission may not be replaced either, though the folder would permit it.
     let before = target.metadata().ok().map(|m| m.permissions());
     if before.as_ref().is_some_and(std::fs::Permissions::readonly) {
         return Err(std::io::Error::new(
@@ -73,14 +73,14 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Like any new file: all may read and write what the user's mask leaves.
+        // Like any new file: readable and writable by all, minus the user's mask.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     // Errors do not mention the temporary file: its name means nothing to the user.
     let mut file = builder
         .tempfile_in(folder)
         .map_err(|e| std::io::Error::from(e.kind()))?;
-    // Where a file system has no locks, nothing is ever removed.
+    // On a file system without locks, nothing is ever removed.
     let _ = file.as_file().try_lock();
     sweep_once(folder);
     file.as_file_mut().write_all(bytes)?;
@@ -92,7 +92,7 @@ fn replace(folder: &Path, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes what was left behind in a folder, the first time that it is written to.
+/// Removes leftover files in a folder, the first time that it is written to.
 fn sweep_once(folder: &Path) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ fn sweep_once(folder: &Path) {
     }
 }
 
-/// Removes temporary files that are older than this and that nobody has locked.
+/// Removes temporary files that are older than this and not locked.
 fn sweep(folder: &Path, young: Duration) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -120,7 +120,7 @@ fn sweep(folder: &Path, young: Duration) {
     }
 }
 
-/// Whether a file was not written to for so long. One from the future is young.
+/// Whether a file was last written longer ago than this. A time in the future counts as young.
 fn is_old(file: &std::fs::Metadata, young: Duration) -> bool {
     let age = file.modified().ok().and_then(|m| m.elapsed().ok());
     file.is_file() && age.is_some_and(|age| age >= young)

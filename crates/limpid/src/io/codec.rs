@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file format: how files of it are recognised, read and written.
+/// A file format: how its files are recognised, read and written.
 pub(super) struct Codec {
     /// Its display name.
     pub(super) name: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Codec {
     pub(super) read: fn(Cow<'_, [u8]>, &Path, &ReadOptions) -> Result<Content>,
     /// Describes a file, if that is possible without reading its pixels.
     pub(super) inspect: Option<Inspect>,
-    /// Encodes a file, with notes.
+    /// Encodes a file. Returns notes, too.
     pub(super) write: fn(&Page<'_>) -> Result<Written>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Holds {
     Color,
 }
 
-/// What is preserved of a file besides the layers of its frame, in the format's own form.
+/// The data of a file that is preserved besides the layers of its frame, in the format's own form.
 pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
     /// Whether the colour of the file is linear or encoded.
     fn transfer(&self) -> Transfer;
@@ -92,7 +92,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Colour and alpha, what is preserved beside them, and notes.
+    /// Content from colour and alpha, other preserved data, and notes.
     pub(super) fn of((raster, kept, notes): (Raster<'_>, impl Kept, Vec<String>)) -> Result<Self> {
         let alpha = raster.alpha.clone();
         Ok(Self {
@@ -138,7 +138,7 @@ impl Page<'_> {
         Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
     }
 
-    /// A file of colour and alpha, linear or encoded, by the function of a format that also takes what is preserved.
+    /// Encodes a file of colour and alpha, linear or encoded, with a format's function that also takes the preserved data.
     pub(super) fn file<K: Kept>(
         &self,
         to: Transfer,
@@ -147,13 +147,13 @@ impl Page<'_> {
         Ok((encode(&self.raster(to)?, self.kept())?, Vec::new()))
     }
 
-    /// What is preserved of the source, if it has the same format.
+    /// The preserved data of the source, if it has the same format.
     pub(super) fn kept<K: Kept>(&self) -> Option<&K> {
         let kept: &dyn Any = self.origin?.kept.as_ref();
         kept.downcast_ref()
     }
 
-    /// Notes on what a format cannot store.
+    /// Notes on data that a format cannot store.
     pub(super) fn lost(&self, format: Format) -> Vec<String> {
         let holds = format.codec().holds;
         let mut notes = Vec::new();

@@ -1,6 +1,6 @@
-//! EXIF: only the number that helps to judge noise.
+//! EXIF: only the ISO speed, which helps to judge noise.
 
-/// The ISO speed in EXIF data, which is a small TIFF file, perhaps behind `Exif\0\0`.
+/// The ISO speed in EXIF data, which is a small TIFF file, possibly after `Exif\0\0`.
 pub(super) fn iso(data: &[u8]) -> Option<u32> {
     let data = data.strip_prefix(b"Exif\0\0").unwrap_or(data);
     let file = Tiff {
@@ -13,7 +13,7 @@ pub(super) fn iso(data: &[u8]) -> Option<u32> {
     };
     let first = file.long(4)?;
     let exif = file.entry(first, 0x8769)?;
-    // PhotographicSensitivity; RecommendedExposureIndex where the first has no room for it.
+    // PhotographicSensitivity; RecommendedExposureIndex if the value is too large for the first.
     let found = file.entry(exif, 0x8827).filter(|iso| *iso < 0xffff);
     found
         .or_else(|| file.entry(exif, 0x8832))
@@ -52,7 +52,7 @@ impl Tiff<'_> {
                 continue;
             }
             let kind = self.short(at + 2)?;
-            // More than fits here is somewhere else.
+            // Longer values are stored elsewhere.
             let fits = self.long(at + 4)? <= if kind == 3 { 2 } else { 1 };
             let place = if fits { at + 8 } else { self.long(at + 8)? };
             return match kind {

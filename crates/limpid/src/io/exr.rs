@@ -1,7 +1,7 @@
 //! OpenEXR.
 //!
-//! A file is read as a whole: every part and channel in its own sample type ([`Source`]), so that everything can be
-//! written back. [`assign`] finds which channels are layers of a frame.
+//! A file is read completely: every part and channel in its own sample type ([`Source`]), so that everything can be written
+//! back. [`assign`] determines which channels are layers of a frame.
 //!
 //! Invariants: an unchanged value is written back with the same bits; channels that are not layers, and
 //! layers that the written frame does not have, are preserved.
@@ -74,7 +74,7 @@ impl Samples {
             SampleType::F16 => {
                 let mut half = memory::zeros::<f16>(values.len());
                 half.convert_from_f32_slice(values);
-                // Values past half's range stay finite: infinity would count as a missing sample.
+                // Values beyond the range of half floats are clamped: infinity would count as a missing sample.
                 for (h, v) in half.iter_mut().zip(values) {
                     if h.is_infinite() && v.is_finite() {
                         *h = if *v > 0.0 { f16::MAX } else { f16::MIN };
@@ -87,7 +87,7 @@ impl Samples {
         }
     }
 
-    /// Keeps the old sample wherever `same` says that its value did not change.
+    /// Keeps the old samples whose values did not change, as given by `same`.
     fn keep(&mut self, old: &Self, same: &[bool]) {
         fn keep<T: Copy>(new: &mut [T], old: &[T], same: &[bool]) {
             for ((new, old), _) in new.iter_mut().zip(old).zip(same).filter(|(_, s)| **s) {

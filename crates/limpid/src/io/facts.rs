@@ -44,7 +44,7 @@ pub struct LayerFacts {
     pub name: String,
     /// Its channels.
     pub channels: Vec<ChannelFacts>,
-    /// What it was recognised as. `R,G,B,A` is both colour and alpha.
+    /// The layers it was recognised as. `R,G,B,A` is both colour and alpha.
     pub recognised: Vec<Layer>,
 }
 
@@ -58,7 +58,7 @@ pub struct ChannelFacts {
     pub sample: String,
 }
 
-/// Inspects a file: size, parts, layers, types, and what each layer was recognised as.
+/// Inspects a file: size, parts, layers, types, and the recognised layers.
 ///
 /// ```no_run
 /// let facts = limpid::io::inspect("render.exr", &limpid::io::ReadOptions::default())?;

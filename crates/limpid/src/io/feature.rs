@@ -4,7 +4,7 @@ use super::{ReadOptions, Transfer, read};
 use crate::{Error, Image, Kind, Layer, Result, srgb_to_linear};
 use std::path::Path;
 
-/// Reads one layer from a file: the layer of that name, or the colour if the file has only that.
+/// Reads one layer from a file: the layer of that name, or the colour if the file has nothing else.
 ///
 /// In PNG, JPEG and integer TIFF files, colour and albedo are decoded from sRGB to linear light, and normals are mapped
 /// from 0 … 1 to -1 … 1.
@@ -64,8 +64,8 @@ fn needed(kind: &Kind) -> &'static str {
     }
 }
 
-/// The image with the channels of a layer. Albedo may be grey, the third channel of motion is not used, and what needs one channel may
-/// be stored as grey in red, green and blue.
+/// Converts the image to the channels of a layer. Albedo may be grey, the third channel of motion is ignored, and
+/// single-channel layers may be stored as equal red, green and blue.
 fn with_channels(image: &Image, kind: &Kind, transfer: Transfer) -> Option<Image> {
     let (channels, allowed) = (image.channels(), kind.channels());
     if allowed.contains(&channels) {

@@ -18,7 +18,7 @@ pub(super) const CODEC: Codec = Codec {
     write: |page| page.file(Transfer::Linear, write),
 };
 
-/// What is preserved of an HDR file besides its pixels.
+/// The data of an HDR file that is preserved besides its pixels.
 #[derive(Debug, Clone)]
 struct Kept {
     /// The lines of the header, without the format.
@@ -89,7 +89,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
             .map_err(|_| damaged("its size is not a number"))
     };
     let size = check_size((number(width)?, number(height)?, 3), limit, path)?;
-    // The shortest code is two bytes for a run of 127 of one of four components; the older one repeats without end.
+    // The shortest code is two bytes for a run of 127 of one of four components; the older encoding has unlimited repeats.
     if size.pixels() / (1 << 16) > rest.len() {
         return Err(damaged("it is too small for its size"));
     }
@@ -177,12 +177,12 @@ fn to_float([r, g, b, e]: [u8; 4]) -> [f32; 3] {
     if e == 0 {
         return [0.0; 3];
     }
-    // In double: the smallest exponent is below single precision's.
+    // In double precision: the smallest exponent is below the range of single precision.
     let scale = 2.0_f64.powi(i32::from(e) - 136);
     [r, g, b].map(|m| (f64::from(m) * scale) as f32)
 }
 
-/// The nearest pixel that the format can represent. Negative and missing values become 0, infinite ones the maximum.
+/// The nearest pixel that the format can represent. Negative and NaN values become 0, infinite ones the maximum.
 fn from_float(rgb: [f32; 3]) -> [u8; 4] {
     let rgb = rgb.map(|v| {
         if v.is_nan() {
@@ -213,11 +213,11 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
     [r, g, b, exponent as u8]
 }
 
-/// Grey is written as colour and the alpha is left out: the format has neither.
+/// Grey is written as colour and alpha is dropped: the format has neither.
 fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let mut file = Vec::new();
-    // Noise is not packed; a run has one byte more than what it codes at most.
+    // Noise does not compress; a run takes at most one byte more than its values.
     memory::reserve(&mut file, 5 * size.pixels() + 4096)?;
     match kept {
         Some(kept) => kept.lines.iter().for_each(|line| {

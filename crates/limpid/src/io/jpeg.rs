@@ -32,7 +32,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What is preserved of a JPEG file besides its pixels.
+/// The data of a JPEG file that is preserved besides its pixels.
 #[derive(Debug)]
 struct Kept {
     /// Whole segments: marker, length and data.
@@ -96,7 +96,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         structure(bytes).ok_or_else(|| damaged("the file ends before its pixels".to_owned()))?;
     let (width, height) = structure.size;
     let size = check_size((width, height, 3), limit, path)?;
-    // Every block of 64 pixels takes at least a bit.
+    // Every block of 64 pixels takes at least one bit.
     if size.pixels() / 1024 > bytes.len() {
         return Err(damaged(format!(
             "{} bytes cannot hold {size} pixels",
@@ -123,7 +123,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     if decoder.dimensions() != Some((size.width, size.height)) {
         return Err(damaged("it declares its size twice".to_owned()));
     }
-    // Everything but grey becomes red, green and blue.
+    // Everything except grey is converted to red, green and blue.
     let (channels, space) = match decoder.input_colorspace() {
         Some(ColorSpace::Luma) => (1, ColorSpace::Luma),
         _ => (3, ColorSpace::RGB),
@@ -165,7 +165,7 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
         let segment = bytes.get(at..at.checked_add(2 + length.max(2))?)?;
         match marker {
             0xda => return (structure.size != (0, 0)).then_some(structure),
-            // Frame headers: C0 … CF but for DHT, JPG and DAC.
+            // Frame headers: C0 … CF except DHT, JPG and DAC.
             0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
                 let &[_, y1, y2, x1, x2, components, ..] = segment.get(4..)? else {
                     return None;
@@ -175,7 +175,7 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
                 structure.components = components;
             }
             0xdb => structure.quality = structure.quality.or(quality(&segment[4..])),
-            // Application data and comments. APP14 says how the pixels are coded, which the writer does itself.
+            // Application data and comments. APP14 specifies the colour transform, which the writer sets itself.
             0xe0..=0xed | 0xef | 0xfe => structure.segments.push(segment.to_vec()),
             _ => {}
         }
@@ -205,7 +205,7 @@ fn quality(tables: &[u8]) -> Option<u8> {
     })
 }
 
-/// An entry of a table for a quality, as the reference software scales it.
+/// An entry of a table for a quality, scaled as in the reference software.
 fn scale(value: u16, quality: u8) -> u16 {
     let quality = u32::from(quality);
     let percent = if quality < 50 {
@@ -233,7 +233,7 @@ fn write(
         Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
     })?;
     if let Some(kept) = kept {
-        // The source's segments in place of the encoder's own JFIF header.
+        // The source's segments replace the encoder's own JFIF header.
         let own = match file.get(2..6) {
             Some(&[0xff, 0xe0, high, low]) => 4 + (usize::from(high) << 8 | usize::from(low)),
             _ => 2,
@@ -284,7 +284,7 @@ fn encode(
     })
 }
 
-/// One file from files of the strips of an image of this height.
+/// Merges the files of the strips of an image of this height into one.
 fn joined(strips: &[Vec<u8>], height: usize) -> Vec<u8> {
     let mut file = Vec::with_capacity(strips.iter().map(Vec::len).sum());
     for (i, strip) in strips.iter().enumerate() {
@@ -302,7 +302,7 @@ fn joined(strips: &[Vec<u8>], height: usize) -> Vec<u8> {
     file
 }
 
-/// Where the frame header and the entropy-coded data of a file by the encoder begin.
+/// The positions of the frame header and the entropy-coded data in a file from the encoder.
 fn frame_and_scan(file: &[u8]) -> (usize, usize) {
     let (mut at, mut frame) = (2, 0);
     loop {
@@ -316,8 +316,8 @@ fn frame_and_scan(file: &[u8]) -> (usize, usize) {
     }
 }
 
-/// Interleaved pixels, grey or colour. The encoder is generic: with a type of its own for each kind of pixels it would be compiled nine
-/// times.
+/// Interleaved pixels, grey or colour. The encoder is generic: with a separate type for each kind of pixels it would be
+/// compiled nine times.
 struct Pixels<'a> {
     data: &'a [u8],
     size: Size,

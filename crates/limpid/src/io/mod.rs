@@ -70,8 +70,8 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Picture> {
     Ok(picture)
 }
 
-/// The whole file, its format by content, and a note when the extension is another one's. A file of no known format is not read
-/// beyond its first bytes, and no file beyond the limit.
+/// The whole file, its format by content, and a note if the extension does not match. Files of unknown format are not read
+/// beyond their first bytes, and no file beyond the limit.
 fn load(path: &Path, limit: u64) -> Result<(Vec<u8>, Format, Option<String>)> {
     let wrong = |what: String| Error::input(format!("{}: {what}", path.display()));
     if path.is_dir() {
@@ -90,7 +90,7 @@ fn load(path: &Path, limit: u64) -> Result<(Vec<u8>, Format, Option<String>)> {
     }
     let (format, note) = sniff(&bytes, path)?;
     let length = file.metadata().map_or(0, |m| m.len());
-    // Smaller copies of the pixels in the file are not read.
+    // Allows for embedded smaller copies of the pixels, which are not decoded.
     let most = limit.saturating_add(limit / 2).saturating_add(MORE);
     let too_long = || {
         let most = memory::in_words(limit);
@@ -108,13 +108,13 @@ fn load(path: &Path, limit: u64) -> Result<(Vec<u8>, Format, Option<String>)> {
     }
 }
 
-/// Bytes that tell formats apart.
+/// Number of bytes for detecting the format.
 const HEAD: u64 = 4096;
 
-/// What a file may have beside its pixels.
+/// Maximum size of the data besides the pixels.
 const MORE: u64 = 64 << 20;
 
-/// Extensions of raw files. Many look like TIFF files, and hold a small preview where a picture would be.
+/// Extensions of raw files. Many look like TIFF files, with a small preview instead of the image.
 const RAW: [&str; 16] = [
     "3fr", "arw", "cr2", "cr3", "crw", "dng", "erf", "iiq", "mrw", "nef", "orf", "pef", "raf",
     "rw2", "srw", "x3f",
@@ -160,9 +160,9 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     }
 }
 
-/// The last line of defence: a file that makes a dependency's decoder panic is reported as corrupt.
+/// The last resort: a file that makes a dependency's decoder panic is reported as corrupt.
 ///
-/// The structure of files is checked before decoders see them, and the fuzz targets run without this guard, so it should
+/// The structure of files is checked before they reach decoders, and the fuzz targets run without this guard, so it should
 /// never be needed.
 fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
@@ -194,7 +194,8 @@ pub fn read_bytes<'a>(
     Ok(content.picture(format, path))
 }
 
-/// Writes a frame to a file in the format of the extension, completely or not at all. Returns notes on what could not be preserved.
+/// Writes a frame to a file in the format of the extension, completely or not at all. Returns notes on data that could not be
+/// preserved.
 ///
 /// With the origin of a picture, the layers of the frame are written under their original names and types, and everything that
 /// the frame does not contain is preserved.

@@ -1,11 +1,11 @@
-//! Layer names of known renderers ↔ layers of a frame.
+//! Maps layer names of known renderers to layers of a frame, and back.
 //!
-//! A channel of an EXR file is called `LAYER.CHANNEL`. This module interprets `LAYER`: `ViewLayer.Denoising Normal`,
-//! `albedo`, `Ns`. Names are compared without case, spaces and underscores; only the last component of a dotted name
-//! counts (the others are view layers). If several names of a file stand for one layer, the one with the
-//! lowest rank is used: layers that a renderer writes for denoising come first.
+//! A channel of an EXR file is called `LAYER.CHANNEL`. This module interprets `LAYER`: `ViewLayer.Denoising Normal`, `albedo`,
+//! `Ns`. Names are compared without case, spaces and underscores; only the last component of a dotted name is significant (the
+//! others are view layers). If several names of a file denote one layer, the one with the lowest rank is used: layers that a
+//! renderer writes for denoising come first.
 //!
-//! The canonical names, written into new files, are read back to the same layers ([`canonical`]).
+//! The canonical names, which are written to new files, are read back as the same layers ([`canonical`]).
 
 use crate::{Kind, Layer, Part};
 
@@ -50,7 +50,7 @@ static NAMES: &[(Kind, u8, &[&str])] = &[
             "composite",
         ],
     ),
-    // Mitsuba's AOV integrator writes the image of the integrator inside it once more, under the name it was given.
+    // Mitsuba's AOV integrator writes the image of its nested integrator again, under the name it was given.
     (Kind::Color, 1, &["img"]),
     (Kind::Alpha, 0, &["alpha"]),
     (
@@ -222,7 +222,7 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
     }
     let (rest, part) = split_part(name);
     if part != Part::Mean || rest.len() < name.len() {
-        // `albedo.variance` is the albedo's; `ViewLayer.variance` the colour's.
+        // `albedo.variance` is that of albedo; `ViewLayer.variance` that of colour.
         if let Some(meaning) = meaning(rest).filter(|m| m.layer.part == Part::Mean) {
             return Some(plain(meaning.layer.kind, part, meaning.rank));
         }
@@ -249,7 +249,7 @@ fn known(name: &str) -> Option<Meaning> {
     if let Some((kind, rank, _)) = NAMES.iter().find(|n| n.2.contains(&key.as_str())) {
         let mut meaning = plain(kind.clone(), Part::Mean, *rank);
         if key == "vector" {
-            // Cycles: previous position minus present one in pixels, y up.
+            // Cycles: previous position minus current one in pixels, y up.
             meaning.adjust = Adjust::FlipY;
         }
         return Some(meaning);
@@ -289,7 +289,7 @@ fn plain(kind: Kind, part: Part, rank: u8) -> Meaning {
     }
 }
 
-/// A name without case, spaces, dots and underscores.
+/// A name in lower case, without spaces, dots and underscores.
 fn key(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
@@ -297,13 +297,13 @@ fn key(name: &str) -> String {
         .collect()
 }
 
-/// What follows `root.`, without case.
+/// The text after `root.`, ignoring case.
 fn strip_root<'a>(name: &'a str, root: &str) -> Option<&'a str> {
     let (first, rest) = name.split_once('.')?;
     first.eq_ignore_ascii_case(root).then_some(rest)
 }
 
-/// Splits off the part at the end of a name.
+/// Splits the part off the end of a name.
 fn split_part(name: &str) -> (&str, Part) {
     match name.rsplit_once('.') {
         Some((rest, "a")) => (rest, Part::HalfA),
@@ -341,7 +341,7 @@ pub(super) fn canonical(layer: &Layer, channels: usize) -> Vec<String> {
         Kind::Color => None,
         Kind::Alpha if part.is_none() => None,
         Kind::Light(name) => {
-            // A light whose own name ends like a part is distinguished by an explicit part.
+            // A light whose own name ends like a part is disambiguated by an explicit part.
             let ends = matches!(
                 name.rsplit('.').next(),
                 Some("a" | "b" | "variance" | "mean")

@@ -58,7 +58,7 @@ pub struct WriteOptions {
     pub bits: Option<Bits>,
     /// Quality of JPEG files, 1 … 100. New files have 95.
     pub quality: Option<u8>,
-    /// Whether the colour of the frame is linear or encoded, if its origin does not say. Linear by default.
+    /// Whether the colour of the frame is linear or encoded, if its origin does not specify it. Linear by default.
     pub transfer: Option<Transfer>,
     /// Names and values of text attributes for EXR files; [`super::Origin::text`] reads them.
     pub texts: Vec<(String, String)>,
@@ -80,7 +80,7 @@ pub enum Compression {
     None,
     /// Deflate over 16 lines.
     Zip,
-    /// Wavelets, good for grain.
+    /// Wavelets, suitable for grain.
     Piz,
 }
 

@@ -20,7 +20,7 @@ pub(super) const CODEC: Codec = Codec {
     write: |page| page.file(Transfer::Linear, write),
 };
 
-/// What is preserved of a PFM file besides its pixels.
+/// The data of a PFM file that is preserved besides its pixels.
 #[derive(Debug, Clone)]
 struct Kept {
     big_endian: bool,
@@ -51,7 +51,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
         let length = rest[start..].iter().position(u8::is_ascii_whitespace)?;
         let word = std::str::from_utf8(&rest[start..start + length]).ok();
-        // One white space ends the header; what follows it are pixels.
+        // One white space ends the header; pixels follow.
         rest = &rest[start + length + 1..];
         word
     };
@@ -96,7 +96,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     Ok((raster, Kept { big_endian, scale }, Vec::new()))
 }
 
-/// The alpha is left out: the format has none.
+/// Alpha is dropped, because the format has none.
 fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
     let size = raster.size();
     let channels = raster.color.channels();

@@ -1,4 +1,4 @@
-//! A file that was read, and what must be preserved of it.
+//! A file that was read, and the data to be preserved.
 
 use super::codec::Kept;
 use super::{Format, Transfer};

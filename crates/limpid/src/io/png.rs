@@ -23,15 +23,15 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What is preserved of a PNG file besides its pixels.
+/// The data of a PNG file that is preserved besides its pixels.
 #[derive(Debug)]
 struct Kept {
-    /// Whole chunks (length, name, data, check sum) that do not depend on the pixels.
+    /// Whole chunks (length, name, data, checksum) that do not depend on the pixels.
     chunks: Vec<Vec<u8>>,
     bits: Bits,
 }
 
-/// Chunks that mean the same for other pixels of the same picture.
+/// Chunks that stay valid for other pixels of the same image.
 const KEPT: [&[u8; 4]; 13] = [
     b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"cICP", b"mDCV", b"cLLI", b"pHYs", b"eXIf", b"tEXt",
     b"zTXt", b"iTXt", b"tIME",
@@ -86,7 +86,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     };
     let (width, height) = declared(bytes, path)?;
     let size = check_size((width, height, 4), limit, path)?;
-    // Deflate packs at most 1032:1.
+    // Deflate compresses at most 1032:1.
     if size.pixels() / 8 / 2048 > bytes.len() {
         return Err(Error::input(format!(
             "{}: corrupt PNG file: {} bytes cannot hold {size} pixels",
@@ -102,7 +102,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         },
     );
     decoder.set_transformations(png::Transformations::EXPAND);
-    // Kept as they are. Unpacked, a few bytes of them may be gigabytes.
+    // Preserved without decoding: a few bytes may decompress to gigabytes.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(damaged)?;

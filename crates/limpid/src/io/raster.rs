@@ -1,4 +1,4 @@
-//! Colour and alpha: the contents of every format but EXR.
+//! Colour and alpha: the contents of every format except EXR.
 
 use super::{Format, Origin};
 use crate::memory::{self, in_words};
@@ -35,7 +35,7 @@ impl<'a> Raster<'a> {
         Self::from_samples(size, channels, samples, |v| f32::from(v) / 255.0)
     }
 
-    /// The same from any samples, by the function that gives their values.
+    /// The same from any samples, converted by a function.
     pub(super) fn from_samples<T: Copy + Sync>(
         size: Size,
         channels: usize,
@@ -82,7 +82,7 @@ impl<'a> Raster<'a> {
         Ok(frame)
     }
 
-    /// The colour and alpha of a frame as a format stores them: linear or encoded, premultiplied or not.
+    /// The colour and alpha of a frame in the form that a format stores: linear or encoded, premultiplied or not.
     ///
     /// A frame without alpha gets that of its origin.
     pub(super) fn from_frame(
@@ -127,7 +127,7 @@ impl<'a> Raster<'a> {
         }
     }
 
-    /// The number of channels with the alpha, and their samples side by side, each made by a function of its value.
+    /// The number of channels including alpha, and their interleaved samples, converted by a function.
     pub(super) fn samples<T: Copy + Zeroable + Send>(
         &self,
         sample: impl Fn(f32) -> T + Sync,
@@ -144,10 +144,10 @@ impl<'a> Raster<'a> {
     }
 }
 
-/// Pixels in a part of an image that one thread converts.
+/// Pixels that one thread converts at a time.
 const PART: usize = 1 << 14;
 
-/// Samples of planes side by side, each made by a function of its value.
+/// Interleaved samples of planes, converted by a function.
 pub(super) fn interleaved<T: Copy + Zeroable + Send>(
     planes: &[&[f32]],
     sample: impl Fn(f32) -> T + Sync,
@@ -167,7 +167,7 @@ pub(super) fn interleaved<T: Copy + Zeroable + Send>(
     Ok(out)
 }
 
-/// The alpha of a frame, or else that of its source.
+/// The alpha of a frame, or that of its source.
 pub(super) fn alpha(frame: &Frame, origin: Option<&Origin>) -> Option<Image> {
     let own = frame.get(Kind::Alpha).cloned();
     own.or_else(|| {
@@ -176,7 +176,7 @@ pub(super) fn alpha(frame: &Frame, origin: Option<&Origin>) -> Option<Image> {
     })
 }
 
-/// A note on what a format cannot store.
+/// A note on data that a format cannot store.
 pub(super) fn left_out(frame: &Frame, format: Format) -> Option<String> {
     let lost: Vec<String> = frame
         .layers()
@@ -197,7 +197,7 @@ pub(super) fn no_alpha(alpha: Option<&Image>, format: Format) -> Option<String> 
     transparent.then(|| format!("{format} has no alpha; it is not written"))
 }
 
-/// The sample of 8 bits for a value.
+/// The 8-bit sample of a value.
 pub(super) fn byte(v: f32) -> u8 {
     quantise(v, 255.0) as u8
 }
@@ -207,7 +207,7 @@ pub(super) fn quantise(v: f32, max: f32) -> f32 {
     (v.clamp(0.0, 1.0) * max).round()
 }
 
-/// Refuses images that are too large for a format's header.
+/// Rejects images that are too large for a format's header.
 pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Path) -> Result<()> {
     if size.width.max(size.height) > longest {
         let path = path.display();
@@ -218,13 +218,13 @@ pub(super) fn check_longest(size: Size, longest: usize, format: &str, path: &Pat
     Ok(())
 }
 
-/// Refuses pixels that the system has no memory for, where a decoder would end the program for lack of it.
+/// Rejects images for which memory is exhausted, since a decoder would abort the program.
 pub(super) fn check_memory(size: Size, channels: usize) -> Result<()> {
     let bytes = channels.saturating_mul(4).saturating_mul(size.pixels());
     memory::check(bytes as u64)
 }
 
-/// Refuses implausible sizes before memory is allocated.
+/// Rejects implausible sizes before memory is allocated.
 pub(super) fn check_size(
     (width, height, channels): (u64, u64, u64),
     limit: u64,

@@ -31,7 +31,7 @@ pub(super) const CODEC: Codec = Codec {
     write: |page| {
         let kept = page.kept();
         let mut options = page.options.clone();
-        // A photograph stays one.
+        // A photograph stays encoded.
         if kept.is_none() && page.transfer() == Transfer::Encoded {
             options.bits.get_or_insert(Bits::Sixteen);
         }
@@ -40,7 +40,7 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// What is preserved of a TIFF file besides its pixels.
+/// The data of a TIFF file that is preserved besides its pixels.
 struct Kept {
     tags: Vec<(Tag, ValueBuffer)>,
     sample: Sample,
@@ -113,7 +113,7 @@ impl codec::Kept for Kept {
     }
 }
 
-/// Tags that stay valid for other pixels of the same picture: text, resolution, orientation, XMP, IPTC, ICC.
+/// Tags that stay valid for other pixels of the same image: text, resolution, orientation, XMP, IPTC, ICC.
 const KEPT: [u16; 19] = [
     269, 270, 271, 272, 274, 282, 283, 285, 296, 305, 306, 315, 316, 700, 33432, 33723, 34377,
     34675, 42016,
@@ -133,7 +133,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     // Profiles and thumbnails may be large, but not larger than the file.
     limits.ifd_value_size = bytes.len();
     decoder = decoder.with_limits(limits);
-    // DNGVersion: a raw file, whose first picture is a preview.
+    // DNGVersion: a raw file, whose first image is a preview.
     if matches!(decoder.find_tag(Tag::Unknown(50706)), Ok(Some(_))) {
         return Err(super::raw(path));
     }
@@ -227,7 +227,7 @@ fn fault(path: &Path, error: &TiffError) -> Error {
     }
 }
 
-/// The number of samples of a pixel that are read.
+/// The number of samples per pixel that are read.
 fn channels(color: ColorType, path: &Path) -> Result<usize> {
     match color {
         ColorType::Gray(_) | ColorType::Palette(8) => Ok(1),
@@ -274,8 +274,8 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
     }
 }
 
-/// Whether an `ImageDescription` is not a text for people but the layout of the file: number of pages, shape, type of samples, as
-/// tifffile, ImageJ, OME and microscopes write it. The file that is written has another layout, and their readers fail on it.
+/// Whether an `ImageDescription` is not free text but describes the layout of the file (number of pages, shape, sample type),
+/// as written by tifffile, ImageJ, OME and microscopes. The output has a different layout, on which their readers would fail.
 fn describes_layout(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let begins: [&[u8]; 7] = [
@@ -298,7 +298,7 @@ fn values(
     let palette = matches!(color, ColorType::Palette(_));
     Ok(match data {
         DecodingResult::U8(v) if color.bit_depth() == 8 => {
-            // A palette's values are numbers of colours.
+            // The values of a palette image are indices of colours.
             let max = if palette { 1.0 } else { 255.0 };
             (scaled(v, max)?, Sample::Eight)
         }
@@ -339,7 +339,7 @@ fn values(
     })
 }
 
-/// Samples of less than a byte; rows start at byte boundaries.
+/// Unpacks samples of less than a byte; rows start at byte boundaries.
 fn unpack(bytes: &[u8], row: usize, bits: u8) -> Vec<f32> {
     let max = f32::from((1_u16 << bits) as u8 - 1);
     let per_byte = 8 / bits;

@@ -24,10 +24,10 @@ pub(super) const CODEC: Codec = Codec {
     },
 };
 
-/// The longest side: the header has room for one pixel more, which no reader takes.
+/// The longest side: the header has room for one more pixel, which no reader accepts.
 const LONGEST: usize = 16_383;
 
-/// What is preserved of a WebP file besides its pixels.
+/// The data of a WebP file that is preserved besides its pixels.
 #[derive(Debug)]
 struct Kept {
     lossy: bool,
@@ -153,7 +153,7 @@ mod tests {
         assert!(!again.lossy && notes.is_empty());
         assert!((CODEC.begins)(&file));
         for cut in 0..file.len() {
-            // An error or a picture, never a panic.
+            // Returns an error or an image, and never panics.
             let _ = read(&file[..cut], path, 1 << 20);
         }
         assert!(read(&file, path, 59).is_err());

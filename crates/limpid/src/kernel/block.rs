@@ -1,6 +1,6 @@
-//! Square parts of planes.
+//! Square blocks of planes.
 
-/// The part of a plane that starts at a corner; with the values of the border where it is beyond it.
+/// The block of a plane at a corner; values beyond the border are clamped.
 #[inline(always)]
 pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     plane: &'a [f32],
@@ -16,7 +16,7 @@ pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     (&copy[..], SIDE)
 }
 
-/// Copies a part that is beyond the border: rare, and kept out of the hot loop.
+/// Copies a block that extends beyond the border: rare, and kept out of the hot loop.
 #[cold]
 #[inline(never)]
 fn beyond<const SIDE: usize>(
@@ -33,7 +33,7 @@ fn beyond<const SIDE: usize>(
     }
 }
 
-/// Prefetches rows of a part of a plane, as [`part`] will read them, unless they are beyond the border.
+/// Prefetches rows of a block that [`part`] will read, unless they are beyond the border.
 #[inline(always)]
 pub(crate) fn prefetch_rows(
     plane: &[f32],
@@ -54,7 +54,7 @@ pub(crate) fn prefetch_rows(
 #[inline(always)]
 fn prefetch(value: &f32) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the address is that of a value; a prefetch changes nothing that a program can see.
+    // SAFETY: the address is that of a value; a prefetch has no observable effect.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());

@@ -1,12 +1,12 @@
-//! Discrete cosine transforms of square blocks on the CPU: along columns only, for which nothing crosses the lanes of vectors, before
-//! and after rows become columns. The transform of a block comes out transposed.
+//! Discrete cosine transforms of square blocks on the CPU: along columns only, where no data crosses SIMD lanes, before and
+//! after a transposition. The transform of a block is transposed.
 //!
-//! Loops rather than closures and functions of arrays, which would be calls.
+//! Uses loops instead of closures and functions of arrays, which would not be inlined.
 
 use fearless_simd::{Simd, SimdFloat};
 
-/// The transform along columns of `N` rows; row `k` of `cosines` has those of frequency `k`. Rows and their mirror images share the
-/// products, and so do the sums of these.
+/// The transform along columns of `N` rows; row `k` of `cosines` is the basis function of frequency `k`. Symmetric pairs of
+/// rows share products, recursively.
 #[inline(always)]
 pub(crate) fn along<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     simd: S,
@@ -72,8 +72,7 @@ pub(crate) fn back<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     made
 }
 
-/// Interleaves the first half of some rows with the second, this many times. As often as the number of a row has binary digits,
-/// rows become columns.
+/// Interleaves the first half of the rows with the second, this many times. After log2 `N` times the block is transposed.
 #[inline(always)]
 pub(crate) fn interleaved<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     mut rows: [V; N],

@@ -128,7 +128,7 @@ impl Dispatch {
         }
     }
 
-    /// The complete text to compile, including what all shaders share.
+    /// The complete text to compile, including the code that all shaders share.
     pub fn text(&self) -> String {
         // `enable` directives must come first in WGSL.
         let directive = |l: &&str| l.starts_with("enable ") || l.starts_with("requires ");
@@ -143,15 +143,15 @@ impl Dispatch {
     ///
     /// # Safety
     ///
-    /// For every site that the kernel accepts, and whatever the slots hold, the shader stays inside its bindings and its
-    /// workgroup memory, and its loops end.
+    /// For every site that the kernel accepts, and for any contents of the slots, the shader stays inside its bindings and its
+    /// workgroup memory, and its loops terminate.
     #[must_use]
     pub unsafe fn trusted(mut self) -> Self {
         self.trusted = true;
         self
     }
 
-    /// The same with runtime checks.
+    /// The dispatch with runtime checks.
     #[must_use]
     pub(crate) fn checked(mut self) -> Self {
         self.trusted = false;
@@ -164,17 +164,18 @@ impl Dispatch {
         self.trusted
     }
 
-    /// A compute shader of this crate's own kernels: the one place, with [`Dispatch::own_fragment`], where shaders are trusted.
+    /// A compute shader of one of this crate's kernels: together with [`Dispatch::own_fragment`] the only place where shaders
+    /// are trusted.
     pub(crate) fn own(
         source: impl Into<String>,
         params: &impl bytemuck::Pod,
         groups: [u32; 3],
     ) -> Self {
-        // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by
-        // the same numbers as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound what
-        // they index by the sizes in `Params`, clamp what they read from images before they index with it, and loop over
-        // constants and sizes alone. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs every
-        // schedule and all settings with the checks on.
+        // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by the
+        // same parameters as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound their
+        // indices by the sizes in `Params`, clamp values read from images before indexing with them, and loop over constants
+        // and sizes only. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs every schedule and all
+        // settings with the checks on.
         unsafe { Self::compute(source, params, groups).trusted() }
     }
 

@@ -1,8 +1,8 @@
 //! One `exp(-x)`-like function for Rust and WGSL.
 //!
-//! `fast_exp(x)` is `e^x` for `x <= 0`, to a relative error of 3e-7 near 0 and 1e-5 at -87; smaller `x` give exactly 0. It is
-//! built from adds, multiplies, a rounding and a shift, so that plain loops over it vectorise: a loop over `f32::exp`
-//! is some forty times slower. Its WGSL twin in `shared.wgsl` uses the hardware's `exp2`.
+//! `fast_exp(x)` is `e^x` for `x <= 0`, to a relative error of 3e-7 near 0 and 1e-5 at -87; for smaller `x` it is exactly 0. It
+//! consists of adds, multiplies, a rounding and a shift, so that plain loops over it vectorise: a loop over `f32::exp` is some
+//! forty times slower. Its WGSL counterpart in `shared.wgsl` uses the hardware's `exp2`.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x16, u32x16};
@@ -25,7 +25,7 @@ pub fn fast_exp(x: f32) -> f32 {
     let shifted = t + MAGIC;
     let f = t - (shifted - MAGIC);
     let p = polynomial(f);
-    // The integer stands in the low bits of the shifted number; all its other bits leave by the left shift.
+    // The integer is in the low bits of the shifted number; the left shift discards all other bits.
     let scale = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
     if inside { p * scale } else { 0.0 }
 }
@@ -39,7 +39,7 @@ pub fn fast_exp(x: f32) -> f32 {
 /// ```
 #[inline(always)]
 pub fn fast_ln(x: f32) -> f32 {
-    // Mantissas from the square root of a half on belong to the next exponent.
+    // Mantissas from √½ on belong to the next exponent.
     let bits = x
         .to_bits()
         .wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
@@ -52,7 +52,7 @@ pub fn fast_ln(x: f32) -> f32 {
     exponent as f32 * std::f32::consts::LN_2 + t * series
 }
 
-/// The arithmetic of [`fast_exp`] on a type of vectors.
+/// The arithmetic of [`fast_exp`] on a vector type.
 macro_rules! on_vectors {
     ($simd:ident, $x:ident, $floats:ty, $words:ty) => {{
         const MAGIC: f32 = 12_582_912.0;
@@ -72,23 +72,23 @@ macro_rules! on_vectors {
     }};
 }
 
-/// [`fast_exp`] on vectors, with the same bits.
+/// [`fast_exp`] on vectors, bit-identical.
 #[inline(always)]
 pub fn fast_exp_simd<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     on_vectors!(simd, x, S::f32s, S::u32s)
 }
 
-/// [`fast_exp`] on sixteen values, with the same bits.
+/// [`fast_exp`] on sixteen values, bit-identical.
 #[inline(always)]
 pub fn fast_exp_x16<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
     on_vectors!(simd, x, f32x16<S>, u32x16<S>)
 }
 
-/// The arithmetic of [`fast_exp2_simd`] on a type of vectors.
+/// The arithmetic of [`fast_exp2_simd`] on a vector type.
 macro_rules! power_on_vectors {
     ($simd:ident, $x:ident, $floats:ty, $words:ty) => {{
         const MAGIC: f32 = 12_582_912.0;
-        // Here the power is 1 and the exponent's bits end at 0: all bits are 0.
+        // At -127 the fraction is 0 and the exponent bits become 0, so the result is 0.
         let x = $x.max(<$floats>::splat($simd, -127.0));
         let shifted = x + MAGIC;
         let f = x - (shifted - MAGIC);
@@ -96,13 +96,14 @@ macro_rules! power_on_vectors {
         for c in [4, 3, 2, 1, 0] {
             p = p.mul_add(f, <$floats>::splat($simd, COEFFICIENTS[c]));
         }
-        // The sum's low bits hold the rounded integer: shifted up they are what the exponent changes by.
+        // The low bits of the sum hold the rounded integer: shifted up they are added to the exponent.
         let (bits, shifted): ($words, $words) = (p.bitcast(), shifted.bitcast());
         (bits + (shifted << 23)).bitcast()
     }};
 }
 
-/// `2^x` for `x <= 0`, to a relative error of 3e-7 down to -125; from there to -127 it is below 1e-37, and from -127 on exactly 0.
+/// `2^x` for `x <= 0`, to a relative error of 3e-7 down to -125; from there to -127 it is below 1e-37, and from -127 on exactly
+/// 0.
 ///
 /// Half the work of [`fast_exp_simd`].
 #[inline(always)]

@@ -1,7 +1,7 @@
-//! Fourier transforms of many lines of equal length at once: one line in each lane of a vector.
+//! Fourier transforms of many lines of equal length at once: one line per SIMD lane.
 //!
-//! Lengths whose prime factors are small are transformed in passes over all elements, one for each factor (Stockham's order, which needs
-//! no permutation); other lengths by Bluestein's convolution, whose length is a power of two.
+//! Lengths with small prime factors are transformed in passes over all elements, one for each factor (Stockham order, which
+//! needs no permutation); other lengths use Bluestein's convolution, whose length is a power of two.
 
 use crate::simd::dispatch;
 use fearless_simd::Level;
@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 /// Lines that are transformed together.
 pub(crate) const LANES: usize = 16;
 
-/// The largest prime factor that has a pass of its own: one pass takes as many products per element.
+/// The largest prime factor with its own pass: a pass needs this many products per element.
 const LARGEST: usize = 31;
 
 /// The same element of all lines: real and imaginary parts.
@@ -91,11 +91,11 @@ pub(crate) struct Fourier {
 
 /// Bluestein's convolution.
 struct Chirp {
-    /// Of a power of two.
+    /// The transform of the convolution, whose length is a power of two.
     inner: Fourier,
     /// `exp(-iπk²/n)`.
     turns: Vec<[f32; 2]>,
-    /// The transform of what is convolved with, over its length.
+    /// The transform of the convolution kernel, over its length.
     spectrum: Vec<[f32; 2]>,
 }
 
@@ -140,7 +140,7 @@ impl Fourier {
 impl Chirp {
     fn new(length: usize) -> Self {
         let inner = Fourier::new((2 * length - 1).next_power_of_two());
-        // Squares beyond 2n only add whole turns.
+        // Squares beyond 2n only add full turns.
         let turn = |k: usize| root(((k * k) % (2 * length)) as f64 / length as f64);
         let turns: Vec<[f32; 2]> = (0..length).map(turn).collect();
         let scale = 1.0 / inner.length as f32;
@@ -184,7 +184,7 @@ fn multiply(level: Level, values: &mut [Element], by: &[[f32; 2]]) {
     dispatch!(level, _simd => all(values, by));
 }
 
-/// One pass: transforms of the length of a factor, each times its roots.
+/// One pass: transforms of the length of a factor, with twiddle factors.
 struct Pass<'a> {
     roots: &'a [[f32; 2]],
     factor: usize,
@@ -222,7 +222,7 @@ impl Pass<'_> {
                             all = all.plus(read(j));
                         }
                         to[first] = all;
-                        // Elements of opposite numbers have the same even and the opposite odd part.
+                        // Mirrored elements have the same even part and opposite odd parts.
                         for k in 1..=factor / 2 {
                             let (mut even, mut odd) = (*read(0), Element::ZERO);
                             for j in 1..=factor / 2 {

@@ -1,21 +1,21 @@
-//! Half precision on the CPU: rounds values as storage in half floats does.
+//! Half precision on the CPU: rounds values like storage in half floats.
 
 /// The largest half float.
 pub(crate) const MOST: f32 = 65_504.0;
 
-/// The smallest normal half float: smaller ones lie as far apart as above it.
+/// The smallest normal half float: subnormal ones have the same spacing as the first normals.
 const SMALLEST_NORMAL: f32 = 1.0 / 16_384.0;
 
-/// A value as a half float holds it; values beyond the range stay at its end.
+/// A value rounded to half precision; values beyond the range are clamped.
 ///
-/// In plain arithmetic, so that loops over it vectorise.
+/// Plain arithmetic, so that loops over it vectorise.
 #[inline(always)]
 pub(crate) fn rounded(v: f32) -> f32 {
     let v = v.clamp(-MOST, MOST);
-    // The last 13 bits of the mantissa go, to the nearest even number.
+    // Rounds the last 13 bits of the mantissa away, to nearest even.
     let bits = v.to_bits();
     let normal = f32::from_bits((bits + 0x0fff + ((bits >> 13) & 1)) & !0x1fff);
-    // Numbers between 0.5 and 1 are as far apart as the small halves.
+    // Numbers between 0.5 and 1 have the spacing of subnormal half floats.
     let small = (v + 0.75) - 0.75;
     if v.abs() < SMALLEST_NORMAL {
         small
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn values_are_rounded_as_half_floats() {
         let wanted = |v: f32| f16::from_f32(v.clamp(-MOST, MOST)).to_f32();
-        // All halves, what lies between them, and next to that.
+        // All half floats, the values between them, and the neighbours of those.
         let near = |bits: u16| {
             let [a, b] = [bits, bits + 1].map(|b| f16::from_bits(b).to_f32());
             let middle = 0.5 * (a + b);

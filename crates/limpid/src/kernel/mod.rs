@@ -5,7 +5,8 @@
 //! kernel, so that `Debug` prints them. Kernels do not depend on methods.
 //!
 //! The kernels of this crate are private: their shaders run without runtime checks (see [`Dispatch::trusted`]), which is sound
-//! because only this crate's methods combine them with slots. Small ones are described once, see `kernel/stencil`.
+//! because only this crate's methods combine them with slots. Small ones have a single description for both bodies, see
+//! `kernel/stencil`.
 
 mod dispatch;
 mod job;
@@ -56,7 +57,7 @@ pub use params::WgslStruct;
 use crate::{Result, Size};
 use std::fmt;
 
-/// What part of its slots a kernel reads when it computes a band of rows.
+/// The part of its slots that a kernel reads to compute a band of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The same rows of its inputs and `halo` rows above and below.
@@ -77,7 +78,7 @@ pub struct Contract {
     pub reads: usize,
     /// Number of slots it writes.
     pub writes: usize,
-    /// What it reads.
+    /// The part that it reads.
     pub scope: Scope,
     /// How many pixels away an output may depend on an input, in original pixels; `None` for the whole image.
     pub reach: Option<usize>,
@@ -119,7 +120,7 @@ impl Contract {
         }
     }
 
-    /// The same, updating the written slots in place.
+    /// The same contract, updating the written slots in place.
     #[must_use]
     pub const fn updating(mut self) -> Self {
         self.updates = true;
@@ -140,8 +141,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         debug_assert!(self.gpu_only(), "{} has no body for the CPU", self.name());
     }
 
-    /// Whether there is no CPU body, for example for kernels on textures. Plans with such kernels are refused by
-    /// the CPU.
+    /// Whether there is no CPU body, for example for kernels on textures. The CPU refuses plans with such kernels.
     fn gpu_only(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
-//! Uniform parameters, written once in Rust.
+//! Uniform parameters, declared once for Rust and WGSL.
 //!
-//! [`params!`] declares a Rust struct and the WGSL struct of the same name and fields, so that nothing has to be kept
-//! in sync. Fields are 4-byte scalars, for which Rust's `repr(C)` and WGSL's uniform layout agree.
+//! [`params!`] declares a Rust struct and the WGSL struct of the same name and fields, so that they always match. Fields are
+//! 4-byte scalars, for which Rust's `repr(C)` and WGSL's uniform layout agree.
 
 /// A struct with a WGSL declaration.
 pub trait WgslStruct {
@@ -14,7 +14,7 @@ pub trait WgslStruct {
     /// The WGSL declaration, with the uniform `p`.
     const WGSL: &'static str;
 
-    /// The WGSL declaration with a list of `count` numbers behind the fields, which `param(i)` reads.
+    /// The WGSL declaration with an array of `count` numbers after the fields, which `param(i)` reads.
     fn wgsl_with(count: usize) -> String {
         format!(
             "struct {name} {{\n{}    numbers: array<vec4<f32>, {}>,\n}}\n\
@@ -26,7 +26,7 @@ pub trait WgslStruct {
         )
     }
 
-    /// The bytes that go with [`WgslStruct::wgsl_with`].
+    /// The bytes for [`WgslStruct::wgsl_with`].
     fn bytes_with(&self, numbers: &[f32]) -> Vec<u8>
     where
         Self: bytemuck::Pod,

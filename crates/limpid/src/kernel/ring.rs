@@ -1,54 +1,55 @@
-//! Rows of taps on the CPU, copied so that loops over them need no test of borders.
+//! Rows of taps on the CPU, copied so that loops over them need no border handling.
 //!
-//! A filter whose taps lie `step` pixels apart reads `2 radius + 1` rows at a time. They are kept in a ring: each row once, all its
-//! planes side by side, with margins whose first plane is so far from every value that they have no weight. The copies also keep
-//! planes apart that would share lines of the cache: in a slot they often lie a multiple of 4096 bytes apart.
+//! A filter whose taps are `step` pixels apart reads `2 radius + 1` rows at a time. They are kept in a ring buffer: each row
+//! once, all its planes side by side, with margins whose first plane differs so much from every value that they have no weight.
+//! The copies also avoid cache conflicts: in a slot, planes are often a multiple of 4096 bytes apart.
 
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use std::ops::Range;
 
-/// Columns that are made together.
+/// Columns computed together: a strip.
 pub(crate) const WIDTH: usize = 64;
-/// Values of a vector, and vectors of the columns that are made together.
+/// Lanes of a vector, and vectors of a strip.
 const LANES: usize = 16;
 pub(crate) const PIECES: usize = WIDTH / LANES;
 
-/// What the margins hold in the first plane: its square is finite.
+/// The value of the first plane in the margins: its square is finite.
 const FAR: f32 = 1e18;
 
-/// Exponents of weights that no sum with the pixel itself shows. Smaller ones would be slow: their squares are subnormal.
+/// Exponents below which weights are negligible beside that of the pixel itself. Smaller weights would be slow: their squares
+/// are subnormal.
 pub(crate) const SMALLEST: f32 = -62.0;
 /// The exponent of 0.
 pub(crate) const NEVER: f32 = -127.0;
 
-/// One value for each of the columns that are made together.
+/// One value for each column of a strip.
 pub(crate) type Strip = [[f32; LANES]; PIECES];
 /// The same in registers.
 pub(crate) type Vectors<S> = [f32x16<S>; PIECES];
 
-/// Where rows of taps are kept.
+/// Layout of the rows of taps.
 #[derive(Debug, Clone)]
 pub(crate) struct Ring {
     radius: usize,
     step: usize,
     planes: usize,
-    /// Columns that taps may reach from each other.
+    /// Ranges of columns within which taps may reach each other.
     spans: Vec<Range<usize>>,
-    /// Columns before the first of a plane.
+    /// Margin before the first column of a plane.
     left: usize,
     /// Words of a plane.
     stride: usize,
-    /// Columns that are made.
+    /// Number of output columns.
     made: usize,
 }
 
 /// A tap.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tap {
-    /// Where the first plane of its row is, moved by its distance in x.
+    /// Position of the first plane of its row, shifted by its offset in x.
     pub(crate) at: usize,
-    /// Its number along x and y, from 0.
+    /// Its index along x and y, starting at 0.
     pub(crate) place: [usize; 2],
 }
 
@@ -65,7 +66,7 @@ impl Ring {
             planes,
             spans,
             left,
-            // An odd number of lines of the cache.
+            // An odd number of cache lines.
             stride: if (stride / LANES).is_multiple_of(2) {
                 stride + LANES
             } else {
@@ -75,12 +76,12 @@ impl Ring {
         }
     }
 
-    /// Columns that are made, in strips.
+    /// Number of output columns, in whole strips.
     pub(crate) fn made(&self) -> usize {
         self.made
     }
 
-    /// Words from plane to plane.
+    /// Stride between planes in words.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
@@ -104,12 +105,12 @@ impl Ring {
         }
     }
 
-    /// Where the first made column of the first plane of a row is.
+    /// Position of the first output column of the first plane of a row.
     pub(crate) fn row(&self, y: usize) -> usize {
         y / self.step % (2 * self.radius + 1) * self.planes * self.stride + self.left
     }
 
-    /// The spans, each with its first column in a plane, counted from the first that is made.
+    /// The spans, each with its first column in a plane, relative to the first output column.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut at = 0;
         self.spans.iter().map(move |span| {
@@ -119,7 +120,7 @@ impl Ring {
         })
     }
 
-    /// Copies a row into a plane, times a number.
+    /// Copies a row into a plane, scaled.
     #[inline(always)]
     pub(crate) fn copy(
         &self,
@@ -137,14 +138,14 @@ impl Ring {
         }
     }
 
-    /// The rows of a band in an order in which rows that share taps follow each other.
+    /// The rows of a band in an order in which rows that share taps are consecutive.
     pub(crate) fn order(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let step = self.step;
         let starts = rows.clone().take(step);
         starts.flat_map(move |first| (first..rows.end).step_by(step))
     }
 
-    /// The rows of taps of a row in an image of that height: the number of the tap, from 0, and the row.
+    /// The rows of taps for a row in an image of this height: the index of the tap, starting at 0, and the row.
     pub(crate) fn tap_rows(&self, height: usize, y: usize) -> Vec<(usize, usize)> {
         let row = |tap: usize| {
             let q = (y + tap * self.step).checked_sub(self.radius * self.step)?;
@@ -153,7 +154,7 @@ impl Ring {
         (0..=2 * self.radius).filter_map(row).collect()
     }
 
-    /// Lists the taps of a row: those in these rows, each with its number along y.
+    /// Lists the taps of a row: those in these rows, each with its index along y.
     pub(crate) fn taps(&self, rows: &[(usize, usize)], taps: &mut Vec<Tap>) {
         taps.clear();
         for (j, row) in rows {
@@ -166,7 +167,7 @@ impl Ring {
         }
     }
 
-    /// Puts what was made of a row where it belongs.
+    /// Passes the results of a row to `put`, span by span.
     pub(crate) fn put(&self, made: &[f32], mut put: impl FnMut(Range<usize>, &[f32])) {
         for (at, span) in self.columns() {
             put(span.clone(), &made[at..at + span.len()]);
@@ -174,7 +175,7 @@ impl Ring {
     }
 }
 
-/// Which rows a ring holds.
+/// The rows that a ring holds.
 #[derive(Debug)]
 pub(crate) struct Held(Vec<Option<usize>>);
 
@@ -183,14 +184,14 @@ impl Held {
         Self(vec![None; 2 * ring.radius + 1])
     }
 
-    /// Whether a row has to be copied; it is held afterwards.
+    /// Whether a row has to be copied; it counts as held afterwards.
     pub(crate) fn lacks(&mut self, ring: &Ring, y: usize) -> bool {
         let slot = &mut self.0[y / ring.step % (2 * ring.radius + 1)];
         slot.replace(y) != Some(y)
     }
 }
 
-/// The vectors of a strip somewhere in memory.
+/// Loads the vectors of a strip from a position in memory.
 #[inline(always)]
 pub(crate) fn load<S: Simd>(simd: S, memory: &[f32], at: usize) -> Vectors<S> {
     let line = &memory[at..at + WIDTH];
@@ -211,7 +212,7 @@ pub(crate) fn vectors<S: Simd>(simd: S, strip: &Strip) -> Vectors<S> {
     all
 }
 
-/// Puts vectors into a strip.
+/// Stores vectors in a strip.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(vectors: Vectors<S>, strip: &mut Strip) {
     for k in 0..PIECES {
@@ -228,7 +229,7 @@ pub(crate) fn put<S: Simd>(vectors: Vectors<S>, out: &mut [f32], x: usize) {
     }
 }
 
-/// `Σ w v` over taps of a plane that lies `plane` words behind their first one; `Σ w² v` if `squared`.
+/// `Σ w v` over taps of a plane that lies `plane` words after their first one; `Σ w² v` if `squared`.
 #[inline(always)]
 pub(crate) fn sum<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-// Put in front of every shader.
+// Prepended to every shader.
 
 // e^x for x <= 0; 0 below -87, as `fast_exp` in Rust. GPUs have exp2 in hardware.
 fn fast_exp(x: f32) -> f32 {

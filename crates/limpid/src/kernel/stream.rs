@@ -1,12 +1,12 @@
-//! Copies past the cache.
+//! Non-temporal copies, which bypass the cache.
 
 use fearless_simd::{Simd, SimdBase};
 
-/// Images larger than this are written with stores that leave the cache alone: a plain store first reads the line it
-/// writes, a streaming store does not.
+/// Images larger than this are written with non-temporal stores: a plain store first reads the cache line it writes, a
+/// non-temporal store does not.
 pub(crate) const STREAM_BYTES: usize = 4 << 20;
 
-/// Copies a row, past the cache if requested.
+/// Copies a row, with non-temporal stores if requested.
 #[inline]
 pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
     #[cfg(target_arch = "x86_64")]
@@ -17,7 +17,7 @@ pub(crate) fn copy(from: &[f32], to: &mut [f32], past_cache: bool) {
     to.copy_from_slice(&from[..to.len()]);
 }
 
-/// Stores a vector, past the cache if requested and the address is aligned.
+/// Stores a vector, non-temporally if requested and the address is aligned.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bool) {
     #[cfg(target_arch = "x86_64")]
@@ -30,7 +30,7 @@ pub(crate) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32], past_cache: bo
 
 /// Prefetches the cache line of a value that will soon be read or written.
 ///
-/// Processors foresee long runs only; a row of a small image, or of a strip, is over before they do.
+/// Hardware prefetchers detect long runs only; a row of a small image, or of a strip, ends before they do.
 #[inline(always)]
 pub(crate) fn prefetch<const WRITTEN: bool>(data: &[f32], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -40,7 +40,7 @@ pub(crate) fn prefetch<const WRITTEN: bool>(data: &[f32], at: usize) {
     let _ = (data, at);
 }
 
-/// Waits until streamed stores can be seen by other threads.
+/// Waits until non-temporal stores are visible to other threads.
 #[inline]
 pub(crate) fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -63,8 +63,8 @@ mod x86 {
     #[inline(always)]
     pub(super) fn prefetch<const WRITTEN: bool>(value: &f32) {
         let at = std::ptr::from_ref(value).cast();
-        // SAFETY: a hint that changes nothing, at an address that can be read. Every processor has the one for reading;
-        // those without the one for writing take it for nothing.
+        // SAFETY: a hint without effect on the program, at a readable address. Every processor supports the one for reading;
+        // those without the one for writing ignore it.
         unsafe {
             if WRITTEN {
                 _mm_prefetch::<_MM_HINT_ET0>(at);
@@ -74,7 +74,7 @@ mod x86 {
         }
     }
 
-    /// Whether the vector could be stored past the cache.
+    /// Stores a vector non-temporally. Returns whether that was possible.
     #[inline(always)]
     pub(super) fn store<S: Simd>(simd: S, v: S::f32s, to: &mut [f32]) -> bool {
         let lanes = S::f32s::LEN;
@@ -86,7 +86,7 @@ mod x86 {
         v.store_slice(&mut words[..lanes]);
         let (from, to) = (words.as_ptr(), to.as_mut_ptr());
         if lanes == LINE && simd.level().as_avx512().is_some() {
-            // SAFETY: 16 floats follow both pointers, `to` is aligned to 64 bytes, and this is code for AVX-512.
+            // SAFETY: 16 floats follow both pointers, `to` is aligned to 64 bytes, and this code runs with AVX-512.
             unsafe { _mm512_stream_ps(to.cast(), _mm512_loadu_ps(from)) };
         } else {
             for i in 0..lanes / 4 {
@@ -106,7 +106,7 @@ mod x86 {
         to[head + body..].copy_from_slice(&from[head + body..]);
     }
 
-    /// Whole, aligned cache lines.
+    /// Copies whole, aligned cache lines.
     fn lines(from: &[f32], to: &mut [f32]) {
         if std::arch::is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has AVX-512F.
@@ -126,7 +126,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     fn wide(from: &[f32], to: &mut [f32]) {
-        // By index: adapters of iterators are not inlined into code for other SIMD levels.
+        // Indexed loop: iterator adapters are not inlined into code for other SIMD levels.
         for i in 0..from.len().min(to.len()) / LINE {
             let (from, to) = (from[LINE * i..].as_ptr(), to[LINE * i..].as_mut_ptr());
             // SAFETY: 16 floats follow both pointers, and `to` is aligned to 64 bytes as above.

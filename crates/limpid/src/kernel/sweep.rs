@@ -1,18 +1,18 @@
 //! Sixteen columns at a time.
 //!
-//! Explicit vectors, because loops over many rows are not vectorised by the compiler: it would have to test that no two
-//! of them overlap. The last piece of a row overlaps with the one before it.
+//! Uses explicit vectors, because the compiler does not vectorise loops over many rows: it would have to check that no two of
+//! them overlap. The last vector of a row overlaps with the one before it.
 
 use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// Columns in a piece.
+/// Columns per vector.
 pub(crate) const LANES: usize = 16;
 
 /// The values of up to three groups of rows at sixteen columns.
 pub(crate) type Piece<S, const A: usize, const B: usize, const C: usize> =
     ([f32x16<S>; A], [f32x16<S>; B], [f32x16<S>; C]);
 
-/// The first `n` values of each row, so that one test of an index serves all. Short rows are copied to `filled`.
+/// The first `n` values of each row, so that one bounds check covers all. Short rows are copied to `filled`.
 #[inline(always)]
 fn cut<'a, const N: usize>(
     rows: [&'a [f32]; N],
@@ -33,7 +33,7 @@ fn cut<'a, const N: usize>(
     made
 }
 
-/// Rows of fewer than sixteen values, filled up with ones.
+/// Rows of fewer than sixteen values, padded with ones.
 #[cold]
 #[inline(never)]
 fn fill<const N: usize>(rows: [&[f32]; N]) -> [[f32; LANES]; N] {
@@ -44,7 +44,7 @@ fn fill<const N: usize>(rows: [&[f32]; N]) -> [[f32; LANES]; N] {
     filled
 }
 
-/// The sixteen values of each row from column `x` on.
+/// The sixteen values of each row starting at column `x`.
 #[inline(always)]
 fn load<S: Simd, const N: usize>(simd: S, rows: &[&[f32]; N], x: usize) -> [f32x16<S>; N] {
     let mut made = [f32x16::splat(simd, 0.0); N];
@@ -54,7 +54,7 @@ fn load<S: Simd, const N: usize>(simd: S, rows: &[&[f32]; N], x: usize) -> [f32x
     made
 }
 
-/// A piece, or as many values as there are and zeros.
+/// A vector, padded with zeros if there are fewer values.
 #[inline(always)]
 fn piece<S: Simd>(simd: S, row: &[f32]) -> f32x16<S> {
     match <&[f32; LANES]>::try_from(row) {
@@ -67,7 +67,7 @@ fn piece<S: Simd>(simd: S, row: &[f32]) -> f32x16<S> {
     }
 }
 
-/// Writes a piece, or what fits of it.
+/// Writes a vector, clipped to the row.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(made: f32x16<S>, to: &mut [f32]) {
     match <&mut [f32; LANES]>::try_from(&mut *to) {
@@ -108,7 +108,7 @@ pub(crate) fn sweep<
     let c = cut(c, n, &mut filled.2);
     let (length, last) = (n.min(LANES), n.saturating_sub(LANES));
     for i in 0..n.div_ceil(LANES) {
-        // The last piece overlaps with the one before; what both make is the same.
+        // The last vector overlaps with the one before; both compute the same values.
         let x = (i * LANES).min(last);
         let made = f((load(simd, &a, x), load(simd, &b, x), load(simd, &c, x)));
         for k in 0..K {
@@ -129,14 +129,14 @@ pub(crate) fn mix<S: Simd>(v: &[f32x16<S>], centre: usize, half: &[f32]) -> f32x
     sum
 }
 
-/// The sums of `v[q..q + R - 3]` for four `q`, with as few additions as they can share.
+/// The sums of `v[q..q + R - 3]` for four `q`, sharing as many additions as possible.
 #[inline(always)]
 pub(crate) fn window<S: Simd, const R: usize>(v: &[f32x16<S>; R]) -> [f32x16<S>; 4] {
     let length = R - 3;
     if length == 1 {
         return [v[0], v[1], v[2], v[3]];
     }
-    // Before what all four have in common, and after it.
+    // The terms before and after those that all four have in common.
     let before = [v[0] + (v[1] + v[2]), v[1] + v[2], v[2]];
     let after = [
         v[R - 3],

@@ -21,9 +21,9 @@ crate::choice! {
     }
 }
 
-/// The method for frames of this shape: `neural` for renders, which have features or halves, and if it must be fast `atrous`, or
-/// `svgf` for sequences of renders with motion; `film` for films and sequences of photographs; `eaw` for photographs, and `ddid` if it
-/// may take long.
+/// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `atrous`, or
+/// `svgf` for sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `ddid` if it may take
+/// long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (is_render(shape), quality) {
         (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
@@ -56,18 +56,18 @@ crate::options! {
     }
 }
 
-/// Whether frames have something that guides a filter: features, or two halves of the samples.
+/// Whether frames have data that guides a filter: features, or two halves of the samples.
 fn is_render(shape: &Shape) -> bool {
     let features = [Kind::Normal, Kind::Albedo, Kind::Position, Kind::Depth];
     features.into_iter().any(|k| shape.has(k)) || shape.has(Layer::new(Kind::Color, Part::HalfB))
 }
 
-/// With two halves that disagree less than this, the mean with regression is better than the network alone. Chosen with the scenes `tune` of
-/// `bench/peers/renders.py`.
+/// With two halves that disagree less than this, the mean with regression is better than the network alone. Chosen on the
+/// scenes `tune` of `bench/peers/renders.py`.
 const CALM: f32 = 0.09;
 
-/// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without what is far above
-/// the mean.
+/// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without outliers far
+/// above the mean.
 fn disagreement(frame: &Frame) -> Option<f32> {
     let half = |part| frame.get(Layer::new(Kind::Color, part));
     let (a, b) = (half(Part::HalfA)?, half(Part::HalfB)?);

@@ -58,7 +58,7 @@ crate::options! {
     }
 }
 
-/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: fitted on the images `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.2, 2.0];
 
@@ -73,7 +73,7 @@ crate::choice! {
 impl Ddid {
     /// The steps for noise of standard deviation 1.
     pub fn steps(&self) -> Vec<Step> {
-        // A smaller window leaves out the pixels that weigh least, and the first steps only make guides.
+        // Smaller windows drop the pixels with the lowest weights, and the first steps only produce guides.
         let (radii, most): (&[usize], usize) = match self.quality {
             Quality::Fast => (&[1, 1, 1, 4, 7, 9], 8),
             Quality::Good => (&[1, 1, 2, 3, 5, 8, 12, 16], 12),
@@ -89,7 +89,7 @@ impl Ddid {
                 Variant::Of2013 => step.radius.min(most),
                 Variant::Of2015 => radii.get(i).copied().unwrap_or(step.radius),
             };
-            // With fewer pixels, more of them may count.
+            // With fewer pixels, a larger share of them may count.
             if (self.variant, self.quality) == (Variant::Of2015, Quality::Fast) {
                 step.range *= 1.5;
             }

@@ -41,14 +41,14 @@ crate::options! {
 /// The B3 spline.
 const TAPS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
 
-/// Deviation of noise in the details of each level, as a share of the noise in the image: measured on white noise with a
-/// range of three deviations, one channel and three.
+/// Standard deviation of noise in the details of each level, relative to the noise in the image: measured on white noise with a
+/// range of three deviations, for one channel and for three.
 const SHARES: [[f32; 8]; 2] = [
     [0.782, 0.251, 0.091, 0.042, 0.021, 0.0105, 0.0053, 0.0026],
     [0.756, 0.274, 0.095, 0.043, 0.021, 0.0105, 0.0053, 0.0026],
 ];
 
-/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: fitted on the images `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.3];
 

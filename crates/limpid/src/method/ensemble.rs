@@ -1,7 +1,7 @@
 //! The mean of [`super::neural`] and [`super::nfor`], for renders with two buffers of many samples.
 //!
-//! The two err differently: one has learned what images look like, the other fits each image anew. Their mean has less error than
-//! either (docs/nfor.md).
+//! Their errors differ: one method has learned what images look like, the other is fitted to each image. The mean has a lower
+//! error than either (docs/nfor.md).
 
 use super::neural::{Neural, Weights};
 use super::nfor::{self, Nfor};

@@ -1,7 +1,7 @@
 //! Films and sequences of pictures, denoised in time and space.
 //!
-//! The definition is `definition::film`. The plan keeps the last frames, normalised, in a ring; one run takes a frame and
-//! returns one, which is [`Method::ahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
+//! The definition is `definition::film`. The plan keeps the last frames, normalised, in a ring buffer. Each run takes a frame
+//! and returns one, which is [`Method::ahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
 
 mod scene;
 
@@ -50,12 +50,12 @@ pub struct Film {
     pub options: Options,
     ahead: usize,
     ended: bool,
-    /// If noise is measured: the frames since it was.
+    /// The frames since noise was measured, if it is measured.
     scene: Option<Scene>,
 }
 
-/// The largest number of merged frames. With fewer, time counts more than the last tenth of a decibel: every second block of the second
-/// filter is left out.
+/// The largest number of merged frames. With fewer, speed matters more than the last tenth of a decibel, and every second block
+/// of the second filter is skipped.
 const MOST: usize = 9;
 
 /// Weight of noise without fine components, in luminance and in colour: chosen by eye.
@@ -123,7 +123,7 @@ impl Film {
     }
 }
 
-/// Half as many, at least one.
+/// Halves a size, rounding up to at least one pixel.
 fn half(size: Size) -> Size {
     Size::new(size.width.div_ceil(2), size.height.div_ceil(2))
 }
@@ -218,7 +218,7 @@ impl Method for Film {
             plan.pass(Motion { reel, around }, reads, [to]);
             coarse = Some(to);
         }
-        // Shrunk, as merged, and the variance that is left.
+        // The shrunk values, the merged values, and the remaining variance.
         let merged = plan.transient("merged", 3 * planes);
         let mut reads = vec![ring, clock];
         reads.extend(coarse);

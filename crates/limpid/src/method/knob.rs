@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub struct Knob {
     /// Its name, with hyphens: `sigma-color`.
     pub name: String,
-    /// What it does: the documentation of the field.
+    /// Its description: the documentation of the field.
     pub about: &'static str,
     /// Its current value, as text; empty if it is automatic.
     pub value: String,
@@ -31,14 +31,14 @@ pub trait Value: Sized {
     /// The form of a value.
     const FORM: &'static str;
 
-    /// Parses it.
+    /// Parses a value.
     fn parse(text: &str) -> std::result::Result<Self, Refused>;
 
-    /// Formats it.
+    /// Formats the value.
     fn show(&self) -> String;
 }
 
-/// Why a text is not a value of an option: it does not have the form of one, or the reason.
+/// Why a text is not a valid value of an option: the wrong form if `None`, otherwise the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Refused(pub Option<String>);
 
@@ -162,8 +162,8 @@ impl<T: Value> Value for Vec<T> {
 /// # Ok::<(), limpid::Error>(())
 /// ```
 ///
-/// Inside this crate `use noise("image");` among the fields declares the options of noise that is measured in an image, beside a
-/// `sigma`, and implements `photo::NoiseOptions`.
+/// Within this crate, `use noise("image");` among the fields declares the options for noise that is measured in an image, in
+/// addition to `sigma`, and implements `photo::NoiseOptions`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! options {

@@ -1,4 +1,4 @@
-//! What is computed: the methods, their options and their plans.
+//! Methods, their options and their plans.
 //!
 //! A [`Method`] is an algorithm with its options. It writes a [`Plan`] for a shape and a [`Schedule`]; it does not access
 //! pixels or the GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
@@ -81,10 +81,10 @@ pub enum Ordered {
     Result,
 }
 
-/// An algorithm of a paper with its options.
+/// A published algorithm with its options.
 ///
-/// Invariants: every schedule of [`Method::schedules`] has a plan for every shape with the layers that the method
-/// needs, and all of them give the image of [`Method::define`].
+/// Invariants: every schedule of [`Method::schedules`] has a plan for every shape with the layers that the method needs, and
+/// all of them produce the image of [`Method::define`].
 pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// Its name in [`METHODS`].
     fn name(&self) -> &'static str;
@@ -95,14 +95,14 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history: what it measures holds for that frame
-    /// only. Otherwise the first frame of a sequence is measured.
+    /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history, because its measurements hold
+    /// for that frame only. Otherwise only the first frame of a sequence is measured.
     fn measures_each(&self) -> bool {
         false
     }
 
-    /// Whether a frame begins another film: nothing before it is used for it, and what [`Method::prepare`] measures is measured
-    /// again. Called for each frame of a film after the first, in order.
+    /// Whether a frame starts a new film: earlier frames are not used for it, and [`Method::prepare`] measures again. Called
+    /// for each frame of a film after the first, in order.
     fn begins(&mut self, _frame: &Frame) -> bool {
         false
     }
@@ -113,8 +113,8 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         0
     }
 
-    /// Sets how many frames results may be delayed, at most [`Method::ahead`], and whether the film has ended: then no more frames
-    /// arrive, and the pending ones are returned. Without this call nothing is delayed.
+    /// Sets by how many frames results may be delayed, at most [`Method::ahead`], and whether the film has ended: then no more
+    /// frames arrive, and the pending ones are returned. Without this call nothing is delayed.
     fn wait(&mut self, _ahead: usize, _ended: bool) {}
 
     /// A short summary of what [`Method::prepare`] found.
@@ -122,7 +122,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         None
     }
 
-    /// How much of the change of luminance and of colour to apply, if the method leaves that to the denoiser.
+    /// How much of the change of luminance and of colour to apply, if the method leaves blending to the denoiser.
     fn amounts(&self) -> [f32; 2] {
         [1.0, 1.0]
     }
@@ -130,7 +130,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The schedules for a back end; the first is the default.
     fn schedules(&self, on: Backend) -> Vec<Schedule>;
 
-    /// The schedule of this name, if it is too special to be listed: with parameters, for example.
+    /// An unlisted schedule by name, for example one with parameters.
     fn schedule(&self, _on: Backend, _name: &str) -> Option<Result<Schedule>> {
         None
     }
@@ -141,9 +141,9 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The definition, applied.
     fn define(&self, frame: &Frame) -> Result<Frame>;
 
-    /// The same method in an order that can be cut into tiles, if its own cannot: coefficients at the positions of their samples,
-    /// for example, where [`Method::ordered`] converts frames between the two. Or the same method without history, which tiles cannot
-    /// have.
+    /// The same method with values in an order that can be cut into tiles, if its own order cannot: for example, coefficients
+    /// at the positions of their samples, where [`Method::ordered`] converts frames between the two. Or the same method without
+    /// history, which tiles cannot use.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         None
     }

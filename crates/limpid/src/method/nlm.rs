@@ -76,7 +76,7 @@ crate::options! {
     }
 }
 
-/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: fitted on the images `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.6];
 
@@ -109,7 +109,7 @@ impl Nlm {
         }
     }
 
-    /// For half the offsets, how much of the noise of two pixels differs, over all components; empty for white noise.
+    /// For half the offsets, the decorrelation of the noise of two pixels, averaged over components; empty for white noise.
     fn apart(&self, stabilised: &Stabilised) -> Vec<f32> {
         let spectra = stabilised.coloured();
         let one = |o: (i64, i64)| apart(&spectra, o) as f32;

@@ -1,7 +1,7 @@
 //! Common parts of the methods for photographs: the kind of noise, and how much of it to remove.
 //!
 //! They work on normalised values (`crate::definition::stabilise`): luminance and colour differences whose noise has standard
-//! deviation 1 everywhere. What remains of its character is its spectrum, which each method uses in its own way.
+//! deviation 1 everywhere. The noise is then characterised by its spectrum alone, which each method uses in its own way.
 
 use super::{Refused, Value};
 pub use crate::kernel::ddid::anscombe::Poisson;
@@ -17,13 +17,13 @@ use std::sync::Arc;
 /// The kind of noise.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Noise {
-    /// As measured in the image.
+    /// Measured in the image.
     Auto,
     /// Uniform: additive, white, Gaussian.
     Gaussian,
-    /// That of a sensor, which grows with the signal.
+    /// Sensor noise, which grows with the signal.
     Poisson(Poisson),
-    /// Known.
+    /// A known noise profile.
     Profile(Arc<Profile>),
 }
 
@@ -87,24 +87,24 @@ pub(crate) struct Wanted<'a> {
     pub noise: &'a Noise,
     /// Factors of the options, for luminance and colour.
     pub options: [f32; 2],
-    /// Factors of the method for noise without fine components, for luminance and colour: demosaicing and JPEG amplify noise at
+    /// The method's factors for noise without fine components, for luminance and colour: demosaicing and JPEG amplify noise at
     /// edges more than in the flat regions where it is measured.
     pub coarse: [f32; 2],
 }
 
 /// Options that declare noise: `use noise("image");` in `options!`.
 pub(crate) trait NoiseOptions {
-    /// What they say, with the method's [`Wanted::coarse`].
+    /// The options' values, with the method's [`Wanted::coarse`].
     fn wanted(&self, coarse: [f32; 2]) -> Wanted<'_>;
 
-    /// Analyses an image and fills in what was not given.
+    /// Analyses an image and fills in missing values.
     fn measure(&mut self, image: &Image) -> Result<()>;
 
     /// A summary of the measurement.
     fn measured(&self) -> Option<String>;
 }
 
-/// Implements [`NoiseOptions`] by the fields that `options!` declares.
+/// Implements [`NoiseOptions`] using the fields that `options!` declares.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! noise_options {
@@ -161,7 +161,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Resolved for plans and definitions.
+    /// Resolves the noise for plans and definitions.
     pub(crate) fn stabilised(&self, channels: usize) -> Result<Stabilised> {
         self.check()?;
         let profile = self.profile(channels);
@@ -186,13 +186,13 @@ impl Wanted<'_> {
     }
 }
 
-/// [`Wanted::coarse`] of [`Stabilised::refine`]: measured with the pictures `tune` of `bench/peers/cameras.py`.
+/// [`Wanted::coarse`] for [`Stabilised::refine`]: fitted on the images `tune` of `bench/peers/cameras.py`.
 const REFINED: [f32; 2] = [1.16, 1.58];
 
-/// Pixels from block to block when photographs are refined.
+/// Block stride when photographs are refined.
 const STEP: usize = 4;
 
-/// The error for an implausible deviation.
+/// Returns an error for an implausible deviation.
 fn check_sigma(sigma: f32) -> Result<()> {
     if sigma.is_nan() || sigma < 0.0 {
         return Err(Error::option("sigma", sigma, "a number of at least 0"));
@@ -200,7 +200,7 @@ fn check_sigma(sigma: f32) -> Result<()> {
     Ok(())
 }
 
-/// Analyses an image and fills in what was not given.
+/// Analyses an image and fills in missing values.
 pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) -> Result<()> {
     if let Some(sigma) = sigma.filter(|s| *s > 1.0) {
         let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
@@ -233,7 +233,7 @@ pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
 pub(crate) struct Stabilised {
     pub profile: Profile,
     pub by: Stabiliser,
-    /// For each component the power of its noise when it is refined, relative to normalised noise.
+    /// For each component, the power of its noise in the refinement, relative to normalised noise.
     refined: Vec<f32>,
 }
 
@@ -244,7 +244,7 @@ impl Stabilised {
         all.map(|c| c.spectrum.clone()).collect()
     }
 
-    /// The same; `None` if all are white.
+    /// The spectra; empty if all are white.
     pub(crate) fn coloured(&self) -> Vec<Spectrum> {
         let mut all = self.spectra();
         if all.iter().all(|s| *s == Spectrum::white()) {
@@ -253,7 +253,7 @@ impl Stabilised {
         all
     }
 
-    /// The numbers of the second step that some methods end with.
+    /// The parameters of the second step that some methods end with.
     pub(crate) fn second(&self, step: usize, chessboard: bool) -> wiener::Settings {
         let frequency = |k: usize| k as f64 / (2 * SIDE) as f64;
         let components = self.profile.components.iter().zip(&self.refined);
@@ -272,7 +272,7 @@ impl Stabilised {
         }
     }
 
-    /// The second step: filters normalised values by a first estimate of them.
+    /// Adds the second step: filters normalised values, guided by a first estimate of them.
     pub(crate) fn refine(&self, plan: &mut Plan, [noisy, made]: [SlotId; 2]) -> SlotId {
         let by = self.second(STEP, true);
         plan.set_align(2 * STEP);
@@ -281,24 +281,24 @@ impl Stabilised {
         refined
     }
 
-    /// Its definition.
+    /// The definition of [`Self::refine`].
     pub(crate) fn refined(&self, noisy: &Image, made: &Image) -> Image {
         wiener::wiener(noisy, made, None, &self.second(STEP, true))
     }
 
-    /// The pass before all others.
+    /// Adds the first pass, which normalises values.
     pub(crate) fn enter(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
         let (by, back) = (self.by.clone(), false);
         plan.pass(Stabilise { by, back }, [from], [to]);
     }
 
-    /// The pass after all others.
+    /// Adds the last pass, the inverse of [`Self::enter`].
     pub(crate) fn leave(&self, plan: &mut Plan, from: SlotId, to: SlotId) {
         let (by, back) = (self.by.clone(), true);
         plan.pass(Stabilise { by, back }, [from], [to]);
     }
 
-    /// A definition, applied to normalised values.
+    /// Applies a definition to normalised values.
     pub(crate) fn define(
         &self,
         image: &Image,

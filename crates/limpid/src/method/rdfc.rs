@@ -1,7 +1,6 @@
 //! Robust denoising with features and colour, for path-traced stills.
 //!
-//! The definition is `definition::rdfc`. The schedules are those of the filter it is made of,
-//! `crate::kernel::nlm`.
+//! The definition is `definition::rdfc`. The schedules are those of its underlying filter, `crate::kernel::nlm`.
 
 mod build;
 
@@ -157,8 +156,8 @@ impl Rdfc {
         }
     }
 
-    /// The definition with given choices of candidates (planes of 0 and 1), and the places where its own choice depends on the last
-    /// digits; for tests that compare a device with it.
+    /// The definition with given choices of candidates (planes of 0 and 1), and the places where its own choice is within
+    /// rounding error; for tests that compare a device with it.
     #[doc(hidden)]
     pub fn define_deciding(&self, frame: &Frame, choice: Option<&Image>) -> Result<(Frame, Image)> {
         self.check()?;
@@ -271,7 +270,7 @@ fn classes(frame: &Frame) -> Image {
     front::surface(&layers, frame.size(), 1, false, 1.0).class
 }
 
-/// An image times a power of another of one channel.
+/// An image times a power of a single-channel image.
 fn times(image: &Image, share: &Image, power: i32) -> Image {
     let size = image.size();
     Image::from_fn(size.width, size.height, image.channels(), |x, y, c| {
@@ -279,7 +278,7 @@ fn times(image: &Image, share: &Image, power: i32) -> Image {
     })
 }
 
-/// Clamps outliers of a colour: of each half by the other, or of the mean by itself. Returns the factor of the mean's
+/// Clamps outliers of a colour: in each half by the other, or in the mean by itself. Returns the factor applied to the mean's
 /// brightness.
 fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
     let half = |p: Part| frame.get(part(Kind::Color, p));
@@ -306,10 +305,10 @@ fn limit(frame: &Frame, color: &mut Signal, class: &Image, dark: f32) -> Image {
             front::brightness(&before, x, y),
             front::brightness(&color.mean, x, y),
         );
-        // Halves that are brighter than the mean are not of the same picture.
+        // If the halves are brighter than the mean, they are not of the same image.
         if old > 0.0 { (new / old).min(1.0) } else { 1.0 }
     });
-    // One factor for all channels, so that light layers still add up.
+    // One factor for all channels preserves the sum of light layers.
     color.mean = times(&before, &share, 1);
     if let Some(v) = &mut color.variance {
         *v = times(v, &share, 2);

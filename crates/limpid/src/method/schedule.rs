@@ -1,4 +1,4 @@
-//! The choices for a method: layouts, tiles, fusion, scheme, storage type.
+//! Implementation choices of a method: layouts, tiles, fusion, scheme, storage type.
 
 use super::{Backend, Method};
 use crate::{Error, Result};
@@ -81,7 +81,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Which schedule of a method runs.
+/// Selects the schedule of a method.
 ///
 /// ```
 /// use limpid::method::{Backend, Gaussian, Pick};
@@ -112,7 +112,7 @@ impl Pick {
         Ok(())
     }
 
-    /// The schedule for a back end; until measured, the fastest is the default one.
+    /// The schedule for a back end; until measured, `Fastest` is the default one.
     pub(crate) fn resolve(&self, method: &dyn Method, on: Backend) -> Result<Schedule> {
         match self {
             Self::Named(name) => schedule(method, on, name),
@@ -148,7 +148,7 @@ impl From<Schedule> for Pick {
     }
 }
 
-/// The schedule with this name, or the nearest names.
+/// The schedule with this name, or an error with the nearest names.
 pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
     let known = method.schedules(on);
     let found = known.iter().find(|s| s.as_str() == name).cloned();

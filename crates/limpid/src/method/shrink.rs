@@ -50,7 +50,7 @@ crate::options! {
     }
 }
 
-/// Weight of noise without fine components, in luminance and in colour: measured with the pictures `tune` of
+/// Weight of noise without fine components, in luminance and in colour: fitted on the images `tune` of
 /// `bench/peers/cameras.py`.
 const COARSE: [f32; 2] = [1.0, 1.3];
 
@@ -62,8 +62,8 @@ impl Shrink {
         Ready::new(&self.wavelet, self.levels, Scale::Orthonormal)
     }
 
-    /// Transforms an image, shrinks its coefficients and transforms them back. The thresholds of the first image are used
-    /// for the others.
+    /// Adds a transform of an image, the shrinkage of its coefficients and the inverse transform. The thresholds of the first
+    /// image are reused for the others.
     fn smaller(
         &self,
         plan: &mut Plan,
@@ -79,7 +79,7 @@ impl Shrink {
         let find = match self.rule() {
             Rule::Bayes => Find::Bayes,
             Rule::Sure => Find::Sure,
-            // The limits are known: forward stores what is left.
+            // The thresholds are known in advance: the forward transform stores shrunk coefficients.
             Rule::Visu if bands.iter().all(same) => {
                 let limits = bands
                     .chunks_exact(3)
@@ -109,7 +109,7 @@ impl Shrink {
             plan.pass(thresholds, [sums], [limits]);
             limits
         });
-        // Back reads what is left.
+        // The inverse transform shrinks the coefficients as it reads them.
         let read: Vec<Limits> = (0..ready.levels)
             .map(|l| Limits::Slot { band: 3 * l })
             .collect();
@@ -118,7 +118,7 @@ impl Shrink {
         Ok(back)
     }
 
-    /// For each level and band, the deviation of noise in each plane; for VisuShrink an upper bound.
+    /// For each level and band, the standard deviation of noise in each plane; for VisuShrink, the threshold.
     fn sigmas(&self, ready: &Ready, stabilised: &Stabilised, size: Size) -> Vec<[[f32; 3]; 3]> {
         let spectra = stabilised.spectra();
         let factor = match self.rule() {
@@ -162,7 +162,7 @@ impl Method for Shrink {
         let all = ready
             .map(|r| r.schedules(on, Direction::Inverse))
             .unwrap_or_default();
-        // What matters here is what happens between the transforms; a few schemes that differ most.
+        // Only the steps between the transforms are specific to this method, so a few schemes are enough.
         let best = SchemeName::new(Kind::Lifting, Form::Star);
         let few = [
             DwtSchedule::Fused,

@@ -1,7 +1,7 @@
 //! Spatio-temporal variance-guided filtering of sequences (Schied 2017), with the schedules of Dolp 2024.
 //!
-//! The definition is `definition::svgf`. Schedules are those of [`crate::method::Atrous`] for its levels; the first
-//! level's result stays in memory, in whatever order it was written, as the history that the next frame looks up.
+//! The definition is `definition::svgf`. Schedules are those of [`crate::method::Atrous`] for its levels; the result of the
+//! first level stays in memory, in the order in which it was written, as the history for the next frame.
 
 mod define;
 mod lights;
@@ -55,17 +55,17 @@ crate::options! {
     }
 }
 
-/// Options and layers, checked.
+/// Validated options and layers.
 pub(super) struct Setup {
     pub(super) settings: Settings,
     squarings: u32,
     colors: usize,
     layers: Layers,
-    /// Whether the depth of emitters, mirrors and glass counts as negative, which tells them apart.
+    /// Whether the depth of emitters, mirrors and glass is negated, which distinguishes them from other surfaces.
     signed: bool,
     resolve: LastStep,
     motion: bool,
-    /// Light layers and alpha, which go with the same weights.
+    /// Light layers and alpha, which are filtered with the same weights.
     pub(super) lights: Vec<Light>,
 }
 
@@ -73,12 +73,13 @@ pub(super) struct Setup {
 #[derive(Debug, Clone, Copy)]
 struct LastStep {
     step: taa::Settings,
-    /// Whether the edges of objects are softened.
+    /// Whether the edges of objects are smoothed.
     softens: bool,
 }
 
 impl Setup {
-    /// The setup for blends only, of frames that another method filters: mirrors need no care, and edges are smooth.
+    /// The setup for blending only, of frames that another method filters: mirrors are not handled specially, and edges are
+    /// already smooth.
     pub(super) fn blends(mut self) -> Self {
         self.settings.mirrors = false;
         self.resolve = LastStep {
@@ -174,7 +175,7 @@ impl Method for Svgf {
         let tile = Some(Source::Tile(None));
         let global = Some(Source::Global);
         let all = match on {
-            // Moving pixels does not pay where caches are large.
+            // Reordering pixels does not pay off with large caches.
             Backend::Cpu => vec![AtrousSchedule::Dilated],
             // The fastest on an H200 first (docs/svgf.md).
             Backend::Gpu => {
@@ -318,7 +319,7 @@ impl Method for Svgf {
 }
 
 impl Setup {
-    /// What comes before the levels.
+    /// The passes before the levels.
     fn before(&self, past: Option<Past>) -> (Temporal, SpatialVariance) {
         let half = self.settings.half;
         let temporal = Temporal {
@@ -359,7 +360,7 @@ impl Setup {
     }
 }
 
-/// Softens the edges of the result, if the frame has depth, and blends it with the last one, if it has motion.
+/// Smooths the edges of the result, if the frame has depth, and blends it with the previous one, if it has motion.
 pub(super) fn resolve(
     slots: &mut Slots,
     setup: &Setup,
@@ -368,7 +369,7 @@ pub(super) fn resolve(
 ) {
     let LastStep { step, softens } = setup.resolve;
     let chooses = motion.is_some() && depth.is_some();
-    // On a GPU it is faster to look depth up again than to write motion and read it.
+    // On a GPU it is faster to read depth again than to write and read motion.
     let nearest = chooses && slots.on == Backend::Gpu;
     let kernel = Resolve {
         gamma: step.gamma,
@@ -408,8 +409,8 @@ pub(super) fn resolve(
     slots.plan.pass(kernel, reads, [output, result]);
 }
 
-/// The layers of a frame that are read, in the order of [`Temporal`]; and what colour is divided by,
-/// which is needed again at the end, as is depth.
+/// The layers of a frame that are read, in the order of [`Temporal`]; and the divisor of colour and depth, which are needed
+/// again at the end.
 fn layers(plan: &mut Plan, setup: &Setup) -> (Vec<SlotId>, Option<SlotId>, Option<SlotId>) {
     let layers = &setup.layers;
     let mut reads = vec![plan.input(Layer::COLOR, layers.colors)];

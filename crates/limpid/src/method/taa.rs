@@ -1,8 +1,8 @@
-//! Temporal anti-aliasing: jittered frames are blended over time, and history is clipped to what each frame allows.
+//! Temporal anti-aliasing: jittered frames are blended over time, and history is clipped to the colour range of each frame.
 //!
-//! The definition is `definition::taa`. Schedules: `fused` computes mean and deviation where they are used; `passes`
-//! computes them first, by the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader whose
-//! quads share their sums.
+//! The definition is `definition::taa`. Schedules: `fused` computes mean and deviation in the pass that uses them; `passes`
+//! computes them first, with the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader
+//! whose quads share their sums.
 
 use super::{Backend, Entry, Method, Schedule, Use};
 use crate::definition::taa::Settings;
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
 crate::choice! {
     /// Where mean and deviation are computed.
     enum TaaSchedule {
-        /// Where they are used.
+        /// In the pass that uses them.
         Fused = "fused",
         /// First, in separate passes.
         Passes = "passes",

@@ -55,8 +55,8 @@ pub struct Comparison {
 
 /// All metrics of an image against its reference.
 ///
-/// MSE and the relative errors use the values as given. PSNR and SSIM use display values: radiance is
-/// exposed, clamped to 0 … 1 and sRGB-encoded first. FLIP is LDR-FLIP or HDR-FLIP by the space.
+/// MSE and the relative errors use the values as given. PSNR and SSIM use display values: radiance is exposed, clamped to 0 … 1
+/// and sRGB-encoded first. FLIP is LDR-FLIP or HDR-FLIP, depending on the space.
 ///
 /// A pixel that is not finite is repaired, so that one NaN does not hide all other errors: in the image it counts as
 /// black, so that holes are penalised; in the reference it is filled from its neighbours. A reference

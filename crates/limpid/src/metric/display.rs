@@ -36,7 +36,7 @@ impl Space {
 pub fn display(radiance: &Image, exposure: f32) -> Image {
     let gain = exposure.exp2();
     mapped(radiance, |v| {
-        // A NaN passes through `clamp`, not through `max`.
+        // `clamp` propagates NaN, `max` does not.
         linear_to_srgb((v * gain).max(0.0).clamp(0.0, 1.0))
     })
 }

@@ -1,10 +1,10 @@
-//! How much an image sequence changes from frame to frame beyond its motion.
+//! The change of an image sequence from frame to frame beyond its motion.
 
 use super::{check, mean};
 use crate::{Error, Image, Result};
 
-/// Mean absolute difference between a frame and the previous one, warped by `motion` (where a
-/// point was, minus where it is, in pixels). Points that were outside the image do not count.
+/// Mean absolute difference between a frame and the previous one, warped by `motion` (previous position minus current position
+/// of a point, in pixels). Points that were outside the image are ignored.
 ///
 /// The flicker of a sequence is this value minus that of its reference.
 ///
@@ -29,7 +29,7 @@ pub fn change(now: &Image, before: &Image, motion: Option<&Image>) -> Result<f64
     }
     let (width, height) = (now.width(), now.height());
     let moved = |x: usize, y: usize, axis: usize| motion.map_or(0.0, |m| m.get(x, y, axis));
-    // Sums and counts go through one mean each, so that both are taken in the same order.
+    // Sums and counts use one mean each, so that both have the same order.
     let row = |y: usize, count: bool| {
         let mut sum = 0.0;
         for x in 0..width {

@@ -47,7 +47,7 @@ const STEPS: [[u8; 3]; 33] = [
 pub fn magma(error: f32) -> [f32; 3] {
     let last = STEPS.len() - 1;
     let at = error.clamp(0.0, 1.0) * last as f32;
-    // NaN counts as no error: it becomes index zero, and so does its distance from there.
+    // NaN counts as no error: its index and fraction become zero.
     let low = (at as usize).min(last - 1);
     let t = (at - low as f32).max(0.0);
     std::array::from_fn(|c| {

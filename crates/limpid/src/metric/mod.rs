@@ -12,9 +12,9 @@
 //!
 //! [`compare`] computes all of them, each on the appropriate values.
 //!
-//! Invariants: images of different size or channel count are an error. Sums are computed in `f64`, in an order
-//! that does not depend on the number of threads. The functions of one metric refuse values that are not finite;
-//! [`compare`] repairs them first and reports their number.
+//! Invariants: images of different size or channel count are an error. Sums are computed in `f64`, in an order that does not
+//! depend on the number of threads. The functions of single metrics reject values that are not finite; [`compare`] repairs them
+//! first and reports their number.
 
 mod compare;
 mod display;
@@ -76,7 +76,7 @@ fn check(image: &Image, reference: &Image) -> Result<()> {
 
 /// The mean of `sum(chunk index)` over all `values`, where each chunk returns the sum of its values.
 ///
-/// Chunks are added in order, so the result does not depend on the number of threads.
+/// Chunks are summed in order, so the result does not depend on the number of threads.
 fn mean(chunks: usize, values: usize, sum: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
     let sums: Vec<f64> = (0..chunks).into_par_iter().map(sum).collect();
     sums.iter().sum::<f64>() / values as f64

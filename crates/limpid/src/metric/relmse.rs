@@ -1,4 +1,4 @@
-//! Squared errors relative to the reference: bright pixels do not drown the rest.
+//! Squared errors relative to the reference, so that bright pixels do not dominate.
 
 use super::{check, mean, mean_of_values};
 use crate::{Image, Result};
@@ -27,7 +27,7 @@ pub fn relmse(image: &Image, reference: &Image) -> Result<f64> {
 /// The relative mean squared error of Vicini 2015, Eq. 2.4: each channel's squared error is divided by the square of
 /// the reference pixel's channel average plus 0.001; then the mean over channels and pixels.
 ///
-/// Despite its name no root is taken.
+/// Despite its name, no square root is taken.
 ///
 /// ```
 /// use limpid::{Image, metric};

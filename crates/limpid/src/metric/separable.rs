@@ -2,12 +2,12 @@
 
 use std::ops::{Add, Mul};
 
-/// `f32`, or `f64` where differences of large sums matter.
+/// `f32`, or `f64` if differences of large sums matter.
 pub(super) trait Value: Copy + Default + Add<Output = Self> + Mul<Output = Self> {}
 impl Value for f32 {}
 impl Value for f64 {}
 
-/// `out[x] = Σ_k weights[k] · src[x + k·stride]`: across a padded row with stride 1, down rows with their width.
+/// `out[x] = Σ_k weights[k] · src[x + k·stride]`: along a padded row with stride 1, along columns with the row width.
 ///
 /// Four taps at a time, so that the compiler sees a plain loop over `x` and the sums are rarely stored. Inlined into its
 /// callers, which choose the SIMD level.

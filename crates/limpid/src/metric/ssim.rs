@@ -14,7 +14,7 @@ const C1: f64 = 0.01 * 0.01;
 const C2: f64 = 0.03 * 0.03;
 /// Rows filtered together.
 const BAND: usize = 32;
-/// What is averaged under the window: x, r, x², r², x·r.
+/// The values averaged under the window: x, r, x², r², x·r.
 const MOMENTS: usize = 5;
 
 /// Mean structural similarity of display values, 1 for equal images.
@@ -110,7 +110,7 @@ fn sum(part: &Rows<'_>, weights: &[f64]) -> f64 {
 fn moments(image: &[f32], reference: &[f32], padded: &mut [f64]) {
     let (width, stride) = (image.len(), image.len() + 2 * RADIUS);
     for i in 0..stride {
-        // Only the ends need the mirror; a division per pixel would cost more than the filter.
+        // Only the ends need mirroring; a division per pixel would cost more than the filter.
         let x = match i.checked_sub(RADIUS) {
             Some(x) if x < width => x,
             _ => mirror(i as isize - RADIUS as isize, width),

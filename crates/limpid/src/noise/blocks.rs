@@ -1,4 +1,4 @@
-//! Blocks of 8×8 pixels of an image, and what is measured in one.
+//! Blocks of 8×8 pixels of an image, and their measurements.
 
 use super::SIDE;
 use crate::Image;
@@ -8,23 +8,23 @@ use std::f64::consts::PI;
 /// Pixels of a block.
 pub(super) const AREA: usize = SIDE * SIDE;
 
-/// Pixels of a block at the end of the range from which on it counts as clipped.
+/// Number of pixels at an end of the range from which a block counts as clipped.
 const CUT: usize = 4;
 
-/// Pixels that are enough to measure noise.
+/// Number of pixels that suffices to measure noise.
 const ENOUGH: usize = 1 << 22;
 
-/// Width and height of the tiles that are taken from larger images.
+/// Width and height of the tiles that are sampled from larger images.
 const TILE: usize = 8 * SIDE;
 
-/// Tiles spread evenly over an image that is larger than needed, side by side. They begin where blocks of a JPEG file do.
+/// Tiles spread evenly over an image that is larger than needed, side by side. They are aligned with the blocks of a JPEG file.
 pub(super) fn sampled(image: &Image) -> Option<Image> {
     let size = image.size();
     let share = (ENOUGH as f64 / size.pixels() as f64).sqrt();
     if share >= 1.0 {
         return None;
     }
-    // The corners of tiles along an axis, and the side of tiles there.
+    // The positions of tiles along an axis, and their side there.
     let along = |n: usize, taken: usize| {
         let side = TILE.min(n / SIDE * SIDE);
         let count = (taken / side).max(1);
@@ -55,7 +55,7 @@ pub(super) struct Grid {
 
 impl Grid {
     pub(super) fn new(image: &Image) -> Self {
-        // Blocks of small pictures overlap, so that there are enough of them.
+        // Blocks of small images overlap, so that there are enough of them.
         let step = if image.size().pixels() < 1 << 20 {
             SIDE / 2
         } else {
@@ -80,12 +80,12 @@ impl Grid {
         )
     }
 
-    /// A value for each block.
+    /// Computes a value for each block.
     pub(super) fn each<T: Send>(&self, make: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         (0..self.count()).into_par_iter().map(make).collect()
     }
 
-    /// For each block the mean of its eight neighbours that have no pixel in common with it; mirrored at the borders.
+    /// For each block, the mean of its eight neighbours that do not overlap it; mirrored at the borders.
     pub(super) fn around(&self, values: &[f32]) -> Vec<f32> {
         let reach = (SIDE / self.step) as i64;
         let place = |at: i64, n: usize| {
@@ -109,8 +109,8 @@ impl Grid {
     }
 }
 
-/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`. The cosines of each frequency, and the
-/// same transposed.
+/// The orthonormal cosine transform of a block, in the order of frequencies: `[fy * 8 + fx]`. Holds the cosines of each
+/// frequency, and their transpose.
 pub(super) struct Cosine([[[f32; SIDE]; SIDE]; 2]);
 
 impl Cosine {
@@ -129,7 +129,7 @@ impl Cosine {
     pub(super) fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
         let [cosines, transposed] = &self.0;
         let (mut rows, mut out) = ([0.0; AREA], [0.0; AREA]);
-        // Whole rows at a time, so that both loops are vectors.
+        // Whole rows at a time, so that both loops vectorise.
         for y in 0..SIDE {
             for x in 0..SIDE {
                 let value = pixels[y * SIDE + x];
@@ -170,8 +170,8 @@ pub(super) fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [
     out
 }
 
-/// Whether values in a block are cut off at the ends of their range, but not all of them: noise there is partly lost. A block that
-/// is constant tells nothing about that.
+/// Whether some but not all values in a block are clipped at the ends of their range: noise there is partly lost. A constant
+/// block gives no information about that.
 pub(super) fn clipped(pixels: &[f32; AREA], [low, high]: [f32; 2]) -> bool {
     let count = |end: f32| pixels.iter().filter(|v| **v == end).count();
     [low, high]
@@ -209,7 +209,7 @@ mod tests {
                 "{}",
                 tiles.size()
             );
-            // From corner to corner, but for parts of blocks.
+            // From corner to corner, except for partial blocks.
             let [low, high] = ends(&tiles, 0);
             assert_eq!(low, 0.0);
             assert!(high >= (width + height - 4 * SIDE) as f32, "{high}");

@@ -1,14 +1,14 @@
-//! The profile of an image, from blocks of 8×8 pixels with little detail.
+//! Estimates the profile of an image from blocks of 8×8 pixels with little detail.
 //!
 //! - Whether a block has detail is decided by the eight blocks around it: their noise is independent, so that choosing the
 //!   smoothest ones does not select low noise (a block's own variance would).
-//! - Among the smoothest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there, up
-//!   to a factor. With texture everywhere this is too high, so a smooth curve is fitted along the lower values.
+//! - Among the smoothest blocks of a brightness, the median of a block's power, without its longest waves, is the noise there,
+//!   up to a factor. With texture everywhere this is too high, so a smooth curve is fitted along the lower values.
 //! - Channels are divided by that curve. The mean spectra of the smoothest of all blocks are those of the noise.
-//! - Blocks with clipped pixels have less noise than others of their brightness, and do not count.
-//! - No more noise is assumed than the smoothest hundredth of blocks has, by their own power.
-//! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more of it than
-//!   colour, so no more is assumed than this, or than luminance has at short waves.
+//! - Blocks with clipped pixels have less noise than others of their brightness, and are ignored.
+//! - The noise is limited to that of the smoothest hundredth of blocks, by their own power.
+//! - Texture is mostly luminance, but sensors have noise in each colour: at long waves luminance has hardly more noise than
+//!   colour, so it is limited to that, or to the noise of luminance at short waves.
 
 use super::blocks::{AREA, Cosine, Grid, clipped, ends, pixels, power, sampled};
 use super::{Component, Profile, SIDE, Spectrum};
@@ -29,14 +29,14 @@ const FEW: [usize; 2] = [16, 256];
 /// Sum of frequencies above which a block's power counts as noise.
 const MIDDLE: usize = 3;
 
-/// Deviations below this share of the largest value count as no noise.
+/// Deviations below this share of the largest value count as noise-free.
 const LEAST: f32 = 1e-5;
 
 /// Median over mean of the square of a normal deviate.
 const MEDIAN_SQUARE: f32 = 0.454_936;
 
 impl Profile {
-    /// Measures the profile of a grey or colour image. Images too small for it get white noise.
+    /// Measures the profile of a grey or colour image. Images that are too small get white noise.
     ///
     /// ```
     /// use limpid::{Image, noise::Profile};
@@ -86,12 +86,12 @@ fn middles() -> [f32; AREA] {
     std::array::from_fn(|k| if middle(&k) { share } else { 0.0 })
 }
 
-/// Weights for the sum of all powers but the constant's.
+/// Weights for the sum of all powers except the constant's.
 fn waves() -> [f32; AREA] {
     std::array::from_fn(|k| if k > 0 { 1.0 } else { 0.0 })
 }
 
-/// A frequency of luminance or of a difference of colour, of the channels of a block.
+/// A frequency of luminance or of a colour difference, from the channels of a block.
 fn component(block: &[[f32; AREA]], k: usize, f: usize) -> f32 {
     match block {
         [r, g, b] => OPPONENT[k][0] * r[f] + OPPONENT[k][1] * g[f] + OPPONENT[k][2] * b[f],
@@ -109,7 +109,8 @@ struct Seen {
     middle: f32,
 }
 
-/// For each channel the deviation of its noise over the range of values; not to scale: without the longest waves.
+/// For each channel, the standard deviation of its noise over the range of values, without the longest waves and thus not to
+/// scale.
 fn strengths(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<([f32; 2], Vec<Vec<f32>>)> {
     let cosine = Cosine::new();
     let (middles, waves) = (middles(), waves());
@@ -133,7 +134,7 @@ fn strengths(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<([f32; 2],
     let high = *high;
     let low = below.iter().fold(high, |low, v| low.min(*v));
     let room = (0.02 * (high - low)).max(1e-3 * high.abs()).max(1e-6);
-    // Entries of a profile stand at the ends of its range, bins have their values in the middle.
+    // Entries of a profile are at the ends of its range, values of bins in the middle.
     let half = 0.5 * (high - low + 2.0 * room) / BINS as f32;
     let (first, width) = (low - room, 2.0 * half);
     let range = [first + half, first + (2 * BINS - 1) as f32 * half];
@@ -172,18 +173,18 @@ fn deviation(mut bin: Vec<(f32, f32)>) -> Option<(f64, f64)> {
     let low = low.1 / LOW_3;
     let middle = bin.len() / 2;
     let (_, usual, _) = bin.select_nth_unstable_by(middle, |a, b| a.1.total_cmp(&b.1));
-    // Where most blocks have much more than the calmest there is texture, and the calmest may have some of it too.
+    // Where most blocks have much more power than the smoothest there is texture, which the smoothest may also contain.
     let pure = (low / usual.1.max(f32::MIN_POSITIVE)).clamp(0.02, 1.0);
     let power = median.min(low);
     let sure = (count as f64).sqrt() * f64::from(pure);
     Some((f64::from(power).sqrt(), sure))
 }
 
-/// The power that three of a hundred blocks of noise stay below, relative to the mean.
+/// The power that three of a hundred blocks of noise are below, relative to the mean.
 const LOW_3: f32 = 0.6;
 
-/// The same for one of a hundred blocks, for noise with this spectrum: a sum of squares (Wilson and Hilferty 1931) of as many
-/// numbers as the frequencies amount to.
+/// The same for one of a hundred blocks, for noise with this spectrum: a sum of squares (Wilson and Hilferty 1931) of the
+/// effective number of frequencies.
 fn low_1(powers: &[f32; AREA]) -> f32 {
     let (mut sum, mut squares) = (0.0, 0.0);
     for f in (0..AREA).filter(middle) {
@@ -205,7 +206,7 @@ fn smooth(found: &[Option<(f64, f64)>]) -> Option<Vec<f32>> {
     if most == 0.0 {
         return None;
     }
-    // What rounding leaves of a constant is no noise.
+    // Rounding errors of a constant are not noise.
     let value = |f: &(f64, f64)| f.0.max(1e-9).ln();
     let known = |i: usize| {
         found[i]
@@ -271,7 +272,7 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
         };
         (0..channels).map(one).collect()
     };
-    // The power of all but the mean; and that of luminance without the longest waves, where nothing is clipped.
+    // The power of all frequencies except the mean; and that of luminance without the longest waves, where nothing is clipped.
     let [low, high] = profile.range;
     let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
     let (middles, waves) = (middles(), waves());
@@ -300,8 +301,8 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
     let mut all: Vec<[f32; AREA]> = (0..channels)
         .map(|k| spectrum(&calm, |block, f| component(block, k, f)))
         .collect();
-    // Calm blocks are most often where the curves are too high: only the shape of their spectra counts. The curves are such that
-    // the power without the longest waves is 1.
+    // Smooth blocks are most often where the curves are too high: only the shape of their spectra is used. The curves are
+    // scaled so that the power without the longest waves is 1.
     let known = |powers: &[f32; AREA]| (0..AREA).filter(middle).map(|f| powers[f]).sum::<f32>();
     let mean = all.iter().map(known).sum::<f32>() * share() / channels as f32;
     if mean > 0.0 {
@@ -311,7 +312,7 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
         && let Some(least) = colors.iter().map(longer).reduce(f32::min)
         && longer(luminance) < GRAIN * least
     {
-        // Where a camera amplifies one colour much more than the other, luminance has more than the weaker one.
+        // If a camera amplifies one colour much more than the other, luminance has more noise than the weaker one.
         let both = colors.iter().map(longer).product::<f32>().sqrt();
         let most = (LUMINANCE * least).max(BOTH * both).max(finer(luminance));
         luminance.iter_mut().for_each(|p| *p = p.min(most));
@@ -323,7 +324,7 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
         limit(&mut all[0], most);
     }
     let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
-    // Curves to scale, so that what they settle has deviation 1 on average.
+    // Scales the curves so that normalised values have standard deviation 1 on average.
     let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
     let scale = scale.sqrt().max(1e-6);
     for d in profile.deviations.iter_mut().flatten() {
@@ -337,15 +338,15 @@ fn spectra(image: &Image, grid: &Grid, ends: &[[f32; 2]], profile: &mut Profile)
     }
 }
 
-/// Clamps a spectrum so that its mean without the longest waves is at most `most`: texture adds more power at some waves
-/// than at others.
+/// Clamps a spectrum so that its mean without the longest waves is at most `most`: texture adds more power at some waves than
+/// at others.
 fn limit(powers: &mut [f32; AREA], most: f32) {
     let mean = |level: f32| {
         let all = (0..AREA).filter(middle).map(|f| powers[f].min(level));
         all.sum::<f32>() * share()
     };
     let (mut low, mut high) = (0.0, powers.iter().fold(0.0f32, |m, p| m.max(*p)));
-    // The curves are not exact, so that the blocks' powers are spread a little more than that of noise.
+    // The curves are not exact, so the powers of blocks are spread slightly more than those of noise.
     if mean(high) <= 1.35 * most {
         return;
     }
@@ -360,7 +361,8 @@ fn limit(powers: &mut [f32; AREA], most: f32) {
     powers.iter_mut().for_each(|p| *p = p.min(high));
 }
 
-/// How much more noise luminance may have at long waves than the colour difference with less of it, and than both in the geometric mean.
+/// The maximum ratio of luminance noise at long waves to that of the colour difference with less of it, and to the geometric
+/// mean of both.
 const LUMINANCE: f32 = 1.4;
 const BOTH: f32 = 1.2;
 
@@ -375,15 +377,15 @@ fn longer(powers: &[f32; AREA]) -> f32 {
 }
 
 /// The mean power of short waves: of 4 and fewer pixels. Texture has little of it, but noise whose colour JPEG has removed, by
-/// 4:2:0 and coarse steps, has.
+/// 4:2:0 and coarse quantisation, has.
 fn finer(powers: &[f32; AREA]) -> f32 {
     let short = |k: &usize| (k / SIDE).max(k % SIDE) >= 4;
     let all: Vec<f32> = (0..AREA).filter(short).map(|k| powers[k]).collect();
     all.iter().sum::<f32>() / all.len() as f32
 }
 
-/// The mean power of smooth blocks at each frequency. Blocks with much more power than the others are clamped to
-/// nine times the middle one.
+/// The mean power of smooth blocks at each frequency. Blocks with much more power than the others are clamped to nine times the
+/// median.
 fn spectrum(
     calm: &[Vec<[f32; AREA]>],
     value: impl Fn(&Vec<[f32; AREA]>, usize) -> f32 + Sync,
@@ -398,7 +400,7 @@ fn spectrum(
     let found: Vec<f32> = (0..AREA).into_par_iter().map(mean).collect();
     let mut powers: [f32; AREA] = std::array::from_fn(|k| found[k]);
     let at = |i: usize, j: usize| found[i * SIDE + j];
-    // Smooth places are ramps: they have long waves. These get what the next ones let expect.
+    // Smooth areas are ramps, which have long waves. These are extrapolated from the next frequencies.
     let next = (at(0, 2) + at(2, 0) + at(1, 2) + at(2, 1) + at(2, 2)) / 5.0;
     let further = (at(0, 3) + at(3, 0) + at(1, 3) + at(3, 1) + at(2, 3) + at(3, 2)) / 6.0;
     let rise = (next / further.max(f32::MIN_POSITIVE)).clamp(1.0, 2.5);

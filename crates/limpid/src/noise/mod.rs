@@ -1,12 +1,12 @@
 //! The noise of an image: its strength at each brightness, and its distribution over scales and colours.
 //!
-//! A [`Profile`] has two parts. The first is the standard deviation of each channel's noise as a function of the channel's value:
-//! sensors have more noise in bright areas, display curves in dark ones. The second, after each channel is divided by it, is the
-//! power spectrum of luminance and of two colour differences: demosaicing, JPEG and resizing make noise coarse, especially that
-//! of colours.
+//! A [`Profile`] has two parts. The first is the standard deviation of each channel's noise as a function of the channel's
+//! value: sensors have more noise in bright areas, display curves in dark ones. The second, after each channel is divided by
+//! the first, is the power spectrum of luminance and of two colour differences: demosaicing, JPEG and resizing make noise
+//! coarse, especially colour noise.
 //!
-//! [`Profile::estimate`] measures it in an image, [`Profile::white`] is white noise. Values are those of the
-//! image's file, as the methods see them.
+//! [`Profile::estimate`] measures it in an image, [`Profile::white`] is white noise. Values are those of the image file, which
+//! methods also use.
 
 mod blocks;
 mod estimate;
@@ -22,8 +22,8 @@ pub struct Profile {
     pub range: [f32; 2],
     /// For each channel the standard deviation of its noise, at values in equal steps over the range.
     pub deviations: Vec<Vec<f32>>,
-    /// Of the image whose channels are divided by their deviations: the grey channel, or luminance and two colour
-    /// differences, as defined by [`crate::definition::shrink::OPPONENT`].
+    /// After the channels are divided by their deviations: the grey channel, or luminance and two colour differences, as
+    /// defined by [`crate::definition::shrink::OPPONENT`].
     pub components: Vec<Component>,
 }
 
@@ -92,7 +92,7 @@ impl Profile {
         self.deviations.len()
     }
 
-    /// The same for a different number of channels: grey uses luminance, colour from grey repeats its noise.
+    /// The profile for a different number of channels: grey uses luminance, colour from grey repeats its noise.
     #[must_use]
     pub fn fit(&self, channels: usize) -> Self {
         let count = self.channels();
@@ -110,7 +110,7 @@ impl Profile {
                 .collect(),
         };
         if channels == 1 {
-            // A grey picture of a camera: the channels' mean, whose noise is that of luminance over √3.
+            // A grey image from a camera: the mean of the channels, whose noise is that of luminance over √3.
             let share = self.components[0].deviation / (count as f32).sqrt();
             let mean = |i: usize| {
                 let all = self.deviations.iter().map(|d| d[i.min(d.len() - 1)]);
@@ -143,8 +143,8 @@ impl Profile {
         (sum / count.max(1.0)).sqrt() as f32
     }
 
-    /// The normalisation that makes the noise of each component have standard deviation 1: curves of channels and divisors of
-    /// components. Components count as if their noise were `stronger` times as strong.
+    /// The normalisation that gives the noise of each component standard deviation 1: curves of channels and divisors of
+    /// components. The noise of components is overestimated by the factors `stronger`.
     pub(crate) fn stabiliser(&self, stronger: &[f32]) -> Stabiliser {
         // All channels share their knots: two if none of them depends on brightness.
         let even = |list: &Vec<f32>| list.iter().all(|d| *d == list[0]);
@@ -172,33 +172,33 @@ impl Profile {
 pub(crate) struct Stabiliser {
     /// The value at the first knot.
     pub low: f32,
-    /// The distance of the knots.
+    /// The distance between knots.
     pub step: f32,
     /// For each channel, the mapped values at the knots.
     pub into: Vec<Vec<f32>>,
-    /// For each channel, the means of mapped noisy values whose own mean is at the knots.
+    /// For each channel, the means of mapped noisy values whose own means are at the knots.
     pub back: Vec<Vec<f32>>,
     /// The divisors of components.
     pub scales: Vec<f32>,
 }
 
-/// Deviations below this share of the largest value count as no noise.
+/// Deviations below this share of the largest value count as noise-free.
 const LEAST: f32 = 1e-6;
 
-/// The same deviation everywhere.
+/// The curve of a constant deviation.
 fn line(deviation: f32, [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
     let by = deviation.max(LEAST * low.abs().max(high.abs()));
     let ends = [low, high].map(|v| v / by);
     (ends.to_vec(), ends.to_vec())
 }
 
-/// `∫ dv/σ(v)` at the knots, and the mean of that for values with noise: to second order it is lower by half the slope of σ.
+/// `∫ dv/σ(v)` at the knots, and its mean for noisy values: to second order, lower by half the slope of σ.
 fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
     let most = deviations.iter().fold(0.0f32, |m, d| m.max(*d));
-    // Noise seems to vanish where values are clipped; and squares of stabilised values must not be too large for a float.
+    // Noise seems to vanish where values are clipped; and squares of stabilised values must not overflow.
     let floor = (0.15 * most).max(LEAST * low.abs().max(high.abs()));
     let list: Vec<f64> = deviations.iter().map(|d| f64::from(d.max(floor))).collect();
-    // Four knots for each entry, so that straight lines between knots are close to the integral.
+    // Four knots for each entry, so that linear interpolation is close to the integral.
     const FINE: usize = 4;
     let count = (list.len() - 1) * FINE;
     let step = f64::from(high - low) / count as f64;
@@ -217,7 +217,7 @@ fn curve(deviations: &[f32], [low, high]: [f32; 2]) -> (Vec<f32>, Vec<f32>) {
             into[k] - 0.5 * (at(b) - at(a)) / (step * (b - a) as f64)
         })
         .collect();
-    // It must rise: at least a tenth as fast as the curve itself.
+    // The curve must increase: at least a tenth as fast as the first one.
     for k in 0..count {
         back[k + 1] = back[k + 1].max(back[k] + 0.1 * (into[k + 1] - into[k]));
     }

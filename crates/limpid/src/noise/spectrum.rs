@@ -7,7 +7,7 @@ pub const SIDE: usize = 8;
 
 /// Power of noise at the frequencies `i/16` and `j/16` cycles per pixel along y and x, row by row; its mean is 1.
 ///
-/// Between them it is interpolated; beyond the last, and at wavelengths longer than the second represents, it is constant.
+/// It is interpolated in between, and constant beyond the last frequency and at wavelengths longer than that of the second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum(pub [f32; SIDE * SIDE]);
 
@@ -17,7 +17,7 @@ impl Spectrum {
         Self([1.0; SIDE * SIDE])
     }
 
-    /// Normalises powers of any mean, which is returned too.
+    /// Normalises powers to a mean of 1. Also returns their mean.
     pub fn normalised(powers: [f32; SIDE * SIDE]) -> (Self, f32) {
         let mean = powers.iter().sum::<f32>() / powers.len() as f32;
         if mean > 0.0 && mean.is_finite() {
@@ -91,7 +91,7 @@ impl Spectrum {
 
     /// The correlation of the noise of two pixels, at an offset.
     pub(crate) fn correlation(&self, dx: i64, dy: i64) -> f64 {
-        // Enough for the offsets of any window: at most 64.
+        // Sufficient for the offsets of any window: at most 64.
         const STEPS: usize = 40;
         let wave = |d: i64| -> Vec<f64> {
             let frequencies = (0..STEPS).map(|i| frequency(i, STEPS));
@@ -122,7 +122,7 @@ impl Spectrum {
 /// Steps along an axis of the spectrum for long filters.
 const FINE: usize = 128;
 
-/// The middle of one of some equal parts of the frequencies of an axis.
+/// The centre of one of several equal parts of the frequencies of an axis.
 fn frequency(i: usize, parts: usize) -> f64 {
     (i as f64 + 0.5) / (2 * parts) as f64
 }

@@ -1,8 +1,8 @@
 //! Pixel orders.
 //!
-//! [`Phases`] is the order of Dolp 2024: the image is split again and again into its even and odd pixels, in both axes, and
-//! the sub-images are put side by side into an image of the same size. After `level` splits, taps that were `2^level`
-//! pixels apart are neighbours. Both axes are split in the same way, so everything here refers to one axis of `n` pixels.
+//! [`Phases`] is the order of Dolp 2024: the image is split repeatedly into its even and odd pixels along both axes, and the
+//! sub-images are placed side by side in an image of the same size. After `level` splits, taps that were `2^level` pixels apart
+//! are neighbours. Both axes are split in the same way, so everything here refers to one axis of `n` pixels.
 //!
 //! Invariants: an order is a bijection of `0..n` for every `n`, even below `2^level`.
 
@@ -53,8 +53,8 @@ impl Phases {
         }
     }
 
-    /// The range of positions that a stencil may reach from a position without leaving its sub-image. Mirrored orders are
-    /// meant to be crossed: there it is the whole axis.
+    /// The range of positions that a stencil may reach from a position without leaving its sub-image. In mirrored orders
+    /// stencils may cross sub-images, so it is the whole axis.
     pub fn span(self, n: usize, place: usize) -> Range<usize> {
         if self.mirror {
             return 0..n;
@@ -76,7 +76,7 @@ impl Phases {
             return x;
         }
         if self.mirror && self.order == Order::Ascending {
-            // The first split flips the odd half; later splits treat what lies there as if it were the image.
+            // The first split flips the odd half; later splits treat the result as the image.
             return self.unflipped().place(n, flip_odd(n, x));
         }
         let first = x & (self.step() - 1);
@@ -125,7 +125,7 @@ impl Phases {
         }
     }
 
-    /// Whether the sub-image that starts with pixel `first` is flipped: where its place in the grid, the reversed bits of
+    /// Whether the sub-image that starts with pixel `first` is flipped: if its position in the grid, the reversed bits of
     /// `first`, is odd.
     fn flips(self, first: usize) -> bool {
         self.mirror && self.level > 0 && first >> (self.level - 1) & 1 == 1
@@ -136,7 +136,7 @@ impl Phases {
         (n + self.step() - 1).saturating_sub(first) >> self.level
     }
 
-    /// Where the sub-image that starts with pixel `first` begins.
+    /// The position at which the sub-image that starts with pixel `first` begins.
     fn start(self, n: usize, first: usize) -> usize {
         match self.order {
             Order::Ascending => first * (n >> self.level) + first.min(n & (self.step() - 1)),
@@ -156,7 +156,7 @@ impl Phases {
         }
     }
 
-    /// First pixel of the sub-image that covers a place.
+    /// First pixel of the sub-image that covers a position.
     fn first_at(self, n: usize, place: usize) -> usize {
         match self.order {
             Order::Ascending => {
@@ -185,7 +185,7 @@ impl Phases {
     }
 }
 
-/// The first mirrored split: even pixels in order, then odd pixels backwards.
+/// The first mirrored split: even pixels in order, then odd pixels in reverse.
 fn flip_odd(n: usize, x: usize) -> usize {
     if x.is_multiple_of(2) {
         x / 2

@@ -8,9 +8,9 @@ use super::{Home, Plan, Role, Slot};
 /// Which buffer each transient slot uses, and how large the buffers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
-    /// For each slot of the plan: the shared buffer it lives in, if it is a transient one in a buffer.
+    /// For each slot of the plan: the shared buffer that holds it, if it is a transient slot in a buffer.
     pub place: Vec<Option<usize>>,
-    /// Words of each shared buffer.
+    /// Size of each shared buffer in words.
     pub buffers: Vec<usize>,
     /// Bytes of inputs, outputs and history, and of transient slots that are textures.
     pub fixed_bytes: usize,
@@ -36,7 +36,7 @@ impl Plan {
         let mut order: Vec<usize> = (0..self.slots.len())
             .filter(|&i| shared(&self.slots[i]))
             .collect();
-        // Large slots first: small ones then fit into what is already there.
+        // Assigns large slots first, so that small ones fit into existing buffers.
         order.sort_by_key(|&i| std::cmp::Reverse(self.slots[i].words()));
         let mut place = vec![None; self.slots.len()];
         let mut buffers: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -65,7 +65,7 @@ impl Plan {
         }
     }
 
-    /// First and last pass that uses each slot. What is used in a repetition is used in all of it.
+    /// First and last pass that uses each slot. A slot used in a repetition is live during the whole repetition.
     fn lifetimes(&self) -> Vec<(usize, usize)> {
         let mut life = vec![(usize::MAX, 0); self.slots.len()];
         for section in self.sections() {

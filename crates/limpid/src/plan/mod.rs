@@ -53,12 +53,12 @@ impl Pass {
         &self.kernel
     }
 
-    /// The shader of this pass on a device, for inspection: it is not trusted. The pass must belong to this plan.
+    /// The shader of this pass on a device, for inspection; it keeps its runtime checks. The pass must belong to this plan.
     pub fn shader(&self, plan: &Plan, target: Target) -> Result<Dispatch> {
         Ok(self.kernel.gpu(&self.site(plan, target))?.checked())
     }
 
-    /// Where the kernel is applied.
+    /// The site at which the kernel is applied.
     pub(crate) fn site<'a>(&self, plan: &'a Plan, target: Target) -> Site<'a> {
         let slots = |ids: &[SlotId]| ids.iter().map(|id| plan.at(*id)).collect();
         Site {
@@ -80,13 +80,13 @@ pub struct Plan {
     pub(crate) slots: Vec<Slot>,
     /// The passes, in order.
     pub(crate) passes: Vec<Pass>,
-    /// Passes that are repeated: ranges in order that do not overlap.
+    /// Ranges of repeated passes, in order and without overlaps.
     pub(crate) repeats: Vec<Section>,
     /// Pairs of history slots that are swapped after each run.
     pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
     pub(crate) align: usize,
-    /// How far outputs depend on inputs, if the method knows better than its kernels.
+    /// How far outputs depend on inputs, if the method knows a tighter bound than its kernels.
     pub(crate) local: Option<usize>,
 }
 
@@ -132,7 +132,7 @@ impl Plan {
 
     /// Appends another plan for frames of the same size. Its outputs become transient slots, which are returned with their layers.
     pub(crate) fn absorb(&mut self, other: Self) -> Vec<(Layer, SlotId)> {
-        // Tiles need the larger margin of the two.
+        // Tiles need the larger halo of the two.
         self.local = match (self.passes.is_empty(), self.reach(), other.reach()) {
             (true, _, far) => far,
             (false, one, other) => one.zip(other).map(|(a, b)| a.max(b)),
@@ -173,7 +173,7 @@ impl Plan {
     pub fn input(&mut self, layer: impl Into<Layer>, planes: usize) -> SlotId {
         let layer = layer.into();
         let slot = Slot::new(layer.to_string(), Role::Input(layer), self.size, planes);
-        // Each layer comes in once.
+        // Each layer is read into one slot.
         match self.slots.iter().position(|s| s.same_form(&slot)) {
             Some(there) => SlotId(there),
             None => self.slot(slot),
@@ -196,13 +196,13 @@ impl Plan {
         self.slot(Slot::new(name, Role::Transient, self.size, planes))
     }
 
-    /// Adds a slot that lives from frame to frame; zero before the first.
+    /// Adds a slot that is kept from frame to frame; zero before the first.
     pub fn history(&mut self, name: impl Into<String>, planes: usize) -> SlotId {
         self.slot(Slot::new(name, Role::History, self.size, planes))
     }
 
-    /// Swaps two history slots after each run: what was written to one is read from the other in the next
-    /// run, and nothing is copied.
+    /// Swaps two history slots after each run: the slot that one run writes is read in the next run under the other's id,
+    /// without a copy.
     pub fn swap(&mut self, one: SlotId, other: SlotId) {
         self.swaps.push([one, other]);
     }
@@ -240,7 +240,7 @@ impl Plan {
         });
     }
 
-    /// Repeats the passes that `add` appends, `most` times or until a number is small. Repetitions do not nest.
+    /// Repeats the passes that `add` appends, `most` times or until a value is small enough. Repetitions do not nest.
     pub fn repeat(&mut self, most: usize, until: Option<Until>, add: impl FnOnce(&mut Self)) {
         let first = self.passes.len();
         add(self);
@@ -261,8 +261,8 @@ impl Plan {
         &self.slots[id.0]
     }
 
-    /// Whether another plan has the same slots and the same passes over them, so that it can replace this one between two
-    /// runs: the numbers in kernels and tables may differ.
+    /// Whether another plan has the same slots and the same passes over them, so that it can replace this one between two runs:
+    /// kernel parameters and tables may differ.
     pub(crate) fn same_form(&self, other: &Self) -> bool {
         let slot = |(a, b): (&Slot, &Slot)| a.same_form(b);
         (self.size, self.align, &self.swaps) == (other.size, other.align, &other.swaps)
@@ -283,8 +283,8 @@ impl Plan {
             && repeats(self) == repeats(other)
     }
 
-    /// How far, in pixels, an output pixel depends on input pixels: the sum of halos along the longest path from input to output,
-    /// which a tile needs as margin. `None` if some pass reads the whole image, or history is kept, so that tiles would
+    /// How far, in pixels, an output pixel depends on input pixels: the sum of halos along the longest path from input to
+    /// output, which a tile needs as halo. `None` if some pass reads the whole image, or history is kept, so that tiles would
     /// change the result.
     pub fn reach(&self) -> Option<usize> {
         if self.local.is_some() {
@@ -376,7 +376,7 @@ impl Plan {
         }
     }
 
-    /// Errors in history and in swapped slots.
+    /// Returns an error in history or swapped slots.
     fn history_fault(&self) -> Option<String> {
         let kept = |s: &&Slot| s.role == Role::History && s.home != Home::Buffer;
         if let Some(slot) = self.slots.iter().find(kept) {

@@ -17,16 +17,16 @@ pub struct Until {
 /// Consecutive passes.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
-    /// Which.
+    /// Their range in the plan.
     pub passes: Range<usize>,
     /// Maximum number of repetitions; one for passes that are not repeated.
     pub most: usize,
-    /// When to stop early; a recorder, which cannot read results, repeats `most` times.
+    /// The condition for stopping early; a recorder, which cannot read results, repeats `most` times.
     pub until: Option<Until>,
 }
 
 impl Section {
-    /// The same section in a plan where it starts `after` passes later and its slots have other numbers.
+    /// The section in a plan where it starts `after` passes later and its slots are renumbered.
     pub(super) fn moved(self, after: usize, to: impl Fn(SlotId) -> SlotId) -> Self {
         Self {
             passes: self.passes.start + after..self.passes.end + after,

@@ -8,18 +8,18 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(pub usize);
 
-/// What a slot is for, and how long it lives.
+/// The purpose and lifetime of a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// Filled from a layer of the frame before the first pass.
     Input(Layer),
     /// Becomes a layer of the result after the last pass.
     Output(Layer),
-    /// Lives within one run; its memory is shared with others that live at other times.
+    /// Lives within one run; shares memory with slots of disjoint lifetimes.
     Transient,
-    /// Lives from run to run; zero before the first.
+    /// Kept from run to run; zero before the first.
     History,
-    /// Numbers that belong to the plan, as 4-byte words: tables.
+    /// Constant data of the plan as 4-byte words: tables.
     Data(Arc<[u32]>),
 }
 
@@ -60,7 +60,7 @@ impl Element {
     }
 }
 
-/// Where a slot lives on a GPU. The CPU keeps all slots in memory.
+/// Where a slot is stored on a GPU. The CPU keeps all slots in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Home {
     /// A storage buffer.
@@ -76,17 +76,17 @@ pub enum Home {
 pub struct Slot {
     /// A name for messages.
     pub name: String,
-    /// What it is for.
+    /// Its purpose and lifetime.
     pub role: Role,
-    /// Elements per row, and rows.
+    /// Elements per row, and number of rows.
     pub size: Size,
     /// Number of planes.
     pub planes: usize,
-    /// What one element is.
+    /// The element type.
     pub element: Element,
     /// The order of pixels.
     pub layout: Layout,
-    /// Where it lives on a GPU.
+    /// Where it is stored on a GPU.
     pub home: Home,
 }
 
@@ -125,7 +125,7 @@ impl Slot {
         self
     }
 
-    /// Whether the other slot has the same purpose and memory; tables may hold other numbers.
+    /// Whether the other slot has the same purpose and memory; the contents of tables may differ.
     pub(super) fn same_form(&self, other: &Self) -> bool {
         let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.home);
         let role = match (&self.role, &other.role) {

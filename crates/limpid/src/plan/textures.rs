@@ -5,9 +5,9 @@ use crate::kernel::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
 impl Plan {
-    /// The plan with a texture instead of each input and output: four channels of `element`, the layer's planes first.
-    /// Passes that can read textures do; for the others, a first pass extracts the planes of an input. A last
-    /// pass packs each output.
+    /// Replaces each input and output by a texture: four channels of `element`, the layer's planes first. Passes that can read
+    /// textures do; for the others, a pass at the beginning extracts the planes of an input. A pass at the end packs each
+    /// output.
     #[must_use]
     pub fn on_textures(mut self, element: Element) -> Self {
         let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ fn reads_planes(plan: &Plan, id: SlotId) -> bool {
     })
 }
 
-/// Passes that can read textures read `texture` instead of `id`.
+/// Makes passes that can read textures read `texture` instead of `id`.
 fn read_instead(passes: &mut [Pass], id: SlotId, texture: SlotId) {
     for pass in passes {
         for (k, read) in pass.reads.iter_mut().enumerate() {

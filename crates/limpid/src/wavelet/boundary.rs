@@ -90,7 +90,7 @@ impl Boundary {
                 vec![(near, 1.0 + steps), (next, -steps)]
             }
             Self::Antireflect if n == 1 => vec![(near, 1.0)],
-            // Each mirroring at an end turns the sign and adds twice the end's value.
+            // Each reflection at an end flips the sign and adds twice the end's value.
             Self::Antireflect => {
                 let mut sum = vec![(near, 2.0)];
                 let back = if i < 0 { -i } else { 2 * (len - 1) - i };

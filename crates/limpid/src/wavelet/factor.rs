@@ -1,8 +1,8 @@
 //! Factoring of filters into lifting steps, by the Euclidean algorithm (Daubechies and Sweldens 1998).
 //!
-//! The even and odd parts of the low-pass filter are divided by each other until a single term remains. Division with
-//! remainder of Laurent polynomials is not unique: terms can be removed at either end. A small beam keeps the divisions
-//! with the smallest quotients, since large quotients cancel later and cost digits. The result is measured.
+//! The even and odd parts of the low-pass filter are divided by each other until a single term remains. Division with remainder
+//! of Laurent polynomials is not unique: terms can be removed at either end. A small beam search keeps the divisions with the
+//! smallest quotients, since large quotients cancel later and lose precision. The error of the result is measured.
 
 use super::{Bank, Lifting, Pair, Taps};
 
@@ -17,7 +17,7 @@ struct Line {
 }
 
 impl Line {
-    /// Without zeros or rounding errors at the ends.
+    /// Removes zeros and rounding errors at the ends.
     fn trimmed(mut self, noise: f64) -> Self {
         while self.values.last().is_some_and(|v| v.abs() <= noise) {
             self.values.pop();
@@ -129,7 +129,7 @@ impl State {
             }
         };
         if even >= odd {
-            // A single odd term must not swallow the even part: that is where the low-pass samples are to stand.
+            // A single odd term must not absorb the even part, which becomes the low-pass samples.
             branch(true, usize::from(odd == 1));
         }
         if odd >= even {
@@ -175,7 +175,7 @@ pub fn factor(bank: &Bank) -> Option<Lifting> {
     let liftings = finished.iter().filter_map(|state| finish(state, &high));
     let measured = liftings.map(|l| (lifting_error(&l, bank), l));
     let best = measured.filter(|(e, _)| e.is_finite()).min_by(|a, b| {
-        // Of equally good ones, the one with the fewest and shortest steps.
+        // Among equally good ones, the one with the fewest and shortest steps.
         let weight = |(error, l): &(f64, Lifting)| {
             let taps = l.pairs.iter().flat_map(|p| [&p.predict, &p.update]);
             (
@@ -204,7 +204,7 @@ fn polyphase(filter: &[f64]) -> [Line; 2] {
     })
 }
 
-/// Applies the steps to the high-pass filter, whose rest is the last predict step, and pairs all steps up.
+/// Applies the steps to the high-pass filter, whose remainder is the last predict step, and combines the steps into pairs.
 fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
     let [mut even, mut odd] = high.clone();
     for step in &state.steps {
@@ -213,7 +213,7 @@ fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
             Step::Update(taps) => odd = odd.less(&even, taps),
         }
     }
-    // The determinant of a bank is one term, so what is left on the odd samples is too, except for rounding.
+    // The determinant of a bank is a single term, so the remainder on the odd samples is too, except for rounding.
     let peak = odd.values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let odd = odd.trimmed(peak * 0.5);
     let (&[high_scale], &[low_scale]) = (odd.values.as_slice(), state.even.values.as_slice())
@@ -246,7 +246,7 @@ fn finish(state: &State, high: &[Line; 2]) -> Option<Lifting> {
     Some(lifting)
 }
 
-/// The largest error of a lifting in `f32` relative to convolution in `f64`, as a share of the largest coefficient, forward and
+/// The largest error of a lifting in `f32` relative to convolution in `f64`, relative to the largest coefficient, forward and
 /// inverse: white noise of 256 samples, periodic.
 pub fn lifting_error(lifting: &Lifting, bank: &Bank) -> f64 {
     const N: usize = 256;
@@ -324,7 +324,7 @@ mod tests {
                 }
             }
         }
-        // PyWavelets' high-pass filter has the other sign.
+        // PyWavelets' high-pass filter has the opposite sign.
         assert!((found.low_scale - known.low_scale).abs() < 1e-9);
         assert!((found.high_scale + known.high_scale).abs() < 1e-9);
     }

@@ -8,7 +8,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 /// biorthogonal ones that of analysis and that of synthesis. Made with PyWavelets 1.8, seventeen digits.
 const TABLE: &str = include_str!("family.txt");
 
-/// A lifting in f32 whose error is larger than this share of the coefficients is not used; convolution is used instead.
+/// Liftings whose error in f32 exceeds this share of the coefficients are replaced by convolution.
 ///
 /// Convolution in f32 stays below 1e-6; five times that is still far below half-float storage and 8-bit images.
 const WELL_CONDITIONED: f64 = 5e-6;
@@ -31,7 +31,7 @@ pub struct Bank {
 /// The scale of coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Normalisation {
-    /// Energy is preserved as far as the wavelet is orthogonal: `low` of a constant is √2 times it. PyWavelets.
+    /// Preserves energy to the extent that the wavelet is orthogonal: `low` of a constant is √2 times it. PyWavelets.
     #[default]
     Orthonormal,
     /// `low` of a constant is the constant; `high` of an alternating signal is twice its amplitude. JPEG 2000.
@@ -153,8 +153,8 @@ impl Bank {
     /// The filters of lifting steps.
     pub fn of(lifting: &Lifting) -> Self {
         let (low, high) = lifting.analysis();
-        // Synthesis filters of lifting are the analysis filters of the steps undone; with a determinant of one they are
-        // the analysis filters of the other channel with alternating signs.
+        // Synthesis filters of lifting are the analysis filters of the inverse steps; with a determinant of one they are the
+        // analysis filters of the other channel with alternating signs.
         let ends = |t: &Taps| (t.first, t.first + t.values.len() as i32 - 1);
         let ((a, b), (c, d)) = (ends(&low), ends(&high));
         let half = (1 - a.min(c)).max(b.max(d)).max(1);
@@ -331,7 +331,7 @@ mod tests {
     fn every_bank_reconstructs() {
         for name in Wavelet::names() {
             let error = Wavelet::named(name).unwrap().bank().reconstruction_error();
-            // Meyer's wavelet has no finite filter; 62 taps are a cut. The others' tables have this many digits.
+            // Meyer's wavelet has no finite filter; its 62 taps are truncated. The tables of the others have this many digits.
             let allowed = match name {
                 "dmey" => 1e-2,
                 _ if name.starts_with("coif") || name.starts_with("sym") => 1e-8,

@@ -9,9 +9,9 @@ const CANCELLED: f64 = 1e-12;
 
 /// A Laurent polynomial in `x` and `y`: a finite filter over quads.
 ///
-/// A term is kept under its *offset*: the term `c·x^-i·y^-j` has offset `(i, j)` and reads the quad `i` columns to the
-/// right and `j` rows below (Kula 2021, section 9.2, writes `z_m` and `z_n`). A term of offset `(0, 0)` stays in its own
-/// quad, and needs no barrier.
+/// A term is identified by its *offset*: the term `c·x^-i·y^-j` has offset `(i, j)` and reads the quad `i` columns to the right
+/// and `j` rows below (Kula 2021, section 9.2, writes `z_m` and `z_n`). A term with offset `(0, 0)` reads its own quad, and
+/// needs no barrier.
 ///
 /// ```
 /// use limpid::wavelet::Laurent;
@@ -35,7 +35,7 @@ impl Laurent {
         Self::constant(1.0)
     }
 
-    /// A number: a term in its own quad.
+    /// A constant: a term in its own quad.
     pub fn constant(value: f64) -> Self {
         Self::row(0, &[value])
     }
@@ -85,7 +85,7 @@ impl Laurent {
         }
     }
 
-    /// The constant term and the rest, `P = P0 + P1` (Kula 2021, section 8.4): the first never touches another quad.
+    /// The constant term and the rest, `P = P0 + P1` (Kula 2021, section 8.4): the first never reads another quad.
     pub fn split(&self) -> (Self, Self) {
         let part = |own: bool| Self {
             terms: self

@@ -7,7 +7,7 @@ use super::Laurent;
 pub struct Taps {
     /// Offset of the first value, in samples ahead.
     pub first: i32,
-    /// The values, by growing offset.
+    /// The values, in order of increasing offset.
     pub values: Vec<f64>,
 }
 
@@ -84,14 +84,14 @@ pub struct Pair {
 /// `high = high_scale · odd`, read `low_shift` and `high_shift` samples ahead. The scales are those of the orthonormal
 /// normalisation.
 ///
-/// Invariants: undoing the steps in reverse order restores the input, whatever the boundary rule is.
+/// Invariants: undoing the steps in reverse order restores the input, for any border handling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lifting {
     /// The pairs in order.
     pub pairs: Vec<Pair>,
-    /// Factor of the even samples at the end.
+    /// Final factor of the even samples.
     pub low_scale: f64,
-    /// Factor of the odd samples at the end.
+    /// Final factor of the odd samples.
     pub high_scale: f64,
     /// `low[n] = low_scale · even[n + low_shift]`.
     pub low_shift: i32,
@@ -114,7 +114,7 @@ impl Lifting {
         }
     }
 
-    /// The degree `D` of Kula 2021, Eq. 5.3: how many samples a step reaches beyond its own pair of samples.
+    /// The degree `D` of Kula 2021, Eq. 5.3: the reach of a step beyond its own pair of samples.
     pub fn degree(&self) -> usize {
         self.pairs
             .iter()
@@ -138,7 +138,7 @@ impl Lifting {
     }
 }
 
-/// The input samples that a lifted sample is made of.
+/// The input samples that contribute to a lifted sample.
 #[derive(Clone)]
 struct Line(std::collections::BTreeMap<i32, f64>);
 

@@ -1,11 +1,11 @@
-//! The algebra of wavelets: what a transform computes, and in which orders it can be computed.
+//! The algebra of wavelet transforms and of the orders in which their operations can be computed.
 //!
-//! A wavelet is a [`Lifting`]: predict and update steps between even and odd samples. In two dimensions a step is a
-//! [`Matrix`] of [`Laurent`] polynomials over quads of samples. A [`Scheme`] is a list of such matrices with barriers between
-//! them (Kula 2021): few operations with many barriers, or few barriers with many operations. Counts of both come from
-//! the algebra, and so do the kernels.
+//! A wavelet is a [`Lifting`]: predict and update steps between even and odd samples. In two dimensions a step is a [`Matrix`]
+//! of [`Laurent`] polynomials over quads of samples. A [`Scheme`] is a list of such matrices with barriers between them (Kula
+//! 2021): few operations with many barriers, or few barriers with many operations. Both counts, and the kernels, are derived
+//! from the algebra.
 //!
-//! Invariants: all schemes of a wavelet compute the same numbers.
+//! Invariants: all schemes of a wavelet compute the same result.
 
 mod boundary;
 mod factor;

@@ -9,7 +9,7 @@ pub const QUAD: [&str; 4] = ["LL", "HL", "LH", "HH"];
 
 /// A matrix that maps the quads `[LL HL LH HH]` of an image to new ones.
 ///
-/// Invariants: column vectors are transformed, so the product `b * a` does `a` first.
+/// Invariants: column vectors are transformed, so the product `b * a` applies `a` first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     entries: [[Laurent; 4]; 4],

@@ -30,8 +30,8 @@ pub enum Kind {
     Polyconvolution,
     /// One step for everything.
     Convolution,
-    /// As `Lifting`, with what stays inside a quad along y done separately ("Kula2016", chapter 7): 20 operations per pair, between the 24
-    /// of `lifting` and the 18 of `lifting*`. Not in the tables.
+    /// As `Lifting`, with the operations inside a quad along y done separately ("Kula2016", chapter 7): 20 operations per pair,
+    /// between the 24 of `lifting` and the 18 of `lifting*`. Not in the tables.
     LiftingY,
 }
 
@@ -97,7 +97,7 @@ impl Kind {
         NAMES.iter().map(|n| n.0).take(11)
     }
 
-    /// Whether the kind has an optimised form: separable lifting gains nothing.
+    /// Whether the kind has an optimised form: separable lifting has no benefit from it.
     pub fn has_forms(self) -> bool {
         !matches!(
             self,
@@ -173,13 +173,13 @@ pub enum Direction {
 
 /// A scheme for one wavelet: matrices with barriers.
 ///
-/// `stages[0]` is done before the first barrier and stays inside the quads. A barrier precedes each further stage; of its
-/// matrices only the first reaches into other quads. Scaling is left out, as in the paper.
+/// `stages[0]` runs before the first barrier and stays inside the quads. A barrier precedes each further stage; only the first
+/// of its matrices reads other quads. Scaling is omitted, as in the paper.
 ///
 /// Invariants: all schemes of a wavelet and direction have the same [`product`](Self::product).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scheme {
-    /// Which one.
+    /// Its name.
     pub name: SchemeName,
     /// The matrices, in order.
     pub stages: Vec<Vec<Matrix>>,
@@ -194,8 +194,8 @@ impl Scheme {
     /// The scheme of this name for a wavelet's lifting steps.
     pub fn new(lifting: &Lifting, name: SchemeName, direction: Direction) -> Self {
         let forward = |p: &super::Pair| (p.predict.polynomial(), p.update.polynomial());
-        // Undoing the steps, like transposing them, is again a lifting, from the last step to the first: what was an
-        // update now predicts. The inverse lifts even samples first, so the quads' samples change places.
+        // Undoing the steps, like transposing them, is again a lifting, from the last step to the first: updates become
+        // predicts. The inverse lifts even samples first, so the samples of quads are swapped.
         let backward = |map: &dyn Fn(&Laurent) -> Laurent| {
             let pairs = lifting.pairs.iter().rev().map(forward);
             pairs.map(|(p, u)| (map(&u), map(&p))).collect()
@@ -226,7 +226,7 @@ impl Scheme {
         }
     }
 
-    /// All matrices multiplied: what the scheme computes.
+    /// The product of all matrices, which is the transform that the scheme computes.
     pub fn product(&self) -> Matrix {
         let all = self.stages.iter().flatten();
         all.fold(Matrix::identity(), |done, m| m * &done)
@@ -331,7 +331,7 @@ impl Builder {
         self.stages.push(matrices.into());
     }
 
-    /// Work inside the quads, done at the end of the last stage.
+    /// Adds operations inside the quads, at the end of the last stage.
     fn local(&mut self, matrices: impl IntoIterator<Item = Matrix>) {
         if let Some(last) = self.stages.last_mut() {
             last.extend(matrices);
@@ -394,8 +394,8 @@ impl Builder {
                 self.step([whole.update_h()]);
                 self.step([whole.update_v()]);
             }
-            // Without a stage before the first step its predicts stay whole: as many operations as splitting them and
-            // two writes less.
+            // Without a stage before the first step its predicts are not split: the same number of operations, and two writes
+            // fewer.
             Kind::Implosion if self.form == Form::Sharp && self.stages.len() == 1 => {
                 let first = Steps::new(p, &u1);
                 self.step([first.implode_predict()]);
@@ -416,8 +416,8 @@ impl Builder {
             }
             Kind::Lifting => {
                 let [h, v] = own_predicts;
-                // Eq. 8.33 does the first pair's local predicts after the spatial step. With a barrier behind them,
-                // those of further pairs can be done before it, at no cost.
+                // Eq. 8.33 computes the first pair's local predicts after the spatial step. With a barrier after them, those of
+                // further pairs can be computed before it, at no cost.
                 if self.stages.len() == 1 {
                     self.step([&far.predict_v() * &far.predict_h(), h, v]);
                 } else {
@@ -465,7 +465,7 @@ impl Builder {
         }
     }
 
-    /// Moves what precedes the first barrier into the first step: a graphics pass reads the image unchanged.
+    /// Moves the operations before the first barrier into the first step: a graphics pass reads the image unchanged.
     fn start_at_first_step(&mut self) {
         let before = std::mem::take(&mut self.stages[0]);
         if let Some(first) = self.stages.get_mut(1).and_then(|s| s.first_mut()) {
@@ -476,7 +476,7 @@ impl Builder {
     }
 }
 
-/// Taps of a polynomial along x, for readers of a scheme that want a plain filter.
+/// The taps of a polynomial along x, for users of a scheme that need a plain filter.
 impl From<&Laurent> for Taps {
     fn from(p: &Laurent) -> Self {
         let first = p.terms().map(|(at, _)| at.0).min().unwrap_or(0);

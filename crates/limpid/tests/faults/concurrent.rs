@@ -1,4 +1,4 @@
-//! Many denoisers on many threads, one GPU shared by several, dropped in any order: each gives what it gives alone.
+//! Many denoisers on many threads, several sharing one GPU, dropped in any order: each gives the same result as alone.
 
 use crate::support::{self, frame};
 use limpid::exec::cpu::Cpu;
@@ -10,7 +10,7 @@ use std::thread;
 
 const THREADS: usize = 8;
 
-/// Methods of all sorts: with history and without, with shared tables, with repetitions of their own.
+/// Methods of all kinds: with and without history, with shared tables, with repetitions.
 fn method(device: &Device, i: usize) -> Box<dyn Method> {
     let kinds = match device {
         Device::Cpu(_) => 7,
@@ -49,11 +49,11 @@ fn devices() -> Vec<Device> {
     devices
 }
 
-/// What threads make together on one device is, bit by bit, what each makes alone.
+/// The results of threads that share a device are bit-identical to those of each thread alone.
 #[test]
 fn threads_share_a_device() {
     for device in devices() {
-        // A GPU that is software takes most of the time for shaders.
+        // A software GPU spends most of its time on compiling shaders.
         let jobs = if matches!(device, Device::Cpu(_)) {
             42
         } else {
@@ -84,7 +84,8 @@ fn threads_share_a_device() {
     }
 }
 
-/// Denoisers move between threads, outlive the device that made them, and end in another order than they began.
+/// Denoisers move between threads, outlive the device handle that created them, and are dropped in another order than they were
+/// created.
 #[test]
 fn denoisers_are_dropped_in_any_order() {
     for device in devices() {
@@ -106,7 +107,7 @@ fn denoisers_are_dropped_in_any_order() {
                         let at = (t + 5 * k) % kept.len();
                         let (i, mut other) = kept.swap_remove(at);
                         drop(kept);
-                        // It may be one that ran before, by another thread: then it begins anew.
+                        // The denoiser may have run before on another thread: resets it.
                         other.reset();
                         let out = other.run(&support::frame(size(i))).unwrap();
                         assert!(out == expected[i][0], "{i} on {}", other.plan().title());
@@ -127,7 +128,7 @@ fn denoisers_are_dropped_in_any_order() {
     }
 }
 
-/// A frame that fails on one thread says nothing about those of others.
+/// A frame that fails on one thread does not affect those of others.
 #[test]
 fn a_wrong_frame_is_the_error_of_its_thread() {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Devices that fail: memory that is not there, a device that is lost, a driver that does not answer.
+//! Devices that fail: exhausted memory, a lost device, a driver that does not respond.
 
 use crate::support::{self, frame};
 use limpid::exec::gpu::{Gpu, GpuRunner};
@@ -28,7 +28,8 @@ fn fault<T: std::fmt::Debug>(result: Result<T>) -> DeviceFault {
     }
 }
 
-/// What does not fit runs in tiles with the same result; what has none is an error, and the device is as good as before.
+/// Work that does not fit runs in tiles with the same result; if there are no tiles it is an error, and the device stays
+/// usable.
 #[test]
 fn short_memory_leads_to_tiles_or_an_error() {
     let (device, gpu) = open();
@@ -82,7 +83,7 @@ fn short_memory_leads_to_tiles_or_an_error() {
     support::compare("again", "filter:gaussian", &expected, &again);
 }
 
-/// Every call says so, of every denoiser of the device; another device works.
+/// Every call of every denoiser of the device reports the loss; another device works.
 #[test]
 fn a_lost_device_stays_lost() {
     let (device, gpu) = open();
@@ -107,7 +108,7 @@ fn a_lost_device_stays_lost() {
         .unwrap();
 }
 
-/// Works for long in so many workgroups: software drivers end loops after 65 535 steps.
+/// Runs for a long time in this many workgroups: software drivers end loops after 65 535 steps.
 #[derive(Debug)]
 struct Slow(u32);
 
@@ -147,7 +148,7 @@ fn slow(gpu: &Gpu, rounds: u32) -> (GpuRunner, Frame) {
     (GpuRunner::new(gpu, plan).unwrap(), frame)
 }
 
-/// A driver that does not answer is an error after the time it may take, then the device is lost, and nothing waits for it.
+/// A driver that does not respond within the timeout is an error; then the device is lost, and nothing waits for it.
 #[test]
 fn a_driver_that_hangs_is_given_up() {
     let (_, gpu) = open();
@@ -170,11 +171,11 @@ fn a_driver_that_hangs_is_given_up() {
     );
 }
 
-/// Work can be stopped while the device is busy with it.
+/// Work can be cancelled while the device is busy with it.
 #[test]
 fn waiting_for_a_device_can_be_stopped() {
     let (_, gpu) = open();
-    // Long enough to be stopped, short enough for the device to be closed at the end.
+    // Long enough to be cancelled, short enough for the device to be closed at the end.
     let (mut runner, frame) = slow(&gpu, 12_000);
     let watch = Watch::default();
     let stop = watch.stop_flag();
@@ -191,7 +192,7 @@ fn waiting_for_a_device_can_be_stopped() {
         begin.elapsed()
     );
     stopper.join().unwrap();
-    // The next run waits for the first and gives its result.
+    // The next run waits for the first and returns its own result.
     runner
         .run(&frame, &mut frame.clone(), &Watch::default())
         .unwrap();

@@ -1,7 +1,7 @@
-//! Damaged files: whatever happens to the bytes of a file, reading it gives a picture or an error. It never panics and
-//! never takes memory that the file cannot fill.
+//! Damaged files: reading a file with arbitrarily changed bytes returns an image or an error. It never panics and never
+//! allocates memory that the file cannot fill.
 //!
-//! The readers run here without the guard that [`io::read`] puts around them. `fuzz/` does the same with random input.
+//! The readers run here without the guard of [`io::read`]. `fuzz/` does the same with random input.
 
 use crate::*;
 use limpid::io::{Format, Sample};
@@ -31,10 +31,10 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static ALLOCATOR: Watched = Watched;
 
-/// No single allocation may be larger: the samples are a few KiB, and the smallest packing of a block is 1 : 65536.
+/// Limit of a single allocation: the samples are a few KiB, and the highest compression of a block is 1 : 65536.
 const MOST: usize = 512 << 20;
 
-/// Small files of every format and of many inner forms, beside those in `tests/corpus`.
+/// Small files of every format and of many variants, besides those in `tests/corpus`.
 fn corpus() -> Vec<(String, Format, Vec<u8>)> {
     let mut files = Vec::new();
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +113,7 @@ fn corpus() -> Vec<(String, Format, Vec<u8>)> {
     files
 }
 
-/// A generator of numbers that are the same everywhere.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -127,7 +127,7 @@ impl Dice {
 
 /// One way to damage a file.
 fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    // Headers are where the structure is.
+    // Headers contain most of the structure.
     let length = bytes.len();
     let at = if dice.roll(2) == 0 {
         dice.roll(length.min(600))
@@ -168,7 +168,7 @@ fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 fn try_read(name: &str, format: Format, bytes: &[u8]) -> bool {
-    // The watch on memory is for the whole program.
+    // The allocation counter is global to the program.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut options = ReadOptions::default();
@@ -196,7 +196,7 @@ fn try_read(name: &str, format: Format, bytes: &[u8]) -> bool {
 
 #[test]
 fn whole_files_of_the_corpus_are_readable_or_refused() {
-    // The same files start the fuzz targets.
+    // The same files seed the fuzz targets.
     let seeds = std::env::var_os("LIMPID_SEEDS").map(PathBuf::from);
     for (i, (name, format, bytes)) in corpus().into_iter().enumerate() {
         if let Some(folder) = &seeds {

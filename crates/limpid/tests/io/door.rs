@@ -1,4 +1,4 @@
-//! Bad input and output at the door: missing, empty and wrongly named files, folders, places that cannot be written.
+//! Invalid input and output paths: missing, empty and wrongly named files, folders, places without write permission.
 
 use crate::*;
 use limpid::io::Format;
@@ -43,7 +43,7 @@ fn a_wrong_extension_is_read_by_content_and_told() {
         picture.notes
     );
     assert_eq!(picture.origin.format(), Format::Exr);
-    // No extension at all is no trouble.
+    // A missing extension is accepted.
     let bare = path.with_extension("");
     std::fs::rename(&wrong, &bare).unwrap();
     assert!(read(&bare).notes.is_empty());
@@ -72,7 +72,7 @@ fn places_that_cannot_be_written() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing_and_says_so() {
-    // A link with a picture's name to a device that is always full.
+    // A link with an image's name to a device that is always full.
     let (folder, path) = scratch("a.exr");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
     let frame = Frame::new(Image::new(2, 2, 3)).unwrap();

@@ -30,7 +30,7 @@ fn mitsuba_layers_are_recognised() {
             "depth"
         ]
     );
-    // Two buffers of as many samples: the colour is their mean, of half the variance.
+    // Two buffers with equal numbers of samples: the colour is their mean, with half the variance.
     let half = |part| picture.frame.get(Layer::new(Kind::Color, part)).unwrap();
     let color = picture.frame.color().unwrap();
     let (a, b) = (half(Part::HalfA), half(Part::HalfB));
@@ -40,7 +40,7 @@ fn mitsuba_layers_are_recognised() {
     }
     let again = read(&path);
     assert!(again.notes.is_empty(), "{:?}", again.notes);
-    // What is written with its buffers reads back the same; a result keeps neither buffer nor variance.
+    // A frame written with its buffers is read back the same; a result keeps neither buffers nor variance.
     let (_folder, copy) = scratch("copy.exr");
     let options = WriteOptions::default();
     io::write(&copy, &picture.frame, Some(&picture.origin), &options).unwrap();
@@ -170,7 +170,7 @@ fn variances_of_samples_become_variances_of_the_mean() {
     write(&out, &picture.frame, Some(&picture.origin));
     assert_eq!(raw(&out).layer_data, raw(&path).layer_data);
 
-    // PBRT gives the number as an attribute.
+    // PBRT stores the number as an attribute.
     let mut channels: Vec<_> = ["R", "G", "B"].map(|c| half(c, n, 1)).into();
     channels.extend(rgb("Variance", 8.0));
     let mut layer = part(None, (2, 2), channels);

@@ -1,4 +1,4 @@
-//! EXR files: what is refused, and how it is said.
+//! EXR files: which files are rejected, and with which messages.
 
 use crate::*;
 

@@ -1,4 +1,4 @@
-//! EXR files: what survives.
+//! EXR files: which data is preserved.
 
 use crate::*;
 
@@ -79,12 +79,12 @@ fn untouched_channels_types_windows_and_attributes_survive() {
     assert_eq!(names(&picture.frame), ["color", "alpha", "id"]);
     let (_other, out) = scratch("b.exr");
 
-    // Nothing changed: all is equal, also the integers that a float cannot hold.
+    // Nothing changed: everything is equal, including integers that a float cannot represent.
     write(&out, &picture.frame, Some(&picture.origin));
     assert_eq!(raw(&out).layer_data, raw(&path).layer_data);
     assert_eq!(raw(&out).attributes, raw(&path).attributes);
 
-    // Colour alone is written, as a denoiser gives it back: the rest comes from the origin.
+    // Writes colour alone, like a denoiser: the rest comes from the origin.
     let bright = picture.frame.color().unwrap().map(|v| v + 1.0);
     let frame = Frame::new(bright.clone()).unwrap();
     write(&out, &frame, Some(&picture.origin));

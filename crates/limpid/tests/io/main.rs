@@ -1,4 +1,4 @@
-//! Files: what is recognised, what survives, what is refused.
+//! Files: which data is recognised, preserved, rejected.
 #![cfg(feature = "io")]
 #![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
@@ -33,7 +33,7 @@ pub(crate) fn write(path: &Path, frame: &Frame, origin: Option<&Origin>) -> Vec<
     io::write(path, frame, origin, &WriteOptions::default()).unwrap()
 }
 
-/// Values that differ everywhere and that half floats hold.
+/// Distinct values that half floats represent exactly.
 pub(crate) fn ramp(seed: usize) -> impl Fn(usize) -> f32 {
     move |i| ((i * 7 + seed * 13) % 1024) as f32 / 64.0
 }

@@ -1,4 +1,4 @@
-//! PNG, TIFF, JPEG, HDR, PFM: round trips, conversions, what survives.
+//! PNG, TIFF, JPEG, HDR, PFM: round trips, conversions, preserved data.
 
 use crate::*;
 use limpid::io::{Bits, Format, Transfer};
@@ -8,7 +8,7 @@ use tiff::encoder::colortype as tc;
 use tiff::encoder::{Compression as Packing, DeflateLevel, TiffEncoder};
 use tiff::tags::{ExtraSamples, Tag};
 
-/// A picture of values that an integer type holds exactly.
+/// An image of values that an integer type represents exactly.
 fn photo(channels: usize, max: f32) -> Image {
     Image::from_fn(13, 7, channels, |x, y, c| {
         ((x * 997 + y * 131 + c * 59) as f32 % (max + 1.0)).floor() / max
@@ -28,7 +28,7 @@ fn encoded(bits: Bits) -> WriteOptions {
     options
 }
 
-/// Read, write, read again: pixels and metadata are the same, also when the frame has colour only.
+/// Read, write, read again: pixels and metadata are the same, also if the frame has colour only.
 fn survives(path: &Path) -> io::Picture {
     let first = read(path);
     let facts = |path: &Path| {
@@ -379,7 +379,7 @@ fn light_becomes_display_values_and_back() {
     let back = read(&exr).frame;
     assert!((back.color().unwrap().get(1, 0, 0) - 0.25).abs() < 1e-4);
     assert!((back.get(Kind::Alpha).unwrap().get(0, 0, 0) - 0.5).abs() < 1e-4);
-    // Colour alone still gets its alpha from where it came from.
+    // Colour alone still gets the alpha of its origin.
     let color = Frame::new(photo.frame.color().unwrap().clone()).unwrap();
     write(&exr, &color, Some(&photo.origin));
     assert_eq!(read(&exr).frame, back);

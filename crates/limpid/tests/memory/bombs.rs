@@ -1,5 +1,5 @@
-//! Small files that unpack to large pictures, pictures of odd shape, and files of very many parts: what a file takes is bounded by the
-//! limit, and what is beyond it is refused before pixels are read.
+//! Small files that decompress to large images, images of unusual shape, and files with very many parts: memory is bounded by
+//! the limit, and files beyond it are rejected before pixels are read.
 
 use crate::{alone, peak};
 use exr::prelude::{
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A read of a file's bytes: what it gave, the most memory it took, and how long.
+/// Reads a file from memory: returns the result, the peak memory, and the time.
 fn measured(format: Format, bytes: &[u8], limit: u64) -> (Result<Size, String>, usize, Duration) {
     let mut options = ReadOptions::default();
     options.need_color = false;
@@ -25,7 +25,7 @@ fn measured(format: Format, bytes: &[u8], limit: u64) -> (Result<Size, String>, 
     (read, most, begin.elapsed())
 }
 
-/// A file whose pixels are beyond the limit is refused at once, without their memory; within a limit that allows them it is read.
+/// A file whose pixels exceed the limit is rejected immediately, without allocating them; within a sufficient limit it is read.
 fn bounded(name: &str, format: Format, bytes: &[u8], size: Size) {
     let pixels = size.pixels() as u64;
     let (refused, most, time) = measured(format, bytes, pixels);
@@ -75,7 +75,7 @@ fn exr(size: (usize, usize), parts: Vec<ExrLayer<AnyChannels<FlatSamples>>>) -> 
     file.into_inner()
 }
 
-/// Black, and as small as the format can pack it.
+/// A black image, compressed as far as the format can.
 fn packed(format: Format, (width, height): (usize, usize)) -> Vec<u8> {
     let frame = Frame::new(Image::new(width, height, 3)).unwrap();
     io::encode(format, &frame, &WriteOptions::default()).unwrap()
@@ -103,7 +103,7 @@ fn what_unpacks_a_thousandfold_is_bounded() {
     }
 }
 
-/// Text and profiles of PNG files that unpack to gigabytes are not unpacked.
+/// Text and profiles of PNG files that decompress to gigabytes are not decompressed.
 #[test]
 fn packed_texts_are_bounded() {
     let _alone = alone();
@@ -146,7 +146,7 @@ fn png_zeros(length: usize) -> Vec<u8> {
     stream
 }
 
-/// The check sum of PNG.
+/// The checksum of PNG.
 fn crc(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {
@@ -158,7 +158,7 @@ fn crc(bytes: &[u8]) -> u32 {
     !sum
 }
 
-/// As long as formats allow in one row or column.
+/// The longest rows and columns that formats support.
 #[test]
 fn long_rows_and_columns_come_back() {
     let _alone = alone();
@@ -176,7 +176,7 @@ fn long_rows_and_columns_come_back() {
             options.transfer = Some(format.transfer());
             let bytes = match io::encode(format, &frame, &options) {
                 Ok(bytes) => bytes,
-                // JPEG ends a little earlier.
+                // The limit of JPEG is slightly lower.
                 Err(error) => {
                     assert!(error.to_string().contains("too large"), "{format}: {error}");
                     continue;
@@ -189,7 +189,7 @@ fn long_rows_and_columns_come_back() {
     }
 }
 
-/// Very many parts are read, or refused where there is no room for them; in time that does not grow with their square.
+/// Very many parts are read, or rejected if they do not fit; the time is not quadratic.
 #[test]
 fn many_parts_are_read_in_time() {
     let _alone = alone();
@@ -203,7 +203,7 @@ fn many_parts_are_read_in_time() {
     assert!(refused.is_err_and(|e| e.contains("limit")));
 }
 
-/// A file that is long and empty is not read as a whole, and one of no known format not at all.
+/// A long, sparse file is not read completely, and one of unknown format not at all.
 #[cfg(unix)]
 #[test]
 fn long_files_are_not_read_beyond_the_limit() {
@@ -213,7 +213,7 @@ fn long_files_are_not_read_beyond_the_limit() {
         let path = folder.path().join(name);
         let mut file = std::fs::File::create(&path).unwrap();
         file.write_all(head).unwrap();
-        // It takes no room on the disk.
+        // A sparse file, which takes no disk space.
         file.set_len(1 << 40).unwrap();
         path
     };

@@ -1,4 +1,4 @@
-//! Memory: plans say how much is taken, files take no more than they may, and memory that is refused is an error.
+//! Memory: plans predict their memory, files stay within their limit, and failed allocations are errors.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -15,16 +15,16 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Counts the bytes that are taken, and the most there were; refuses memory on request.
+/// Counts the allocated bytes and their peak; fails allocations on request.
 struct Watched;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Allocations from this size on can be refused: pixels, not the small change of a program.
+/// Allocations from this size on can fail: pixels, not small data.
 static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// How many large allocations are granted before one is refused; all if this is the largest number.
+/// Number of large allocations that succeed before one fails; `usize::MAX` for all.
 static GRANTED: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 impl Watched {
@@ -44,7 +44,7 @@ impl Watched {
     }
 }
 
-// SAFETY: every call is passed on to the system's allocator unchanged, or refused, as any may be.
+// SAFETY: every call is forwarded to the system's allocator unchanged, or fails, which is permitted.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match self.grants(layout.size()) {
@@ -78,7 +78,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What some work gives, and the most memory that it took beyond what was there.
+/// The result of some work, and its peak memory beyond what was allocated before.
 fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -86,7 +86,7 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (made, PEAK.load(Ordering::Relaxed) - before)
 }
 
-/// Does some work in which the allocation of this number among the large ones is refused. Says whether there was one.
+/// Does some work in which the large allocation with this index fails. Returns whether there was one.
 fn refusing<T>(large: usize, number: usize, work: impl FnOnce() -> T) -> (T, bool) {
     LARGE.store(large, Ordering::Relaxed);
     GRANTED.store(number, Ordering::Relaxed);
@@ -95,7 +95,7 @@ fn refusing<T>(large: usize, number: usize, work: impl FnOnce() -> T) -> (T, boo
     (made, refused)
 }
 
-/// Bytes that are taken now.
+/// Bytes that are allocated now.
 fn taken() -> usize {
     NOW.load(Ordering::Relaxed)
 }

@@ -1,4 +1,5 @@
-//! What a plan says about its memory is what a run takes: on the CPU by a counting allocator, on a GPU by the driver's allocator.
+//! The memory that a plan states is the memory that a run takes: measured on the CPU by a counting allocator, on a GPU by the
+//! driver's allocator.
 
 use crate::{alone, peak, support};
 use limpid::exec::cpu::Cpu;
@@ -7,13 +8,13 @@ use limpid::plan::Role;
 use limpid::{Denoiser, Device, FittedPlan, Frame, Options, Size};
 use support::frame;
 
-/// Large enough for tables and plans to be small beside pixels.
+/// Large enough for tables and plans to be small relative to pixels.
 const SIZE: Size = Size::new(320, 240);
 
-/// The same for methods that take seconds for that, and have many planes.
+/// The same for methods that would take seconds, and have many planes.
 const SLOW: Size = Size::new(144, 96);
 
-/// How far a run may be from what the plan says.
+/// Tolerance between a run and its plan.
 const SHARE: f64 = 0.2;
 
 /// Tables, plans and threads, in bytes.
@@ -32,7 +33,7 @@ fn options(entry: &Entry, frame: &Frame) -> Options {
         _ => (entry.make)(),
     };
     if entry.name == "patch" {
-        // How long it iterates does not change its memory.
+        // The number of iterations does not change its memory.
         method.set("rounds", "1").unwrap();
         method.set("tolerance", "0.5").unwrap();
     }
@@ -64,7 +65,7 @@ fn runs_take_the_memory_that_plans_state() {
             _ => &frame,
         };
         let options = options(entry, frame);
-        // Tables that are made once and kept.
+        // Creates tables that are kept afterwards.
         Denoiser::new(&cpu, &frame.shape(), &options)
             .unwrap()
             .run(frame)
@@ -75,7 +76,7 @@ fn runs_take_the_memory_that_plans_state() {
             let out = denoiser.run(frame).unwrap();
             (denoiser, out)
         });
-        // The frame is there before.
+        // The frame is allocated before.
         let stated = fit.bytes(threads) - inputs(&fit);
         close(
             &format!("{} on the CPU", entry.name),

@@ -1,5 +1,5 @@
-//! Memory that the system refuses: every large allocation of reading, running and writing is refused once. Each time there is an error
-//! and not the end of the program, nothing is leaked, and the next run works.
+//! Failing allocations: every large allocation of reading, running and writing fails once. Each time there is an error and the
+//! program continues, nothing is leaked, and the next run works.
 
 use crate::{alone, refusing, support, taken};
 use limpid::exec::cpu::Cpu;
@@ -8,17 +8,17 @@ use limpid::method::METHODS;
 use limpid::{Device, DeviceFault, Error, Frame, Image, Options, Result, Size, Watch, denoise_on};
 use std::path::Path;
 
-/// Small, but with planes of more than what counts as large.
+/// Small, but with planes above the size that counts as large.
 const SIZE: Size = Size::new(160, 112);
 const LARGE: usize = 64 << 10;
 
-/// Pictures of files, and what counts as large there: the windows of packers do not.
+/// Images of files, and the size that counts as large there: above the windows of compressors.
 const PICTURE: Size = Size::new(512, 384);
 const LARGE_PICTURE: usize = 400 << 10;
 
-/// Refuses each large allocation of some work in turn; gives how many there were.
+/// Fails each large allocation of some work in turn; returns their number.
 fn each(name: &str, large: usize, mut work: impl FnMut() -> Result<()>) -> usize {
-    // Tables that are made once and kept.
+    // Creates tables that are kept afterwards.
     work().unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut before = taken();
     for number in 0.. {
@@ -28,7 +28,7 @@ fn each(name: &str, large: usize, mut work: impl FnMut() -> Result<()>) -> usize
                 fault: DeviceFault::OutOfMemory(_),
                 ..
             }) => {}
-            // A large buffer is tried before a small one.
+            // After a large buffer fails, a smaller one is tried.
             Ok(()) => {}
             Err(error) => panic!("{name}: allocation {number}: {error}"),
         }
@@ -47,7 +47,7 @@ fn each(name: &str, large: usize, mut work: impl FnMut() -> Result<()>) -> usize
 }
 
 fn quiet() {
-    // A panic that becomes an error is not worth a message for each of some thousand runs.
+    // Suppresses the messages of panics that become errors, for some thousand runs.
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload().downcast_ref::<String>();
         if !text.is_some_and(|t| t.starts_with("out of memory: ")) {
@@ -64,7 +64,7 @@ fn running_without_memory_is_an_error() {
     let device = Device::Cpu(Cpu::new(Some(2)).unwrap());
     let mut total = 0;
     for entry in METHODS {
-        // Minutes for what others show as well; and weights of a network, which are no pixels.
+        // Slow methods that cover nothing more; and network weights, which are not pixels.
         if ["patch", "ddid", "rdfc", "neural", "ensemble"].contains(&entry.name) {
             continue;
         }
@@ -92,7 +92,7 @@ fn reading_and_writing_without_memory_is_an_error() {
             .join("picture")
             .with_extension(format.extensions()[0]);
         std::fs::write(&path, &bytes).unwrap();
-        // The decoders of these two take memory of the size of the picture on their own.
+        // The decoders of these two allocate memory of the size of the image themselves.
         if ![Format::Tiff, Format::Webp].contains(&format) {
             total += each(&format!("reading {format}"), LARGE_PICTURE, || {
                 io::read(&path, &ReadOptions::default()).map(drop)
@@ -103,7 +103,7 @@ fn reading_and_writing_without_memory_is_an_error() {
                 io::write(&path, &frame, None, &WriteOptions::default()).map(drop)
             });
         }
-        // What failed left the old file and nothing else.
+        // A failed write leaves the old file and nothing else.
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

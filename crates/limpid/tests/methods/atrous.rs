@@ -1,4 +1,4 @@
-//! What users of the à-trous filter count on.
+//! Properties that users of the à-trous filter rely on.
 
 use crate::support::frame;
 use limpid::method::{Atrous, Method};
@@ -71,7 +71,7 @@ fn named_lights_only() {
     assert!(out.get(Kind::Light("sun".into())).is_none());
 }
 
-/// Alpha goes with the colour's weights: where the colour is opaque black beside white, it does not leak.
+/// Alpha is filtered with the colour's weights: where colour is opaque black next to white, it does not leak.
 #[test]
 fn alpha_has_the_weights_of_colour() {
     let (w, h) = (24, 16);
@@ -100,7 +100,7 @@ fn alpha_has_the_weights_of_colour() {
     }
 }
 
-/// Noise in a guide that has a variance does not keep the filter from working; edges of the guide do.
+/// Noise in a guide with variance does not prevent filtering; edges of the guide do.
 #[test]
 fn noisy_guides_are_calmed_first() {
     let (w, h) = (40, 30);
@@ -141,7 +141,7 @@ fn noisy_guides_are_calmed_first() {
     assert!(calm < 0.3 * raw, "{calm} against {raw}");
 }
 
-/// Gains of 1 keep all details: the input comes back.
+/// With gains of 1 all details are kept: the result is the input.
 #[test]
 fn the_plain_transform_reconstructs() {
     let frame = frame(Size::new(37, 21));
@@ -197,7 +197,7 @@ fn room(size: Size) -> Frame {
     frame
 }
 
-/// `--energy` keeps the mean of every channel to a thousandth, guided by local noise and by σ alike.
+/// `--energy` preserves the mean of every channel to a thousandth, guided by local noise as well as by σ.
 #[test]
 fn energy_keeps_the_mean() {
     let by_sigma = Atrous {
@@ -231,7 +231,7 @@ fn energy_keeps_the_mean() {
     }
 }
 
-/// Energy and samples in some of the pixels only do not go together.
+/// Energy cannot be combined with sub-sampled input.
 #[test]
 fn energy_needs_all_samples() {
     let method = Atrous {
@@ -245,7 +245,7 @@ fn energy_needs_all_samples() {
     assert!(error.unwrap_err().to_string().contains("energy"));
 }
 
-/// A clean picture: a wall with a texture of light, a lamp with black albedo, sky.
+/// A clean image: a wall with textured light, a lamp with black albedo, sky.
 fn clean(size: Size) -> Frame {
     let (w, h) = (size.width, size.height);
     let lamp = |x: usize, y: usize| x > w / 3 && x < w / 2 && y > h / 3 && y < h / 2;
@@ -298,7 +298,7 @@ fn clean_frames_stay_and_lamps_do_not_bleed() {
     for device in Device::all_for_tests().unwrap() {
         let out = run(&frame, &Atrous::default(), &device);
         let all = error(&out, &frame, |_| true);
-        // Edges of light that no feature shows look like noise to the pixels beside them, and are softened a little.
+        // Edges of light that appear in no feature look like noise to the pixels beside them, and are slightly smoothed.
         assert!(
             all < 1e-3,
             "{}: clean frame changed by {all}",
@@ -306,8 +306,8 @@ fn clean_frames_stay_and_lamps_do_not_bleed() {
         );
         let grainy = noisy(&frame, 0.1);
         let out = run(&grainy, &Atrous::default(), &device);
-        // The wall, whose pattern of light no feature shows: less than half of the noise's square is left, and the lamp of 50 does not
-        // shine into it.
+        // The wall, with a pattern of light that appears in no feature: less than half of the squared noise remains, and the
+        // lamp of 50 does not leak into it.
         let wall = error(&out, &frame, |v| v < 1.0);
         assert!(wall < 5e-3, "{}: {wall} is left on the wall", device.name());
         let lamp = error(&out, &frame, |v| v > 10.0).sqrt();
@@ -317,7 +317,7 @@ fn clean_frames_stay_and_lamps_do_not_bleed() {
 
 #[test]
 fn depth_alone_acts() {
-    // Two planes at different depths with the same colour but for noise: depth must keep them apart where colour does not.
+    // Two planes at different depths with the same colour except for noise: depth must separate them where colour does not.
     let size = Size::new(64, 48);
     let color = Image::from_fn(64, 48, 3, |x, _, _| if x < 32 { 0.4 } else { 0.5 });
     let mut frame = noisy(&Frame::new(color).unwrap(), 0.3);

@@ -1,8 +1,8 @@
-//! Every schedule of every method on every device gives the picture of the definition.
+//! Every schedule of every method on every device produces the image of the definition.
 //!
-//! The test loops over what is listed: methods, their example settings, devices (each SIMD level, a GPU with runtime
-//! checks on), schedules, and sizes: one pixel, lines, odd, prime, smaller than the filter, larger than a tile. A failing
-//! case writes both images and their difference.
+//! The test covers all methods, their example settings, devices (each SIMD level, a GPU with runtime checks on), schedules, and
+//! sizes: one pixel, lines, odd, prime, smaller than the filter, larger than a tile. A failing case writes both images and
+//! their difference.
 
 #[path = "../support/every.rs"]
 mod every;
@@ -11,7 +11,7 @@ use crate::support::tolerance;
 use limpid::Device;
 use limpid::method::{Entry, METHODS, entry};
 
-/// One test per method, so that they run side by side and can be run alone.
+/// One test per method, so that they run in parallel and can be run alone.
 macro_rules! conformance {
     ($($name:ident = $method:literal),* $(,)?) => {
         const COVERED: &[&str] = &[$($method),*];
@@ -19,7 +19,7 @@ macro_rules! conformance {
             #[test]
             fn every_schedule_gives_the_definition_and_tiles_leave_no_seam() {
                 let entry = super::entry($method).unwrap();
-                // The same devices for both: they keep their shaders, which take longer to build than to run.
+                // The same devices for both: they keep their shaders, which take longer to compile than to run.
                 let devices = super::Device::all_for_tests().unwrap();
                 super::every::schedule_gives_the_definition(entry, &devices);
                 super::every::tile_is_without_a_seam(entry, &devices);

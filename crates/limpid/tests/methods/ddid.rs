@@ -1,4 +1,4 @@
-//! Dual-domain denoising against numbers made elsewhere.
+//! Dual-domain denoising compared with reference numbers.
 
 use limpid::method::ddid::{Ddid, Noise, Poisson, Quality, Variant};
 use limpid::method::{Knobs, Method};
@@ -59,7 +59,7 @@ const COLOR: [[f32; 3]; 8] = [
     [0.368_181_2, 0.369_567, 0.363_539_6],
 ];
 
-/// The authors' program in double precision gave these numbers; 0.01 of 255 is what is promised.
+/// Reference numbers of the authors' program in double precision; the documented tolerance is 0.01 of 255.
 #[test]
 fn the_first_form_is_exact() {
     let devices = Device::all_for_tests().unwrap();
@@ -97,7 +97,7 @@ fn made(method: &Ddid, image: &Image) -> Image {
     denoiser.run(&frame).unwrap().color().unwrap().clone()
 }
 
-/// The large windows of the published settings; conformance looks at small ones.
+/// The large windows of the published settings; the conformance test uses small ones.
 #[test]
 fn large_windows_give_the_definition() {
     let frame = Frame::new(picture(9, 6, 3, 0.1)).unwrap();
@@ -142,7 +142,7 @@ fn tiles_leave_no_seam() {
     }
 }
 
-/// The bar moves while a step runs, by the work that is done: the last step is most of it.
+/// Progress advances during a step, in proportion to the work: the last step is most of it.
 #[test]
 fn progress_follows_the_work() {
     let frame = Frame::new(picture(40, 60, 1, 0.1)).unwrap();
@@ -202,7 +202,7 @@ fn options_are_read_as_written() {
     }
 }
 
-/// A grey wedge as a sensor sees it: the noise goes and the mean stays, in the dark too.
+/// A grey wedge with sensor noise: the noise is removed and the mean preserved, in the dark too.
 #[test]
 fn sensors_keep_their_mean() {
     let (gain, read) = (0.01, 0.02);

@@ -1,4 +1,4 @@
-//! The wavelet transform as a whole: plans of the GPU run on the CPU too, images are reconstructed, shrinkage denoises.
+//! The wavelet transform as a whole: plans for GPUs also run on the CPU, images are reconstructed, shrinkage denoises.
 
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;
@@ -57,7 +57,7 @@ fn kernels_of_compute_shaders_have_a_cpu_body_too() {
                 let mut out = frame.clone();
                 let textures = [":fragment", ":texture"];
                 if textures.iter().any(|t| schedule.as_str().ends_with(t)) {
-                    // Only GPUs have textures; they are held to the definition by the conformance test.
+                    // Only GPUs have textures; the conformance test compares them with the definition.
                     assert!(CpuRunner::new(&cpu, plan).is_err());
                     continue;
                 }
@@ -70,8 +70,8 @@ fn kernels_of_compute_shaders_have_a_cpu_body_too() {
     }
 }
 
-/// Most regions of a large image know that they stand inside of it, and lanes take two quads side by side where rows have
-/// an even number of them. From 2²³ quads on they take more rows at a time; that is as much as lavapipe binds.
+/// Most regions of a large image use the code for its inside, and lanes process two quads side by side if rows have an even
+/// number of them. From 2²³ quads on they process more rows at a time; that is the maximum that lavapipe binds.
 #[test]
 fn large_images_are_the_same_on_every_device() {
     let both = ["lifting*:shuffle", "lifting*"];
@@ -127,7 +127,7 @@ fn images_come_back_whatever_the_border_is() {
                 };
                 let packed = run(there, &image).unwrap();
                 let error = difference(&run(back, &packed).unwrap(), &image);
-                // Smooth and antireflecting borders of short lines grow, and rounding with them.
+                // Smooth and antireflecting borders of short lines grow, and so does rounding.
                 assert!(
                     error < 2e-3,
                     "{wavelet} {boundary} {width}x{height}: {error}"
@@ -212,7 +212,7 @@ fn shrinkage_takes_noise_out() {
     let clean = Image::from_fn(128, 128, 1, |x, y, _| picture(x, y));
     let grain = noise(128 * 12, 128, 1);
     let sigma = 25.0 / 255.0;
-    // Twelve uniform numbers make a normal one.
+    // The sum of twelve uniform numbers is nearly normal.
     let noisy = Image::from_fn(128, 128, 1, |x, y, _| {
         let sum: f32 = (0..12).map(|i| grain.get(12 * x + i, y, 0)).sum();
         picture(x, y) + sigma * (sum - 6.0)
@@ -233,7 +233,7 @@ fn shrinkage_takes_noise_out() {
     }
 }
 
-/// Volumes on every device and schedule: their coefficients are those of the definition, and they come back.
+/// Volumes on every device and schedule: their coefficients are those of the definition, and they are reconstructed.
 #[test]
 fn volumes_are_the_same_on_every_device() {
     let by = |wavelet: &str, boundary, levels, frames| Dwt {
@@ -275,7 +275,7 @@ fn volumes_are_the_same_on_every_device() {
             for device in &devices {
                 let mut mappings = HashSet::new();
                 for schedule in method.schedules(device.backend()) {
-                    // Frames are levels one after the other by any scheme: a GPU runs one scheme of each mapping.
+                    // Frames are transformed level by level with any scheme: a GPU runs one scheme of each mapping.
                     let mapping = schedule
                         .as_str()
                         .split_once(':')
@@ -295,7 +295,7 @@ fn volumes_are_the_same_on_every_device() {
     }
 }
 
-/// `dmey` truncates an infinite filter: its filters alone leave 4e-3.
+/// `dmey` truncates an infinite filter: the error of its filters alone is 4e-3.
 #[test]
 fn approximate_filters_are_solved_for() {
     let image = noise(96, 80, 1);
@@ -377,13 +377,13 @@ fn schemes_take_the_parameters_of_the_generator() {
             .to_string();
         assert!(error.contains(part), "{name}: {error}");
     }
-    // What a device has no room for says so.
+    // An error if the device has too little memory.
     let name = "lifting*:16q-32x32-double";
     let mut options = Options::new(there.clone());
     options.schedule = schedule(&there, Backend::Gpu, name).unwrap().into();
     let error = denoise_on(&gpu, &frame, &options, &Watch::default()).unwrap_err();
     assert!(error.to_string().contains("workgroup memory"), "{error}");
-    // Only single steps mirror what asymmetric wavelets read.
+    // Only single steps support mirroring for asymmetric wavelets.
     let daubechies = Dwt {
         wavelet: "db2".to_owned(),
         ..there
@@ -392,7 +392,7 @@ fn schemes_take_the_parameters_of_the_generator() {
     assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
 }
 
-/// On a device that binds little, and where tiles are asked for, levels run in tiles in the order of the image.
+/// On a device with small bindings, and if tiles are requested, levels run in tiles in the order of the image.
 #[test]
 fn tiles_leave_no_seam_in_coefficients() {
     let image = noise(201, 150, 1);
@@ -439,7 +439,7 @@ fn a_hundred_megapixels_run_on_a_gpu_that_binds_little() {
         let largest = fit.plan.slots().iter().map(|s| s.bytes()).max();
         assert!(largest.is_some_and(|b| b <= 128 << 20), "{largest:?}");
     }
-    // What cannot says why, and what can.
+    // An error says why, and which options work.
     let shrink = Options::new(Shrink {
         sigma: Some(0.1),
         ..Shrink::default()

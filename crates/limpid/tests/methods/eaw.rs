@@ -1,4 +1,4 @@
-//! Photographs: edge-optimised wavelets take white noise out and keep edges.
+//! Photographs: edge-optimised wavelets remove white noise and preserve edges.
 
 use limpid::method::Eaw;
 use limpid::{Device, Frame, Image, Options, Watch, denoise_on, metric};
@@ -51,6 +51,6 @@ fn white_noise_goes() {
     }
 }
 
-/// Of this picture, a little below what was measured; the noisy one has 20.2 dB.
+/// For this image, slightly below the measured values; the noisy one has 20.2 dB.
 const LEAST_GREY: f64 = 30.0;
 const LEAST_COLOR: f64 = 31.0;

@@ -1,4 +1,4 @@
-//! Films: every device gives the definition frame after frame, with and without waiting; cuts, fades, repeated frames and fast
+//! Films: every device matches the definition frame by frame, with and without delay; cuts, fades, repeated frames and fast
 //! motion leave no ghosts.
 
 use crate::support::{self, Random};
@@ -6,7 +6,7 @@ use limpid::method::film::Options as FilmOptions;
 use limpid::method::{Film, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Sequence, Size, Watch};
 
-/// Something with edges and texture that can be looked at from anywhere.
+/// A function with edges and texture that can be viewed from any position.
 fn scene(x: f32, y: f32, c: usize) -> f32 {
     let checks = f32::from(u8::from(
         (x / 9.0).floor() as i64 % 2 == (y / 7.0).floor() as i64 % 2,
@@ -15,7 +15,7 @@ fn scene(x: f32, y: f32, c: usize) -> f32 {
     0.3 + 0.25 * checks + 0.08 * waves
 }
 
-/// A view of the scene from a place.
+/// A view of the scene from a position.
 fn view(size: Size, channels: usize, at: (f32, f32)) -> Image {
     Image::from_fn(size.width, size.height, channels, |x, y, c| {
         scene(x as f32 + at.0, y as f32 + at.1, c)
@@ -57,7 +57,7 @@ fn push_all(device: &Device, options: &Options, frames: &[Image]) -> Vec<Image> 
     for frame in frames {
         let frame = Frame::new(frame.clone()).unwrap();
         out.extend(sequence.push(&frame, &watch).unwrap());
-        // Whatever is in memory that was used before must not be seen.
+        // The contents of reused memory must not show.
         sequence.reuse(frame);
     }
     out.extend(sequence.finish(&watch).unwrap());
@@ -117,7 +117,7 @@ fn what_was_started_ends_with_its_film() {
         for image in &first[..3] {
             push(image).unwrap();
         }
-        // A frame without any value is an error, and the film is lost.
+        // A frame without any finite value is an error, and the film is lost.
         assert!(push(&first[3].map(|_| f32::NAN)).is_err());
         let mut got = Vec::new();
         for image in first.iter().chain(&second) {
@@ -132,14 +132,14 @@ fn what_was_started_ends_with_its_film() {
     }
 }
 
-/// Root of the mean square of the difference.
+/// Root mean square of the difference.
 fn error(a: &Image, b: &Image) -> f32 {
     let pairs = a.data().iter().zip(b.data());
     let sum: f64 = pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum();
     (sum / a.data().len() as f64).sqrt() as f32
 }
 
-/// Denoises frames with noise on the CPU, and alone one by one; errors of both.
+/// Denoises noisy frames on the CPU as a film, and one by one; returns the errors of both.
 fn errors(clean: &[Image], noise: impl Fn(usize) -> u64) -> Vec<[f32; 2]> {
     let shots: Vec<Image> = clean
         .iter()
@@ -173,7 +173,7 @@ fn frames_that_move_help_each_other() {
 #[test]
 fn noise_is_measured_again_after_a_cut() {
     let size = Size::new(128, 96);
-    // A calm pan, then another place with four times the noise.
+    // A slow pan, then another location with four times the noise.
     let (clean, shots): (Vec<Image>, Vec<Image>) = (0..16)
         .map(|t| {
             let (jump, amount) = if t < 8 { (0.0, 0.03) } else { (333.0, 0.12) };
@@ -195,7 +195,7 @@ fn noise_is_measured_again_after_a_cut() {
         assert!(whole < 1.05 * alone, "frame {t}: {whole} {alone}");
         assert!(whole < 0.6 * before, "frame {t}: {whole} {before}");
     }
-    // Given noise stays.
+    // Given noise is kept.
     let given = Options::new(film(5));
     assert_eq!(push_all(&device, &given, &shots).len(), 16);
 }

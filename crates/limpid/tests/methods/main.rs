@@ -1,4 +1,5 @@
-//! What users of the methods count on. One program for all: what its parts share is compiled once, and they run side by side.
+//! Properties that users of the methods rely on. A single program for all: shared parts are compiled once, and tests run in
+//! parallel.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -7,7 +8,7 @@ mod support;
 #[path = "../support/walk.rs"]
 mod walk;
 
-/// Hands all methods to a macro that makes a test of each: a name for the test, and that of the method.
+/// Passes all methods to a macro that creates a test for each: a name for the test, and that of the method.
 macro_rules! each_method {
     ($tests:ident) => {
         $tests! {

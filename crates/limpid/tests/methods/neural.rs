@@ -1,4 +1,4 @@
-//! What users of the filter with learned guides count on.
+//! Properties that users of the filter with learned guides rely on.
 
 use crate::support;
 use crate::support::frame;
@@ -7,7 +7,7 @@ use limpid::method::{Knobs, Method, Neural};
 use limpid::{Denoiser, Device, Error, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
 
-/// A picture and what PyTorch made of it with the same weights: `train/export.py` writes it.
+/// An image and PyTorch's result for it with the same weights, written by `train/export.py`.
 const SAMPLE: &[u8] = include_bytes!("../data/neural.safetensors");
 
 fn sample(name: &str) -> Image {
@@ -38,7 +38,7 @@ fn run(frame: &Frame, device: &Device) -> Frame {
     denoiser.run(frame).unwrap()
 }
 
-/// The definition and all devices give what PyTorch gives, to a thousandth.
+/// The definition and all devices match PyTorch to a thousandth.
 #[test]
 fn results_are_those_of_the_training() {
     let mut frame = Frame::new(sample("color")).unwrap();
@@ -64,7 +64,7 @@ fn results_are_those_of_the_training() {
     }
 }
 
-/// Light layers add up to the colour, and alpha stays between its values.
+/// Light layers add up to the colour, and alpha stays within its range.
 #[test]
 fn lights_add_up() {
     let size = Size::new(61, 43);
@@ -96,7 +96,7 @@ fn lights_add_up() {
     }
 }
 
-/// Tiles give the same picture as the whole.
+/// Tiles give the same image as the whole.
 #[test]
 fn tiles_leave_no_seam() {
     let frame = frame(Size::new(700, 90));
@@ -113,7 +113,7 @@ fn tiles_leave_no_seam() {
     }
 }
 
-/// In sequences with motion every schedule on every device gives the definition, frame after frame, though exposure changes.
+/// In sequences with motion every schedule on every device matches the definition, frame by frame, with changing exposure.
 #[test]
 fn sequences_follow_the_definition() {
     let mut frames = sequence(Size::new(37, 22), 4);
@@ -181,7 +181,7 @@ fn refused_weights_say_why() {
     }
 }
 
-/// Small frames, wide ones, and what an 8K frame takes.
+/// Small frames, wide ones, and the memory of an 8K frame.
 #[test]
 fn sizes_from_one_pixel_to_8k() {
     let device = Device::open("cpu").unwrap();

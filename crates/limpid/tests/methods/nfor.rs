@@ -1,4 +1,4 @@
-//! What `nfor` promises, on frames with known answers.
+//! Properties of `nfor`, on frames with known answers.
 
 use crate::support::Random;
 use limpid::method::{Knobs, Method, Nfor};
@@ -101,7 +101,7 @@ fn noise_goes_and_lamps_do_not_bleed() {
             error(out.color().unwrap(), &clean()),
         );
         assert!(after < before / 30.0, "{buffers}: {before} to {after}");
-        // Beside the lamp, a hundred times as bright, the wall is as it was.
+        // Beside the lamp, a hundred times as bright, the wall is unchanged.
         for x in 8..22 {
             let (got, want) = (out.color().unwrap().get(x, 15, 0), clean().get(x, 15, 0));
             assert!((got / want - 1.0).abs() < 0.25, "{x}: {got}, not {want}");
@@ -220,7 +220,7 @@ fn odd_frames_give_finite_pictures() {
     }
 }
 
-/// A picture as a wide pixel filter makes it: each value is spread over its neighbours.
+/// Simulates a wide pixel filter: each value is spread over its neighbours.
 fn spread(image: &Image) -> Image {
     let weights: Vec<f32> = (-3i32..=3).map(|d| (-0.5 * (d * d) as f32).exp()).collect();
     Image::from_fn(SIDE, SIDE, image.channels(), |x, y, c| {
@@ -254,7 +254,7 @@ fn noise_of_a_wide_pixel_filter_is_recognised_and_goes() {
         error(near.color().unwrap(), &clean),
         error(made.color().unwrap(), &clean),
     );
-    // Without a look at how far noise reaches, it is taken for light.
+    // If the correlation of noise is ignored, noise is mistaken for light.
     assert!(
         made < 0.7 * before,
         "{made} of {before}, {near} as if neighbours were independent"
@@ -289,7 +289,7 @@ fn squares_of_any_side_give_the_definition() {
             let off = pairs
                 .filter(|(a, b)| (*a - *b).abs() > 1e-3 * scale)
                 .count();
-            // The choice among candidates may fall the other way where they are equal.
+            // The choice between equal candidates may differ.
             assert!(
                 off as f32 <= 0.02 * want.data().len() as f32,
                 "{} {distance}: {off} values are off",

@@ -1,4 +1,4 @@
-//! Noise profiles: estimates against noise that is known, and what methods make of them.
+//! Noise profiles: estimates compared with known noise, and results of methods that use them.
 
 use limpid::method::{Auto, Ddid, Eaw, Knobs, Method, Nlm, Quality, Shrink};
 use limpid::noise::{Profile, SIDE};
@@ -39,7 +39,7 @@ fn picture(channels: usize) -> Image {
     })
 }
 
-/// Means over 2×2 pixels: noise without its fine parts, brought back to deviation 1.
+/// Means over 2×2 pixels: noise without fine components, rescaled to standard deviation 1.
 fn coarse(plane: &[f32], width: usize, height: usize) -> Vec<f32> {
     let at = |x: usize, y: usize| plane[(y % height) * width + x % width];
     (0..width * height)
@@ -95,7 +95,7 @@ fn strengths_are_found_within_a_tenth() {
                         off.push(found / known - 1.0);
                     }
                 }
-                // All together within a tenth; a single place, where few blocks are calm, within a sixth.
+                // The mean within a tenth; single entries, where few blocks are smooth, within a sixth.
                 let mean = off.iter().sum::<f32>() / off.len() as f32;
                 let most = off.iter().fold(0.0f32, |m, o| m.max(o.abs()));
                 let case = format!("{name}, {channels} channels, fine {fine}: {off:?}");
@@ -131,7 +131,7 @@ fn spectra_are_found() {
         }
         assert!(component.spectrum.fineness() > 0.85);
     }
-    // Means over 2×2 pixels have the power (2 cos πf)² along each axis; a cosine transform of eight sees it a little blurred.
+    // Means over 2×2 pixels have the power (2 cos πf)² along each axis, slightly blurred in a cosine transform of eight.
     let coarse = Profile::estimate(&noisy(&clean, |_, _| 0.05, false));
     for component in &coarse.components {
         let known = |k: usize| {
@@ -170,7 +170,7 @@ fn noise_of_luminance_is_found_where_jpeg_removed_that_of_colour() {
     }
 }
 
-/// Pictures that have next to nothing to measure: flat, clipped, tiny, all texture.
+/// Images with next to nothing to measure: flat, clipped, tiny, all texture.
 #[test]
 fn odd_pictures_have_a_profile() {
     let flat = Image::from_fn(64, 64, 3, |_, _, _| 0.5);
@@ -216,7 +216,7 @@ fn all() -> Vec<Box<dyn Method>> {
     ]
 }
 
-/// Drawn pictures, without noise: 8-bit ramps and edges stay to less than one step of 8 bits.
+/// Synthetic images without noise: 8-bit ramps and edges change by less than one 8-bit step.
 #[test]
 fn pictures_without_noise_stay() {
     let drawn = Image::from_fn(160, 128, 3, |x, y, c| {
@@ -232,8 +232,8 @@ fn pictures_without_noise_stay() {
     }
 }
 
-/// Coarse noise that differs from brightness to brightness and from channel to channel: every method gains by itself, and nearly
-/// as much as with the profile that is true.
+/// Coarse noise that depends on brightness and channel: every method improves the image with the estimated profile, nearly as
+/// much as with the true one.
 #[test]
 fn noise_as_cameras_have_it_goes() {
     let clean = picture(3);
@@ -254,7 +254,7 @@ fn noise_as_cameras_have_it_goes() {
     }
 }
 
-/// The options of a photograph reach the method that is chosen.
+/// The options of a photograph are passed to the chosen method.
 #[test]
 fn options_are_passed_on() {
     let image = noisy(&picture(3), |_, _| 0.05, true);
@@ -276,7 +276,7 @@ fn options_are_passed_on() {
     assert!(error.to_string().contains("25/255"), "{error}");
 }
 
-/// Where noise is cut off at black there is less of it; what is measured there says nothing about other values.
+/// Noise clipped at black is weaker; measurements there do not apply to other values.
 #[test]
 fn clipped_parts_do_not_count() {
     let clean = Image::from_fn(WIDTH, HEIGHT, 3, |x, y, c| {

@@ -1,4 +1,4 @@
-//! Patch reconstruction beyond the shared tests: what the projector keeps, wide rows, and that results do not depend on threads.
+//! Patch reconstruction beyond the shared tests: the projector, wide rows, and independence of threads.
 
 use limpid::definition::patch::{MOST, PATCH, basis};
 use limpid::method::{Backend, Method, Patch, patch};
@@ -82,7 +82,7 @@ fn apart(a: &[f64; PATCH], b: &[f64; PATCH]) -> f64 {
 fn the_projector_is_idempotent_and_keeps_feature_patches() {
     let mut random = Random(3);
     for trial in 0..50 {
-        // A few independent features, and more that are made of them, as in renders: nothing is lost by truncation.
+        // A few independent features, and linear combinations of them, as in renders: truncation loses nothing.
         let mut columns: Vec<[f64; PATCH]> = (0..1 + trial % 5)
             .map(|_| std::array::from_fn(|_| f64::from(random.next())))
             .collect();
@@ -108,7 +108,7 @@ fn the_projector_is_idempotent_and_keeps_feature_patches() {
         let noise: [f64; PATCH] = std::array::from_fn(|_| f64::from(random.next()));
         let once = project(&basis, &noise);
         assert!(apart(&project(&basis, &once), &once) < 1e-12);
-        // Pixels outside have no part in it.
+        // Pixels outside are excluded.
         assert!((0..PATCH).all(|a| inside[a] || once[a] == 0.0));
     }
 }
@@ -117,7 +117,7 @@ fn the_projector_is_idempotent_and_keeps_feature_patches() {
 fn truncation_leaves_the_smallest_singular_vector_out() {
     let ramp: [f64; PATCH] = std::array::from_fn(|a| (a % 5) as f64);
     let edge: [f64; PATCH] = std::array::from_fn(|a| f64::from(u8::from(a / 5 > 2)));
-    // Nearly the same as the ramp: what is left of it beside the ramp is small.
+    // Nearly the same as the ramp: the remaining component is small.
     let nearly: [f64; PATCH] = std::array::from_fn(|a| ramp[a] + 0.02 * ((a * 7) % 3) as f64);
     let basis = basis(&[ramp, edge, nearly], &[true; PATCH]);
     assert_eq!(basis.len(), 3, "constant, ramp and edge");

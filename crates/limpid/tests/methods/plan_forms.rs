@@ -1,5 +1,5 @@
-//! The form of plans carries what methods need: layouts that change from pass to pass, repetition until a sum is small,
-//! history between frames, fragment passes beside compute passes. Each plan runs on every device.
+//! Plans support everything that methods need: layouts that change from pass to pass, repetition until a sum is small, history
+//! between frames, fragment passes next to compute passes. Each plan runs on every device.
 
 use limpid::exec::Runner;
 use limpid::exec::Watch;
@@ -11,7 +11,7 @@ params! {
     struct Params { width: u32, height: u32, number: f32 }
 }
 
-/// A kernel of a test: both bodies as they are.
+/// A test kernel with both bodies given.
 #[derive(Clone)]
 struct Toy {
     name: &'static str,
@@ -89,8 +89,8 @@ fn close(a: &Image, b: &Image, tolerance: f32) {
     }
 }
 
-/// A sum of each pixel and its left neighbour, written with even pixels first, then odd ones: the neighbour two pixels
-/// away is then next door.
+/// The sum of each pixel and its left neighbour, written with even pixels first, then odd ones: the neighbour two pixels away
+/// is then adjacent.
 fn split() -> Toy {
     Toy {
         name: "split",
@@ -153,7 +153,7 @@ fn layouts_change_from_pass_to_pass() {
         );
         from = to;
     }
-    // Two transient slots that never live at the same time as a third share two buffers at the most.
+    // Two transient slots that are never live at the same time as a third share at most two buffers.
     assert!(plan.memory().buffers.len() <= 2);
     assert_eq!(plan.reach(), Some(3));
     let input = picture(size);
@@ -174,7 +174,7 @@ fn layouts_change_from_pass_to_pass() {
     }
 }
 
-/// One round of Jacobi's method for `x - mean of the four neighbours / 2 = b`.
+/// One round of the Jacobi method for `x - mean of the four neighbours / 2 = b`.
 fn jacobi() -> Toy {
     Toy {
         name: "jacobi",
@@ -246,7 +246,7 @@ fn solvers_repeat_until_a_number_is_small() {
     let y = plan.transient("next", 1);
     let number = plan.slot(Slot::new("change", Role::Transient, Size::new(1, 1), 1));
     plan.pass(jacobi(), [b, b], [x]);
-    // So many rounds would run for hours: the plan must stop by itself.
+    // This many rounds would run for hours: the plan must stop early.
     let until = Some(Until {
         slot: number,
         at_most: 1e-6,

@@ -13,7 +13,7 @@ fn picture(size: Size) -> Image {
     })
 }
 
-/// The picture's differences, and a base image that is off by something at every pixel.
+/// The image's differences, and a base image with an error at every pixel.
 fn frame(size: Size, noise: f32) -> Frame {
     let clean = picture(size);
     let (w, h) = (size.width, size.height);
@@ -25,7 +25,7 @@ fn frame(size: Size, noise: f32) -> Frame {
     let mut frame = Frame::new(clean.map(|v| v + noise * random())).unwrap();
     let step = |dx: usize, dy: usize| {
         Image::from_fn(w, h, 3, |x, y, c| {
-            // What stands in the last column and row has no meaning.
+            // The last column and row are undefined.
             if x + dx < w && y + dy < h {
                 clean.get(x + dx, y + dy, c) - clean.get(x, y, c)
             } else {
@@ -96,7 +96,7 @@ fn least_squares_agree_with_a_direct_solve() {
     }
 }
 
-/// The normal equations by Cholesky's factors: a band as wide as a row of the image.
+/// Solves the normal equations by Cholesky decomposition: the band is as wide as a row of the image.
 fn direct(frame: &Frame, alpha: f64) -> Image {
     let (base, dx, dy) = (
         frame.color().unwrap(),
@@ -129,7 +129,7 @@ fn direct(frame: &Frame, alpha: f64) -> Image {
     Image::from_fn(w, h, 3, |x, y, c| right[y * w + x][c] as f32)
 }
 
-/// Makes the lower band of a symmetric matrix that of its Cholesky factor.
+/// Replaces the lower band of a symmetric matrix by its Cholesky factor.
 fn factor(band: &mut [Vec<f64>], w: usize) {
     for i in 0..band.len() {
         for j in i.saturating_sub(w)..=i {
@@ -195,7 +195,7 @@ fn solves_end_by_their_residual_in_a_few_tens_of_steps() {
             let rounds = if norm == Norm::L1 { 7 } else { 1 };
             assert_eq!(denoiser.residuals().len(), rounds);
             for residuals in denoiser.residuals() {
-                // The residual in squares; a GPU looks after every second step.
+                // The squared residual; a GPU checks after every second step.
                 assert!(
                     residuals.last().is_some_and(|v| *v <= 1e-12),
                     "{residuals:?}"

@@ -1,5 +1,5 @@
-//! Random plans: method, settings, size, layers, values, threads, bands, SIMD level, tiles and schedule. The result is that of the
-//! definition, with the same bits for any number of threads and any bands. Failing cases shrink.
+//! Random plans: method, settings, size, layers, values, threads, bands, SIMD level, tiles and schedule. The result matches the
+//! definition, and is bit-identical for any number of threads and any bands. Failing cases shrink.
 
 use crate::support;
 use limpid::exec::cpu::Cpu;
@@ -8,14 +8,14 @@ use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size, W
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// What the colour is.
+/// The contents of the colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Values {
     /// Surfaces with noise.
     Usual,
     /// One value everywhere.
     Equal,
-    /// Black and white in turn.
+    /// Alternating black and white.
     Checkerboard,
 }
 
@@ -26,7 +26,7 @@ struct Case {
     settings: usize,
     size: (usize, usize),
     values: Values,
-    /// Layers beside colour that are left out, a bit each.
+    /// Layers besides colour that are left out, one bit each.
     without: u32,
     threads: usize,
     band: usize,
@@ -122,7 +122,7 @@ impl Case {
         }
         let frame = self.frame();
         let mut method = self.method();
-        // A method may need a layer that is not there: then it says so, everywhere.
+        // A method may need a missing layer: then it reports an error, everywhere.
         let Ok(expected) = method.prepare(&frame).and_then(|()| method.define(&frame)) else {
             let device = self.cpu(1, 4);
             let options = Options::of(self.method());
@@ -144,8 +144,8 @@ impl Case {
         let what = format!("{method:?} {schedule} {self:?}");
         let got = run(&self.cpu(self.threads, self.band), &options)
             .unwrap_or_else(|e| panic!("{what}: {e}"));
-        // Methods that choose between nearly equal numbers may choose otherwise at many of few pixels; the conformance test knows how
-        // to compare those.
+        // Methods that choose between nearly equal numbers may choose differently at many of few pixels; the conformance test
+        // can compare those.
         if !["ensemble", "nfor", "rdfc"].contains(&name.as_str()) {
             support::compare(&what, &name, &expected, &got);
         }
@@ -153,7 +153,7 @@ impl Case {
         same_bits(&what, &alone, &got);
         if self.tile.is_some() {
             options.tile = self.tile;
-            // Tiles that are too small for the plan's reach are refused.
+            // Tiles that are too small for the plan's reach are rejected.
             if let Ok(tiled) = run(&self.cpu(self.threads, self.band), &options) {
                 support::compare(&format!("{what} tiled"), &name, &got, &tiled);
             }
@@ -187,7 +187,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
         failure_persistence: None,
-        // The same cases in every run, or tests would fail for changes that are not to blame; LIMPID_SEED takes others.
+        // The same cases in every run, or tests would fail for unrelated changes; LIMPID_SEED selects others.
         rng_seed: RngSeed::Fixed(seed()),
         ..ProptestConfig::default()
     })]
@@ -197,7 +197,7 @@ proptest! {
         case.check();
     }
 
-    /// Missing samples, large and small numbers: an error or finite pixels, whatever the method.
+    /// Missing samples, large and small numbers: an error or finite pixels, for any method.
     #[test]
     fn results_are_finite(case in case(), at in 0usize..500, power in -30i32..31) {
         let mut frame = case.frame();
@@ -247,8 +247,8 @@ fn long_rows_and_columns_run() {
     }
 }
 
-/// Checkerboards of few pixels, in all settings and schedules of the à-trous filter: whole classes of pixels are black there, and
-/// weights are at their extremes.
+/// Checkerboards of few pixels, in all settings and schedules of the à-trous filter: whole classes of pixels are black, and
+/// weights are extreme.
 #[test]
 fn small_checkerboards_give_the_definition() {
     let method = METHODS.iter().position(|e| e.name == "atrous").unwrap();

@@ -78,7 +78,7 @@ fn scene(size: Size) -> (Image, Frame) {
         [t.cos(), t.sin(), 0.0][c]
     });
     let clean = Image::from_fn(w, h, 3, |x, y, c| {
-        // A shadow that no feature knows of.
+        // A shadow that appears in no feature.
         let shadow = if x + y > 60 { 0.5 } else { 1.0 };
         albedo.get(x, y, c) * (0.5 + 0.2 * wall(x, y)) * shadow
     });
@@ -88,7 +88,7 @@ fn scene(size: Size) -> (Image, Frame) {
     (clean, frame)
 }
 
-/// Colour, halves and variance of so many samples, each with a standard deviation of its value.
+/// Colour, halves and variance of this many samples, each with a standard deviation of its value.
 fn sampled(clean: &Image, mut frame: Frame, samples: usize, seed: u64) -> Frame {
     let mut state = seed;
     let mut random = || {
@@ -149,7 +149,7 @@ fn the_error_falls_towards_zero_as_samples_grow() {
     assert!(last < 1e-4);
 }
 
-/// A flat wall where each of four samples sees the light or not. Often all agree, and their variance is zero.
+/// A flat wall where each of four samples hits the light or not. Often all agree, and their variance is zero.
 #[test]
 fn samples_that_agree_by_chance_leave_no_specks() {
     let (w, h) = (48, 36);
@@ -230,7 +230,7 @@ fn tiles_of_any_size_give_the_same_picture() {
         ..Rdfc::default()
     };
     let device = &Device::open("cpu").unwrap();
-    // Beside each other and below each other; they are cut alike on all devices.
+    // Tiles side by side and stacked; they are the same on all devices.
     for (size, tile) in [
         (Size::new(191, 9), 170),
         (Size::new(191, 9), 180),

@@ -1,4 +1,4 @@
-//! An engine records a plan into its own encoder, with its own textures: nothing is allocated, built or submitted there.
+//! An engine records a plan into its own encoder, with its own textures: recording allocates, compiles and submits nothing.
 
 use crate::support;
 use limpid::exec::Runner;
@@ -99,7 +99,7 @@ fn image(gpu: &Gpu, buffer: &wgpu::Buffer) -> Image {
     })
 }
 
-/// Textures are bound by layer; what is missing, unknown or does not fit is an error that names it.
+/// Textures are bound by layer; missing, unknown or unsuitable ones are errors that name them.
 #[test]
 fn layers_are_bound_by_name() {
     for device in Device::all_for_tests().unwrap() {
@@ -185,17 +185,17 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
         levels: 2,
         ..Svgf::default()
     };
-    // All that svgf reads, it reads from textures.
+    // Everything that svgf reads, it reads from textures.
     records(&svgf, 0);
     let atrous = Atrous {
         levels: 2,
         ..Atrous::default()
     };
-    // Packing reads planes, the way out reads albedo's texture.
+    // Packing reads planes, unpacking reads the texture of albedo.
     records(&atrous, usize::MAX);
 }
 
-/// `copies`: how many layers may go through a pass of their own at the most.
+/// `copies`: maximum number of layers that may need a separate pass.
 fn records(method: &dyn Method, copies: usize) {
     let frames = [frame(SIZE), frame(SIZE)];
     for device in Device::all_for_tests().unwrap() {
@@ -233,7 +233,7 @@ fn records(method: &dyn Method, copies: usize) {
                 }
             }
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            // Uploads have memory of their own until they are done.
+            // Uploads keep their memory until they are done.
             gpu.queue().submit([]);
             gpu.device()
                 .poll(wgpu::PollType::wait_indefinitely())
@@ -258,7 +258,7 @@ fn records(method: &dyn Method, copies: usize) {
     }
 }
 
-/// What every device has is enough for an engine's textures; planes take more bindings, and that is said.
+/// Default limits suffice for an engine's textures; planes need more bindings, which is an error.
 #[test]
 fn default_limits_are_enough_for_textures() {
     let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -291,7 +291,7 @@ fn number(text: &str) -> u64 {
     digits.parse().unwrap()
 }
 
-/// The first slot, and where there is a second, both together; written to one slot or to two.
+/// The first slot, or the sum of two; written to one slot or to two.
 #[derive(Debug)]
 struct Sum(Contract);
 
@@ -343,8 +343,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
     }
 }
 
-/// A running sum in two slots that change places. `pieces`: what comes after it is repeated, with a look at it each time, so that
-/// a frame is sent in pieces.
+/// A running sum in two swapped slots. `pieces`: the following passes are repeated, with a check each time, so that a frame is
+/// submitted in pieces.
 fn running_sum(size: Size, pieces: bool) -> Plan {
     let mut plan = Plan::new("running sum", size);
     let input = plan.input(Layer::COLOR, 1);
@@ -371,7 +371,7 @@ fn swapped_history_is_the_same_everywhere() {
     let inputs: Vec<Image> = (1..6)
         .map(|t| Image::from_fn(16, 16, 1, |x, y, _| (t * 100 + 16 * y + x) as f32))
         .collect();
-    // A reset comes before the fourth frame: at an odd turn.
+    // A reset precedes the fourth frame: at an odd swap.
     let mut sums: Vec<Image> = Vec::new();
     for (t, input) in inputs.iter().enumerate() {
         let before = sums.last().filter(|_| t != 3);
@@ -414,7 +414,7 @@ fn swapped_history_is_the_same_everywhere() {
                 }
                 runner.run(&frame, &mut out, &watch).unwrap();
                 assert_eq!(out.color().unwrap(), sum, "{} {t}", device.name());
-                // The timed way and the plain one are frames of one sequence.
+                // Timed and plain recording continue the same sequence.
                 let timed = !pieces && t % 2 == 1;
                 let got = recorded.frame(input, t == 3, timed);
                 assert_eq!(&got, sum.data(), "recorded on {} {t}", device.name());
@@ -423,7 +423,7 @@ fn swapped_history_is_the_same_everywhere() {
     }
 }
 
-/// A recorder with buffers for what comes in and out.
+/// A recorder with buffers for inputs and outputs.
 struct Recorded {
     gpu: Gpu,
     recorder: Recorder,

@@ -1,4 +1,4 @@
-//! Commit once, run many: over a film nothing is compiled anew, and each frame gets what it would get alone.
+//! Prepare once, run many times: over a film nothing is compiled again, and each frame gets the same result as alone.
 
 use crate::support;
 use crate::support::frame;
@@ -8,7 +8,7 @@ use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
 
 const SIZE: Size = Size::new(24, 17);
 
-/// A frame of a film: brightness, noise and extent change, so that all that is estimated changes.
+/// A frame of a film: brightness, noise and extent change, so that all estimates change.
 fn shot(t: usize) -> Frame {
     let base = frame(SIZE);
     let mut made = Frame::empty(SIZE).unwrap();
@@ -43,7 +43,7 @@ fn method(entry: &Entry) -> Box<dyn Method> {
     }
 }
 
-/// One test per method, each with devices of its own, whose pipelines it counts: they run side by side.
+/// One test per method, each with its own devices, whose pipelines it counts: they run in parallel.
 macro_rules! sequences {
     ($($name:ident = $method:literal),* $(,)?) => {
         $(#[test]

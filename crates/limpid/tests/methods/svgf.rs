@@ -1,4 +1,4 @@
-//! Variance-guided filtering over a sequence: every schedule on every device gives the definition, frame after frame.
+//! Variance-guided filtering over a sequence: every schedule on every device matches the definition, frame by frame.
 
 use crate::support;
 use crate::walk::sequence;
@@ -17,7 +17,7 @@ fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
     left
 }
 
-/// What the definition makes of a sequence.
+/// The results of the definition for a sequence.
 fn defined(method: &Svgf, frames: &[Frame]) -> Vec<Frame> {
     let mut history: Option<History> = None;
     let mut made = Vec::new();
@@ -137,7 +137,7 @@ fn what_is_missing_is_said() {
     assert!(error.contains("layer depth is missing"), "{error}");
 }
 
-/// Radiance in physical units is far above 1: no step may lose it where there is no history yet.
+/// Radiance in physical units is far above 1: no step may lose it without history.
 #[test]
 fn very_bright_light_comes_through_a_first_frame() {
     let mut frame = sequence(Size::new(20, 12), 1).remove(0);
@@ -240,7 +240,7 @@ fn lights_add_up_to_the_colour_frame_after_frame() {
                     device.name()
                 );
             }
-            // They are filtered, not handed through.
+            // They are filtered, not passed through.
             let before = frame.get(Kind::Light("key".into())).unwrap();
             assert!(key.data() != before.data());
             assert!(out.get(Kind::Alpha).is_some());
@@ -248,7 +248,7 @@ fn lights_add_up_to_the_colour_frame_after_frame() {
     }
 }
 
-/// A flat surface at rest, of this albedo, with a picture that moves over it.
+/// A static flat surface of this albedo, with an image that moves over it.
 fn moving_picture(albedo: f32, t: usize) -> Frame {
     let (w, h) = (48, 24);
     let stripes = |x: usize| {
@@ -274,7 +274,7 @@ fn moving_picture(albedo: f32, t: usize) -> Frame {
     frame
 }
 
-/// What is seen in a mirror does not move with it. A surface with albedo shows what happens without care for that.
+/// Reflections do not move with their mirror. A surface with albedo shows the result without special handling.
 #[test]
 fn mirrors_show_the_present() {
     let device = Device::open("cpu").unwrap();
@@ -291,7 +291,7 @@ fn mirrors_show_the_present() {
     assert!(mirror < 0.6 * surface, "{mirror} against {surface}");
 }
 
-/// Edges of objects are mixed with what is beside them, but lamps do not shine over theirs.
+/// Edges of objects are blended with their surroundings, but lamps do not leak over theirs.
 #[test]
 fn edges_are_soft_but_not_those_of_lamps() {
     let device = Device::open("cpu").unwrap();

@@ -1,4 +1,4 @@
-//! Temporal anti-aliasing over a sequence: every schedule on every device gives the definition, frame after frame.
+//! Temporal anti-aliasing over a sequence: every schedule on every device matches the definition, frame by frame.
 
 use crate::support;
 use limpid::definition::taa::{Settings, taa};

@@ -1,9 +1,9 @@
-//! Methods that take one of several candidates where its estimated error is least: where two are nearly equal the last digit
-//! decides, and no tolerance holds for what follows. So three things are compared: the estimates; the decisions, which may
-//! differ only where the estimates are nearly equal; and what follows from the device's own decisions.
+//! Methods that choose the candidate with the lowest estimated error: where two are nearly equal, rounding decides, and no
+//! tolerance holds for the consequences. So three things are compared: the estimates; the decisions, which may differ only
+//! where the estimates are nearly equal; and the results given the device's own decisions.
 //!
-//! The estimates of `rdfc` have jumps of their own, few: opposite weights are combined up to a limit of their distance, and the last
-//! digit says whether that is reached.
+//! The estimates of `rdfc` also have a few discontinuities: opposite weights are combined up to a limit of their distance, and
+//! rounding decides whether that is reached.
 
 use crate::support::{agree, compare, tolerance};
 use limpid::definition::patch::CLEARLY;
@@ -25,7 +25,7 @@ pub(crate) fn hold(
     }
 }
 
-/// Which share of rdfc's estimates may jump.
+/// The share of rdfc's estimates that may be discontinuous.
 const COMBINED: f32 = 0.02;
 
 fn light(name: &str) -> Layer {
@@ -39,7 +39,7 @@ fn of<'a>(frame: &'a Frame, layer: &Layer) -> &'a Image {
         .unwrap_or_else(|| panic!("no layer {layer}"))
 }
 
-/// Decisions are single ones, and differ only where that is allowed.
+/// Each pixel has one decision, which differs only where that is permitted.
 fn decisions(case: &str, want: &Image, have: &Image, unsure: impl Fn(usize, usize) -> bool) {
     for y in 0..have.height() {
         for x in 0..have.width() {
@@ -101,7 +101,7 @@ fn rdfc(
         .fold(0.0f32, |m, v| m.max(v.abs()));
     for y in 0..choice.height() {
         for x in 0..choice.width() {
-            // What the device chose follows from its own estimates; whether the slope let the first one win is not seen here.
+            // The device's choice follows from its own estimates; whether the slope made the first one win cannot be seen here.
             let e = own.map(|i| i.get(x, y, 0));
             let last_digit = 1e-5 * largest;
             let margin = NEARLY * (e[0].abs() + e[1].abs());
@@ -139,7 +139,7 @@ fn patch((case, name): (&str, &str), (expected, got): (&Frame, &Frame)) {
             second
         }
     };
-    // All that is taken where errors are off by so much.
+    // All candidates that can be chosen if errors are off by this much.
     let reached = |e: [f32; 3], off: f32| -> Vec<usize> {
         let sign = |bits: usize, k: usize| if bits >> k & 1 == 1 { off } else { -off };
         let moved = |bits| least([0, 1, 2].map(|k| e[k] + sign(bits, k)));

@@ -1,4 +1,4 @@
-//! What holds for every method, device, schedule and size.
+//! Properties of every method, device, schedule and size.
 
 #[path = "decide.rs"]
 mod decide;
@@ -18,7 +18,7 @@ const SIZES: [Size; 8] = [
     Size::new(83, 50),
 ];
 
-/// The size for what takes long: the largest.
+/// The size for slow methods: the largest.
 fn few(name: &str) -> Option<Size> {
     let small = |size: &&Size| size.pixels() <= largest(name);
     SIZES
@@ -28,20 +28,20 @@ fn few(name: &str) -> Option<Size> {
         .copied()
 }
 
-/// Most pixels that a definition is asked for.
+/// Maximum number of pixels for a definition.
 fn largest(name: &str) -> usize {
     match name {
         // Fourteen solves of 75 rows per pixel in double precision: larger images take minutes.
         "reconstruct:patch" => 1000,
-        // Each pixel looks at large windows, several times.
+        // Each pixel reads large windows, several times.
         "rdfc" | "ddid" | "nfor" => 2100,
         _ => usize::MAX,
     }
 }
 
-/// Whether a GPU runs these settings by this schedule at this size. Building all shaders would take a software driver many
-/// minutes, and `tests/shaders.rs` validates all of them. So the first settings run by every schedule, all settings run by the
-/// best schedule and one other, and what is neither the first nor the best at one size.
+/// Whether a GPU runs these settings with this schedule at this size. Compiling all shaders would take a software driver many
+/// minutes, and `tests/shaders.rs` validates all of them. So the first settings run with every schedule, all settings run with
+/// the best schedule, and with one other schedule at one size.
 fn runs_on_gpu(name: &str, (turn, k, schedules): (usize, usize, usize), size: Size) -> bool {
     let both = turn == 0 || k == 0;
     both || (k == 1 + turn % (schedules - 1) && Some(size) == few(name))
@@ -84,7 +84,7 @@ pub(crate) fn schedule_gives_the_definition(entry: &Entry, devices: &[Device]) {
     }
 }
 
-/// The longest tile of the seam test. Settings that look further would mostly repeat their surroundings, for minutes.
+/// The longest tile of the seam test. Settings with a larger reach would mostly recompute halos, for minutes.
 const TILE: usize = 40;
 
 pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
@@ -94,11 +94,11 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
         .examples()
         .into_iter()
         .chain([(entry.make)()]);
-    // A plan that reaches further than this image is wide has no tiles in it; one that looks at single pixels has no seams.
+    // A plan that reaches further than the width of this image has no tiles in it; one that reads single pixels has no seams.
     let least = |m: &dyn Method, schedule: &Schedule| {
         let plan = m.plan(&frame.shape(), schedule).unwrap();
         let reach = plan.reach().filter(|r| *r > 0)?;
-        // What is left of the image beside aligned tiles is read too.
+        // The remainder of the image beside aligned tiles is read too.
         Some(2 * reach + 4 * plan.align()).filter(|n| *n < TILE)
     };
     let mut fitting: Vec<(usize, usize, Box<dyn Method>)> = Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
     for (_, turn, method) in fitting.into_iter().take(4) {
         for device in devices {
             for (k, schedule) in method.schedules(device.backend()).into_iter().enumerate() {
-                // Tiles are cut alike on all devices, and a GPU has the shaders of these already.
+                // Tiles are the same on all devices, and a GPU already has the shaders of these.
                 let built = turn == 0 || (Some(turn) == first && k == 0);
                 if device.backend() == Backend::Gpu && !built {
                     continue;

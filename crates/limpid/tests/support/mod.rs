@@ -76,7 +76,7 @@ pub(crate) fn frame(size: Size) -> Frame {
         Part::Mean,
         Image::from_fn(w, h, 1, |x, y, _| surface(x, y)),
     );
-    // Differences with noise of their own, so that no picture fits them.
+    // Differences with independent noise, so that no image fits them.
     let mut step = |dx: usize, dy: usize| {
         Image::from_fn(w, h, 3, |x, y, c| {
             let next = clean.get((x + dx).min(w - 1), (y + dy).min(h - 1), c);
@@ -105,7 +105,7 @@ impl Random {
     }
 }
 
-/// All layers of the expected frame must be there and agree within the method's tolerance.
+/// All layers of the expected frame must exist and agree within the method's tolerance.
 pub(crate) fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
     let jumps = tolerance::jumps(method);
     for (layer, want) in expected.layers() {
@@ -116,7 +116,7 @@ pub(crate) fn compare(name: &str, method: &str, expected: &Frame, got: &Frame) {
     }
 }
 
-/// Two images agree within the method's tolerance, but for a share of the values.
+/// Two images agree within the method's tolerance, except for a share of the values.
 pub(crate) fn agree(
     (name, method): (&str, &str),
     (layer, want, have): (&Layer, &Image, &Image),
@@ -158,7 +158,7 @@ fn write(name: &str, want: &Image, have: &Image) -> String {
         .chars()
         .map(|c| if c.is_alphanumeric() { c } else { '-' })
         .collect();
-    // File systems allow 255 bytes; the end has schedule, device and size.
+    // File systems support 255 bytes; the end contains schedule, device and size.
     let plain = &plain[plain.len().saturating_sub(200)..];
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("conformance")

@@ -4,7 +4,7 @@
 
 use limpid::{Frame, Image, Kind, Size};
 
-/// A camera that moves along a wall with a step in it, in front of nothing on the right; noisy light.
+/// A camera that moves along a wall with a step in it, with nothing behind on the right; noisy light.
 pub(crate) fn sequence(size: Size, count: usize) -> Vec<Frame> {
     let (w, h) = (size.width, size.height);
     let mut state = 7u32;

@@ -71,7 +71,7 @@ impl<'a> Line<'a> {
         Ok(x)
     }
 
-    /// The line whose coefficients these are.
+    /// The line with these coefficients.
     pub(super) fn inverse(&self, low: &[f64], high: &[f64]) -> Result<Vec<f64>> {
         if self.border == Boundary::Mirror {
             return self.unlift(low, high);
@@ -88,10 +88,10 @@ impl<'a> Line<'a> {
         Ok(x)
     }
 
-    /// Which samples coefficient `i` of `count` adds to, by a synthesis filter.
+    /// The samples that coefficient `i` of `count` contributes to, by a synthesis filter.
     pub(super) fn spread(&self, filter: &[f64], i: usize, count: usize) -> Vec<(usize, f64)> {
         let len = filter.len() as i64;
-        // Where tap 0 of the filter of coefficient 0 falls; coefficient i is 2i further on.
+        // The position of tap 0 of the filter of coefficient 0; that of coefficient i is 2i further on.
         let (start, period) = match self.border {
             Boundary::Periodization => (1 - len / 2, Some(2 * count as i64)),
             _ => (2 - len, None),
@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
         filter.iter().enumerate().filter_map(place).collect()
     }
 
-    /// Which samples make coefficient `i` of a filter.
+    /// The samples that contribute to coefficient `i` of a filter.
     pub(super) fn taps(&self, filter: &[f64], i: usize) -> Vec<(usize, f64)> {
         let mut sum = Vec::new();
         for (j, f) in filter.iter().enumerate() {
@@ -128,7 +128,7 @@ impl<'a> Line<'a> {
         self.wavelet.bank().dec_lo.iter().sum()
     }
 
-    /// Adds to the samples of one parity what a step reads from the other.
+    /// Applies a lifting step: adds the filtered samples of the other parity to those of one parity.
     fn step(&self, x: &mut [f64], parity: usize, taps: &Taps, sign: f64, transposed: bool) {
         for at in (parity..self.n).step_by(2) {
             for (k, t) in taps.iter() {

@@ -3,8 +3,8 @@
 //! One level filters rows, then columns, into four bands: `LL` (low in both directions), `HL` (high along x), `LH` (high
 //! along y), `HH`. Further levels transform `LL` again (Mallat's decomposition).
 //!
-//! Invariants: `inverse(forward(image))` is the image, whatever its size, border, wavelet and number of levels are;
-//! `adjoint` is the transpose of `forward`.
+//! Invariants: `inverse(forward(image))` is the image, for any size, border, wavelet and number of levels; `adjoint` is the
+//! transpose of `forward`.
 
 mod line;
 mod packed;
@@ -27,23 +27,23 @@ use crate::wavelet::{Boundary, Normalisation, Wavelet};
 use crate::{Error, Image, Result, Size};
 use line::Line;
 
-/// What to compute.
+/// The parameters of the transform.
 #[derive(Debug, Clone)]
 pub struct Dwt {
     /// The wavelet.
     pub wavelet: Wavelet,
-    /// What stands beyond the image.
+    /// Border handling.
     pub border: Boundary,
-    /// The size of coefficients.
+    /// The normalisation of coefficients.
     pub normalisation: Normalisation,
-    /// How often `LL` is transformed.
+    /// Number of levels.
     pub levels: usize,
 }
 
 /// The three detail bands of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detail {
-    /// Size of what this level transformed: a level remembers it, since odd and even sizes can have bands of one size.
+    /// Size of the input of this level; stored because odd and even sizes can have bands of equal size.
     pub size: Size,
     /// High along x.
     pub hl: Image,
@@ -56,13 +56,13 @@ pub struct Detail {
 /// All coefficients of an image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficients {
-    /// What is left after the last level.
+    /// The low band of the last level.
     pub low: Image,
     /// Detail, finest level first.
     pub details: Vec<Detail>,
 }
 
-/// What is done to a line.
+/// The operation on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Forward,
@@ -92,7 +92,7 @@ impl Dwt {
         Ok(Coefficients { low, details })
     }
 
-    /// The image whose coefficients these are.
+    /// The image with these coefficients.
     pub fn inverse(&self, coefficients: &Coefficients) -> Result<Image> {
         self.back(coefficients, Pass::Inverse)
     }
@@ -144,7 +144,7 @@ impl Dwt {
         Ok((image(l, low)?, image(h, high)?))
     }
 
-    /// Joins all rows to rows of `n` samples.
+    /// Merges all rows to rows of `n` samples.
     fn join(&self, low: &Image, high: &Image, n: usize, pass: Pass) -> Result<Image> {
         let wanted = counts(n, &self.wavelet, self.border);
         if (low.width(), high.width()) != wanted || low.height() != high.height() {
@@ -233,7 +233,7 @@ mod tests {
             let image = noise(width, height, seed);
             let coefficients = dwt.forward(&image).unwrap();
             let back = dwt.inverse(&coefficients).unwrap();
-            // Smooth and antireflecting borders of short signals grow level by level, and rounding with them.
+            // Smooth and antireflecting borders of short signals grow from level to level, and so does rounding.
             let largest = coefficients.details.iter().map(|d| d.hh.data().iter().chain(d.hl.data()).chain(d.lh.data())
                 .fold(0.0f32, |m, v| m.max(v.abs()))).fold(1.0f32, f32::max);
             let largest = coefficients.low.data().iter().fold(largest, |m, v| m.max(v.abs()));

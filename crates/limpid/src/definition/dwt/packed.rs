@@ -4,13 +4,13 @@ use super::{Coefficients, Detail, Dwt, counts};
 use crate::{Error, Image, Result, Size};
 use std::str::FromStr;
 
-/// How coefficients stand in an image.
+/// The arrangement of coefficients in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrangement {
     /// `LL` top left, `HL` to its right, `LH` below, `HH`; the next level inside `LL`.
     #[default]
     Subbands,
-    /// Every coefficient where the sample it replaced stood; level `l` at distances of `2^l`.
+    /// Every coefficient at the position of the sample it replaced; level `l` with a spacing of `2^l`.
     Interleaved,
 }
 
@@ -35,7 +35,7 @@ impl FromStr for Arrangement {
     }
 }
 
-/// Where coefficient `(x, y)` of a band stands.
+/// The position of coefficient `(x, y)` of a band.
 struct Place {
     start: (usize, usize),
     step: usize,
@@ -64,7 +64,7 @@ impl Place {
     }
 }
 
-/// Places of the three detail bands of all levels and of the rest, and the image's size.
+/// Positions of the three detail bands of all levels and of the remainder, and the image's size.
 struct Map {
     details: Vec<[Place; 3]>,
     low: Place,
@@ -72,7 +72,7 @@ struct Map {
 }
 
 impl Dwt {
-    /// The sizes of the images that the levels transform, and of what is left.
+    /// The sizes of the images that the levels transform, and of the remainder.
     pub(crate) fn sizes(&self, size: Size) -> Vec<Size> {
         let next = |s: &Size| {
             let low = |n| counts(n, &self.wavelet, self.border).0;
@@ -140,13 +140,13 @@ impl Dwt {
         Ok(self.map(size, layout)?.size)
     }
 
-    /// Where the diagonal band of a level lies among sub-bands; the others are above and to the left of it.
+    /// The position of the diagonal band of a level among sub-bands; the others are above and to the left of it.
     pub(crate) fn high_at(&self, size: Size, level: usize) -> Result<(usize, usize)> {
         let map = self.map(size, Arrangement::Subbands)?;
         Ok(map.details.get(level).map_or((0, 0), |d| d[2].start))
     }
 
-    /// All coefficients as one image. Without expansion it has the transformed image's size.
+    /// Packs all coefficients into one image. Without expansion it has the size of the transformed image.
     pub fn pack(&self, coefficients: &Coefficients, layout: Arrangement) -> Result<Image> {
         let size = (coefficients.details.first()).map_or(coefficients.low.size(), |d| d.size);
         let map = self.map(size, layout)?;
@@ -160,7 +160,7 @@ impl Dwt {
         Ok(out)
     }
 
-    /// Coefficients from one image, those of an image of this size.
+    /// Unpacks the coefficients of an image of this size.
     pub fn unpack(&self, packed: &Image, size: Size, layout: Arrangement) -> Result<Coefficients> {
         let map = self.map(size, layout)?;
         if packed.size() != map.size {

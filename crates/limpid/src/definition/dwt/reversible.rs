@@ -1,11 +1,11 @@
-//! The reversible 5/3 transform of JPEG 2000 (ITU-T T.800, annex F): integers to integers, nothing lost.
+//! The reversible 5/3 transform of JPEG 2000 (ITU-T T.800, annex F): integers to integers, lossless.
 
 use crate::wavelet::mirrored;
 use crate::{Error, Result, Size};
 
-/// Transforms integers in place, coefficients left interleaved: level `l` at distances of `2^l`.
+/// Transforms integers in place, with coefficients interleaved: level `l` with a spacing of `2^l`.
 ///
-/// Sums wrap around, so that even the largest numbers come back.
+/// Sums wrap around, so that even the largest numbers are restored.
 ///
 /// ```
 /// use limpid::{Size, definition::dwt::{reversible_forward, reversible_inverse}};
@@ -23,7 +23,7 @@ pub fn reversible_forward(data: &mut [i32], size: Size, levels: usize) -> Result
     Ok(())
 }
 
-/// Undoes [`reversible_forward`].
+/// The inverse of [`reversible_forward`].
 pub fn reversible_inverse(data: &mut [i32], size: Size, levels: usize) -> Result<()> {
     check(data, size)?;
     for level in (0..levels.min(31)).rev() {

@@ -1,4 +1,4 @@
-//! The transform of a line as tables: the values that each value is a sum of.
+//! The transform of a line as tables: the terms of each output value.
 
 use super::line::{Line, counts};
 use super::{Dwt, Pass};
@@ -8,8 +8,8 @@ use crate::wavelet::{Boundary, Wavelet};
 /// Index and weight of the terms of each value.
 pub(crate) type Table = Vec<Vec<(usize, f64)>>;
 
-/// Tables of a line of `n` samples: forward those of low and of high coefficients over samples, else those of samples over
-/// low and over high coefficients.
+/// Tables for a line of `n` samples: forward those of low and of high coefficients over samples, otherwise those of samples
+/// over low and over high coefficients.
 pub(crate) fn line_tables(dwt: &Dwt, n: usize, pass: Pass) -> Result<[Table; 2]> {
     let (wavelet, border) = (&dwt.wavelet, dwt.border);
     let (l, h) = counts(n, wavelet, border);
@@ -80,7 +80,7 @@ fn lifted(line: &Line<'_>, n: usize, (l, h): (usize, usize), pass: Pass) -> Resu
         low.push(found(&a));
         high.push(found(&b));
     }
-    // What was found are columns: coefficients that a sample adds to.
+    // The results are columns: the coefficients that a sample contributes to.
     Ok(match pass {
         Pass::Adjoint => [low, high],
         Pass::Forward | Pass::Inverse => [transposed(low, l), transposed(high, h)],
@@ -104,7 +104,7 @@ fn scaled(table: Table, factor: f64) -> Table {
     table.into_iter().map(row).collect()
 }
 
-/// Each index once.
+/// Merges terms with equal index.
 fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     row.sort_by_key(|(i, _)| *i);
     row.dedup_by(|next, kept| {

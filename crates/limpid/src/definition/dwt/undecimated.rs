@@ -6,12 +6,12 @@ use super::{Coefficients, Detail};
 use crate::wavelet::Wavelet;
 use crate::{Error, Image, Result};
 
-/// What to compute; coefficients have the orthonormal size.
+/// The parameters; coefficients are orthonormal.
 #[derive(Debug, Clone)]
 pub struct Undecimated {
     /// The wavelet.
     pub wavelet: Wavelet,
-    /// How often the low band is transformed.
+    /// Number of levels.
     pub levels: usize,
 }
 
@@ -46,7 +46,7 @@ impl Undecimated {
         Ok(Coefficients { low, details })
     }
 
-    /// The image whose coefficients these are: the mean over all shifts of the decimated inverse.
+    /// The image with these coefficients: the mean over all shifts of the decimated inverse.
     pub fn inverse(&self, coefficients: &Coefficients) -> Result<Image> {
         let bank = self.wavelet.bank();
         let half = bank.len() as i64 / 2;
@@ -77,7 +77,7 @@ impl Undecimated {
     }
 }
 
-/// `out[n] = Σ f[j] · in[n + 2^level · offset(j)]` along x or down y, periodic.
+/// `out[n] = Σ f[j] · in[n + 2^level · offset(j)]` along x or y, periodic.
 fn spread(
     image: &Image,
     filter: &[f64],

@@ -1,4 +1,4 @@
-//! Coefficients as PyWavelets 1.8 gives them: `wavelet boundary width height levels: low ; hl ; lh ; hh ; …`, finest first.
+//! Coefficients computed by PyWavelets 1.8: `wavelet boundary width height levels: low ; hl ; lh ; hh ; …`, finest first.
 
 use super::{Coefficients, Dwt, Undecimated};
 use crate::Image;

@@ -1,7 +1,7 @@
-//! The transform of a volume: along x, along y and along time, then again of what is low along all three.
+//! The transform of a volume: along x, y and time, then recursively of the band that is low along all three.
 //!
-//! A volume is an image with its frames one below the other. Coefficients take the place of the samples: along each axis the low ones
-//! come first, and the next level is in the corner where all are low. These are the coefficients of PyWavelets' `wavedecn`.
+//! A volume is an image with its frames stacked vertically. Coefficients replace the samples: along each axis the low ones come
+//! first, and the next level is in the corner where all are low. These are the coefficients of PyWavelets' `wavedecn`.
 
 use super::line::{Line, counts};
 use super::{Dwt, Pass};
@@ -11,7 +11,7 @@ use crate::{Error, Image, Result, Size};
 pub type Extent = [usize; 3];
 
 impl Dwt {
-    /// The extents of what the levels transform. Coefficients must be as many as samples.
+    /// The extents that the levels transform. The number of coefficients must equal the number of samples.
     pub(crate) fn extents(&self, whole: Extent) -> Result<Vec<Extent>> {
         let mut all = Vec::new();
         let mut extent = whole;
@@ -42,7 +42,7 @@ impl Dwt {
         Ok(out)
     }
 
-    /// The volume whose coefficients these are.
+    /// The volume with these coefficients.
     pub fn inverse_volume(&self, packed: &Image, frames: usize) -> Result<Image> {
         self.back_volume(packed, frames, Pass::Inverse)
     }
@@ -113,7 +113,7 @@ impl Dwt {
     }
 }
 
-/// The extent of this many frames one below the other.
+/// The extent of this many vertically stacked frames.
 pub(crate) fn extent(size: Size, frames: usize) -> Result<Extent> {
     if frames == 0 || !size.height.is_multiple_of(frames) {
         return Err(Error::input(format!(
@@ -173,8 +173,8 @@ mod tests {
         }
     }
 
-    /// Coefficients as PyWavelets 1.8's `coeffs_to_array(wavedecn(…, 'periodization'))` gives them:
-    /// `wavelet width height frames levels: …`, x fastest.
+    /// Coefficients computed by PyWavelets 1.8, `coeffs_to_array(wavedecn(…, 'periodization'))`: `wavelet width height frames
+    /// levels: …`, x fastest.
     const VECTORS: &str = include_str!("volumes.txt");
 
     #[test]

@@ -7,7 +7,7 @@ use crate::definition::front;
 /// Evaluates candidates by the buffer that they were not computed from.
 pub(super) struct Judge {
     raw: Pair,
-    /// Of one buffer, the side of the squares of the checkerboard.
+    /// With one buffer, the side of the squares of the checkerboard.
     cell: Option<usize>,
     /// One over the squared brightness around each pixel.
     scale: Image,
@@ -26,7 +26,7 @@ impl Judge {
         }
     }
 
-    /// The relative squared error of a pair at a pixel, with the noise of what it is compared with.
+    /// The relative squared error of a pair at a pixel, including the noise of the data it is compared with.
     fn at(&self, made: &Pair, x: usize, y: usize) -> f32 {
         let n = made[0].channels();
         let off =
@@ -34,13 +34,13 @@ impl Judge {
         let sum = |f: &dyn Fn(usize) -> f32| (0..n).map(f).sum::<f32>() / n as f32;
         let error = match self.cell {
             None => sum(&|c| 0.5 * (off(0, c) + off(1, c))),
-            // A was made of even pixels: odd ones judge it.
+            // A was computed from even pixels: it is evaluated on odd ones.
             Some(cell) => sum(&|c| off(1 - parity(x, y, cell), c)),
         };
         error * self.scale.get(x, y, 0)
     }
 
-    /// The lowest error wins, around each pixel.
+    /// Selects the candidate with the lowest error around each pixel.
     pub(super) fn choose(&self, candidates: &[Pair]) -> Image {
         let (w, h) = (self.raw[0].width(), self.raw[0].height());
         let off = Image::from_fn(w, h, candidates.len(), |x, y, k| {
@@ -61,8 +61,8 @@ impl Judge {
         mean(&mean(&won, SMOOTH.1), SMOOTH.1)
     }
 
-    /// The error estimate of the mean of a pair, over the squared brightness: what the other buffers show beyond their noise,
-    /// and the distance of the two.
+    /// The error estimate of the mean of a pair, over the squared brightness: the error against the other buffers beyond their
+    /// noise, and the distance between the two.
     pub(super) fn error(&self, halves: &Pair, variance: &Image) -> [Image; 2] {
         let (w, h) = (variance.width(), variance.height());
         let n = variance.channels() as f32;

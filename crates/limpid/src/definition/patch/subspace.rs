@@ -1,8 +1,8 @@
-//! The subspace that a patch should be near: Vicini 2015, Eq. 5.7, with a truncated singular value decomposition.
+//! The subspace of plausible patches: Vicini 2015, Eq. 5.7, with a truncated singular value decomposition.
 
 use super::{CUT, LEAST_DEVIATION, MOST, PATCH};
 
-/// An orthonormal basis of the constant patch and of features, without what is small.
+/// An orthonormal basis of the constant patch and of features, without small components.
 pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH]) -> Vec<[f64; PATCH]> {
     let count = inside.iter().filter(|i| **i).count() as f64;
     let masked = |v: f64, inside: bool| if inside { v } else { 0.0 };
@@ -27,7 +27,7 @@ pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH]) -> Vec<[f64; PATC
     let (values, vectors) = eigen(gram);
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
-    // The smallest goes, unless it is the only one.
+    // The smallest is dropped, unless it is the only one.
     order.truncate(m.saturating_sub(1).clamp(1, MOST - 1));
     for k in order {
         let largest = values.iter().copied().fold(0.0, f64::max);
@@ -42,7 +42,7 @@ pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH]) -> Vec<[f64; PATC
     made
 }
 
-/// Eigenvalues and eigenvectors (in columns) of a symmetric matrix, by Jacobi's rotations.
+/// Eigenvalues and eigenvectors (in columns) of a symmetric matrix, by Jacobi rotations.
 fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = a.len();
     let mut v: Vec<Vec<f64>> = (0..n)

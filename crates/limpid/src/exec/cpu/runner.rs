@@ -18,11 +18,11 @@ use std::time::Instant;
 pub struct CpuRunner {
     cpu: Cpu,
     plan: Plan,
-    /// Shared buffers of transient slots, then one for each history slot.
+    /// Shared buffers of transient slots, then one buffer per history slot.
     buffers: Vec<AlignedVec>,
-    /// For each slot, its buffer.
+    /// The buffer of each slot.
     place: Vec<Option<usize>>,
-    /// One piece of scratch memory per thread.
+    /// Scratch memory, one piece per thread.
     scratch: Vec<Mutex<Vec<f32>>>,
     times: Vec<PassTime>,
     residuals: Vec<Vec<f32>>,
@@ -42,7 +42,7 @@ impl CpuRunner {
         let memory = plan.memory();
         let (mut place, mut words) = (memory.place, memory.buffers);
         for (i, slot) in plan.slots.iter().enumerate() {
-            // Textures are a matter of the GPU; here every transient slot is plain memory.
+            // Textures exist on GPUs only; on the CPU every transient slot is plain memory.
             if slot.role == Role::History || (slot.role == Role::Transient && place[i].is_none()) {
                 place[i] = Some(words.len());
                 words.push(slot.words());
@@ -65,7 +65,7 @@ impl CpuRunner {
         })
     }
 
-    /// Runs all passes, which were taken out of the plan.
+    /// Runs all passes. The caller has moved them out of the plan, so that `self` can be borrowed mutably.
     fn sections(
         &mut self,
         (sections, passes): (&[Section], &[Pass]),
@@ -94,7 +94,7 @@ impl CpuRunner {
                     self.times[i].time += start.elapsed();
                     part.done(1.0);
                 }
-                // A look costs nothing here, so `every` does not matter.
+                // Checking is free on the CPU, so the condition is checked after every round and `every` is ignored.
                 if let Some(u) = &section.until {
                     let seen = self.read(u.slot, input, output).first();
                     residuals.extend(seen);
@@ -144,7 +144,7 @@ impl CpuRunner {
     }
 
     fn pass(&mut self, pass: &Pass, input: &Frame, output: &mut Frame, watch: &Watch) {
-        // Written slots are taken out of their homes while the pass runs, so that the rest can be borrowed.
+        // Moves written slots out of their storage while the pass runs, so that the others can be borrowed.
         let mut taken: Vec<AlignedVec> = pass
             .writes
             .iter()
@@ -197,7 +197,7 @@ impl CpuRunner {
         let height = writes[0].size.height;
         let band = match scope {
             Scope::Whole => height,
-            // Four bands per thread even out the load; fewer rows than 8 would mostly recompute halos.
+            // Four bands per thread balance the load; bands of fewer than 8 rows would mostly recompute halos.
             _ => self
                 .cpu
                 .band
@@ -222,7 +222,8 @@ impl CpuRunner {
             let mut spare = Vec::new();
             let scratch = match &mut own {
                 Ok(own) => &mut own[..],
-                // A body that runs nested tasks may be interrupted by another band on its own thread.
+                // The thread's scratch memory is locked if its kernel body runs nested tasks and the pool started another band
+                // meanwhile.
                 Err(_) => {
                     spare.resize(scratch_words(&self.plan, pass), 0.0);
                     &mut spare[..]
@@ -258,7 +259,7 @@ impl Runner for CpuRunner {
         self.residuals.clear();
         let sections = self.plan.sections();
         let passes = std::mem::take(&mut self.plan.passes);
-        // Once for all passes: each way into the pool wakes a thread up.
+        // Enters the pool once for all passes: each entry wakes up a thread.
         let pool = self.cpu.pool.clone();
         let result = pool.install(|| self.sections((&sections, &passes), input, output, watch));
         self.plan.passes = passes;
@@ -299,7 +300,7 @@ impl Runner for CpuRunner {
         &self.residuals
     }
 
-    /// One extra run on each frame warms up.
+    /// Warms up with one extra run on each frame.
     fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
         let mut out = exec::outputs(&self.plan, self.plan.output_size())?;
         let watch = Watch::default();
@@ -315,7 +316,7 @@ impl Runner for CpuRunner {
     }
 }
 
-/// Rows of a read slot that a band may read.
+/// The rows of a read slot that a band may read.
 fn visible(scope: Scope, rows: &Range<usize>, slot: &Slot, height: usize) -> Range<usize> {
     match scope {
         Scope::Rows { halo } if slot.size.height == height => {

@@ -58,7 +58,7 @@ impl Gpu {
             runner.read_times()?;
             let device = runner.times()[0].time;
             let time = if device.is_zero() { wall } else { device };
-            // The first rounds wake the device up.
+            // The first rounds are warm-up.
             if round >= 3 {
                 times.push(time.mul_f64(bytes as f64 / moved));
             }

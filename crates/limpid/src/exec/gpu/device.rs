@@ -10,11 +10,11 @@ use std::time::Duration;
 /// A GPU that can be opened.
 #[derive(Debug, Clone)]
 pub struct Adapter {
-    /// Its index in the list.
+    /// The index in the list of adapters.
     pub index: usize,
     /// Name, driver, kind.
     pub info: wgpu::AdapterInfo,
-    /// What kernels may use.
+    /// The features and limits that kernels may use.
     pub target: Target,
     /// Whether it is a software adapter: slower than the CPU plans, and never chosen by `auto`.
     pub software: bool,
@@ -58,7 +58,7 @@ impl Adapter {
             .collect()
     }
 
-    /// Bytes of its own memory, if the driver reports it: Vulkan does.
+    /// Bytes of device-local memory, if the driver reports it: Vulkan does.
     #[cfg(not(target_vendor = "apple"))]
     pub fn memory(&self) -> Option<u64> {
         /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
@@ -79,7 +79,7 @@ impl Adapter {
         )
     }
 
-    /// Bytes of its own memory, if the driver reports it: Metal shares that of the machine.
+    /// Bytes of device-local memory, if the driver reports it: Metal shares the memory of the machine.
     #[cfg(target_vendor = "apple")]
     pub fn memory(&self) -> Option<u64> {
         None
@@ -92,7 +92,7 @@ impl Adapter {
         if multiplies(&self.inner) {
             features |= wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
             // SAFETY: an experimental feature may have bugs. Only kernels of this crate use this one; wgpu validates them, and
-            // the conformance test runs them where a device has it.
+            // the conformance test runs them on devices that have it.
             experimental = unsafe { wgpu::ExperimentalFeatures::enabled() };
         }
         let limits = self.inner.limits();
@@ -115,7 +115,7 @@ impl Adapter {
         if let Some(inner) = Arc::get_mut(&mut gpu.0) {
             inner.checked = checked;
         }
-        // Wgpu's default is to panic on such errors; here they are gathered and become errors of the call at hand.
+        // By default wgpu panics on such errors; here they are collected and returned by the current call.
         let faults = gpu.0.faults.clone();
         gpu.0
             .device
@@ -139,7 +139,7 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::FLOAT32_FILTERABLE
 }
 
-/// Whether its subgroups, all of one size, multiply matrices of 16×16 half floats and sum in single precision.
+/// Whether its subgroups, all of one size, multiply 16×16 matrices of half floats and accumulate in single precision.
 fn multiplies(adapter: &wgpu::Adapter) -> bool {
     let info = adapter.get_info();
     let fits = |p: &wgpu::CooperativeMatrixProperties| {
@@ -175,7 +175,7 @@ fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Featur
     }
 }
 
-/// An open GPU with its store of pipelines. Copies share both.
+/// An open GPU with its pipeline cache. Clones share both.
 #[derive(Debug, Clone)]
 pub struct Gpu(pub(super) Arc<Inner>);
 
@@ -190,7 +190,7 @@ pub(super) struct Inner {
     pub(super) pipelines: Mutex<Pipelines>,
     pub(super) driver: DriverThread,
     pub(super) patience: Mutex<Duration>,
-    /// Limit of the memory taken.
+    /// Limit of the memory that may be allocated.
     most: Mutex<Option<u64>>,
     faults: Arc<Mutex<Faults>>,
 }
@@ -228,7 +228,7 @@ impl Gpu {
         &self.0.info.name
     }
 
-    /// What kernels may use.
+    /// The features and limits that kernels may use.
     pub fn target(&self) -> Target {
         self.0.target
     }
@@ -254,14 +254,14 @@ impl Gpu {
         locked(&self.0.pipelines).built()
     }
 
-    /// Limits the memory that all denoisers together take of the device, as reported by the driver's allocator. Requests beyond it
+    /// Limits the device memory that all denoisers together allocate, as reported by the driver's allocator. Requests beyond it
     /// fail with [`DeviceFault::OutOfMemory`].
     #[doc(hidden)]
     pub fn limit_memory(&self, most: Option<u64>) {
         *locked(&self.0.most) = most;
     }
 
-    /// Whether this many more bytes may be taken.
+    /// Whether this many more bytes may be allocated.
     pub(super) fn may_take(&self, bytes: usize) -> Result<()> {
         let Some(most) = *locked(&self.0.most) else {
             return Ok(());
@@ -293,7 +293,7 @@ impl Gpu {
                 found = Some(fault(error));
             }
         }
-        // A lost device refuses everything; polling it makes it report that it is lost.
+        // A lost device refuses every call; polling makes it report the loss.
         if found.is_some() {
             let _ = self.0.device.poll(wgpu::PollType::Poll);
         }
@@ -304,7 +304,7 @@ impl Gpu {
         }
     }
 
-    /// Errors since the last call: a lost device, or an error that has not been reported yet.
+    /// Returns errors since the last call: a lost device, or an error that has not been reported yet.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = locked(&self.0.faults);
         match faults.lost.clone().or_else(|| faults.next.take()) {
@@ -313,7 +313,7 @@ impl Gpu {
         }
     }
 
-    /// Every later call reports the device as lost.
+    /// Marks the device as lost: every later call reports it.
     pub(super) fn set_lost(&self, fault: DeviceFault) {
         locked(&self.0.faults).lost.get_or_insert(fault);
     }
@@ -332,7 +332,7 @@ fn out_of_memory() -> DeviceFault {
     DeviceFault::OutOfMemory("Smaller tiles or the CPU need less memory".into())
 }
 
-/// The lock's content, also when another thread panicked while holding it: all that is kept there stays valid.
+/// Locks a mutex even if another thread panicked while holding it: its contents are always valid.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

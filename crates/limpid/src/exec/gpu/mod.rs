@@ -1,7 +1,7 @@
 //! Runs plans on a GPU through wgpu.
 //!
-//! [`Gpu`] is a device with its store of pipelines; [`Recorder`] prepares a plan for any command encoder;
-//! [`GpuRunner`] adds transfers to and from images.
+//! [`Gpu`] is a device with its pipeline cache; [`Recorder`] prepares a plan for any command encoder; [`GpuRunner`] adds
+//! transfers to and from images.
 
 mod copy;
 mod device;

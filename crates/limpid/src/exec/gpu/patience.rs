@@ -1,7 +1,7 @@
-//! Drivers that do not answer.
+//! Timeouts for drivers that do not respond.
 //!
-//! Calls into a driver that may never return run on another thread and have a timeout: after it, the device counts as lost and the
-//! caller gets an error. The thread is left behind, since nothing can stop it.
+//! Calls into a driver that may never return run on another thread with a timeout. When it expires, the device counts as lost
+//! and the caller gets an error. The thread is leaked, since nothing can stop it.
 
 use super::device::{Gpu, locked};
 use crate::{DeviceFault, Error, Result, Watch};
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a driver may take for one answer: a list of devices, a shader, the work of a frame.
+/// Default timeout of one driver call: listing devices, compiling a shader, or the work of a frame.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How often a wait checks whether it should stop.
+/// How often a waiting call checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long to wait for an answer of a driver: five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
+/// Timeout of a driver call: five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
 pub(super) fn patience() -> Duration {
     let given = std::env::var("LIMPID_PATIENCE").ok();
     let seconds = given.and_then(|text| text.parse().ok());
@@ -24,7 +24,7 @@ pub(super) fn patience() -> Duration {
     seconds.map_or(PATIENCE, Duration::from_secs_f64)
 }
 
-/// The result of a call, or that it did not return in time.
+/// The result of a call, or an error if it did not return in time.
 fn answer<T>(device: &str, doing: &str, patience: Duration, from: &Receiver<T>) -> Result<T> {
     from.recv_timeout(patience).map_err(|error| {
         let fault = match error {
@@ -39,11 +39,12 @@ fn failed(doing: &str) -> DeviceFault {
     DeviceFault::Refused(format!("the driver failed while {doing}"))
 }
 
-/// Whether a driver has ever failed to return: then a thread of this process waits for it forever, and so may the ordinary end of the
-/// process, which closes drivers.
+/// Whether a driver has ever failed to return: then a thread of this process waits for it forever, and so may the ordinary exit
+/// of the process, which closes drivers.
 static STUCK: AtomicBool = AtomicBool::new(false);
 
-/// Whether a driver has ever failed to return. A program should then exit without the usual clean-up, which may wait for the driver.
+/// Whether a driver has ever failed to return. A program should then exit without the usual clean-up, which may wait for the
+/// driver.
 pub fn driver_is_stuck() -> bool {
     STUCK.load(Ordering::Relaxed)
 }
@@ -80,20 +81,20 @@ impl DriverThread {
         let (jobs, next) = channel::<Job>();
         let work = move || {
             for job in next {
-                // A panic closes the channel, which the caller sees.
+                // A panic closes the channel, which the caller detects.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
             }
         };
         let thread = std::thread::Builder::new().name("limpid-driver".to_owned());
-        // Without a thread the first call returns an error.
+        // If no thread can be spawned, the first call returns an error.
         let _ = thread.spawn(work);
         Self(Mutex::new(jobs))
     }
 }
 
 impl Gpu {
-    /// How long the driver may take for one answer, a shader or the work of a frame: after that the device counts as lost. Five
-    /// minutes, or the seconds in the environment variable `LIMPID_PATIENCE`, unless set here.
+    /// Sets the timeout of one driver call, such as compiling a shader or the work of a frame; when it expires the device
+    /// counts as lost. The default is five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
     #[doc(hidden)]
     pub fn set_patience(&self, patience: Duration) {
         *locked(&self.0.patience) = patience;
@@ -103,7 +104,7 @@ impl Gpu {
         *locked(&self.0.patience)
     }
 
-    /// Calls the driver for something that may take long.
+    /// Runs a driver call that may take long, with the timeout.
     pub(super) fn call_driver<T: Send + 'static>(
         &self,
         doing: &str,
@@ -140,7 +141,7 @@ impl Gpu {
         }
     }
 
-    /// Submits commands. Software drivers do the work during the call, so it can be stopped meanwhile.
+    /// Submits commands. Software drivers execute them during the call, so the call can be cancelled meanwhile.
     pub(super) fn submit(
         &self,
         commands: wgpu::CommandBuffer,
@@ -180,7 +181,7 @@ impl Gpu {
         }
     }
 
-    /// Marks the device as lost. It is never closed: that would wait for the driver.
+    /// Marks the device as lost. It is leaked instead of closed, because closing would wait for the driver.
     fn abandon_device(&self, fault: &DeviceFault) {
         if matches!(fault, DeviceFault::NoAnswer(_)) {
             self.set_lost(fault.clone());

@@ -1,4 +1,4 @@
-//! The pipeline store: each shader is built once per device.
+//! The pipeline cache: each shader is compiled once per device.
 
 use super::device::{Gpu, locked};
 use super::resource::format;
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Fragment(wgpu::RenderPipeline),
 }
 
-/// A built shader with the layout of its bindings.
+/// A compiled shader with its binding layout.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) kind: Kind,
@@ -47,13 +47,13 @@ pub(super) struct Pipeline {
     pub(super) binds: Vec<(u32, Bind)>,
 }
 
-/// Maximum number of pipelines that are kept: the longest plan of all methods has about a hundred.
+/// Maximum number of cached pipelines: the longest plan of all methods has about a hundred.
 const MOST: usize = 512;
 
 /// The most recently used pipelines of a device, at most [`MOST`].
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
-    /// Each with the time of its last use, counted in uses.
+    /// Each with the time of its last use, counted in lookups.
     kept: HashMap<Key, (u64, Arc<Pipeline>)>,
     uses: u64,
     built: usize,
@@ -72,7 +72,7 @@ impl Pipelines {
         Some(found.clone())
     }
 
-    /// Stores a pipeline, and drops the least recently used one if there are too many.
+    /// Stores a pipeline and evicts the least recently used one if the cache is full.
     fn keep(&mut self, key: Key, pipeline: Arc<Pipeline>) {
         self.uses += 1;
         self.built += 1;
@@ -84,7 +84,7 @@ impl Pipelines {
     }
 }
 
-/// The bindings of a dispatch, by the rule stated at [`Dispatch`].
+/// The bindings of a dispatch, following the rule documented at [`Dispatch`].
 fn bindings(dispatch: &Dispatch, site: &Site<'_>) -> Vec<(u32, Bind)> {
     let mut binds = Vec::new();
     if !dispatch.params.is_empty() {
@@ -112,7 +112,7 @@ fn bindings(dispatch: &Dispatch, site: &Site<'_>) -> Vec<(u32, Bind)> {
 }
 
 impl Gpu {
-    /// The pipeline of a dispatch, from the store or newly built.
+    /// The pipeline of a dispatch, from the cache or newly compiled.
     pub(super) fn pipeline(
         &self,
         name: &str,
@@ -251,8 +251,8 @@ impl Gpu {
         if !trusted {
             return self.device().create_shader_module(desc);
         }
-        // SAFETY: who marked the dispatch as trusted has promised that the shader stays inside its bindings and ends
-        // (`Dispatch::trusted`). Wgpu validates the text all the same.
+        // SAFETY: the code that marked the dispatch as trusted guarantees that the shader stays inside its bindings and
+        // terminates (`Dispatch::trusted`). Wgpu still validates the source.
         unsafe {
             self.device()
                 .create_shader_module_trusted(desc, wgpu::ShaderRuntimeChecks::unchecked())

@@ -4,7 +4,7 @@ use super::Resource;
 use crate::plan::{Plan, Role, SlotId};
 use crate::{Error, Layer, Result};
 
-/// The buffers and textures that a plan reads and writes, by [`Layer`]; [`super::Recorder::bind`] takes them.
+/// The buffers and textures that a plan reads and writes, by [`Layer`]; passed to [`super::Recorder::bind`].
 ///
 /// ```no_run
 /// use limpid::{Kind, exec::gpu::Ports, wgpu};

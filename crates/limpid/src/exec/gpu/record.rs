@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// were recorded.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Its number among all recorders, which its bindings carry too.
+    /// Unique number of this recorder, which its bindings also carry.
     id: u64,
     gpu: Gpu,
     plan: Plan,
@@ -27,7 +27,7 @@ pub struct Recorder {
     own: Vec<Option<Resource>>,
     params: wgpu::Buffer,
     sampler: wgpu::Sampler,
-    /// Which set of bindings is next: 1 while swapped slots are exchanged.
+    /// The set of bindings for the next frame: 1 while swapped slots are exchanged.
     set: AtomicUsize,
 }
 
@@ -111,8 +111,8 @@ impl Recorder {
         &self.plan
     }
 
-    /// Takes the numbers of another plan: nothing is compiled or allocated, and bindings and history are kept. Returns false if that plan
-    /// has other slots, passes or shaders; then nothing has changed.
+    /// Updates the parameters to those of another plan. Nothing is compiled or allocated, and bindings and history are kept.
+    /// Returns false and changes nothing if that plan has other slots, passes or shaders.
     pub fn update(&mut self, plan: &Plan) -> Result<bool> {
         if !self.plan.same_form(plan) {
             return Ok(false);
@@ -172,8 +172,8 @@ impl Recorder {
         })
     }
 
-    /// Binds the memory of inputs and outputs by layer. Memory that is missing, smaller than its slot, of a different format or
-    /// without the usage that the plan needs is refused.
+    /// Binds the memory of inputs and outputs by layer. Returns an error if memory is missing, smaller than its slot, of a
+    /// different format, or lacks a usage that the plan needs.
     pub fn bind(&self, ports: &Ports) -> Result<Bindings> {
         ports.check(&self.plan)?;
         let outside = |id: &SlotId| self.own[id.0].is_none();
@@ -212,7 +212,7 @@ impl Recorder {
                 for [a, b] in &self.plan.swaps {
                     all.swap(a.0, b.0);
                 }
-                // Passes that name no swapped slot share their bindings.
+                // Passes without swapped slots share their bindings.
                 let moved =
                     |ready: &Ready| ready.slots.iter().any(|id| self.partner(*id).is_some());
                 let shared = &sets[0].groups;
@@ -286,8 +286,8 @@ impl Recorder {
             })
     }
 
-    /// Records the whole plan. No submit, no wait, no allocation of GPU memory; repetitions run to their full count. Consecutive
-    /// compute passes share one pass of the encoder. Bindings of another recorder are an error.
+    /// Records the whole plan without submitting, waiting or allocating GPU memory; repetitions run to their full count.
+    /// Consecutive compute passes share one compute pass of the encoder. Bindings of another recorder are an error.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, bindings: &Bindings) -> Result<()> {
         self.check_bindings(bindings)?;
         let bound = bindings.set(self.advance());
@@ -301,8 +301,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records the whole plan like [`Recorder::record`], with timestamps around each pass: `queries` has room for two of
-    /// each pass of [`Plan::passes`], without repetitions.
+    /// Records the whole plan like [`Recorder::record`], with timestamps around each pass: `queries` needs two entries per pass
+    /// of [`Plan::passes`], not counting repetitions.
     pub fn record_timed(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -317,7 +317,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Shaders are compiled without tests for the sizes of this recorder's memory, so other memory must not come near them.
+    /// Shaders are compiled without bounds checks for the sizes of this recorder's memory, so they must never run on other
+    /// memory.
     fn check_bindings(&self, bindings: &Bindings) -> Result<()> {
         match bindings.recorder == self.id {
             true => Ok(()),
@@ -327,13 +328,13 @@ impl Recorder {
         }
     }
 
-    /// Whether all passes compute and none is repeated: then they share one pass of the encoder.
+    /// Whether all passes are compute passes and none is repeated: then they share one compute pass of the encoder.
     pub(super) fn only_computes(&self) -> bool {
         self.plan.repeats.is_empty() && self.passes.iter().all(computes)
     }
 
-    /// Records passes in order; consecutive compute passes share one pass of the encoder, which is cheaper for the
-    /// driver than one for each. If all compute, a query set gets two timestamps for all together.
+    /// Records passes in order; consecutive compute passes share one compute pass of the encoder, which costs the driver less
+    /// than one each. If all are compute passes, a query set gets two timestamps around all of them.
     pub(super) fn record_joined(
         &self,
         list: &[&Ready],
@@ -363,7 +364,7 @@ impl Recorder {
         }
     }
 
-    /// Records one pass, with timestamps at its beginning and end if a query set is given.
+    /// Records one pass, with timestamps at its start and end if a query set is given.
     pub(super) fn record_pass(
         &self,
         ready: &Ready,
@@ -418,7 +419,7 @@ fn computes(ready: &Ready) -> bool {
     matches!(ready.pipeline.kind, Kind::Compute(_))
 }
 
-/// Timestamps at the beginning and end of a pass.
+/// Timestamps at the start and end of a pass.
 fn stamps(query_set: &wgpu::QuerySet, first: u32) -> wgpu::ComputePassTimestampWrites<'_> {
     wgpu::ComputePassTimestampWrites {
         query_set,

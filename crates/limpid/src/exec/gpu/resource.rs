@@ -59,7 +59,8 @@ impl Resource {
         }
     }
 
-    /// Whether it can be the slot's memory: a buffer with room for all planes, or a whole texture of the slot's size and format.
+    /// Checks that this can be the slot's memory: a buffer with room for all planes, or a whole texture of the slot's size and
+    /// format.
     pub(super) fn check(&self, slot: &Slot) -> Result<()> {
         let wrong = |what: String| Err(Error::input(format!("memory of '{}': {what}", slot.name)));
         match (self, format(slot)) {
@@ -125,7 +126,7 @@ pub(super) fn buffer(gpu: &Gpu, label: &str, bytes: usize) -> wgpu::Buffer {
     })
 }
 
-/// The format of a slot that lives in a texture.
+/// The format of a slot that is stored in a texture.
 pub(super) fn format(slot: &Slot) -> Option<wgpu::TextureFormat> {
     match (slot.home, slot.element) {
         (Home::Buffer, _) => None,

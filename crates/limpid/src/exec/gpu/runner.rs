@@ -19,9 +19,9 @@ pub struct GpuRunner {
     bindings: Bindings,
     outside: Vec<Option<wgpu::Buffer>>,
     staging: wgpu::Buffer,
-    /// Where the results of runs that were started go, in turn.
+    /// Buffers for the results of started runs, used in turn.
     lanes: Vec<wgpu::Buffer>,
-    /// Runs that were started: their lane and their last submission.
+    /// Started runs: their buffer and their last submission.
     started: VecDeque<(usize, wgpu::SubmissionIndex)>,
     /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
     timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
@@ -40,7 +40,7 @@ impl GpuRunner {
             .iter()
             .filter(|s| matches!(s.role, Role::Output(_)));
         let bytes: usize = outputs.map(|s| s.bytes()).sum();
-        // Memory of the host that the device can write takes as long to get as shaders take to compile.
+        // Allocating host memory that the device can write takes as long as compiling the shaders, so both run in parallel.
         let (recorder, staging) = rayon::join(
             || Recorder::new(gpu, plan),
             || gpu.guarded(|| Ok(transfer::read_buffer(gpu, bytes.max(16 * passes.max(1))))),
@@ -58,7 +58,7 @@ impl GpuRunner {
                     _ => None,
                 })
                 .collect();
-            // Of repeated passes the last round alone would be seen.
+            // The timestamps of a repeated pass would cover its last round only.
             let once = plan.repeats.is_empty();
             let timed = gpu.timestamps() && passes > 0 && passes < 2048 && once;
             let timer = timed.then(|| timer(gpu, passes));
@@ -116,7 +116,7 @@ impl GpuRunner {
         let bound = self.bindings.set(self.recorder.set());
         let mut encoder = self.encoder();
         let mut all = Vec::new();
-        // Passes that are not recorded yet; a timer wants them one by one.
+        // Passes that are not recorded yet. To be timed, passes are recorded one by one.
         let mut list: Vec<&Ready> = Vec::new();
         let single = self.timer.is_some() && !self.together;
         for section in self.recorder.plan().sections() {
@@ -162,7 +162,7 @@ impl GpuRunner {
             encoder.resolve_query_set(queries, 0..2 * self.timed() as u32, resolved, 0);
         }
         self.gpu.submit(encoder.finish(), watch)?;
-        // However many pieces a frame was recorded in, it is over once, and only when all of it was sent.
+        // The frame ends here, after its last submission, however many submissions it took.
         self.recorder.advance();
         Ok(())
     }
@@ -181,7 +181,7 @@ impl GpuRunner {
         })
     }
 
-    /// Copies all outputs to a buffer, one after the other; gives their bytes.
+    /// Copies all outputs to a buffer, one after the other. Returns their size in bytes.
     fn copy_outputs(&self, encoder: &mut wgpu::CommandEncoder, to: &wgpu::Buffer) -> u64 {
         let mut at = 0;
         for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
@@ -255,7 +255,7 @@ impl GpuRunner {
         Ok(value)
     }
 
-    /// Submits copies to the staging buffer, waits for the device, and hands the first `bytes` of it to `read`.
+    /// Submits copies to the staging buffer, waits for the device, and passes the first `bytes` of it to `read`.
     fn fetch(
         &self,
         encoder: wgpu::CommandEncoder,
@@ -273,7 +273,7 @@ impl GpuRunner {
         })
     }
 
-    /// Waits for a submission that fills a buffer, and hands the first `bytes` of it to `read`.
+    /// Waits for a submission that fills a buffer, and passes the first `bytes` of it to `read`.
     fn collect(
         &self,
         (buffer, sent): (&wgpu::Buffer, wgpu::SubmissionIndex),
@@ -290,7 +290,7 @@ impl GpuRunner {
             Error::device(gpu.name(), DeviceFault::Refused(what))
         };
         let waited = gpu.wait_for(Some(sent), watch);
-        // Another thread that waits may have taken the answer and be about to hand it over.
+        // Another waiting thread may have polled the device and be about to run the callback.
         let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
             Ok(Ok(())) => match slice.get_mapped_range() {
                 Ok(view) => read(&view[..bytes as usize]),
@@ -299,13 +299,13 @@ impl GpuRunner {
             Ok(Err(e)) => Err(refused(e.to_string())),
             Err(e) => Err(refused(e.to_string())),
         });
-        // Also where the wait was given up: the buffer is free for the next frame.
+        // Unmaps even if the wait was cancelled, so that the next frame can use the buffer.
         buffer.unmap();
         result
     }
 }
 
-/// Runs that may have started and not ended.
+/// Maximum number of runs in flight.
 const LANES: usize = 2;
 
 impl Runner for GpuRunner {
@@ -322,7 +322,7 @@ impl Runner for GpuRunner {
         Ok(())
     }
 
-    /// Not if passes are repeated: they may be until a value is reached, which is read back in between.
+    /// Returns false for plans with repetitions: their end condition has to be read back during the run.
     fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
         if !self.plan().repeats.is_empty() || self.started.len() == LANES {
             return Ok(false);
@@ -378,7 +378,7 @@ impl Runner for GpuRunner {
         self.gpu.queue().submit([encoder.finish()]);
     }
 
-    /// On the device; 0 if passes are repeated.
+    /// Measured on the device; 0 if passes are repeated.
     fn times(&self) -> &[PassTime] {
         &self.times
     }
@@ -387,13 +387,13 @@ impl Runner for GpuRunner {
         &self.residuals
     }
 
-    /// If all passes compute and none is repeated: a timestamp between passes lets the device idle.
+    /// Takes effect if all passes are compute passes and none is repeated: a timestamp between passes lets the device idle.
     fn time_together(&mut self) {
         self.together = self.recorder.only_computes();
     }
 
-    /// Half a second of runs warms up, because an idle GPU lowers its clock and raises it slowly (by a
-    /// factor of 5 on an H200). Repeated passes have no timestamps; then wall-clock time is measured.
+    /// Warms up for half a second, because an idle GPU lowers its clock and raises it slowly (by a factor of 5 on an H200).
+    /// Repeated passes have no timestamps; then wall-clock time is measured.
     fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
         let watch = Watch::default();
         let once = |runner: &mut Self| {

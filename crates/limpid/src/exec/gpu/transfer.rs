@@ -1,11 +1,11 @@
-//! Values from the host's memory to the device's and back.
+//! Transfers between host and device memory.
 
 use super::Gpu;
 use crate::plan::{Plan, Role};
 use crate::{Error, Frame, Result};
 use rayon::prelude::*;
 
-/// Values that one thread transfers at a time: one thread alone does not reach the speed of the bus.
+/// Values that one thread transfers at a time: a single thread does not saturate the bus.
 const PIECE: usize = 1 << 20;
 
 /// Writes values to a buffer.
@@ -28,7 +28,7 @@ pub(super) fn read_buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     })
 }
 
-/// Images of the outputs that stand in a buffer one after the other.
+/// Splits a buffer with all outputs, one after the other, into images.
 pub(super) fn read_outputs(plan: &Plan, bytes: &[u8], output: &mut Frame) -> Result<()> {
     let words: &[f32] = bytemuck::cast_slice(bytes);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Which channels of an EXR file are layers of a frame.
+//! Determines which channels of an EXR file are layers of a frame.
 
 use super::{size_of, text, view};
 use crate::io::ReadOptions;
@@ -12,15 +12,15 @@ use ::exr::meta::header::Header;
 pub(in crate::io) struct Mapped {
     pub(in crate::io) layer: Layer,
     pub(in crate::io) part: usize,
-    /// Numbers of the channels in the part, in the order of the layer's planes.
+    /// Indices of the channels in the part, in the order of the layer's planes.
     pub(in crate::io) channels: Vec<usize>,
     pub(in crate::io) adjust: Adjust,
     pub(in crate::io) divide: Divide,
-    /// The channels also belong to another layer, which is the one that is written.
+    /// Whether the channels belong to another layer, which is the one that is written.
     pub(in crate::io) derived: bool,
 }
 
-/// What the values are divided by.
+/// The divisor of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::io) enum Divide {
     No,
@@ -32,7 +32,7 @@ pub(in crate::io) enum Divide {
 #[derive(Debug)]
 pub(in crate::io) struct Group {
     pub(in crate::io) part: usize,
-    /// The name without the channel; empty for `R`, `G`, `B`, `A` at the top.
+    /// The name without the channel; empty for `R`, `G`, `B`, `A` at the top level.
     pub(in crate::io) name: String,
     /// Indices of the channels in the part, with the text after the last dot.
     pub(in crate::io) channels: Vec<(usize, String)>,
@@ -95,7 +95,7 @@ fn groups(headers: &[Header]) -> Vec<Group> {
                 && !own.starts_with(&format!("{part_name}."))
             {
                 let (joined, letter) = join(part_name, &own);
-                // The first part holds the picture itself, whatever it is called.
+                // The first part holds the image itself, whatever its name.
                 if part > 0 || names::meaning(&joined).is_some() {
                     (name, channel) = (joined, letter);
                 }
@@ -225,7 +225,7 @@ fn find(group: &Group, names: &[&str]) -> Option<usize> {
     names.iter().find_map(has)
 }
 
-/// The channels of a group that make a layer of a kind.
+/// The channels of a group that form a layer of a kind.
 fn pick(kind: &Kind, group: &Group) -> Option<Vec<usize>> {
     let all = |names: [&str; 3]| -> Option<Vec<usize>> {
         names.iter().map(|n| find(group, &[*n])).collect()
@@ -242,7 +242,7 @@ fn pick(kind: &Kind, group: &Group) -> Option<Vec<usize>> {
             .or_else(|| pair("r", "g"))
             .or_else(|| pair("u", "v")),
         kind if kind.channels() == [3] => three(),
-        // An `A` alone is no colour.
+        // `A` alone is not a colour.
         kind if kind.channels() == [1, 3] => three()
             .or_else(|| find(group, &["y"]).map(|y| vec![y]))
             .or_else(|| only().filter(|_| find(group, &["a"]).is_none())),
@@ -262,7 +262,7 @@ fn pick(kind: &Kind, group: &Group) -> Option<Vec<usize>> {
     }
 }
 
-/// A file without a known colour, but with only one group that could be it.
+/// A file without a known colour, but with only one group that could be the colour.
 fn only_color(groups: &[Group], taken: &[Candidate], notes: &mut Vec<String>) -> Option<Candidate> {
     let mut free = groups.iter().enumerate().filter(|(index, group)| {
         let letters = find(group, &["r"]).is_some() || find(group, &["y"]).is_some();
@@ -366,7 +366,7 @@ fn channel_named(name: &str, headers: &[Header]) -> Option<(usize, usize)> {
     })
 }
 
-/// Takes the best candidate of every layer that was not assigned. Also returns those that could be the colour.
+/// Selects the best candidate of every layer that was not assigned. Also returns those that could be the colour.
 fn choose(
     layers: &mut Vec<Mapped>,
     mut candidates: Vec<Candidate>,
@@ -380,7 +380,7 @@ fn choose(
             .find(|m| m.layer == Layer::COLOR)
             .map(|m| m.part)
     };
-    // Colour first: it says which size the others must have.
+    // Colour first: it determines the size of the others.
     candidates.sort_by_key(|c| (c.mapped.layer != Layer::COLOR, c.rank));
     if layers.iter().all(|m| m.layer != Layer::COLOR)
         && let Some(color) = candidates
@@ -395,7 +395,7 @@ fn choose(
     let part = frame(layers);
     candidates.sort_by_key(|c| (!fits(c, part), c.rank));
     for candidate in candidates {
-        // A channel that was asked for under another name is not taken twice.
+        // A channel that was requested under another name is not used twice.
         let taken = layers.iter().any(|m| {
             m.layer == candidate.mapped.layer
                 || (m.part == candidate.mapped.part

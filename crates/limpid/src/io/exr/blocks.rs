@@ -1,4 +1,4 @@
-//! The structure of an EXR file: where the blocks of pixels are, and whether they are plausible.
+//! The structure of an EXR file: the positions of the blocks of pixels, and whether they are plausible.
 //!
 //! Everything is checked before any pixel memory is allocated and before a decoder sees the bytes.
 
@@ -70,7 +70,7 @@ pub(super) fn blocks(
     if missing > 0 {
         return Err(truncated(missing, total));
     }
-    // In file order, so that memory is walked forward.
+    // In file order, so that memory is read sequentially.
     blocks.sort_by_key(|b| b.range.start);
     Ok(blocks)
 }
@@ -91,8 +91,8 @@ pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> 
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The block at an offset, with its number in the part; no block if it belongs to a smaller resolution level.
-/// `None` if it is incomplete or misplaced.
+/// The block at an offset, with its index in the part; `Some(None)` if it belongs to a smaller resolution level. `None` if it
+/// is incomplete or misplaced.
 fn block(
     bytes: &[u8],
     meta: &MetaData,
@@ -192,7 +192,7 @@ pub(super) fn check_memory(
     }
     for block in blocks {
         let header = &meta.headers[block.part];
-        // Deflate packs at most 1032:1. DWA stacks run lengths on deflate.
+        // Deflate compresses at most 1032:1. DWA combines run lengths with deflate.
         let ratio = match header.compression {
             Compression::Uncompressed => 1,
             Compression::DWAA(_) | Compression::DWAB(_) => 1 << 16,
@@ -210,7 +210,7 @@ pub(super) fn check_memory(
     crate::memory::check(total)
 }
 
-/// Checks the header of a block that its decoder would trust.
+/// Checks the header of a block, which the decoder does not validate.
 pub(super) fn check_payload(
     header: &Header,
     packed: &[u8],

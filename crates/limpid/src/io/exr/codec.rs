@@ -24,7 +24,7 @@ pub(in crate::io) const CODEC: Codec = Codec {
     write: write_frame,
 };
 
-/// The whole file, and which of its channels are layers.
+/// The whole file, and the mapping of its channels to layers.
 #[derive(Debug)]
 struct Origin {
     source: Source,
@@ -82,7 +82,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
         return Err(no_color(&found, path));
     }
     let mut source = read::source(&file, path, options.limit)?;
-    // A large file and its frame should not be in memory together.
+    // A large file and its frame should not be in memory at the same time.
     drop(file);
     let first = found.layers.iter().find(|m| m.layer == Layer::COLOR);
     let size = first
@@ -193,7 +193,7 @@ fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
             let inside = |c: &usize| group.channels.iter().any(|(index, _)| index == c);
             m.part == group.part && m.channels.iter().any(inside)
         };
-        // Files sort channels by name; people know them as RGBA.
+        // Files sort channels by name; users expect RGBA.
         let mut channels = group.channels.clone();
         let usual = |name: &str| match name {
             "R" | "r" => 0,

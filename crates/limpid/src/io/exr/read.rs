@@ -19,7 +19,7 @@ use std::path::Path;
 /// Bytes of pixels that are decompressed together.
 const BATCH: usize = 64 << 20;
 
-/// The validated headers, and where the offset tables start.
+/// The validated headers, and the position of the offset tables.
 pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
     check_version(bytes, path)?;
     check_windows(bytes, path)?;
@@ -32,7 +32,7 @@ pub(in crate::io) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usi
     Ok((meta, cursor.position() as usize))
 }
 
-/// Refuses files that the format allows but Limpid does not support, with the reason.
+/// Rejects files that the format permits but Limpid does not support, with the reason.
 fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     let Some(&[version, flags, ..]) = bytes.get(4..8) else {
         return Err(Error::input(format!(
@@ -65,8 +65,8 @@ fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
         Some(word)
     };
     let many = bytes.get(5).is_some_and(|flags| flags & 0x10 != 0);
-    // Attributes follow each other, an empty name ends a header, and of many headers the last is empty. Where this goes
-    // astray, the real reader says why.
+    // Attributes are consecutive, an empty name ends a header, and multiple headers end with an empty one. If the structure is
+    // invalid, the real reader reports the reason.
     let mut ended = !many;
     while let Some(name) = word(&mut rest) {
         if name.is_empty() {
@@ -223,7 +223,7 @@ fn decompress(
     Ok(raw)
 }
 
-/// Bytes before each channel in one pixel's worth of a line.
+/// Byte offset of each channel for one pixel of a line.
 fn channel_offsets(channels: &ChannelList) -> Vec<usize> {
     let mut offset = 0;
     let sizes = channels

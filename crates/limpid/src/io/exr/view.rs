@@ -20,7 +20,7 @@ fn views(headers: &[Header]) -> Vec<String> {
     views
 }
 
-/// The name of a group of channels without its view; none when it belongs to another view than the first.
+/// The name of a group of channels without its view; `None` if it does not belong to the first view.
 pub(super) fn name_in_first(headers: &[Header], part: usize, name: &str) -> Option<String> {
     let Some(view) = &headers[part].own_attributes.view_name else {
         return Some(name.to_owned());
@@ -40,7 +40,7 @@ pub(super) fn name_in_first(headers: &[Header], part: usize, name: &str) -> Opti
     })
 }
 
-/// What a user should know about the other views.
+/// A note about the other views for the user.
 pub(super) fn note(headers: &[Header]) -> Option<String> {
     match &views(headers)[..] {
         [first, others @ ..] if !others.is_empty() => Some(format!(

@@ -1,7 +1,7 @@
 //! Writing an EXR file: samples, blocks and file, each on all cores.
 //!
-//! With the [`Source`] of a frame, everything that the frame does not change is written unchanged. Without
-//! one, a new file with canonical names is made. The same input gives the same bytes: attributes are sorted by name.
+//! With the [`Source`] of a frame, everything that the frame does not change is written unchanged. Without one, a new file with
+//! canonical names is created. The output is deterministic: attributes are sorted by name.
 
 use super::assign::Mapped;
 use super::{EVERY, PartSource, Samples, Source, fault, size_of};
@@ -26,7 +26,7 @@ struct Part<'a> {
     samples: Vec<Cow<'a, Samples>>,
 }
 
-/// A frame as the bytes of a file, with notes on what could not be preserved.
+/// Encodes a frame, with notes on data that could not be preserved.
 pub(in crate::io) fn bytes(
     frame: &Frame,
     origin: Option<(&Source, &[Mapped])>,
@@ -119,21 +119,21 @@ fn changed<'a>(
             samples: samples.iter().map(Cow::Borrowed).collect(),
         })
         .collect();
-    // Where the colour's channels hold the first of two buffers, they keep it as long as the frame does.
+    // If the colour's channels hold the first of two buffers, they keep it as long as the frame does.
     let first = |m: &&Mapped| m.derived && m.layer.part == crate::Part::HalfA;
     let buffers = layers
         .iter()
         .find(first)
         .is_some_and(|m| frame.get(m.layer.clone()).is_some());
     for (layer, image) in frame.layers() {
-        // A colour that the file holds twice is written twice.
+        // A colour that the file contains twice is written twice.
         let mut homes = layers.iter().filter(|m| m.layer == *layer).peekable();
         if homes.peek().is_none() {
             let home = layers.first().map_or(0, |m| m.part);
             add_layer(&mut parts[home], layer, image, options);
         }
         for mapped in homes {
-            // The mean of two buffers, its variance, and what is written with the layer that owns its channels.
+            // The mean of two buffers, its variance, and layers that are written with the owner of their channels.
             let elsewhere = (buffers && of_mean(mapped)) || (mapped.derived && !first(&mapped));
             if elsewhere {
                 continue;
@@ -163,13 +163,13 @@ fn changed<'a>(
     parts
 }
 
-/// Whether a layer belongs to the mean of two buffers, of which the file has none.
+/// Whether a layer belongs to the mean of two buffers, which the file does not contain.
 fn of_mean(mapped: &Mapped) -> bool {
     let parts = [crate::Part::Mean, crate::Part::Variance];
     mapped.layer.kind == crate::Kind::Color && parts.contains(&mapped.layer.part)
 }
 
-/// Halves and variances of a layer that was recomputed no longer describe it.
+/// Whether halves and variances of a layer are outdated because it was recomputed.
 fn is_stale(mapped: &Mapped, frame: &Frame) -> bool {
     let Layer { kind, part } = &mapped.layer;
     let kept = frame.get(mapped.layer.clone()).is_some();

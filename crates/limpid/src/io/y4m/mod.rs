@@ -67,7 +67,7 @@ impl<R: Read> Reader<R> {
         self.next_in(None)
     }
 
-    /// The same in the memory of another image, if that has the right size and number of channels.
+    /// The same, reusing the memory of another image if it has the right size and number of channels.
     pub fn next_in(&mut self, memory: Option<Image>) -> Result<Option<Image>> {
         match line(&mut self.from)? {
             None => return Ok(None),
@@ -79,7 +79,7 @@ impl<R: Read> Reader<R> {
                 )));
             }
         }
-        // Memory grows with what arrives: a header alone may promise gigabytes.
+        // Memory grows with the received data: a header alone may announce gigabytes.
         let wanted = self.header.frame_bytes();
         self.bytes.clear();
         let mut frame = self.from.by_ref().take(wanted as u64);
@@ -195,7 +195,7 @@ mod tests {
             }
             let back = writer.finish().unwrap();
             assert_eq!(count, 2);
-            // Chroma of a smaller grid is spread and gathered; flat parts come back exactly.
+            // Subsampled chroma is interpolated and averaged; flat parts are restored exactly.
             if header.contains("C444") || header.contains("mono") {
                 assert_eq!(back, bytes, "{header}");
             } else {

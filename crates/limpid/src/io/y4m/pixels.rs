@@ -1,11 +1,11 @@
-//! Samples of a frame ↔ images.
+//! Converts samples of a frame to images, and back.
 
 use super::{Chroma, Colour, Header};
 use crate::simd::{self, dispatch};
 use crate::{Error, Image, Result, Size};
 use rayon::prelude::*;
 
-/// The fewest rows that are worth a thread.
+/// Minimum number of rows per thread.
 const BAND: usize = 32;
 
 /// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
@@ -17,7 +17,7 @@ fn shares(size: Size) -> (f32, f32) {
     }
 }
 
-/// Range of stored luma and chroma, as shares of the largest sample.
+/// Range of stored luma and chroma, relative to the largest sample.
 struct Range {
     black: f32,
     brightness: f32,
@@ -47,7 +47,7 @@ impl Range {
     }
 }
 
-/// The image of a frame, in the memory of another one if that fits.
+/// The image of a frame, reusing the memory of another one if it fits.
 pub(super) fn decode(
     header: &Header,
     colour: Colour,
@@ -155,7 +155,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// How rows of samples and of pixels become each other: each channel is a sum of three samples with these weights and an offset.
+/// Conversion between rows of samples and of pixels: each channel is a weighted sum of three samples plus an offset.
 struct Rows {
     most: f32,
     wide: bool,
@@ -210,7 +210,7 @@ impl Rows {
         }
     }
 
-    /// Samples on 0 … 1.
+    /// Maps samples to 0 … 1.
     #[inline(always)]
     fn samples(&self, from: &[u8], to: &mut [f32]) {
         let scale = 1.0 / self.most;
@@ -292,7 +292,7 @@ impl Rows {
         }
     }
 
-    /// The luma of a row; its chroma is added to the sums.
+    /// Encodes the luma of a row and accumulates its chroma.
     #[inline(always)]
     fn encode(&self, [r, g, b]: [&[f32]; 3], made: &mut [f32], to: &mut [u8], sums: &mut [f32]) {
         let luma = &mut made[..r.len()];
@@ -307,7 +307,7 @@ impl Rows {
         self.rounded(luma, to);
     }
 
-    /// Chroma of the sums over `count` rows.
+    /// The chroma from the sums over `count` rows.
     #[inline(always)]
     fn gather(&self, sums: &[f32], count: f32, made: &mut [f32], to: [&mut [u8]; 2]) {
         let width = sums.len() / 2;

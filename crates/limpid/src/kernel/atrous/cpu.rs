@@ -1,8 +1,8 @@
 //! The CPU body: one loop for all combinations of planes.
 //!
-//! Rows of taps are copied ([`Ring`]): planes that weigh divided by their σ, brightness where noise is the guide, and the payload.
-//! Strips of columns then get the weights of all their taps, and with these the sums of one plane of the payload after the
-//! other. So what weighs costs by the plane, what is filtered too.
+//! Rows of taps are copied into a ring buffer ([`Ring`]): guide planes scaled by one over σ, brightness if noise is the guide,
+//! and the payload. For each strip of columns, the weights of all taps are computed first, then the weighted sums of the
+//! payload, plane by plane. The cost is linear in the number of guide planes plus payload planes.
 
 use super::moves::Moves;
 use super::{Atrous, Local, Mode};
@@ -14,13 +14,13 @@ use crate::simd::dispatch;
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 
-/// What a row of the ring holds, plane by plane.
+/// The planes that a row of the ring holds.
 struct Planes {
-    /// Slot, plane, and what it is multiplied by, of those that weigh.
+    /// Slot, plane and scale of each guide plane.
     weigh: Vec<(usize, usize, f32)>,
     /// Brightness.
     bright: Option<usize>,
-    /// What weights are multiplied by.
+    /// The plane that weights are multiplied by.
     factor: Option<usize>,
     /// The first plane of the payload.
     payload: usize,
@@ -40,7 +40,7 @@ impl Planes {
                 (slot, plane, (-scale).sqrt())
             })
             .collect();
-        // Margins need a plane that weighs.
+        // At least one guide plane is needed to mark pixels outside the image.
         let mut count = weigh.len().max(1);
         let mut add = |there: bool| {
             there.then(|| {
@@ -65,7 +65,7 @@ fn ring(kernel: &Atrous, planes: &Planes, moves: &Moves) -> Ring {
     Ring::new(kernel.radius(), kernel.spacing(), planes.count, spans)
 }
 
-/// Words of scratch memory: the ring, a row of each plane that is made, and the weights of a strip.
+/// Words of scratch memory: the ring, a row of each output plane, and the weights of a strip.
 pub(super) fn scratch(kernel: &Atrous, width: usize) -> usize {
     let ring = ring(kernel, &Planes::new(kernel), &Moves::new(kernel, width));
     let taps = kernel.taps.len() * kernel.taps.len();
@@ -134,7 +134,7 @@ struct Body<'a> {
     kernel: &'a Atrous,
     ring: &'a Ring,
     planes: &'a Planes,
-    /// Of the row that is made.
+    /// Taps of the output row.
     taps: Vec<Tap>,
     /// `log2 h` of each tap.
     logs: Vec<f32>,
@@ -193,7 +193,7 @@ impl Body<'_> {
         }
     }
 
-    /// All planes of a strip of columns, from `x` on.
+    /// Computes all planes of a strip of columns that starts at `x`.
     #[inline(always)]
     fn strip<S: Simd>(
         &self,
@@ -238,7 +238,7 @@ impl Body<'_> {
         }
     }
 
-    /// The weights of all taps, and their sums.
+    /// Computes the weights of all taps. Returns their sums.
     #[inline(always)]
     fn weigh<S: Simd>(
         &self,
@@ -252,7 +252,7 @@ impl Body<'_> {
         let zero = f32x16::splat(simd, 0.0);
         let own = ring.row(y) + x;
         let count = planes.weigh.len().max(1);
-        // How strongly squared differences of brightness weigh, for base 2.
+        // Factor of squared brightness differences, for base 2.
         let mut stop = [zero; PIECES];
         let (mut bright, mut noise) = (stop, stop);
         let noise_plane = planes.payload + self.kernel.colors;
@@ -314,9 +314,9 @@ impl Body<'_> {
         sums
     }
 
-    /// Exponents up to this have no weight.
+    /// Taps with exponents up to this have no weight.
     fn least(&self) -> f32 {
-        // Where the pixel itself may not count, small weights decide.
+        // If the pixel itself may be unsampled, small weights matter.
         if self.kernel.grid > 1 {
             (LEAST as f32).log2()
         } else {
@@ -324,7 +324,7 @@ impl Body<'_> {
         }
     }
 
-    /// Pixels without any tap that is alike become the mean of the samples around them, or stay what they were.
+    /// Pixels without any similar tap are set to the mean of the surrounding samples, or stay unchanged if there are none.
     #[inline(never)]
     fn fill(&self, payload: &View<'_>, rows: &[(usize, usize)], y: usize, out: &mut [f32]) {
         let (kernel, made) = (self.kernel, self.ring.made());
@@ -357,7 +357,7 @@ impl Body<'_> {
     }
 }
 
-/// How strongly squared differences of brightness stop the filter at this noise, for base 2.
+/// Factor of squared brightness differences for this noise, for base 2.
 #[inline(always)]
 fn stopping<S: Simd>(simd: S, local: &Local, noise: f32x16<S>) -> f32x16<S> {
     let alike = noise * local.square + local.least;

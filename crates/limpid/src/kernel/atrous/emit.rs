@@ -1,4 +1,4 @@
-//! The WGSL text of the filter.
+//! Generates the WGSL of the filter.
 
 use super::{Atrous, Shape, Source, Walk};
 use crate::kernel::pack::unpacked;
@@ -9,8 +9,8 @@ use crate::plan::{Element, Order};
 use crate::{Error, Result, Size};
 
 params! {
-    /// Parameters of the shaders. The stops are for base 2: times the square root of log2 e. Colour is scaled on the way in,
-    /// so that all differences weigh alike, and back on the way out.
+    /// Parameters of the shaders. The stops are for base 2: they include the square root of log2 e. Colour is scaled on load,
+    /// so that all differences have equal weight, and unscaled on store.
     pub(super) struct Params {
         width: u32, height: u32, tiles_x: u32, tiles_y: u32,
         level: u32, splits: u32, color: f32, uncolor: f32,
@@ -24,7 +24,7 @@ params! {
 /// Workgroup of the shaders without a tile.
 const PLAIN: Shape = Shape::new(32, 8, 1);
 
-/// What the text depends on.
+/// The properties that the text depends on.
 pub(super) struct Text<'a> {
     pub(super) kernel: &'a Atrous,
     /// Planes of the payload.
@@ -35,7 +35,7 @@ pub(super) struct Text<'a> {
     pub(super) packed: bool,
     /// Whether the payload is in half floats.
     pub(super) half: bool,
-    /// Whether features are written too.
+    /// Whether features are also written.
     pub(super) carries: bool,
 }
 
@@ -99,7 +99,7 @@ fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape
         })
 }
 
-/// Workgroups, and tiles of the largest sub-image.
+/// Number of workgroups, and of tiles in the largest sub-image.
 pub(super) fn groups(kernel: &Atrous, size: Size, shape: Shape) -> ([u32; 3], [u32; 2]) {
     let parts = match kernel.walk {
         Walk::Permuted { from, .. } if !from.mirror => 1 << from.level,
@@ -148,7 +148,7 @@ pub(super) fn params(kernel: &Atrous, size: Size, tiles: [u32; 2]) -> Params {
     }
 }
 
-/// `e -= d²` for the first channels of a difference, but for one; one fused operation each.
+/// Emits `e -= d²` for the first channels of a difference, except `but`; one fused operation each.
 fn chain(code: &mut Code, d: &str, lanes: usize, but: Option<usize>) {
     for (k, lane) in ["x", "y", "z", "w"].into_iter().take(lanes).enumerate() {
         if but != Some(k) {
@@ -158,24 +158,24 @@ fn chain(code: &mut Code, d: &str, lanes: usize, but: Option<usize>) {
 }
 
 impl Text<'_> {
-    /// Bytes that a pixel takes in workgroup memory.
+    /// Bytes per pixel in workgroup memory.
     pub(super) fn bytes_per_pixel(&self) -> u32 {
         let guided = u32::from(self.kernel.guided.is_some());
         16 * (1 + self.tiled() as u32) + 4 * (guided + u32::from(self.objects()))
     }
 
-    /// Whether objects weigh.
+    /// Whether object ids contribute to the weights.
     pub(super) fn objects(&self) -> bool {
         self.kernel.guided.is_some_and(|g| g.objects)
     }
 
-    /// An element of the payload.
+    /// The type of a payload element.
     pub(super) fn element(&self) -> &'static str {
         if self.half { "vec2<u32>" } else { "vec4<f32>" }
     }
 
-    /// Vectors of features that are kept in a tile with four numbers each: the gradient of depth and the object have places of
-    /// their own.
+    /// Number of feature vectors that the tile holds as four values each: the gradient of depth and the object id are stored
+    /// separately.
     pub(super) fn tiled(&self) -> usize {
         match self.kernel.guided {
             Some(_) => 1,
@@ -183,7 +183,7 @@ impl Text<'_> {
         }
     }
 
-    /// Whether anything but the kernel weighs.
+    /// Whether weights depend on anything besides the kernel.
     pub(super) fn weighs(&self) -> bool {
         let stops = &self.kernel.stops;
         self.vectors > 0 || stops.color.is_some() || stops.local.is_some()
@@ -200,7 +200,7 @@ impl Text<'_> {
         };
         let dilated = kernel.walk == Walk::Dilated;
         let spacing = if dilated { "1i << p.level" } else { "1i" };
-        // In rows there is one sub-image, the image, and pixels stay where they are.
+        // In row order the image is the only sub-image, and pixels keep their positions.
         let text = Wgsl::default()
             .body(Params::WGSL)
             .constant("R", "i32", kernel.radius())
@@ -260,7 +260,7 @@ impl Text<'_> {
         code
     }
 
-    /// A pixel with its scaled features, and what its difference to another weighs.
+    /// A pixel with its scaled features, and the weight of the difference of two pixels.
     fn pixel(&self, text: Wgsl) -> Wgsl {
         let vector = |v: usize| (format!("f{v}"), "vec4<f32>");
         let mut fields = vec![("c".to_owned(), "vec4<f32>")];
@@ -316,7 +316,7 @@ impl Text<'_> {
         }
     }
 
-    /// A pixel from what is stored of it: differences of all its numbers weigh alike.
+    /// Converts a stored pixel; features are scaled so that all differences have equal weight.
     fn pixel_of(&self) -> Code {
         let mut code = Code::default();
         code.say("var a: Pixel")
@@ -339,7 +339,7 @@ impl Text<'_> {
         code
     }
 
-    /// What the difference of two pixels weighs, as an exponent of 2 on top of `h`.
+    /// The weight of the difference of two pixels, as an exponent of 2 added to `h`.
     fn exponent(&self) -> Code {
         let mut code = Code::default();
         code.say("var e = h");
@@ -374,7 +374,7 @@ impl Text<'_> {
         code
     }
 
-    /// Features in their stored form: read once and passed on.
+    /// Features in their stored form, which are read once and copied to the output.
     fn features(&self, text: Wgsl) -> Wgsl {
         let planes = 0..if self.packed { 1 } else { self.vectors };
         let kind = if self.packed {
@@ -399,7 +399,7 @@ impl Text<'_> {
         }
     }
 
-    /// Sums of weights and of the payload, and what becomes of them.
+    /// Accumulates weights and payload, and computes the result from the sums.
     fn sums(&self, text: Wgsl) -> Wgsl {
         let plane = |k: usize| (format!("c{k}"), "vec4<f32>");
         let fields = [("w".to_owned(), "f32")].into_iter();

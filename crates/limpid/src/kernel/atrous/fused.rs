@@ -1,8 +1,8 @@
-//! Several levels in one dispatch: what Dolp 2024 names as future work.
+//! Several levels in one dispatch, listed as future work by Dolp 2024.
 //!
-//! A workgroup reads its tile with the halo of all levels, makes one level after the other in workgroup memory, each on
-//! a smaller margin, and writes the last. Pixels in the margins are made by several workgroups: less memory traffic for
-//! more arithmetic.
+//! A workgroup reads its tile with the halo of all levels, computes one level after the other in workgroup memory, each with a
+//! smaller halo, and writes the last one. Halo pixels are computed by several workgroups, which trades arithmetic for memory
+//! traffic.
 
 use super::emit::{Text, groups, params};
 use super::{Atrous, Walk};
@@ -11,7 +11,7 @@ use crate::kernel::{Contract, Dispatch, Job, Kernel, Scope, Site, View, ViewMut}
 use crate::plan::Element;
 use crate::{Error, Result, Size};
 
-/// Consecutive levels of the filter in permuted orders; the last one's order is written.
+/// Consecutive levels of the filter in permuted orders; the result is written in the order of the last one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fused {
     /// The levels.
@@ -22,7 +22,7 @@ pub(crate) struct Fused {
 const TILES: [(u32, u32); 6] = [(32, 16), (16, 16), (16, 8), (8, 8), (8, 4), (4, 4)];
 
 impl Fused {
-    /// Pixels around a tile that level `k` still makes, of all levels in front of the first if `k` is none.
+    /// Halo around a tile that level `k` still computes; for `None`, the halo of the input.
     fn margin(&self, k: Option<usize>) -> usize {
         let rest = k.map_or(&self.levels[..], |k| &self.levels[k + 1..]);
         let first = self.levels[0].level;
@@ -184,7 +184,7 @@ impl Fused {
         head.entry(THREADS, code)
     }
 
-    /// What differences weigh at a level: the tile is scaled for the first.
+    /// The weight of differences at a level: the tile is scaled for the first level.
     fn exponent(&self, text: &Text<'_>, k: usize) -> Code {
         let (first, now) = (&self.levels[0].stops, &self.levels[k].stops);
         let ratio = |a: f32, b: f32| if a > 0.0 { (b / a) * (b / a) } else { 0.0 };
@@ -208,7 +208,7 @@ impl Fused {
         code
     }
 
-    /// A level: the pixels that later ones need, from one tile to the other; the last one stores them.
+    /// Computes a level: the pixels that later levels need, from one tile to the other; the last level stores them.
     fn level(&self, k: usize, [width, height]: [u32; 2], code: &mut Code) {
         let (halo, margin) = (self.margin(None) as u32, self.margin(Some(k)) as u32);
         let (across, down, inset) = (width + 2 * margin, height + 2 * margin, halo - margin);

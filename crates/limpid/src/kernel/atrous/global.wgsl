@@ -1,4 +1,4 @@
-// Each thread makes one pixel and reads its taps from global memory.
+// Each thread computes one pixel and reads its taps from global memory.
 
 @compute @workgroup_size(WIDTH * HEIGHT)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

@@ -1,12 +1,12 @@
 //! One level of the edge-avoiding à-trous filter.
 //!
-//! A weighted mean over taps that lie `2^level` pixels apart. What is filtered (the payload) and what stops the filter
-//! (the features) are slots of their own. On the CPU both are planar. On the GPU the payload is planes of four channels:
-//! the first holds the colour, and in its fourth channel one more value; the features are planes of four channels, or
-//! packed ([`super::pack::Packing`]).
+//! A weighted mean over taps that lie `2^level` pixels apart. The filtered data (the payload) and the data that stops the
+//! filter (the features) are separate slots. On the CPU both are planar. On the GPU the payload is planes of four channels: the
+//! first holds the colour, and in its fourth channel one more value; the features are planes of four channels, or packed
+//! ([`super::pack::Packing`]).
 //!
-//! [`Walk::Dilated`] reads taps where they are. [`Walk::Permuted`] reads pixels in the order [`Phases`], where taps are
-//! neighbours, and writes them in the order of the next level, features too (Dolp 2024).
+//! [`Walk::Dilated`] reads taps at their original positions. [`Walk::Permuted`] reads pixels in the order [`Phases`], where
+//! taps are adjacent, and writes them, and the features, in the order of the next level (Dolp 2024).
 
 mod cpu;
 mod emit;
@@ -28,40 +28,40 @@ use crate::{Result, Size};
 /// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Stops {
-    /// For all channels of colour; none when colour does not weigh.
+    /// For all channels of colour; `None` if colour is not compared.
     pub color: Option<f32>,
     /// For each plane of the features.
     pub features: Vec<f32>,
-    /// Brightness over the noise of the pixel, in place of colour.
+    /// Compares brightness relative to the noise of the pixel instead of colour.
     pub local: Option<Local>,
 }
 
-/// How strongly differences of brightness stop the filter, by the variance of the pixel: `w = exp(-Δ² / (square · v + least))`. The
-/// variance is the plane that is filtered with squared weights.
+/// How strongly brightness differences stop the filter, given the variance of the pixel: `w = exp(-Δ² / (square · v + least))`.
+/// The variance is the plane that is filtered with squared weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Local {
-    /// How many variances are alike.
+    /// Squared differences up to this many variances count as equal.
     pub square: f32,
-    /// Squared differences that are always alike.
+    /// Squared differences that always count as equal.
     pub least: f32,
-    /// The plane of the features that holds the brightness; none for the mean of the colours.
+    /// The feature plane that holds the brightness; `None` for the mean of the colours.
     pub plane: Option<usize>,
     /// Whether the variance is the mean of the pixel's and the tap's, so that weights are symmetric.
     pub symmetric: bool,
 }
 
-/// What is made.
+/// The output of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) enum Mode {
     /// The weighted mean.
     #[default]
     Mean,
-    /// One step of balancing: factors with which the weights around every pixel add up to 1.
+    /// One balancing step: computes factors with which the weights around every pixel sum to 1.
     Balance {
-        /// Whether the factors before are 1; they are read last else.
+        /// Whether the previous factors are 1; otherwise they are the last slot that is read.
         first: bool,
     },
-    /// The weighted mean with each tap's weight times its factor, which is read last.
+    /// The weighted mean with each tap's weight times its factor; factors are the last slot that is read.
     Balanced,
 }
 
@@ -71,7 +71,7 @@ impl Mode {
         matches!(self, Self::Balanced | Self::Balance { first: false })
     }
 
-    /// Whether factors are made.
+    /// Whether factors are computed.
     fn balances(self) -> bool {
         matches!(self, Self::Balance { .. })
     }
@@ -82,20 +82,20 @@ impl Mode {
 pub(crate) enum Source {
     /// In global memory.
     Global,
-    /// In a tile in workgroup memory: of this shape if it fits the device, else of the best that does.
+    /// In a tile in workgroup memory: of this shape if it fits the device, otherwise of the best shape that does.
     Tile(Option<Shape>),
 }
 
-/// Where taps lie.
+/// The positions of taps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Walk {
     /// In rows, `2^level` pixels apart.
     Dilated,
-    /// Side by side in the order `from`; written in the order `to`, or in rows.
+    /// Adjacent in the order `from`; written in the order `to`, or in rows.
     Permuted {
-        /// The order that is read; its level is the filter's.
+        /// The input order; its level is that of the filter.
         from: Phases,
-        /// The order that is written: the next one, or the same; rows if none.
+        /// The output order: the next one, or the same; rows if `None`.
         to: Option<Phases>,
         /// On a GPU: where taps are read.
         taps: Source,
@@ -111,7 +111,7 @@ impl Walk {
         }
     }
 
-    /// Whether results stay where they are read.
+    /// Whether results stay at the positions where they are read.
     fn stays(self) -> bool {
         match self {
             Self::Permuted { from, to, .. } => to == Some(from),
@@ -119,7 +119,7 @@ impl Walk {
         }
     }
 
-    /// Whether pixels go to the order of the next level, and features with them.
+    /// Whether pixels are written in the order of the next level, and features with them.
     pub(crate) fn goes_on(self) -> bool {
         self.order().is_some() && !self.stays()
     }
@@ -128,11 +128,11 @@ impl Walk {
 /// One level of the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atrous {
-    /// Taps lie `2^level` pixels apart.
+    /// Taps are `2^level` pixels apart.
     pub level: u32,
     /// The kernel along one axis, an odd number of taps.
     pub taps: Vec<f32>,
-    /// What stops it.
+    /// The edge-stopping parameters.
     pub stops: Stops,
     /// Variance-guided weights instead of the stops.
     pub guided: Option<Guided>,
@@ -144,11 +144,11 @@ pub(crate) struct Atrous {
     pub squared: Option<usize>,
     /// Only pixels at multiples of this hold samples.
     pub grid: usize,
-    /// What is made.
+    /// The output of the level.
     pub mode: Mode,
-    /// Whether results are rounded to half precision, as they are in storage on a GPU.
+    /// Whether results are rounded to half precision, as they are when stored on a GPU.
     pub half: bool,
-    /// Where taps lie.
+    /// The positions of taps.
     pub walk: Walk,
 }
 
@@ -158,7 +158,7 @@ impl Atrous {
         self.taps.len() / 2
     }
 
-    /// Distance of taps in pixels of the slot.
+    /// Distance between taps in pixels of the slot.
     fn spacing(&self) -> usize {
         match self.walk {
             Walk::Dilated => 1 << self.level,
@@ -173,10 +173,10 @@ impl Atrous {
         }
     }
 
-    /// `-s²` of all planes that weigh, times `log2 e`.
+    /// `-s²` of all guide planes, times `log2 e`.
     fn scales(&self) -> Vec<f32> {
         let colors = std::iter::repeat_n(self.stops.color.unwrap_or(0.0), self.colors_that_weigh());
-        // Brightness weighs by itself.
+        // Brightness is compared separately.
         let apart = self.stops.local.and_then(|l| l.plane);
         let features = self.stops.features.iter().enumerate();
         let features = features.map(|(i, s)| if apart == Some(i) { 0.0 } else { *s });
@@ -186,7 +186,7 @@ impl Atrous {
             .collect()
     }
 
-    /// The row to read for a row to write.
+    /// The input row for an output row.
     fn source_row(&self, height: usize, y: usize) -> usize {
         match self.walk {
             Walk::Dilated => y,
@@ -196,7 +196,7 @@ impl Atrous {
         }
     }
 
-    /// The rows of taps of a row: the number of the tap, from 0, and the row.
+    /// The rows of taps for a row: the index of the tap, from 0, and the row.
     fn tap_rows(&self, height: usize, y: usize) -> Vec<(usize, usize)> {
         let span = match self.walk {
             Walk::Dilated => 0..height,

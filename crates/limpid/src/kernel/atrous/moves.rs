@@ -1,10 +1,10 @@
-//! Where pixels of a row go on the CPU.
+//! Reordering of pixels within a row on the CPU.
 
 use super::{Atrous, Walk};
 use crate::plan::Phases;
 use std::ops::Range;
 
-/// Where pixels of a row go.
+/// The target positions of the pixels of a row.
 pub(super) struct Moves {
     pub(super) spans: Vec<Range<usize>>,
     places: Option<Vec<usize>>,
@@ -30,7 +30,7 @@ impl Moves {
         }
     }
 
-    /// Puts the pixels of some columns where they go.
+    /// Stores the pixels of a range of columns at their target positions.
     pub(super) fn put(&self, columns: Range<usize>, from: &[f32], to: &mut [f32]) {
         match &self.places {
             None => to[columns].copy_from_slice(from),

@@ -46,7 +46,7 @@ fn phase_flips(first: u32, level: u32) -> bool {
     return MIRROR && LOCAL && level > 0u && ((first >> (max(level, 1u) - 1u)) & 1u) == 1u;
 }
 
-// Where pixel x lies.
+// The position of pixel x.
 fn phase_place(n: u32, pixel: u32, after: u32) -> u32 {
     if after == 0u {
         return pixel;
@@ -63,7 +63,7 @@ fn phase_place(n: u32, pixel: u32, after: u32) -> u32 {
     return start + select(index, phase_len(n, first, level) - 1u - index, phase_flips(first, level));
 }
 
-// The pixel that lies at a place.
+// The pixel at a position.
 fn phase_pixel(n: u32, place: u32, after: u32) -> u32 {
     if after == 0u {
         return place;

@@ -1,4 +1,4 @@
-//! Shapes of tiles in workgroup memory, and of subgroups in them.
+//! Shapes of tiles in workgroup memory, and of the subgroups within them.
 
 use crate::kernel::Target;
 use std::fmt;
@@ -10,9 +10,9 @@ pub(crate) struct Shape {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Rows that one thread makes: taps in a column are read once for all of them.
+    /// Rows per thread: taps in a column are read once for all of them.
     pub rows: u32,
-    /// Tiles one below the other that a workgroup makes one after the other, reading ahead.
+    /// Vertically adjacent tiles that a workgroup computes in turn, with prefetching.
     pub steps: u32,
 }
 
@@ -27,7 +27,7 @@ impl Shape {
         }
     }
 
-    /// The shape with that many tiles one after the other.
+    /// The shape with this number of tiles per workgroup.
     pub(crate) const fn steps(self, steps: u32) -> Self {
         Self { steps, ..self }
     }
@@ -37,7 +37,7 @@ impl Shape {
         self.width * self.height / self.rows
     }
 
-    /// Whether the tile with a halo fits a device.
+    /// Whether the tile with its halo fits a device.
     pub(crate) fn fits(self, target: &Target, radius: u32, bytes_per_pixel: u32) -> bool {
         let span = (self.width + 2 * radius) * (self.height + 2 * radius);
         self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
@@ -58,9 +58,9 @@ impl Shape {
         Some(shape.steps(steps as u32))
     }
 
-    /// How threads are numbered: columns and rows of the blocks that subgroups are made of (Dolp 2024, section 3.5).
+    /// How threads are numbered: columns and rows of the blocks that form subgroups (Dolp 2024, section 3.5).
     pub(crate) fn blocks(self, radius: u32, element_bytes: u32) -> (u32, u32) {
-        // Threads one below the other are `rows` rows of the tile apart.
+        // Vertically adjacent threads are `rows` rows of the tile apart.
         let (d, n) = bank_pattern((self.width + 2 * radius) * self.rows, element_bytes);
         let rows = self.height / self.rows;
         if self.width.is_multiple_of(d) && rows.is_multiple_of(n) {
@@ -71,10 +71,10 @@ impl Shape {
     }
 }
 
-/// Workgroups that keep a large GPU at work: more steps than leave as many would leave parts of it idle at the end.
+/// Workgroups that keep a large GPU busy: with more steps per workgroup, parts of it would idle at the end.
 const ENOUGH: usize = 2048;
 
-/// The fastest for 3×3 taps, whose halo is small.
+/// The fastest shape for 3×3 taps, whose halo is small.
 const NARROW_KERNEL: Shape = Shape::new(32, 8, 2).steps(8);
 
 /// Shapes, the fastest first.
@@ -116,9 +116,9 @@ impl fmt::Display for Shape {
 /// Banks of workgroup memory, each 4 bytes wide, as in current GPUs.
 const BANKS: u32 = 32;
 
-/// Columns and rows of a block of threads that never meet in a bank, wherever the block lies in a tile of this width
-/// (Dolp 2024, section 3.5): `d × n` with `d = gcd(width, banks)` and `n = banks / d`, where elements of more than 4
-/// bytes make as many fewer banks.
+/// Columns and rows of a block of threads without bank conflicts at any position in a tile of this width (Dolp 2024, section
+/// 3.5): `d × n` with `d = gcd(width, banks)` and `n = banks / d`, where elements of more than 4 bytes reduce the number of
+/// banks accordingly.
 pub(super) fn bank_pattern(width: u32, element_bytes: u32) -> (u32, u32) {
     let banks = (BANKS * 4 / element_bytes.max(4)).max(1);
     let d = gcd(width, banks);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(Shape::new(16, 16, 1).blocks(2, 4), (4, 8));
     }
 
-    /// No two threads of a block meet in a bank, at any offset, for any width and element.
+    /// No two threads of a block access the same bank, at any offset, for any width and element.
     #[test]
     fn bank_patterns_are_free_of_conflicts() {
         for width in 1..80 {

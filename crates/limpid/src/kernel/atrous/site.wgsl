@@ -1,4 +1,4 @@
-// Where a workgroup is: which sub-image, which tile of it. In mirrored orders the whole image is one sub-image.
+// The sub-image and tile of a workgroup. In mirrored orders the whole image is one sub-image.
 
 struct SubImage {
     first: vec2<u32>,
@@ -17,8 +17,8 @@ fn part_of(group: vec3<u32>) -> SubImage {
         part.tile = group.xy;
         return part;
     }
-    // Sub-images side by side when the rows are restored: what workgroups write at the same time then lies close
-    // together. Otherwise tile after tile of a sub-image.
+    // When row order is restored, workgroups alternate between sub-images, so that concurrent writes are close together.
+    // Otherwise they process one sub-image tile by tile.
     let parts = 1u << p.level;
     let tiles = vec2(p.tiles_x, p.tiles_y);
     if RESTORE {
@@ -39,7 +39,7 @@ fn part_of(group: vec3<u32>) -> SubImage {
     return part;
 }
 
-// Where pixel `at` of a sub-image is written, along one axis.
+// The output position of pixel `at` of a sub-image, along one axis.
 fn moved(n: u32, first: u32, at: u32) -> u32 {
     if MIRROR {
         let pixel = phase_pixel(n, at, p.level);
@@ -59,7 +59,7 @@ fn index_of(part: SubImage, at: vec2<u32>) -> u32 {
     return (part.start.y + at.y) * p.width + part.start.x + at.x;
 }
 
-// Where pixel `at` of a sub-image is written.
+// The output position of pixel `at` of a sub-image.
 fn place_of(part: SubImage, at: vec2<u32>) -> u32 {
     if STAYS {
         return index_of(part, at);
@@ -67,7 +67,7 @@ fn place_of(part: SubImage, at: vec2<u32>) -> u32 {
     return moved(p.height, part.first.y, at.y) * p.width + moved(p.width, part.first.x, at.x);
 }
 
-// Where the two halves start that a sub-image is split into, along each axis: once for a workgroup.
+// The start positions of the two halves that a sub-image is split into, along each axis: computed once per workgroup.
 struct Places {
     x: vec2<u32>,
     y: vec2<u32>,

@@ -1,14 +1,14 @@
-//! The text of the tile shader: a workgroup reads its pixels and their halo once into its memory, features unpacked and
-//! scaled, and each thread makes a few pixels one below the other, so that taps are read once for all of them.
+//! Generates the tile shader: a workgroup reads its pixels and their halo once into workgroup memory, features unpacked and
+//! scaled, and each thread computes a few vertically adjacent pixels, so that taps are read once for all of them.
 //!
-//! A workgroup makes several tiles one below the other. While it works on one, the pixels of the next are on their way from global
-//! memory into registers: without that a card waits for memory, then for arithmetic, in turn.
+//! A workgroup computes several vertically adjacent tiles. While it works on one, the pixels of the next are prefetched from
+//! global memory into registers; otherwise the GPU would alternate between waiting for memory and arithmetic.
 
 use super::Shape;
 use super::emit::Text;
 use crate::kernel::wgsl::{Code, Wgsl};
 
-/// What pixels outside have in a place that weighs: so far from everything that they count for nothing.
+/// Value of a guide channel outside the image: so different from all others that such pixels have no weight.
 const FAR: &str = "1e18";
 
 pub(super) fn body(text: &Text<'_>, shape: Shape, head: Wgsl) -> Wgsl {
@@ -21,7 +21,7 @@ pub(super) fn body(text: &Text<'_>, shape: Shape, head: Wgsl) -> Wgsl {
     head.entry(shape.threads(), entry(text, shape, r))
 }
 
-/// The entry point. What the pixels of a thread are is written out: arrays would go to memory.
+/// The entry point. The pixels of a thread are separate variables: arrays would be spilled to memory.
 fn entry(text: &Text<'_>, shape: Shape, r: u32) -> Code {
     let (block_x, block_y) = shape.blocks(r, 16);
     let (width, height, rows) = (shape.width, shape.height, shape.rows);
@@ -72,7 +72,7 @@ fn entry(text: &Text<'_>, shape: Shape, r: u32) -> Code {
     code
 }
 
-/// Reads the pixels of a thread, and those around the tile that it brings.
+/// Reads the pixels of a thread and its share of the halo.
 fn load(text: &Text<'_>, rows: u32, halo: usize, code: &mut Code) {
     for k in 0..rows {
         let at = format!("origin + vec2(x, y + {k}u)");
@@ -84,7 +84,7 @@ fn load(text: &Text<'_>, rows: u32, halo: usize, code: &mut Code) {
     }
 }
 
-/// One tile: puts what was read into it, reads what the next one needs, and makes its pixels.
+/// Computes one tile: stores the prefetched pixels in it, prefetches those of the next tile, and computes its pixels.
 fn tile(text: &Text<'_>, shape: Shape, halo: usize, code: &mut Code) {
     let own = |k: u32| format!("base + (u32(R) + {k}u) * SPAN_X + u32(R)");
     code.say("let at = origin + vec2(x, y)");
@@ -134,12 +134,12 @@ fn tile(text: &Text<'_>, shape: Shape, halo: usize, code: &mut Code) {
     code.say("workgroupBarrier()");
 }
 
-/// Whether threads keep their own pixels in registers instead of reading them from the tile again: faster, where they are small.
+/// Whether threads keep their own pixels in registers instead of reading them from the tile again: faster for small pixels.
 fn keeps(text: &Text<'_>) -> bool {
     text.kernel.guided.is_none() && !text.half
 }
 
-/// The arrays of the tile, and how a pixel is put into them.
+/// Declares the arrays of the tile and the function that stores a pixel.
 fn memory(text: &Text<'_>, [span_x, span_y]: [u32; 2], head: Wgsl) -> Wgsl {
     let span = span_x * span_y;
     let mut head = head.constant("SPAN_X", "u32", span_x);
@@ -151,7 +151,7 @@ fn memory(text: &Text<'_>, [span_x, span_y]: [u32; 2], head: Wgsl) -> Wgsl {
     head.statements("put(i: u32, a: Pixel)", put)
 }
 
-/// The arrays of the tile: name, element, and where it comes from in a pixel.
+/// The arrays of the tile: name, element, and the field of a pixel that it holds.
 fn arrays(text: &Text<'_>) -> Vec<(String, &'static str, String)> {
     let mut all = vec![("tile_c".to_owned(), "vec4<f32>", "a.c".to_owned())];
     for v in 0..text.tiled() {
@@ -166,7 +166,7 @@ fn arrays(text: &Text<'_>) -> Vec<(String, &'static str, String)> {
     all
 }
 
-/// Places in the tile of the pixels around it that a thread brings; the last threads bring the last one again.
+/// Tile positions of the halo pixels that a thread loads; surplus threads load the last one again.
 fn halo(shape: Shape, r: u32) -> Vec<String> {
     let (width, height, threads) = (shape.width, shape.height, shape.threads());
     let d = 2 * r;
@@ -187,7 +187,7 @@ fn halo(shape: Shape, r: u32) -> Vec<String> {
         .collect()
 }
 
-/// Reads a pixel of the sub-image, or the nearest inside, into `c` and `f` with this name.
+/// Reads a pixel of the sub-image, clamped to its border, into `c` and `f` with this suffix.
 fn fetch(text: &Text<'_>, name: &str, at: &str, code: &mut Code) {
     code.block("", |code| {
         code.say(format_args!(
@@ -200,7 +200,7 @@ fn fetch(text: &Text<'_>, name: &str, at: &str, code: &mut Code) {
     });
 }
 
-/// The parts of a pixel with this name.
+/// The variables of a pixel with this suffix.
 fn given(text: &Text<'_>, name: &str) -> String {
     match text.vectors {
         0 => format!("unstored(c{name})"),
@@ -208,7 +208,7 @@ fn given(text: &Text<'_>, name: &str) -> String {
     }
 }
 
-/// Puts a pixel into the tile.
+/// Stores a pixel in the tile.
 fn store(text: &Text<'_>, pixel: &str, at: &str, place: &str, code: &mut Code) {
     code.block("", |code| {
         code.say(format_args!("var a = {pixel}"))
@@ -219,7 +219,7 @@ fn store(text: &Text<'_>, pixel: &str, at: &str, place: &str, code: &mut Code) {
     });
 }
 
-/// A pixel from the tile.
+/// Reads a pixel from the tile.
 fn centre(text: &Text<'_>) -> Code {
     let mut code = Code::default();
     code.say("var a: Pixel").say("a.c = tile_c[i]");
@@ -240,7 +240,7 @@ fn centre(text: &Text<'_>) -> Code {
 /// Marks a pixel outside the sub-image.
 fn outside(text: &Text<'_>, code: &mut Code) {
     if text.kernel.guided.is_some() {
-        // No normal, so that it has no weight, and no variance.
+        // A zero normal has no weight; the variance is zero too.
         code.say("a.f0 = vec4(0.0)").say("a.c.w = 0.0");
     } else if text.vectors > 0 {
         code.say(format_args!("a.f0.x = {FAR}"));
@@ -249,7 +249,7 @@ fn outside(text: &Text<'_>, code: &mut Code) {
     }
 }
 
-/// All taps, written out: rows of taps, columns, and the pixels that each serves.
+/// All taps, unrolled: rows of taps, columns, and the pixels that use each tap.
 fn taps(text: &Text<'_>, shape: Shape, code: &mut Code) {
     let (r, rows) = (text.kernel.radius(), shape.rows as usize);
     for k in 0..rows {
@@ -259,7 +259,7 @@ fn taps(text: &Text<'_>, shape: Shape, code: &mut Code) {
         super::guided::centres(r, rows, code);
     }
     let last = 2 * r + rows;
-    // Where nothing weighs it must be known which taps are inside.
+    // Without guides, taps outside must be excluded explicitly.
     if !text.weighs() {
         for (axis, count, name) in [("x", 2 * r + 1, "ix"), ("y", last, "iy")] {
             for t in 0..count {
@@ -274,7 +274,7 @@ fn taps(text: &Text<'_>, shape: Shape, code: &mut Code) {
             code.block("", |code| {
                 let pixel = tap(text, &format!("base + {t}u * SPAN_X + {i}u"));
                 code.say(format_args!("let tap = {pixel}"));
-                // Further planes are read from where the tap is.
+                // Further planes are read from global memory.
                 let there = match text.planes {
                     1 => "0u",
                     _ => "there",
@@ -293,7 +293,7 @@ fn taps(text: &Text<'_>, shape: Shape, code: &mut Code) {
     }
 }
 
-/// A pixel of the tile, as a tap.
+/// Reads a tap from the tile.
 fn tap(text: &Text<'_>, at: &str) -> String {
     let mut parts = vec![format!("tile_c[{at}]")];
     parts.extend((0..text.tiled()).map(|v| format!("tile_f{v}[{at}]")));
@@ -307,7 +307,7 @@ fn tap(text: &Text<'_>, at: &str) -> String {
     format!("Pixel({})", parts.join(", "))
 }
 
-/// What the tap in column `i` and row `t` weighs for pixel `k`.
+/// The weight of the tap in column `i` and row `t` for pixel `k`.
 fn weight(text: &Text<'_>, k: usize, [i, t]: [usize; 2]) -> String {
     let r = text.kernel.radius();
     let log = |i: usize| text.kernel.taps[i].log2();

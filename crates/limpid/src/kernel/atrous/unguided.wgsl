@@ -1,2 +1,2 @@
-// Pixels need nothing of what is around them.
+// Pixels need no data of their surroundings.
 fn guide(part: SubImage, at: vec2<u32>, a: ptr<function, Pixel>) {}

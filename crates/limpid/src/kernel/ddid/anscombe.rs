@@ -1,8 +1,8 @@
-//! Anscombe's transform for a sensor's noise, and its exact unbiased inverse.
+//! The Anscombe transform for sensor noise, and its exact unbiased inverse.
 
 use std::fmt;
 
-/// Noise of a sensor: the count `x/gain` has Poisson's distribution, reading it adds Gaussian noise.
+/// Sensor noise: the count `x/gain` has a Poisson distribution, and reading it adds Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Poisson {
     /// Value of one count, in the image's units.
@@ -12,7 +12,8 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// Anscombe's transform for counts with read noise (Starck, Murtagh and Bijaoui 1998): noise of standard deviation 1.
+    /// The Anscombe transform for counts with read noise (Starck, Murtagh and Bijaoui 1998): the result has noise of standard
+    /// deviation 1.
     #[inline]
     pub fn stabilise(self, v: f32) -> f32 {
         2.0 * (v / self.gain + 0.375 + self.square()).max(0.0).sqrt()
@@ -50,19 +51,19 @@ impl Poisson {
 /// Entries of the table of an [`Inverse`].
 pub(crate) const ENTRIES: usize = 64;
 
-/// Where the table ends: from here on it would be below 0.005 counts.
+/// End of the table: beyond it, corrections are below 0.005 counts.
 pub(crate) const END: f32 = 10.0;
 
-/// The inverse that takes the mean of transformed samples to the mean of the samples (Mäkitalo and Foi 2013).
+/// The inverse that maps the mean of transformed samples to the mean of the samples (Mäkitalo and Foi 2013).
 ///
-/// It is the asymptotic form `¼d² - ⅛ - (read/gain)²` and, below [`END`], a table of what is missing to the exact one.
+/// It is the asymptotic form `¼d² - ⅛ - (read/gain)²` plus, below [`END`], a tabulated correction to the exact inverse.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Inverse {
     /// The noise.
     pub noise: Poisson,
-    /// The transform's mean for no light at all, where the table begins.
+    /// The mean of the transform for zero light, where the table begins.
     pub first: f32,
-    /// What is added to the asymptotic form, in equal steps from `first` to [`END`].
+    /// The correction of the asymptotic form, in equal steps from `first` to [`END`].
     pub table: [f32; ENTRIES],
 }
 
@@ -72,7 +73,7 @@ impl Inverse {
         const MEANS: usize = 400;
         let mean = |i: usize| 30.0 * (i as f64 / MEANS as f64).powi(2);
         let first = match 2.0 * (0.125 + noise.square()).sqrt() {
-            // Where the asymptotic form is 0 so late it is all of the inverse.
+            // If the asymptotic form reaches 0 beyond the table, it is used alone.
             d if d >= END => d,
             _ => noise.mean_stabilised(0.0) as f32,
         };
@@ -101,7 +102,7 @@ impl Inverse {
         (ENTRIES - 1) as f32 / (END - self.first)
     }
 
-    /// The mean of the samples; black for what is darker than no light.
+    /// The mean of the samples; black for values below that of zero light.
     #[inline]
     pub(crate) fn restore(&self, d: f32) -> f32 {
         let d = d.max(self.first);

@@ -1,8 +1,8 @@
-//! The CPU body: neighbouring pixels side by side in the lanes of a vector.
+//! The CPU body: neighbouring pixels in the lanes of a vector.
 //!
-//! All windows of a vector are folded, transformed by products with small constant matrices and shrunk together, so that
-//! no lane ever waits and window sizes with large prime factors cost no more than others. The noisy image's spectrum is
-//! needed only in its real part, because the weights are even: three quarters of the work of two full spectra.
+//! All windows of a vector are folded, transformed by products with small constant matrices and shrunk together, so that no
+//! lane idles and window sizes with large prime factors cost no more than others. Only the real part of the noisy image's
+//! spectrum is needed, because the weights are even: three quarters of the work of two full spectra.
 
 use super::DualDomain;
 use super::panel::{Matrix, Panel, transform};
@@ -12,10 +12,10 @@ use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 
-/// Maximum number of lanes of a vector: what scratch memory is made for.
+/// Maximum number of SIMD lanes, for which scratch memory is sized.
 const LANES: usize = 16;
 
-/// Scratch memory in words: pixels of the windows, their weights, six folded planes and one in between.
+/// Scratch memory in words: pixels of the windows, their weights, six folded planes and one temporary plane.
 pub(super) fn scratch(radius: usize) -> usize {
     let side = 2 * radius + 1;
     let pixels = 6 * side * (side - 1 + LANES);
@@ -33,7 +33,7 @@ struct Tables {
     cos: Matrix,
     sin: Matrix,
     space: Vec<f32>,
-    /// What the scale of each frequency is multiplied with, plane by plane; 1 for white noise.
+    /// Factor of the scale of each frequency, plane by plane; 1 for white noise.
     powers: Vec<f32>,
 }
 
@@ -73,7 +73,7 @@ fn filter_in<S: Simd>(simd: S, kernel: &DualDomain, tables: &Tables, job: &mut J
     }
 }
 
-/// The windows of as many neighbouring pixels as a vector has lanes.
+/// The windows of neighbouring pixels, one per lane.
 struct Block<'a> {
     kernel: &'a DualDomain,
     planes: usize,
@@ -117,7 +117,7 @@ impl<'a> Block<'a> {
         self.side() - 1 + self.lanes
     }
 
-    /// Fetches the pixels of all windows, mirrored beyond the image's borders.
+    /// Loads the pixels of all windows, mirrored beyond the image's borders.
     fn load(&mut self, guide: &View<'_>, noisy: &View<'_>, x: usize, y: usize) {
         let (r, side, pitch) = (self.kernel.radius as isize, self.side(), self.pitch());
         let size = guide.size();
@@ -174,8 +174,8 @@ impl<'a> Block<'a> {
         made
     }
 
-    /// Makes the weights. Gives what is subtracted from the guide's planes and from the noisy image's (Eq. 4.3), and the sum
-    /// of squared weights.
+    /// Computes the weights. Returns the offsets of the guide's planes and of the noisy image's (Eq. 4.3), and the sum of
+    /// squared weights.
     #[inline(always)]
     fn weigh<S: Simd>(&mut self, simd: S, space: &[f32]) -> ([S::f32s; 6], S::f32s) {
         match self.planes {
@@ -274,7 +274,7 @@ impl<'a> Block<'a> {
         let centre = self.weighted(simd, other, (r, r), noisy);
         put(self.folded[4], 0, simd, centre);
         for at in 1..=r {
-            // The axes, where two of the four pixels are the same as the others.
+            // On the axes, two of the four pixels coincide with the others.
             let a = self.weighted(simd, plane, (r, r + at), guide);
             let b = self.weighted(simd, plane, (r, r - at), guide);
             put(self.folded[0], even.at(0, at), simd, a + b);
@@ -315,7 +315,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Weighs the noisy image's spectrum by the guide's and sums it up: Eq. 4.5 and 4.6, all frequencies.
+    /// Weights the noisy image's spectrum by the guide's and sums over all frequencies: Eq. 4.5 and 4.6.
     #[inline(always)]
     fn shrink<S: Simd>(&self, simd: S, squares: S::f32s, powers: &[f32]) -> S::f32s {
         let r = self.kernel.radius;
@@ -358,14 +358,14 @@ impl<'a> Block<'a> {
                 total = mirrored.mul_add(s + t, total);
             }
         }
-        // Each frequency stands for its opposite too, the constant for itself.
+        // Each frequency also represents its opposite, except the constant.
         let scale = scale * power(0, 0);
         let constant = get(simd, scc, 0) * self.noise(simd, get(simd, gcc, 0), zero, scale);
         total * 2.0 + constant
     }
 }
 
-/// `e^x`, and 0 where it is too small to matter: later products would be subnormal, which is ten times slower.
+/// `e^x`, flushed to 0 if negligible: later products would be subnormal, which is ten times slower.
 #[inline(always)]
 fn near_or_nothing<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let near = x.simd_gt(-40.0);

@@ -1,8 +1,8 @@
-//! The GPU body: one group of threads per window, everything of a window in workgroup memory.
+//! The GPU body: one group of threads per window, with all data of a window in workgroup memory.
 //!
-//! A few threads share a window ([`Shape::threads`]) and a workgroup holds as many windows as fit. Threads fold the
-//! window into a quarter of its size, transform its lines in place by products with constant tables, and shrink. The guide
-//! takes four folded planes; the noisy image then needs two of them again. Nothing of the window's size leaves the workgroup.
+//! A few threads share a window ([`Shape::threads`]) and a workgroup holds as many windows as fit. Threads fold the window into
+//! a quarter of its size, transform its lines in place by products with constant tables, and shrink. The guide takes four
+//! folded planes; two of them are then reused for the noisy image. Only one result per pixel leaves the workgroup.
 
 use super::{DualDomain, table};
 use crate::kernel::wgsl::{Code, Wgsl, array, float};
@@ -13,11 +13,11 @@ use crate::kernel::{Dispatch, Site};
 struct Shape {
     /// Coordinates and frequencies along one axis of a folded window.
     half: u32,
-    /// Words from one line of a folded window to the next; odd, so that threads on neighbouring lines use other banks.
+    /// Stride of the lines of a folded window in words; odd, so that threads on neighbouring lines use different banks.
     pitch: u32,
     /// Threads that share a window.
     threads: u32,
-    /// Windows of a workgroup.
+    /// Windows per workgroup.
     windows: u32,
     /// Words of workgroup memory for one window.
     words: u32,
@@ -27,7 +27,7 @@ impl Shape {
     fn new(radius: usize, site: &Site<'_>) -> Self {
         let half = radius as u32 + 1;
         let pitch = half | 1;
-        // Lines of four planes, then of two: the number of threads that idles least.
+        // Lines of four planes, then of two: picks the number of threads with the least idle time.
         let cost = |t: u32| t * ((4 * half).div_ceil(t) + (2 * half).div_ceil(t));
         let threads = [64, 32].into_iter().min_by_key(|t| cost(*t)).unwrap_or(32);
         let words = (4 * half * pitch).max(8 * threads);
@@ -74,7 +74,7 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
     dispatch
 }
 
-/// The uniform block: what `struct Params` of the shader has, tables filled up to vectors of four.
+/// The uniform block: the fields of the shader's `struct Params`, with tables padded to vectors of four.
 fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
     let size = site.reads[0].size;
     let (r, half) = (kernel.radius, shape.half as usize);
@@ -97,7 +97,7 @@ fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
     for line in table::cosines(r).chunks_exact(half) {
         push(line);
     }
-    // Sines begin at coordinate and frequency 1; those of 0 are 0.
+    // Sines start at coordinate and frequency 1; those of 0 are 0.
     push(&[]);
     for line in table::sines(r).chunks_exact(r) {
         push(&[&[0.0], line].concat());
@@ -107,7 +107,7 @@ fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
     bytemuck::cast_slice(&words).to_vec()
 }
 
-/// The struct of the uniform block, and what the scale of a frequency is multiplied with: the power of the noise there.
+/// Declares the struct of the uniform block, and the factor of a frequency's scale: the power of the noise there.
 fn with_params(text: Wgsl, shape: Shape, powers: usize) -> Wgsl {
     let quads = |n: u32| format!("array<vec4<f32>, {n}>");
     let mut fields = vec![

@@ -6,7 +6,7 @@ var<workgroup> w: array<f32, WORDS * WINDOWS>;
 
 const PLANE: u32 = H * PITCH;
 const SIN: u32 = H * QUADS;
-// Quadruples of pixels that a thread folds.
+// Groups of four pixels that a thread folds.
 const SHARE: u32 = (H * H + THREADS - 1u) / THREADS;
 
 fn mirror(at: i32, n: i32) -> i32 {
@@ -50,7 +50,7 @@ fn noise(re: f32, im: f32, scale: f32) -> f32 {
     return cosine(magnitude / scale);
 }
 
-// Where the four pixels (±x, ±y) from the centre are: (+,+), (-,+), (+,-), (-,-).
+// The indices of the four pixels (±x, ±y) from the centre: (+,+), (-,+), (+,-), (-,-).
 fn places(at: vec2<i32>, x: i32, y: i32) -> vec4<u32> {
     let n = vec2<i32>(i32(p.width), i32(p.height));
     let right = mirror(at.x + x, n.x);
@@ -68,8 +68,8 @@ fn of_noisy(at: vec4<u32>, first: u32) -> vec4<f32> {
     return vec4<f32>(noisy[first + at.x], noisy[first + at.y], noisy[first + at.z], noisy[first + at.w]);
 }
 
-// Transforms planes 0 … COUNT of the window at `base`: lines along x, then along y.
-// Bit i of `along_x` and `along_y` says that plane i takes sines.
+// Transforms planes 0 … COUNT of the window at `base`: lines along x, then along y. Bit i of `along_x` and `along_y` selects
+// sines for plane i.
 fn spectrum(base: u32, lane: u32, first: u32, count: u32, along_x: u32, along_y: u32) {
     workgroupBarrier();
     for (var i = lane; i < count * H; i += THREADS) {
@@ -90,7 +90,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let window = index / THREADS;
     let base = window * WORDS;
     let pixels = p.width * p.height;
-    // Windows beyond the right border do the last pixel's work again, so that all threads meet at the barriers.
+    // Windows beyond the right border repeat the last pixel's work, so that all threads reach the barriers.
     let column = min(group.x * WINDOWS + window, p.width - 1u);
     let at = vec2<i32>(i32(column), i32(group.y));
     let here = group.y * p.width + column;
@@ -110,7 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 off[c] = of_guide(q, c * pixels) - guide[c * pixels + here];
                 difference += off[c] * off[c];
             }
-            // On the axes two of the four pixels, or all of them, are the same.
+            // On the axes two of the four pixels, or all of them, coincide.
             let sides = vec4<f32>(1.0, select(0.0, 1.0, x > 0u), select(0.0, 1.0, y > 0u), select(0.0, 1.0, x > 0u && y > 0u));
             let space = p.space[x / 4u][x % 4u] * p.space[y / 4u][y % 4u];
             let weight = sides * space * vec4<f32>(near(difference.x), near(difference.y), near(difference.z), near(difference.w));
@@ -161,7 +161,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             }
         }
         spectrum(base, lane, 0u, 4u, 12u, 10u);
-        // Weights of the frequencies (fx, fy) and (fx, -fy) take the first two planes, the noisy image the others.
+        // Weights of the frequencies (fx, fy) and (fx, -fy) use the first two planes, the noisy image the others.
         for (var s = 0u; s < SHARE; s++) {
             let i = lane + s * THREADS;
             if i < H * H {
@@ -170,7 +170,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 let cs = w[to + PLANE];
                 let sc = w[to + 2u * PLANE];
                 let ss = w[to + 3u * PLANE];
-                // How many frequencies the two stand for: opposite ones have the same weight.
+                // The number of frequencies that the two represent: opposite ones have the same weight.
                 let count = select(1.0, 2.0, i % H > 0u) * select(0.5, 1.0, i / H > 0u);
                 let here_scale = scale * power(c * H * H + i);
                 w[to] = count * noise(cc - ss, sc + cs, here_scale);

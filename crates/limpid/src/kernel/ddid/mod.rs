@@ -1,7 +1,7 @@
 //! One step of dual-domain denoising: bilateral weights, local spectrum, shrinkage.
 //!
-//! [`DualDomain`] reads the guide and the noisy image, both after the colour transform of [`point`], and writes the next
-//! guide. Pixels beyond the border are mirrored, edge pixel repeated.
+//! [`DualDomain`] reads the guide and the noisy image, both after the colour transform of [`point`], and writes the next guide.
+//! Pixels beyond the border are mirrored, with the edge pixel repeated.
 
 pub(crate) mod anscombe;
 mod cpu;
@@ -24,7 +24,7 @@ pub(crate) struct DualDomain {
     pub range: f32,
     /// Scale of squared Fourier coefficients.
     pub shrink: f32,
-    /// Power of the cosine in both kernels (2015); exponentials when none (2013).
+    /// Power of the cosine in both kernels (2015); exponentials if `None` (2013).
     pub power: Option<u32>,
     /// How far the estimates are trusted, 0 … 1.
     pub confidence: f32,
@@ -54,7 +54,7 @@ impl Kernel for DualDomain {
     }
 
     fn work(&self) -> f32 {
-        // Products of matrices; the colour transforms beside them take next to nothing.
+        // Matrix products dominate; the colour transforms are negligible.
         (self.radius as f32 + 1.0).powi(3)
     }
 }

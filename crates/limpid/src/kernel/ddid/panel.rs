@@ -1,7 +1,7 @@
 //! Products of small constant matrices with many windows at once.
 //!
-//! An entry is a vector of lanes, one lane per window. Entries lie in panels of `ROWS` rows, so that the inner loop reads
-//! memory in order: the form of matrix products in BLIS (Van Zee and van de Geijn 2015).
+//! An entry is a vector of lanes, one lane per window. Entries are stored in panels of `ROWS` rows, so that the inner loop
+//! reads memory sequentially, like the matrix products of BLIS (Van Zee and van de Geijn 2015).
 
 use fearless_simd::{Simd, SimdBase, SimdFloat};
 
@@ -11,7 +11,7 @@ const ROWS: usize = 3;
 /// Frequencies computed at a time.
 const BLOCK: usize = 4;
 
-/// Where the entries of a plane with this many columns lie.
+/// Memory layout of a plane with this many columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Panel {
     columns: usize,
@@ -23,19 +23,19 @@ impl Panel {
         Self { columns }
     }
 
-    /// Entries of a plane with as many rows as columns, with those that fill up the last panel.
+    /// Entries of a square plane, including those that pad the last panel.
     pub(super) fn entries(self) -> usize {
         self.columns.next_multiple_of(ROWS) * self.columns
     }
 
-    /// The place of an entry.
+    /// The index of an entry.
     #[inline(always)]
     pub(super) fn at(self, row: usize, column: usize) -> usize {
         (row / ROWS * self.columns + column) * ROWS + row % ROWS
     }
 }
 
-/// A constant square matrix, `BLOCK` rows side by side, filled up with zeros.
+/// A constant square matrix, `BLOCK` rows side by side, padded with zeros.
 #[derive(Debug)]
 pub(super) struct Matrix {
     count: usize,
@@ -60,7 +60,7 @@ impl Matrix {
     }
 }
 
-/// `to[f][j] = Σ_i matrix[f][i] · from[j][i]` for `rows` rows of `from`. Note the change of places.
+/// `to[f][j] = Σ_i matrix[f][i] · from[j][i]` for `rows` rows of `from`. The result is transposed.
 #[inline(always)]
 pub(super) fn transform<S: Simd>(
     simd: S,

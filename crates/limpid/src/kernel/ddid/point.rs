@@ -1,6 +1,6 @@
-//! What happens to each pixel before the first step and after the last: stabilised variance and decorrelated colour.
+//! Per-pixel transforms before the first step and after the last: variance stabilisation and colour decorrelation.
 //!
-//! Both directions are exact opposites but for Anscombe's transform, whose inverse is the unbiased one.
+//! Both directions are exact inverses except for the Anscombe transform, whose inverse is the unbiased one.
 
 use super::anscombe::{END, ENTRIES, Inverse, Poisson};
 use crate::Result;
@@ -9,17 +9,17 @@ use crate::kernel::wgsl::{Wgsl, float};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
 use crate::params;
 
-/// The discrete cosine transform along the channels, with Anscombe's transform before it.
+/// The Anscombe transform, followed by the discrete cosine transform along the channels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Enter {
-    /// Noise to be made uniform, with standard deviation 1.
+    /// Noise to be normalised to standard deviation 1.
     pub noise: Option<Poisson>,
 }
 
 /// The inverse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Leave {
-    /// What brings back the values that [`Enter`] transformed.
+    /// The inverse of the variance stabilisation of [`Enter`].
     pub noise: Option<Inverse>,
 }
 
@@ -32,7 +32,7 @@ params! {
     }
 }
 
-/// Row by row what multiplies the channels, going in or out.
+/// The colour matrix, forward if `into`, otherwise inverse.
 fn matrix(channels: usize, into: bool) -> [[f32; 3]; 3] {
     std::array::from_fn(|a| {
         std::array::from_fn(|b| {
@@ -68,7 +68,7 @@ fn mix(job: &mut Job<'_>, into: bool, before: impl Fn(f32) -> f32, after: impl F
 /// Threads of a workgroup.
 const GROUP: u32 = 128;
 
-/// Going in with the noise to be stabilised, or out with the inverse of that.
+/// Forward with the noise to be stabilised, or inverse.
 #[derive(Clone, Copy)]
 enum Conversion<'a> {
     Forward(Option<Poisson>),

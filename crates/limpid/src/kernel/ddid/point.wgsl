@@ -1,10 +1,10 @@
-// The colour transform and Anscombe's transform, one thread per pixel.
+// The colour transform and the Anscombe transform, one thread per pixel.
 
 fn stabilised(v: f32) -> f32 {
     return 2.0 * sqrt(max(v / p.gain + 0.375 + p.square, 0.0));
 }
 
-// The exact unbiased inverse: the asymptotic form, and what is missing to it.
+// The exact unbiased inverse: the asymptotic form plus a correction.
 fn restored(value: f32) -> f32 {
     let d = max(value, p.first);
     var counts = 0.25 * d * d - 0.125 - p.square;

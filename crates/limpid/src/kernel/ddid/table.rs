@@ -31,7 +31,7 @@ pub(super) fn space(radius: usize, space: f32) -> Vec<f32> {
         .collect()
 }
 
-/// The place of `at` in an image of `n` pixels that is mirrored beyond its borders, edge pixel repeated.
+/// Maps `at` into an image of `n` pixels that is mirrored beyond its borders, with the edge pixel repeated.
 #[inline]
 pub(super) fn mirror(at: isize, n: usize) -> usize {
     if (0..n as isize).contains(&at) {
@@ -41,7 +41,7 @@ pub(super) fn mirror(at: isize, n: usize) -> usize {
     folded.min(2 * n - 1 - folded)
 }
 
-/// `cos(√t)` as a polynomial in `t`, for `t` in 0 … π²/4: Taylor's series, whose next term is below 1e-8 there.
+/// `cos(√t)` as a polynomial in `t`, for `t` in 0 … π²/4: the Taylor series, whose next term is below 1e-8 there.
 pub(super) const COSINE: [f32; 7] = [
     1.0,
     -0.5,
@@ -52,7 +52,7 @@ pub(super) const COSINE: [f32; 7] = [
     1.0 / 479_001_600.0,
 ];
 
-/// Where the cosine becomes 0: π²/4.
+/// The first zero of the cosine: π²/4.
 pub(super) const COSINE_END: f32 = (std::f64::consts::PI * std::f64::consts::PI / 4.0) as f32;
 
 #[cfg(test)]

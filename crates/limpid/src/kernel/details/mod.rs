@@ -1,5 +1,4 @@
-//! Details between two levels, kept or changed by a gain: `sum += gain · (fine - coarse)`, and the coarsest level itself
-//! at the end.
+//! Details between two levels, scaled by a gain: `sum += gain · (fine - coarse)`, plus the coarsest level at the end.
 
 use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
@@ -9,11 +8,11 @@ use crate::{Result, params};
 /// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Details {
-    /// What the details are multiplied with.
+    /// Factor of the details.
     pub gain: f32,
     /// Whether the sum starts here.
     pub first: bool,
-    /// Whether the coarse level is added: it is the last.
+    /// Whether this is the last level, whose coarse image is added.
     pub last: bool,
 }
 

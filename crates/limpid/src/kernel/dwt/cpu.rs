@@ -1,8 +1,8 @@
 //! The CPU bodies: levels, bands for threads, strips for the cache.
 //!
-//! A level is one pass over memory: rows are lifted as they stream in, columns right behind them in registers and state
-//! that stays in the cache. A thread gets a band of rows and recomputes what it needs beyond its ends, so that bands share
-//! nothing. Invariants: the result does not depend on threads, strips or SIMD level.
+//! A level is one pass over memory: rows are lifted as they stream in, and columns directly after them in registers and in
+//! state that stays in the cache. A thread gets a band of rows and recomputes the rows it needs beyond its ends, so that bands
+//! are independent. Invariants: the result does not depend on threads, strips or SIMD level.
 
 use super::forward::{self, Out, split_out};
 use super::four::Four;
@@ -16,12 +16,12 @@ use crate::kernel::stream::STREAM_BYTES;
 use crate::simd::dispatch;
 use fearless_simd::Level;
 
-/// How a level is cut: rows into pieces for threads, columns into strips for the cache.
+/// Division of a level: rows into pieces for threads, columns into strips for the cache.
 struct Cut<'a> {
     layout: &'a Threading,
     /// Low columns of the level.
     columns: usize,
-    /// Low columns between the last line of the cache that begins before the result, and the result.
+    /// Low columns between the start of the result's first cache line and the result.
     head: usize,
 }
 
@@ -34,7 +34,7 @@ impl Cut<'_> {
         self.layout.pieces(self.strips().count())
     }
 
-    /// Runs a body for each strip of all parts of the result.
+    /// Runs `body` for each strip of all parts of the result.
     fn run<T: Send>(
         &self,
         parts: Vec<(Span, T)>,
@@ -61,7 +61,7 @@ impl Cut<'_> {
     }
 }
 
-/// One level: detail bands into the packed image, limited, `LL` there too or apart.
+/// One forward level: stores the detail bands, shrunk, in the packed image, and `LL` there too or separately.
 pub(super) fn forward_level(
     (steps, limits): (&Streamed, [f32; 3]),
     layout: &Threading,
@@ -83,7 +83,7 @@ pub(super) fn forward_level(
     });
 }
 
-/// One level back.
+/// One inverse level.
 pub(super) fn inverse_level(
     steps: &Streamed,
     layout: &Threading,
@@ -110,7 +110,7 @@ pub(super) fn inverse_level(
     });
 }
 
-/// Runs a body with the steps of a lifting as the type that their number and taps make.
+/// Runs a body with the lifting steps as the type for their number and taps.
 macro_rules! with_steps {
     ($streamed:expr, $steps:ident => $body:expr) => {{
         let scales = $streamed.scales;

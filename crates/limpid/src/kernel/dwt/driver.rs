@@ -1,7 +1,7 @@
-//! A strip of a level, in either direction: rows are lifted as they stream in, columns right behind them, in registers and a
-//! few lines of state.
+//! Computes a strip of a level, in either direction: rows are lifted as they stream in, and columns directly after them, in
+//! registers and a few rows of state.
 //!
-//! Traits and plain functions that are always inlined: closures are not, and would lose the SIMD level they are called from.
+//! Uses traits and plain functions that are always inlined: closures are not, and would lose the SIMD level of their caller.
 
 use super::lift::{Lanes, Stream};
 use super::pieces::Piece;
@@ -9,53 +9,53 @@ use super::plane::NEAR;
 use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 
-/// A direction of a level: what it reads, and the `LINES` parts of rows that each row pair gives.
+/// A direction of a level: its inputs, and the `LINES` row segments that each row pair produces.
 pub(super) trait Pass<S: Simd, L: Stream<S>, const LINES: usize> {
-    /// How many row pairs beyond its own the rows of a pair reach.
+    /// Number of row pairs by which the rows of a pair are ahead.
     const AHEAD: usize;
     /// The rows of a pair.
     type Rows: Rows<S, L, LINES>;
 
-    /// The rows of pair `t`, to be read.
+    /// The input rows of pair `t`.
     fn rows(&self, simd: S, steps: &L, t: i64) -> Self::Rows;
 
-    /// Where the results of row pair `m` go, the `row`th of those that are written, and those of the pair after it.
+    /// Output segments of row pair `m`, the `row`th that is written, and those of the next pair.
     fn lines(&mut self, m: i64, row: usize) -> Lines<'_, LINES>;
 
-    /// How many results the longest line takes.
+    /// Number of results in the longest segment.
     fn length(&self) -> usize;
 
-    /// Whether the first line, and the others, are stored past the cache.
+    /// Whether the first segment, and the others, use non-temporal stores.
     fn past_cache(&self) -> [bool; 2];
 
-    /// How many lanes stand before the first low column if they begin where lines of the cache do; `None` if these do not
-    /// agree.
+    /// Number of lanes before the first low column if vectors are aligned to cache lines; `None` if the segments differ in
+    /// alignment.
     fn before(&self) -> Option<usize>;
 }
 
-/// Parts of rows to be written, and of those after them.
+/// Output row segments, and those of the rows after them.
 pub(super) type Lines<'a, const LINES: usize> = ([&'a mut [f32]; LINES], [&'a [f32]; LINES]);
 
-/// Rows on their way through the horizontal steps.
+/// Rows in the horizontal lifting steps.
 pub(super) trait Rows<S: Simd, L: Stream<S>, const LINES: usize> {
-    /// Samples that are read of each row per low column.
+    /// Samples read from each row per low column.
     const READ: usize;
-    /// Samples that are written to each line per low column.
+    /// Samples written to each segment per low column.
     const WRITTEN: usize;
 
     /// The length of the shortest row.
     fn length(&self) -> usize;
 
-    /// Fetches what will be read next from here on.
+    /// Prefetches the samples that are read next, starting at `at`.
     fn prefetch(&self, at: usize);
 
-    /// The next lanes, from sample `at` of the rows on: a pair of each row. At an `EDGE` rows may end.
+    /// Feeds the next vectors, starting at sample `at` of the rows, and returns a pair for each row. With `EDGE` rows may end.
     fn feed<const EDGE: bool>(&mut self, simd: S, steps: &L, at: i64) -> [Lanes<S>; 2];
 
-    /// The vertical steps of a pair.
+    /// The vertical lifting steps of a pair.
     fn down(simd: S, steps: &L, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S>;
 
-    /// Writes what both pairs have become, from sample `at` of the lines on.
+    /// Writes the results of both pairs, starting at sample `at` of the segments.
     fn store<const EDGE: bool>(
         &self,
         simd: S,
@@ -66,19 +66,19 @@ pub(super) trait Rows<S: Simd, L: Stream<S>, const LINES: usize> {
     );
 }
 
-/// Where the results of a row pair go.
+/// Output of a row pair.
 pub(super) struct Places<'a, const LINES: usize> {
-    /// The first low column, and lanes before it.
+    /// The first low column, and the number of lanes before it.
     columns: (usize, usize),
     pub(super) lines: [&'a mut [f32]; LINES],
     kept: bool,
-    /// Where those of the next row pair go.
+    /// The output of the next row pair.
     below: [&'a [f32]; LINES],
-    /// Whether the first line, and the others, are stored past the cache.
+    /// Whether the first segment, and the others, use non-temporal stores.
     pub(super) past_cache: [bool; 2],
 }
 
-/// Takes a piece of a level through a direction.
+/// Computes a piece of a level in one direction.
 #[inline(always)]
 pub(super) fn strip<S: Simd, L: Stream<S>, P: Pass<S, L, LINES>, const LINES: usize>(
     simd: S,
@@ -90,8 +90,8 @@ pub(super) fn strip<S: Simd, L: Stream<S>, P: Pass<S, L, LINES>, const LINES: us
     let lanes = S::f32s::LEN;
     let Piece { rows, columns, .. } = piece;
     let past_cache = pass.past_cache();
-    // Past the cache whole lines must be written: lanes start where those of all lines do, or results go through lines of
-    // their own.
+    // Non-temporal stores must write whole cache lines: vectors are aligned with all segments, or results go through scratch
+    // rows.
     let (apart, before) = match (past_cache[1], pass.before()) {
         (true, Some(before)) => (false, before),
         (true, None) => (true, 0),
@@ -99,7 +99,7 @@ pub(super) fn strip<S: Simd, L: Stream<S>, P: Pass<S, L, LINES>, const LINES: us
     };
     let blocks = (columns.len() + before).div_ceil(lanes);
     let (state, own) = scratch.split_at_mut(2 * L::KEPT * blocks * lanes);
-    // Rows before the first one fill the state; what they give is not stored.
+    // Rows before the first one fill the state; their results are not stored.
     let delay = L::DOWN as i64 - P::AHEAD as i64;
     let start = match piece.goes_on {
         true => rows.start as i64 + delay,
@@ -138,13 +138,13 @@ pub(super) fn strip<S: Simd, L: Stream<S>, P: Pass<S, L, LINES>, const LINES: us
     }
 }
 
-/// Lines of scratch.
+/// Scratch rows.
 fn cut<const LINES: usize>(lines: &mut [f32], length: usize) -> [&mut [f32]; LINES] {
     let mut lines = lines.chunks_exact_mut(length.max(1));
     [(); LINES].map(|()| lines.next().unwrap_or_default())
 }
 
-/// Lifts a pair of rows, and their columns.
+/// Lifts a pair of rows horizontally, then vertically.
 #[inline(always)]
 fn row_pair<S: Simd, L: Stream<S>, R: Rows<S, L, LINES>, const LINES: usize>(
     simd: S,
@@ -155,14 +155,14 @@ fn row_pair<S: Simd, L: Stream<S>, R: Rows<S, L, LINES>, const LINES: usize>(
 ) {
     let lanes = S::f32s::LEN;
     let (first, before) = to.columns;
-    // Steps look a few columns back.
+    // The steps look a few columns back.
     let lead = usize::from(before < NEAR);
     let mut at = R::READ as i64 * (first as i64 - (before + lead * lanes) as i64);
     for _ in 0..L::ALONG + lead {
         rows.feed::<true>(simd, steps, at);
         at += (R::READ * lanes) as i64;
     }
-    // Most lanes are read and written far from the ends: code that knows it keeps everything in registers.
+    // Most vectors are far from the ends: a specialised loop for them keeps everything in registers.
     let blocks = state.len() / (2 * L::KEPT * lanes);
     let readable = (rows.length() as i64 - at).max(0) as usize / (R::READ * lanes);
     let writable = match to.kept {
@@ -171,7 +171,7 @@ fn row_pair<S: Simd, L: Stream<S>, R: Rows<S, L, LINES>, const LINES: usize>(
     };
     let start = usize::from(before > 0 || at < 0).min(blocks);
     let end = readable.min(writable).clamp(start, blocks);
-    // One place for each of the two: every copy is compiled for all wavelets and SIMD levels.
+    // Each of the two loops has a single call site, because every copy is compiled for all wavelets and SIMD levels.
     let mut i = 0;
     while i < blocks {
         if i < start || i >= end {
@@ -197,7 +197,7 @@ fn shortest<const LINES: usize>(lines: &[&mut [f32]; LINES]) -> usize {
     least
 }
 
-/// Lanes of all lines.
+/// Computes one vector of all segments.
 #[inline(always)]
 fn block<S: Simd, L: Stream<S>, R: Rows<S, L, LINES>, const LINES: usize, const EDGE: bool>(
     simd: S,

@@ -1,4 +1,4 @@
-//! One level forward: what it reads, and where its four bands go.
+//! One forward level: its input rows, and the output of its four bands.
 
 use super::driver::{self, Lines, Pass, Places, Rows};
 use super::lift::{self, Lanes, Stream};
@@ -9,23 +9,24 @@ use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
-/// Where a band of rows is written.
+/// The output of a band of rows.
 #[derive(Debug)]
 pub(super) struct Out<'a> {
-    /// `LL`, if it stands apart from the packed image.
+    /// `LL`, if it is separate from the packed image.
     pub ll: Option<PlaneMut<'a>>,
     /// Rows of `LL` and `HL`.
     pub top: PlaneMut<'a>,
     /// Rows of `LH` and `HH`.
     pub bottom: PlaneMut<'a>,
-    /// Whether to store past the cache.
+    /// Whether to use non-temporal stores.
     pub past_cache: bool,
-    /// What coefficients of `HL`, `LH` and `HH` are moved towards zero by.
+    /// Soft thresholds of `HL`, `LH` and `HH`.
     pub limits: [f32; 3],
 }
 
 impl Out<'_> {
-    /// The places of a row pair's coefficients, bands in order, and those of the next pair. The last one may have no high row.
+    /// Output segments of a row pair's coefficients, bands in order, and those of the next pair. The last pair may have no high
+    /// row.
     #[inline(always)]
     fn places(&mut self, (row, high): (usize, bool), spans: &[Range<usize>; 2]) -> Lines<'_, 4> {
         let [low, right] = spans;
@@ -42,7 +43,7 @@ impl Out<'_> {
     }
 }
 
-/// Cuts the places that a level writes into bands of row pairs.
+/// Splits the output of a level into bands of row pairs.
 pub(super) fn split_out<'a>(
     (dst, stride): (&'a mut [f32], usize),
     level: Size,
@@ -79,7 +80,7 @@ pub(super) fn split_out<'a>(
         .collect()
 }
 
-/// Makes the coefficients of row pairs `rows` and low columns `columns`.
+/// Computes the coefficients of row pairs `rows` and low columns `columns`.
 #[inline(always)]
 pub(super) fn strip<S: Simd, L: Stream<S>>(
     simd: S,
@@ -100,7 +101,7 @@ pub(super) fn strip<S: Simd, L: Stream<S>>(
     driver::strip(simd, steps, &mut pass, piece, scratch);
 }
 
-/// The rows of an image on their way into four bands.
+/// Transforms the rows of an image into four bands.
 struct Forward<'a, 'b, 'c> {
     src: Plane<'a>,
     out: &'b mut Out<'c>,
@@ -157,10 +158,10 @@ impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 4> for Forward<'a, '_, '_> {
     }
 }
 
-/// An odd row and the even row after it, on their way through the horizontal steps.
+/// An odd row and the even row after it, in the horizontal steps.
 struct Pair<'a, S: Simd, L: Stream<S>> {
     rows: [Line<'a>; 2],
-    /// The rows that will be read next.
+    /// The rows that are read next.
     next: [&'a [f32]; 2],
     held: [S::f32s; 2],
     state: [L::Along; 2],
@@ -182,7 +183,7 @@ impl<S: Simd, L: Stream<S>> Rows<S, L, 4> for Pair<'_, S, L> {
         stream::prefetch::<false>(self.next[1], at);
     }
 
-    /// Low and high of the odd row, low and high of the even row.
+    /// Returns low and high of the odd row, then of the even row.
     #[inline(always)]
     fn feed<const EDGE: bool>(&mut self, simd: S, steps: &L, at: i64) -> [Lanes<S>; 2] {
         let (even, odd) = self.rows[0].split::<S, EDGE>(simd, at);

@@ -1,10 +1,10 @@
-//! Lifting as a stream: one pair of steps with four taps each.
+//! Streaming lifting: one pair of steps with four taps each.
 
 use super::lift::{Lanes, Stream, last, next, second_last, second_next};
 use fearless_simd::{Simd, SimdBase};
 
-/// A pair of steps with four taps, of which the two inner and the two outer ones are the same: predict reads `even[m - 1]` to
-/// `even[m + 2]`, update `odd[m - 2]` to `odd[m + 1]`.
+/// A pair of steps with four taps, where the two inner taps are equal and so are the two outer ones: predict reads `even[m -
+/// 1]` to `even[m + 2]`, update `odd[m - 2]` to `odd[m + 1]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Four {
     /// Inner and outer tap.
@@ -29,7 +29,7 @@ impl<S: Simd> Stream<S> for Four {
         [S::f32s::splat(simd, 0.0); 5]
     }
 
-    /// Kept: even vectors `i - 1` and `i`, lifted odd vectors `i - 2` and `i - 1`.
+    /// State: even vectors `i - 1` and `i`, lifted odd vectors `i - 2` and `i - 1`.
     #[inline(always)]
     fn forward_along(&self, odd: S::f32s, even: S::f32s, kept: &mut Self::Along) -> Lanes<S> {
         let ([p0, p1], [u0, u1]) = (self.predict, self.update);
@@ -42,7 +42,7 @@ impl<S: Simd> Stream<S> for Four {
         (low, d)
     }
 
-    /// Kept: even rows `m - 2` to `m`, odd row `m - 1`, lifted odd rows `m - 4` to `m - 2`.
+    /// State: even rows `m - 2` to `m`, odd row `m - 1`, lifted odd rows `m - 4` to `m - 2`.
     #[inline(always)]
     fn forward_down(&self, simd: S, (odd, even): Lanes<S>, kept: &mut [f32]) -> Lanes<S> {
         let ([p0, p1], [u0, u1]) = (self.predict, self.update);
@@ -53,7 +53,7 @@ impl<S: Simd> Stream<S> for Four {
         (low, d2)
     }
 
-    /// Kept: low vector `i - 1`, high vectors `i - 2` and `i - 1`, even vectors `i - 3` and `i - 2`.
+    /// State: low vector `i - 1`, high vectors `i - 2` and `i - 1`, even vectors `i - 3` and `i - 2`.
     #[inline(always)]
     fn inverse_along(&self, low: S::f32s, high: S::f32s, kept: &mut Self::Along) -> Lanes<S> {
         let ([p0, p1], [u0, u1]) = (self.predict, self.update);
@@ -66,7 +66,7 @@ impl<S: Simd> Stream<S> for Four {
         (f, odd)
     }
 
-    /// Kept: low row `m - 1`, high rows `m - 3` to `m - 1`, even rows `m - 4` to `m - 2`.
+    /// State: low row `m - 1`, high rows `m - 3` to `m - 1`, even rows `m - 4` to `m - 2`.
     #[inline(always)]
     fn inverse_down(&self, simd: S, (low, high): Lanes<S>, kept: &mut [f32]) -> Lanes<S> {
         let ([p0, p1], [u0, u1]) = (self.predict, self.update);
@@ -78,7 +78,7 @@ impl<S: Simd> Stream<S> for Four {
     }
 }
 
-/// Reads what is kept of a column of lanes.
+/// Loads the state of a column of lanes.
 #[inline(always)]
 fn load<S: Simd>(simd: S, words: &[f32]) -> [S::f32s; 7] {
     let lanes = S::f32s::LEN;
@@ -94,7 +94,7 @@ fn load<S: Simd>(simd: S, words: &[f32]) -> [S::f32s; 7] {
     ]
 }
 
-/// Writes it back.
+/// Stores the state.
 #[inline(always)]
 fn store<S: Simd>([a, b, c, d, e, f, g]: [S::f32s; 7], words: &mut [f32]) {
     let lanes = S::f32s::LEN;

@@ -1,8 +1,8 @@
 //! A level in passes over textures of quads, one fragment pass per step (Kula 2021, chapter 6).
 //!
-//! A texel is a quad. Around the image stand as many quads as all steps reach, mirrored at first; so they stay what a
-//! mirrored image would give, whatever a step computes. Lifting that does not keep a mirrored signal mirrored has no such
-//! margin: its steps read samples at their mirrored places.
+//! A texel is a quad. A halo as wide as the reach of all steps surrounds the image and is mirrored initially; each step
+//! preserves the symmetry. Lifting that does not preserve the symmetry of a mirrored signal has no halo: its steps read samples
+//! at their mirrored positions.
 
 use super::emit::{
     Access, load_coefficients, load_image, mirror, quad, store_coefficients, store_image,
@@ -15,14 +15,14 @@ use crate::plan::Home;
 use crate::wavelet::{Direction, Matrix, Scheme};
 use crate::{Result, Size};
 
-/// What a pass does.
+/// The work of a pass.
 #[derive(Debug, Clone)]
 pub(crate) enum QuadPass {
-    /// Takes quads from the image or its coefficients.
+    /// Loads quads from the image or its coefficients.
     Load,
     /// One step of the scheme.
     Step(Box<Matrix>),
-    /// Puts quads where they belong.
+    /// Stores quads in the image or its coefficients.
     Store,
 }
 
@@ -31,14 +31,14 @@ pub(crate) enum QuadPass {
 pub(crate) struct Quads {
     /// The level with its size.
     pub level: Level,
-    /// Which plane.
+    /// The index of the plane.
     pub plane: usize,
-    /// What to do.
+    /// The work of the pass.
     pub part: QuadPass,
 }
 
 impl Quads {
-    /// Quads of a level, with those around it.
+    /// Quads of a level, including the halo.
     pub(crate) fn grid(level: &Level) -> Size {
         let around = 2 * margin(level);
         let (width, height) = (halves(level.size.width).0, halves(level.size.height).0);
@@ -74,7 +74,7 @@ impl Quads {
             .text()
     }
 
-    /// What all passes begin with.
+    /// The code that all passes start with.
     fn begin(&self) -> Wgsl {
         Wgsl::default()
             .body(Params::WGSL)
@@ -142,7 +142,7 @@ impl Kernel for Quads {
     }
 }
 
-/// Quads around the image: as far as all steps reach.
+/// Width of the halo in quads: the reach of all steps.
 fn margin(level: &Level) -> usize {
     if !keeps_mirrored(&level.lifting) {
         return 0;

@@ -1,8 +1,8 @@
 //! Any lifting on the CPU, one level: blocks that stay in the second-level cache, lifted along rows, then along columns.
 //!
-//! Lines and rows of a block stand with the even ones first, so that a step reads one half and changes the other. A block
-//! reaches beyond what is kept of it as far as all steps together; near its ends, where the image goes on, sums miss
-//! values, but nothing that is kept depends on them.
+//! Rows and columns of a block are stored with the even ones first, so that a step reads one half and changes the other. A
+//! block includes a halo as wide as the reach of all steps together; where the image continues beyond the block, sums near its
+//! ends are incomplete, but no stored result depends on them.
 
 use super::forward::{Out, split_out};
 use super::pieces::{Span, Threading, split_rows};
@@ -14,7 +14,7 @@ use crate::kernel::stream::{self, STREAM_BYTES};
 use crate::wavelet::{Lifting, Taps, mirrored};
 use fearless_simd::Level;
 
-/// Row pairs that are kept of a block.
+/// Row pairs of a block without its halo.
 const PAIRS: usize = 64;
 
 /// Words of a block.
@@ -29,7 +29,7 @@ pub(super) struct General {
     high: f32,
     /// The low-pass response to a constant: the coefficient of a line of one sample.
     gain: f32,
-    /// The least row pairs, and the most words of a block.
+    /// Minimum number of row pairs, and maximum number of words of a block.
     pub(super) block: (usize, usize),
 }
 
@@ -57,7 +57,7 @@ impl General {
         threads.max(1) * 4 * (pairs + around) * (columns + around)
     }
 
-    /// Row pairs and low columns that are kept of a block.
+    /// Row pairs and low columns of a block without its halo.
     fn kept(&self, width: usize) -> (usize, usize) {
         let around = 2 * self.reach();
         let pairs = self.block.0.max(around);
@@ -65,7 +65,7 @@ impl General {
         (pairs, columns.max(16).min(halves(width).0))
     }
 
-    /// Pairs that all steps together reach to either side.
+    /// Reach of all steps together to either side, in pairs.
     fn reach(&self) -> usize {
         let far = |taps: &[(i64, f32)]| taps.iter().map(|t| t.0.unsigned_abs()).max();
         let steps = self.steps.iter().filter_map(|(_, taps)| far(taps));
@@ -80,7 +80,7 @@ impl General {
         }
     }
 
-    /// The steps of a line of `n` samples, there or back.
+    /// The steps for a line of `n` samples, forward or inverse.
     fn order(&self, n: usize, back: bool) -> Vec<Step> {
         let sign = if back { -1.0 } else { 1.0 };
         let step = |(predict, taps): &(bool, Vec<(i64, f32)>)| Step {
@@ -117,11 +117,11 @@ impl General {
         }
     }
 
-    /// Pairs of a line that a block needs for those that are kept.
+    /// Pairs of a line that a block needs, including the halo.
     fn around(&self, kept: &Span, n: usize) -> QuadPass {
         let reach = self.reach();
         let (low, high) = halves(n);
-        // Mirrored at the end, the partner of a pair may be one farther away.
+        // Mirrored at the end, the partner of a pair may be one position further away.
         let before = reach + if kept.end == low { self.steps.len() } else { 0 };
         let start = kept.start.saturating_sub(before);
         let end = (kept.end + reach).min(low);
@@ -133,7 +133,7 @@ impl General {
         }
     }
 
-    /// One level; `limits` make the details smaller.
+    /// One forward level; `limits` are the soft thresholds of the detail bands.
     pub(super) fn forward(
         &self,
         (layout, limits): (&Threading, [f32; 3]),
@@ -167,7 +167,7 @@ impl General {
         });
     }
 
-    /// Writes a block's low or high rows into their places.
+    /// Writes the low or high rows of a block.
     fn write(
         &self,
         level: Level,
@@ -204,7 +204,7 @@ impl General {
         }
     }
 
-    /// One level back.
+    /// One inverse level.
     pub(super) fn inverse(
         &self,
         layout: &Threading,
@@ -259,7 +259,7 @@ impl General {
     }
 }
 
-/// A step with the signs of its direction.
+/// A step with the sign for its direction.
 struct Step {
     predict: bool,
     taps: Vec<(i64, f32)>,
@@ -276,7 +276,7 @@ fn lift_row(level: Level, row: &mut [f32], part: &QuadPass, steps: &[Step]) {
         };
         let places = || taps.iter().map(|t| t.0);
         let (first, last) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
-        // Where every value is inside, whole parts; near the ends the existing ones, mirrored.
+        // Vectorised where all taps are inside; near the ends scalar, with mirroring.
         let start = (-first).clamp(0, to.len() as i64) as usize;
         let end = (from.len() as i64 - last).clamp(start as i64, to.len() as i64) as usize;
         if start < end {
@@ -289,7 +289,7 @@ fn lift_row(level: Level, row: &mut [f32], part: &QuadPass, steps: &[Step]) {
                 add(level, &mut to[start..end], &terms[..taps.len()]);
             }
         }
-        // Where the image continues beyond the block, nothing that is kept depends on the last values.
+        // Where the image continues beyond the block, no stored result depends on the last values.
         let (head, tail) = part.ends();
         let (head, tail) = (
             if head { start } else { 0 },
@@ -331,7 +331,7 @@ fn lift_columns(level: Level, rows: &mut [f32], part: &QuadPass, steps: &[Step])
     }
 }
 
-/// Row pairs and low columns that are kept of a block, and those that are in it.
+/// Row pairs and low columns of a block, without and with the halo.
 struct Block {
     rows: Span,
     columns: Span,
@@ -340,7 +340,7 @@ struct Block {
 }
 
 impl Block {
-    /// The block's memory, and the width of its rows.
+    /// The memory of the block, and the length of its rows.
     fn cut<'a>(&self, work: &'a mut [f32]) -> (&'a mut [f32], usize) {
         let width = self.along.even + self.along.odd;
         (&mut work[..width * (self.down.even + self.down.odd)], width)
@@ -353,7 +353,7 @@ impl Block {
         &mut work[at * width..(at + 1) * width]
     }
 
-    /// The kept part of its even columns, and of its odd ones and more.
+    /// The inner part of its even columns, and its odd columns from the inner part on.
     fn halves<'a>(&self, work: &'a mut [f32], m: usize, low: bool) -> [&'a mut [f32]; 2] {
         let (even, odd) = self.row(work, m, low).split_at_mut(self.along.even);
         let first = self.columns.start - self.along.start;
@@ -376,7 +376,7 @@ impl Block {
         if !past_cache {
             return join(level, even, odd, to);
         }
-        // A piece at a time, which stays in the first-level cache.
+        // One piece at a time, which stays in the first-level cache.
         let mut line = [0.0; 512];
         for i in (0..even.len()).step_by(256) {
             let end = (i + 256).min(even.len());
@@ -388,7 +388,7 @@ impl Block {
     }
 }
 
-/// QuadPass of a line in a block.
+/// The range of a line that a block covers.
 struct QuadPass {
     /// The first pair.
     start: usize,
@@ -399,7 +399,7 @@ struct QuadPass {
 }
 
 impl QuadPass {
-    /// Where the value stands that a step reads `k` pairs beside value `i`; none where the block ends.
+    /// Index of the value that a step reads `k` pairs beside value `i`; `None` beyond the block.
     fn source(&self, i: usize, k: i64, predict: bool) -> Option<usize> {
         let (parity, count) = if predict {
             (0, self.even)
@@ -411,12 +411,12 @@ impl QuadPass {
         (at < count).then_some(at)
     }
 
-    /// Whether it begins and ends where the line does.
+    /// Whether the range includes the beginning and the end of the line.
     fn ends(&self) -> (bool, bool) {
         (self.start == 0, self.start + self.even == halves(self.n).0)
     }
 
-    /// Where row `i` of even and odd rows stands in the image.
+    /// The position in the image of row `i` of the even and odd rows.
     fn natural(&self, i: usize) -> i64 {
         let row = if i < self.even {
             2 * (self.start + i)

@@ -1,16 +1,16 @@
-//! Between sub-bands and coefficients that stand where the samples they replaced stood.
+//! Converts between sub-bands and the interleaved order, where coefficients stay at the positions of their samples.
 
 use super::plane::halves;
 use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::{Result, Size, params};
 
-/// Moves coefficients: to the interleaved order, or `back` to sub-bands.
+/// Reorders coefficients: to the interleaved order, or `back` to sub-bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interleave {
-    /// How often the low band was transformed.
+    /// Number of levels.
     pub levels: usize,
-    /// Whether from interleaved to sub-bands.
+    /// Whether to convert from interleaved to sub-bands.
     pub back: bool,
 }
 
@@ -19,8 +19,8 @@ params! {
     struct Params { width: u32, height: u32, levels: u32 }
 }
 
-/// Where coefficient `i` of an interleaved line of `n` samples stands among sub-bands, in a band of the given level: the
-/// first one at whose grid one of its places is odd, or `levels` for what is left.
+/// The position among sub-bands of coefficient `i` of an interleaved line of `n` samples, in a band of the given level: the
+/// first level whose grid has an odd coordinate there, or `levels` for the remainder.
 fn place(i: usize, n: usize, level: usize, levels: usize) -> usize {
     let mut low = n;
     for _ in 0..level {

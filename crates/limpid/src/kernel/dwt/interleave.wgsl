@@ -1,4 +1,4 @@
-// Where coefficient i of an interleaved line of n samples stands among sub-bands, in a band of the given level.
+// The position among sub-bands of coefficient i of an interleaved line of n samples, in a band of the given level.
 fn place(i: u32, n: u32, level: u32) -> u32 {
     var low = n;
     for (var l = 0u; l < level; l++) {

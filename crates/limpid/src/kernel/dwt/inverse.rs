@@ -1,4 +1,4 @@
-//! One level back: what it reads of four bands, and where the rows go.
+//! One inverse level: its input from four bands, and its output rows.
 
 use super::driver::{self, Lines, Pass, Places, Rows};
 use super::lift::{self, Lanes, Stream};
@@ -8,7 +8,7 @@ use crate::kernel::stream;
 use fearless_simd::{Simd, SimdBase};
 use std::ops::Range;
 
-/// Makes the rows of row pairs `rows`, columns of low columns `columns`.
+/// Computes the rows of row pairs `rows`, for the columns of low columns `columns`.
 #[inline(always)]
 pub(super) fn strip<S: Simd, L: Stream<S>>(
     simd: S,
@@ -28,7 +28,7 @@ pub(super) fn strip<S: Simd, L: Stream<S>>(
     driver::strip(simd, steps, &mut pass, piece, scratch);
 }
 
-/// Four bands on their way into the rows of an image.
+/// Transforms four bands into the rows of an image.
 struct Inverse<'a, 'b, 'c> {
     bands: Bands<'a>,
     out: &'b mut PlaneMut<'c>,
@@ -65,7 +65,7 @@ impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 2> for Inverse<'a, '_, '_> {
         }
     }
 
-    /// Parts of an even and an odd row, and of the rows after them; the last pair may have no odd row.
+    /// Segments of an even and an odd row, and of the rows after them; the last pair may have no odd row.
     #[inline(always)]
     fn lines(&mut self, m: i64, row: usize) -> Lines<'_, 2> {
         let (stride, pixels) = (self.out.stride, &self.pixels);
@@ -102,11 +102,11 @@ impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 2> for Inverse<'a, '_, '_> {
     }
 }
 
-/// Rows of coefficients on their way through the horizontal steps.
+/// Rows of coefficients in the horizontal steps.
 struct Four<'a, S: Simd, L: Stream<S>> {
     /// Low and high half of the low row, then of the high row.
     lines: [Line<'a>; 4],
-    /// Those that will be read next.
+    /// The rows that are read next.
     next: [&'a [f32]; 4],
     scales: [f32; 3],
     limits: Option<[f32; 3]>,
@@ -129,7 +129,7 @@ impl<S: Simd, L: Stream<S>> Rows<S, L, 2> for Four<'_, S, L> {
         }
     }
 
-    /// Even and odd columns of the low row, then of the high row.
+    /// Returns even and odd columns of the low row, then of the high row.
     #[inline(always)]
     fn feed<const EDGE: bool>(&mut self, simd: S, steps: &L, at: i64) -> [Lanes<S>; 2] {
         let [a, b, c] = self.scales;

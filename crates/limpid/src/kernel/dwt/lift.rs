@@ -1,48 +1,48 @@
-//! Lifting as a stream, and pairs of steps with two taps each.
+//! Streaming lifting, with pairs of steps of two taps each.
 //!
-//! Samples come in pairs, `odd[m]` with `even[m + 1]`; a pair of steps keeps the last even and the last lifted odd sample
-//! and hands on what the next pair of steps needs, one place later. The same recurrence runs down the rows, where a
-//! lane is a column, and along a row, where neighbours are lanes.
+//! Samples arrive in pairs, `odd[m]` with `even[m + 1]`; a pair of steps keeps the last even and the last lifted odd sample and
+//! passes its results to the next pair of steps, delayed by one position. The same recurrence runs down the rows, where a lane
+//! is a column, and along a row, where lanes are neighbours.
 //!
-//! Loops go by index: adapters of iterators are not inlined into code for other SIMD levels, and cost a call per vector.
+//! Loops use indices: iterator adapters are not inlined into code for other SIMD levels, and cost a call per vector.
 
 use fearless_simd::{Simd, SimdBase};
 
-/// A lifting whose samples stream through, along a row or down rows.
+/// A lifting that processes a stream of samples, along a row or down the rows.
 pub(super) trait Stream<S: Simd>: Copy {
-    /// What is kept along a row.
+    /// The state along a row.
     type Along;
-    /// How many vectors along a row results lag behind.
+    /// Delay of the results along a row, in vectors.
     const ALONG: usize;
-    /// How many row pairs results lag behind.
+    /// Delay of the results in row pairs.
     const DOWN: usize;
-    /// Vectors that are kept of a column.
+    /// Number of vectors of state per column.
     const KEPT: usize;
 
-    /// Factors of low and high samples at the end.
+    /// Final scale factors of low and high samples.
     fn scales(&self) -> [f32; 2];
 
-    /// Nothing kept yet.
+    /// The initial state.
     fn nothing(simd: S) -> Self::Along;
 
-    /// Takes vectors `odd[i]` and `even[i + 1]` of a row, gives low and high vector `i + 1 - ALONG`.
+    /// Takes vectors `odd[i]` and `even[i + 1]` of a row, returns low and high vector `i + 1 - ALONG`.
     fn forward_along(&self, odd: S::f32s, even: S::f32s, kept: &mut Self::Along) -> Lanes<S>;
 
-    /// Takes lanes of rows `odd[m]` and `even[m + 1]`, gives those of low and high row `m + 1 - DOWN`.
+    /// Takes lanes of rows `odd[m]` and `even[m + 1]`, returns those of low and high row `m + 1 - DOWN`.
     fn forward_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S>;
 
-    /// Takes low and high vector `i` of a row, gives `even[i - ALONG]` and `odd[i - ALONG]`.
+    /// Takes low and high vector `i` of a row, returns `even[i - ALONG]` and `odd[i - ALONG]`.
     fn inverse_along(&self, low: S::f32s, high: S::f32s, kept: &mut Self::Along) -> Lanes<S>;
 
-    /// Takes lanes of low and high row `m`, gives those of rows `even[m - DOWN]` and `odd[m - DOWN]`.
+    /// Takes lanes of low and high row `m`, returns those of rows `even[m - DOWN]` and `odd[m - DOWN]`.
     fn inverse_down(&self, simd: S, pair: Lanes<S>, kept: &mut [f32]) -> Lanes<S>;
 }
 
 /// Lanes of a pair of samples.
 pub(super) type Lanes<S> = (<S as Simd>::f32s, <S as Simd>::f32s);
 
-/// `K` pairs of steps with two taps each: predict reads `even[m]` and `even[m + 1]`, update `odd[m - 1]` and `odd[m]`.
-/// `SYMMETRIC` where both taps of every step are the same, which saves a multiplication.
+/// `K` pairs of steps with two taps each: predict reads `even[m]` and `even[m + 1]`, update `odd[m - 1]` and `odd[m]`. With
+/// `SYMMETRIC` both taps of every step are equal, which saves a multiplication.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Two<const K: usize, const SYMMETRIC: bool> {
     /// Taps of predict, taps of update.
@@ -96,13 +96,13 @@ impl<S: Simd, const K: usize, const SYMMETRIC: bool> Stream<S> for Two<K, SYMMET
 /// Last even and last lifted odd sample of each pair of steps.
 type State<V, const K: usize> = [[V; 2]; K];
 
-/// `a` by one lane towards the front, filled up from `b`.
+/// `a` shifted by one lane towards the front, filled from `b`.
 #[inline(always)]
 pub(super) fn next<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     a.slide::<1>(b)
 }
 
-/// `b` by one lane towards the back, filled up from `a`.
+/// `b` shifted by one lane towards the back, filled from `a`.
 #[inline(always)]
 pub(super) fn last<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     match S::f32s::LEN {
@@ -112,13 +112,13 @@ pub(super) fn last<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     }
 }
 
-/// `a` by two lanes towards the front, filled up from `b`.
+/// `a` shifted by two lanes towards the front, filled from `b`.
 #[inline(always)]
 pub(super) fn second_next<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     a.slide::<2>(b)
 }
 
-/// `b` by two lanes towards the back, filled up from `a`.
+/// `b` shifted by two lanes towards the back, filled from `a`.
 #[inline(always)]
 pub(super) fn second_last<S: Simd>(a: S::f32s, b: S::f32s) -> S::f32s {
     match S::f32s::LEN {
@@ -138,9 +138,10 @@ fn taps<S: Simd, const SYMMETRIC: bool>(a: S::f32s, b: S::f32s, t0: f32, t1: f32
     }
 }
 
-/// Takes `odd[m]` and `even[m + 1]`, gives low and high sample `m + 1 - K`; `ALONG` a row or down rows.
+/// Takes `odd[m]` and `even[m + 1]`, returns low and high sample `m + 1 - K`; along a row with `ALONG`, otherwise down the
+/// rows.
 ///
-/// One or two pairs of steps, by constant indices: state that is indexed in a loop would not stay in registers.
+/// One or two pairs of steps with constant indices: state indexed in a loop would not stay in registers.
 #[inline(always)]
 fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     pairs: &[[f32; 4]; K],
@@ -156,7 +157,7 @@ fn forward<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     there::<S, SYMMETRIC, ALONG>(pairs[K - 1], behind, first.0, &mut state[K - 1])
 }
 
-/// A pair of steps there: low sample and lifted odd one.
+/// A pair of forward steps: returns the low sample and the lifted odd one.
 #[inline(always)]
 fn there<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
     [p0, p1, u0, u1]: [f32; 4],
@@ -173,7 +174,7 @@ fn there<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
     (low, new)
 }
 
-/// Takes low and high sample `m`, gives `even[m - K]` and `odd[m - K]`.
+/// Takes low and high sample `m`, returns `even[m - K]` and `odd[m - K]`.
 #[inline(always)]
 fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     pairs: &[[f32; 4]; K],
@@ -189,7 +190,7 @@ fn inverse<S: Simd, const K: usize, const SYMMETRIC: bool, const ALONG: bool>(
     back::<S, SYMMETRIC, ALONG>(pairs[0], pair.0, pair.1, &mut state[0])
 }
 
-/// A pair of steps back: even and odd sample of the place before.
+/// A pair of inverse steps: returns even and odd sample of the previous position.
 #[inline(always)]
 fn back<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
     [p0, p1, u0, u1]: [f32; 4],
@@ -206,7 +207,7 @@ fn back<S: Simd, const SYMMETRIC: bool, const ALONG: bool>(
     (e, odd)
 }
 
-/// Reads the state of a column of lanes.
+/// Loads the state of a column of lanes.
 #[inline(always)]
 fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
     let lanes = S::f32s::LEN;
@@ -221,7 +222,7 @@ fn load<S: Simd, const K: usize>(simd: S, words: &[f32]) -> State<S::f32s, K> {
     state
 }
 
-/// Writes it back.
+/// Stores the state.
 #[inline(always)]
 fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) {
     let lanes = S::f32s::LEN;
@@ -234,7 +235,7 @@ fn store<S: Simd, const K: usize>(state: &State<S::f32s, K>, words: &mut [f32]) 
     }
 }
 
-/// Towards zero by `limit`.
+/// Soft-thresholds by `limit`.
 #[inline(always)]
 pub(super) fn soft<S: Simd>(v: S::f32s, limit: f32) -> S::f32s {
     if limit == 0.0 {

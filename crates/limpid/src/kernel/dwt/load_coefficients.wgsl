@@ -1,4 +1,4 @@
-// Low and high coefficients at their places.
+// Low and high coefficients at their positions.
 fn gather(l: vec2<i32>, h: vec2<i32>, plane: u32) -> vec4<f32> {
     let right = p.low_width + u32(h.x);
     let below = p.low_height + u32(h.y);
@@ -23,7 +23,7 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     return gather(l, h, plane);
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     let at = (plane * p.frame_height + u32(quad.y)) * p.frame_width + u32(quad.x);
     let below = at + p.low_height * p.frame_width;

@@ -7,7 +7,7 @@ fn pixel(x: i32, start: u32) -> f32 {
     return src[at / 4u][at % 4u];
 }
 
-// Two quads side by side, the first in an even column. Rows are whole fours of pixels.
+// Two quads side by side, the first in an even column. Row lengths are multiples of four pixels.
 fn load_two(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     let top = row(mirror(2 * quad.y, p.height), plane);
     let bottom = row(mirror(2 * quad.y + 1, p.height), plane);
@@ -20,7 +20,7 @@ fn load_two(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     return two;
 }
 
-// Quads that stand inside the image.
+// Quads inside the image.
 fn load_two_inside(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     let fours = p.width / 4u;
     let at = (plane * p.height + 2u * u32(quad.y)) * fours + u32(quad.x) / 2u;

@@ -12,7 +12,7 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     );
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     let at = 2 * quad;
     return vec4<f32>(

@@ -20,7 +20,7 @@ fn load(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     return vec4<f32>(pixel(x0, top), pixel(x1, top), pixel(x0, bottom), pixel(x1, bottom));
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn load_inside(quad: vec2<i32>, plane: u32) -> vec4<f32> {
     let pairs = p.width / 2u;
     let at = (plane * p.height + 2u * u32(quad.y)) * pairs + u32(quad.x);

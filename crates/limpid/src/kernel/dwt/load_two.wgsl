@@ -7,7 +7,7 @@ fn low_value(l: vec2<i32>, plane: u32) -> f32 {
     return low_pair(at)[at % 2u];
 }
 
-// Two quads side by side, the first in an even column. Rows of all bands are whole pairs of coefficients.
+// Two quads side by side, the first in an even column. Row lengths of all bands are multiples of two coefficients.
 fn load_two(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     let y = vec2<i32>(mirror(2 * quad.y, p.height), mirror(2 * quad.y + 1, p.height)) / 2;
     let top = (plane * p.frame_height + u32(y.x)) * p.frame_width;
@@ -29,7 +29,7 @@ fn load_two(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     return two;
 }
 
-// Quads that stand inside the image.
+// Quads inside the image.
 fn load_two_inside(quad: vec2<i32>, plane: u32) -> array<vec4<f32>, 2> {
     let at = ((plane * p.frame_height + u32(quad.y)) * p.frame_width + u32(quad.x)) / 2u;
     let right = p.low_width / 2u;

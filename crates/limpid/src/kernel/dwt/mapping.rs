@@ -4,41 +4,41 @@ use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where samples of other quads come from (Kula 2021, chapters 5 and 6).
+/// How samples are exchanged between quads (Kula 2021, chapters 5 and 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Mapping {
-    /// From workgroup memory; what was read is overwritten behind a second barrier.
+    /// Through workgroup memory; a second barrier precedes overwriting.
     #[default]
     Single,
-    /// From double-buffered workgroup memory: no second barrier, smaller regions.
+    /// Through double-buffered workgroup memory: no second barrier, smaller regions.
     Double,
-    /// From other lanes of the subgroup: no memory, no barriers. As `Single` on devices without subgroups of one size.
+    /// Between the lanes of a subgroup: no memory, no barriers. Falls back to `Single` on devices without subgroups of one
+    /// size.
     Shuffle,
     /// As `Single`, but the image is read from a texture.
     Texture,
-    /// From textures, with a fragment pass per step.
+    /// Through textures, with a fragment pass per step.
     Fragment,
-    /// On the CPU: from tiles that stay in the cache, one matrix of the scheme after the other.
+    /// CPU: in tiles that stay in the cache, one matrix of the scheme after the other.
     Strips,
-    /// From workgroup memory, with explicit parameters of the generator.
+    /// Through workgroup memory, with explicit generator parameters.
     Shaped(GroupShape),
 }
 
-/// The parameters of the generator (Kula 2021, chapter 5), written `4q-32x8`, `2q-16x16-double-texture`.
+/// Generator parameters (Kula 2021, chapter 5), written `4q-32x8`, `2q-16x16-double-texture`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupShape {
-    /// Quads per thread, one below the other.
+    /// Vertically adjacent quads per thread.
     pub quads: u16,
     /// Threads of a workgroup along x.
     pub columns: u16,
     /// Threads of a workgroup along y.
     pub rows: u16,
-    /// Whether workgroup memory is there twice: one barrier less per step.
+    /// Whether workgroup memory is double-buffered, which saves one barrier per step.
     pub double: bool,
     /// Whether the image is read from a texture.
     pub texture: bool,
-    /// Whether nothing is read from memory and, in effect, nothing written: what is left is arithmetic and exchange. The result is
-    /// none.
+    /// Whether memory accesses are omitted, to measure arithmetic and exchange alone. There is no result.
     pub memoryless: bool,
 }
 
@@ -52,7 +52,7 @@ impl Mapping {
         }
     }
 
-    /// Whether nothing is read and written.
+    /// Whether memory accesses are omitted.
     pub(crate) fn memoryless(self) -> bool {
         matches!(self, Self::Shaped(shape) if shape.memoryless)
     }

@@ -1,4 +1,4 @@
-// The place of sample i in a line of n samples mirrored at its first and last one.
+// The index of sample i in a line of n samples mirrored at its first and last sample.
 fn mirror(i: i32, n: u32) -> i32 {
     let period = 2 * (i32(n) - 1);
     if period == 0 {

@@ -1,4 +1,4 @@
-// The place of sample i in a line of n samples mirrored at its first and last one, not further than its length away.
+// The index of sample i in a line of n samples mirrored at its first and last sample, for i at most n beyond its ends.
 fn mirror(i: i32, n: u32) -> i32 {
     let last = i32(n) - 1;
     let at = abs(i);

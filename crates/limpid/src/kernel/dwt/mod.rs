@@ -37,24 +37,24 @@ use plane::{Bands, Plane, halves};
 use std::sync::Arc;
 use streamed::Streamed;
 
-/// What coefficients of the detail bands are moved towards zero by, on their way.
+/// Soft thresholds of the detail bands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Limits {
     /// Nothing.
     None,
-    /// Forward: numbers for `HL`, `LH` and `HH`, before they are stored.
+    /// Forward: thresholds of `HL`, `LH` and `HH`, applied before they are stored.
     Fixed([f32; 3]),
-    /// Back: numbers of a slot that is read last, one per band; those of this level start at `band`.
+    /// Inverse: thresholds in a slot that is read last, one per band; those of this level start at `band`.
     Slot {
-        /// The number of `HL`; those of `LH` and `HH` follow.
+        /// The index of `HL`; `LH` and `HH` follow.
         band: usize,
     },
 }
 
 /// One level of the transform, mirrored at the borders.
 ///
-/// Forward it reads an image and writes the detail bands into their places of the packed image, and `LL` there too
-/// (`deepest`) or to a second slot. Back it reads the packed image, and `LL` from a second slot unless it is `deepest`.
+/// The forward transform reads an image and writes the detail bands to the packed image, and `LL` there too (`deepest`) or to a
+/// second slot. The inverse reads the packed image, and `LL` from a second slot unless it is `deepest`.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     lifting: Lifting,
@@ -66,7 +66,7 @@ pub(crate) struct Level {
     pub scheme: SchemeName,
     /// How the GPU exchanges samples.
     pub mapping: Mapping,
-    /// What makes coefficients smaller.
+    /// The soft thresholds.
     pub limits: Limits,
     /// Size of the image that this level transforms.
     pub size: Size,
@@ -84,7 +84,8 @@ params! {
     }
 }
 
-/// Whether a mirrored signal stays mirrored through all steps, so that mirroring the image is mirroring every step.
+/// Whether every step preserves the symmetry of a mirrored signal, so that mirroring the image is equivalent to mirroring in
+/// every step.
 pub(crate) fn keeps_mirrored(lifting: &Lifting) -> bool {
     let symmetric = |taps: &Taps, twice_centre: i32| {
         taps.iter().all(|(k, v)| {
@@ -128,7 +129,7 @@ impl Level {
         self
     }
 
-    /// The level by another mapping.
+    /// The level with a different mapping.
     #[must_use]
     pub(crate) fn mapped(mut self, mapping: Mapping) -> Self {
         self.mapping = mapping;
@@ -136,7 +137,7 @@ impl Level {
         self
     }
 
-    /// The level with limits of its coefficients.
+    /// The level with soft thresholds.
     #[must_use]
     pub(crate) fn limited(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -330,9 +331,9 @@ fn threads() -> usize {
     rayon::current_num_threads().min(cores())
 }
 
-/// The most threads that scratch memory is taken for.
+/// Maximum number of threads for which scratch memory is allocated.
 fn cores() -> usize {
-    // Asking the system takes as long as a small image.
+    // Querying the system takes as long as a small image.
     static CORES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *CORES.get_or_init(|| {
         let all = std::thread::available_parallelism();

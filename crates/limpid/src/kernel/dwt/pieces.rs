@@ -1,17 +1,17 @@
-//! Pieces of levels: sizes, bands for threads, strips for the cache.
+//! Divides levels into bands for threads and strips for the cache.
 
 use super::plane::{PlaneMut, halves};
 use crate::Size;
 use fearless_simd::Level;
 
-/// Low columns of a strip: its state stays in the second-level cache. Narrower ones would fit the first, but rows that end
-/// soon cost more than that gains.
+/// Low columns of a strip, whose state stays in the second-level cache. Narrower strips would fit the first-level cache, but
+/// the cost of shorter rows outweighs the gain.
 const STRIP: usize = 2048;
 
-/// Row pairs of the pieces that threads share, at least.
+/// Minimum number of row pairs of the pieces that threads share.
 const PIECE: usize = 8;
 
-/// How the work is laid out on the machine.
+/// Division of the work among threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Threading {
     /// The SIMD level.
@@ -32,8 +32,8 @@ impl Threading {
         }
     }
 
-    /// Pieces that threads share. The state of one strip lasts from piece to piece; of several it does not, so that each
-    /// thread gets one piece.
+    /// Number of pieces that threads share. The state of a single strip is reused from piece to piece; with several strips it
+    /// is not, so each thread gets one piece.
     pub(super) fn pieces(&self, strips: usize) -> usize {
         match (self.threads, strips) {
             (2.., 1) => 8 * self.threads,
@@ -50,8 +50,8 @@ impl Threading {
 pub(super) fn state_words(width: usize, layout: &Threading) -> usize {
     let columns = halves(width).0.min(layout.strip_columns());
     let columns = columns.next_multiple_of(16);
-    // The state of low and high columns, at most seven rows, with room for lanes before the first column; and lines for
-    // rows that cannot be stored as they are made.
+    // The state of low and high columns, at most seven rows, with room for lanes before the first column; and scratch rows for
+    // results that cannot be stored directly.
     layout.threads.max(1) * (2 * 7 * (columns + 16) + 4 * columns)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn sizes(size: Size, levels: usize) -> Vec<Size> {
 
 pub(super) type Span = std::ops::Range<usize>;
 
-/// Row pairs and low columns.
+/// A range of row pairs and low columns.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub rows: Span,
@@ -82,7 +82,7 @@ pub(super) fn strips(columns: usize, strip: usize, head: usize) -> impl Iterator
     })
 }
 
-/// How many floats stand between the last line of the cache that begins before the data, and the data.
+/// Number of floats between the start of the data's first cache line and the data.
 pub(super) fn ahead(data: &[f32]) -> usize {
     data.as_ptr() as usize / 4 % 16
 }
@@ -92,7 +92,7 @@ pub(super) fn band(pairs: usize, threads: usize) -> usize {
     pairs.div_ceil(threads.max(1)).max(PIECE)
 }
 
-/// Cuts an image into bands of row pairs.
+/// Splits an image into bands of row pairs.
 pub(super) fn split_rows(
     data: &mut [f32],
     stride: usize,

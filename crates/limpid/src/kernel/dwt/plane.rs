@@ -15,14 +15,14 @@ pub(super) struct Plane<'a> {
 }
 
 impl<'a> Plane<'a> {
-    /// A row by its place in the mirrored image.
+    /// A row, mirrored beyond the borders.
     #[inline(always)]
     pub(super) fn row(&self, y: i64) -> &'a [f32] {
         &self.data[mirrored(y, self.size.height) * self.stride..][..self.size.width]
     }
 }
 
-/// Rows to be written, `stride` floats apart.
+/// Output rows, `stride` floats apart.
 #[derive(Debug)]
 pub(super) struct PlaneMut<'a> {
     pub data: &'a mut [f32],
@@ -30,7 +30,7 @@ pub(super) struct PlaneMut<'a> {
 }
 
 impl PlaneMut<'_> {
-    /// Two parts of a row, one right of the other, and of the row after it, if there is one.
+    /// Two segments of a row, the left before the right, and those of the next row, if there is one.
     #[inline(always)]
     pub(super) fn parts(
         &mut self,
@@ -50,10 +50,11 @@ impl PlaneMut<'_> {
     }
 }
 
-/// Values beyond the ends of a row that can matter: two pairs of steps look four samples far, four taps in both steps six.
+/// Number of values beyond the ends of a row that can affect results: two pairs of steps reach four samples, four taps in both
+/// steps six.
 pub(super) const NEAR: usize = 6;
 
-/// A row that holds every `step`th sample of a line of `width`, from `parity` on.
+/// A row that holds every `step`th sample of a line of `width`, starting at `parity`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
     pub row: &'a [f32],
@@ -85,7 +86,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Even and odd samples of two vectors from place `at` on; only at an `EDGE` some may stand outside.
+    /// Even and odd samples of two vectors starting at `at`; with `EDGE` some may be outside.
     #[inline(always)]
     pub(super) fn split<S: Simd, const EDGE: bool>(&self, simd: S, at: i64) -> (S::f32s, S::f32s) {
         let lanes = S::f32s::LEN;
@@ -98,8 +99,8 @@ impl<'a> Line<'a> {
         a.deinterleave(self.gather::<S, EDGE>(simd, at + lanes as i64))
     }
 
-    /// Lanes from place `at` on; beyond the ends they are mirrored like the line's samples. What is farther away than
-    /// `NEAR` is anything: no kept result depends on it.
+    /// A vector of samples starting at `at`; mirrored beyond the ends like the samples of the line. Values farther away than
+    /// `NEAR` are undefined, since no stored result depends on them.
     #[inline(always)]
     pub(super) fn gather<S: Simd, const EDGE: bool>(&self, simd: S, at: i64) -> S::f32s {
         let (lanes, n) = (S::f32s::LEN, self.row.len());
@@ -109,7 +110,7 @@ impl<'a> Line<'a> {
         if n == 0 || at >= (n + NEAR) as i64 || at + ((lanes + NEAR) as i64) <= 0 {
             return S::f32s::splat(simd, 0.0);
         }
-        // Entirely beyond an end, samples are in reverse order, unless they are mirrored twice.
+        // Entirely beyond an end, samples are reversed, unless they are mirrored twice.
         let (sample, last) = (self.step * at + self.parity, self.width as i64 - 1);
         let sample = if at < 0 { -sample } else { 2 * last - sample };
         let first = sample / self.step + 1;
@@ -119,7 +120,7 @@ impl<'a> Line<'a> {
             return S::f32s::from_slice(simd, &self.row[first - lanes..first]).reverse();
         }
         let mut edge = [0.0; 16];
-        // Plain numbers, no reference to this line: what holds it stays in registers.
+        // Passes scalars instead of a reference, so that the line stays in registers.
         let Self {
             row,
             step,
@@ -131,7 +132,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The same where the row ends.
+/// The same across the ends of a row.
 #[inline(never)]
 fn beyond(row: &[f32], at: i64, step: i64, parity: i64, width: usize, to: &mut [f32]) {
     let (n, len) = (row.len() as i64, to.len() as i64);
@@ -146,7 +147,7 @@ fn beyond(row: &[f32], at: i64, step: i64, parity: i64, width: usize, to: &mut [
     }
 }
 
-/// Stores lanes at place `at` of a part of a row; at an `EDGE` those beyond its ends are dropped.
+/// Stores a vector at `at` of a segment; with `EDGE` lanes beyond its ends are dropped.
 #[inline(always)]
 pub(super) fn put<S: Simd, const EDGE: bool>(
     simd: S,
@@ -175,7 +176,7 @@ fn put_part(from: &[f32], to: &mut [f32], at: i64) {
     }
 }
 
-/// Copies a few values, for which a call would take longer.
+/// Copies a few values inline, which is faster than a call.
 #[inline(always)]
 fn few(from: &[f32], to: &mut [f32]) {
     let (fours, rest) = to.as_chunks_mut::<4>();
@@ -193,7 +194,7 @@ pub(super) fn halves(n: usize) -> (usize, usize) {
     (n.div_ceil(2), n / 2)
 }
 
-/// The four bands of a level, to be read: `LL` may stand apart from the packed image.
+/// The four input bands of a level; `LL` may be separate from the packed image.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bands<'a> {
     pub ll: Plane<'a>,
@@ -202,7 +203,7 @@ pub(super) struct Bands<'a> {
     pub stride: usize,
     /// Size of the level's image.
     pub size: Size,
-    /// What coefficients of `HL`, `LH` and `HH` are moved towards zero by.
+    /// Soft thresholds of `HL`, `LH` and `HH`.
     pub limits: [f32; 3],
 }
 

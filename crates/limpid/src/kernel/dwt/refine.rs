@@ -1,8 +1,8 @@
-//! What makes an inverse exact whose filters are not.
+//! Refinement for inverses whose filters do not reconstruct exactly.
 
 use crate::kernel::stencil::{Stencil, stencil};
 
-/// What is left of coefficients beside those of an estimate: `a - b`.
+/// The residual of the coefficients: `a - b`.
 pub(crate) fn remainder() -> Stencil {
     stencil("remainder", |k| {
         let [a, b] = k.reads().map(|r| r.here());
@@ -10,7 +10,7 @@ pub(crate) fn remainder() -> Stencil {
     })
 }
 
-/// An estimate and what was missing of it: `a + b`.
+/// The corrected estimate: `a + b`.
 pub(crate) fn mended() -> Stencil {
     stencil("mended", |k| {
         let [a, b] = k.reads().map(|r| r.here());

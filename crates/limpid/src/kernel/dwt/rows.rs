@@ -1,12 +1,12 @@
-//! Operations on parts of rows, with vectors.
+//! Vectorised operations on segments of rows.
 //!
-//! Plain loops by index, which the compiler turns into vectors of the level they are called for.
+//! Plain indexed loops, which the compiler vectorises for the SIMD level of the caller.
 
 use crate::kernel::stream;
 use crate::simd::dispatch;
 use fearless_simd::{Level, Simd, SimdBase};
 
-/// A part of a row, and what it is multiplied with.
+/// A segment of a row, and its factor.
 pub(super) type Term<'a> = (&'a [f32], f32);
 
 /// Adds products to a row, in order.
@@ -52,7 +52,7 @@ fn four<S: Simd>(_: S, to: &mut [f32], terms: [Term<'_>; 4]) {
     }
 }
 
-/// Multiplies a row, then moves it towards zero by `limit`.
+/// Scales a row, then soft-thresholds it by `limit`.
 pub(super) fn scale(level: Level, row: &mut [f32], factor: f32, limit: f32) {
     dispatch!(level, simd => scaled(simd, row, factor, limit));
 }
@@ -65,7 +65,7 @@ fn scaled<S: Simd>(_: S, row: &mut [f32], factor: f32, limit: f32) {
     }
 }
 
-/// A row moved towards zero by `limit`, then multiplied. The `next` row will be read soon.
+/// Soft-thresholds a row by `limit`, then scales it. The `next` row is prefetched.
 pub(super) fn load(
     level: Level,
     [from, next]: [&[f32]; 2],
@@ -88,7 +88,7 @@ fn loaded<S: Simd>(_: S, from: &[f32], to: &mut [f32], factor: f32, limit: f32) 
     }
 }
 
-/// Even and odd values of a row; there may be one even value more. The `next` row will be read soon.
+/// Splits a row into even and odd values; there may be one more even value. The `next` row is prefetched.
 pub(super) fn split(level: Level, [from, next]: [&[f32]; 2], even: &mut [f32], odd: &mut [f32]) {
     dispatch!(level, simd => halved(simd, [from, next], even, odd));
 }
@@ -114,7 +114,7 @@ fn halved<S: Simd>(simd: S, [from, next]: [&[f32]; 2], even: &mut [f32], odd: &m
     }
 }
 
-/// A row from its even and odd values.
+/// Interleaves even and odd values into a row.
 pub(super) fn join(level: Level, even: &[f32], odd: &[f32], to: &mut [f32]) {
     dispatch!(level, simd => joined(simd, even, odd, to));
 }

@@ -1,11 +1,11 @@
-//! Pieces of work that threads share: each begins with its own part, and takes from the slowest when it is done.
+//! Work stealing: each thread starts with its own pieces, and takes from the slowest one when it is done.
 //!
-//! Waking a thread takes as long as half of a small image. Threads that are awake take over what the others have not begun.
+//! Waking a thread takes as long as half of a small image. Running threads take over the pieces that others have not started.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is left for each thread: the next piece, and the one behind the last.
+/// The remaining pieces of each thread: the next one, and the end of the range.
 struct Shares(Vec<AtomicU64>);
 
 fn packed(next: usize, end: usize) -> u64 {
@@ -24,7 +24,7 @@ impl Shares {
         Self((0..threads.max(1)).map(share).collect())
     }
 
-    /// The next piece of a thread: its own, or half of what the one with the most left has.
+    /// The next piece for a thread: its own, or half of the pieces of the thread with the most left.
     fn next(&self, own: usize) -> Option<usize> {
         let taken = self.0[own].fetch_update(Ordering::AcqRel, Ordering::Acquire, |range| {
             let (next, end) = unpacked(range);
@@ -55,8 +55,8 @@ impl Shares {
     }
 }
 
-/// Does all pieces on the threads of the pool that this is called in, each thread with its part of the state. `body` receives
-/// whether the thread continues where it was.
+/// Processes all pieces on the threads of the current pool, each thread with its part of the state. `body` receives whether the
+/// piece continues the thread's previous one.
 pub(super) fn run<T: Send>(
     pieces: Vec<T>,
     state: &mut [f32],
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// A thread continues only behind its own piece, with its own state.
+    /// A thread continues only after its own previous piece, with its own state.
     #[test]
     fn who_goes_on_finds_its_state() {
         for threads in [1, 2, 4] {

@@ -1,4 +1,4 @@
-// A sample of a quad; without a margin it may stand beyond the border.
+// A sample of a quad; without a halo it may be beyond the border.
 fn sample(quad: vec2<i32>, kind: i32) -> f32 {
     if MARGIN > 0 {
         let last = vec2<i32>(textureDimensions(src)) - 1;

@@ -1,4 +1,4 @@
-// Towards zero by a limit.
+// Soft-thresholds by a limit.
 fn softened(v: vec4<f32>, limit: vec4<f32>) -> vec4<f32> {
     return sign(v) * max(abs(v) - limit, vec4<f32>(0.0));
 }
@@ -24,7 +24,7 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     }
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);

@@ -1,4 +1,4 @@
-// Two quads side by side, the first in an even column. Rows are whole fours of pixels.
+// Two quads side by side, the first in an even column. Row lengths are multiples of four pixels.
 fn store_two(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     let x = u32(quad.x) / 2u;
     let y = 2u * u32(quad.y);
@@ -12,7 +12,7 @@ fn store_two(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     }
 }
 
-// Quads that stand inside the image.
+// Quads inside the image.
 fn store_two_inside(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     let fours = p.width / 4u;
     let at = (plane * p.height + 2u * u32(quad.y)) * fours + u32(quad.x) / 2u;

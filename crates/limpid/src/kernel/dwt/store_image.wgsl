@@ -13,7 +13,7 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     put(x + 1u, y + 1u, plane, value[3]);
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     store(quad, plane, value);
 }

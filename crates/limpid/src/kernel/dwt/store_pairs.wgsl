@@ -12,7 +12,7 @@ fn store(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     }
 }
 
-// A quad that stands inside the image.
+// A quad inside the image.
 fn store_inside(quad: vec2<i32>, plane: u32, value: vec4<f32>) {
     let pairs = p.width / 2u;
     let at = (plane * p.height + 2u * u32(quad.y)) * pairs + u32(quad.x);

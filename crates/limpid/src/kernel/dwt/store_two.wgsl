@@ -1,9 +1,9 @@
-// Towards zero by a limit.
+// Soft-thresholds by a limit.
 fn softened(v: vec4<f32>, limit: vec4<f32>) -> vec4<f32> {
     return sign(v) * max(abs(v) - limit, vec4<f32>(0.0));
 }
 
-// Two quads side by side, the first in an even column. Rows of all bands are whole pairs of coefficients.
+// Two quads side by side, the first in an even column. Row lengths of all bands are multiples of two coefficients.
 fn store_two(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);
@@ -22,7 +22,7 @@ fn store_two(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     }
 }
 
-// Quads that stand inside the image.
+// Quads inside the image.
 fn store_two_inside(quad: vec2<i32>, plane: u32, a: vec4<f32>, b: vec4<f32>) {
     let x = u32(quad.x);
     let y = u32(quad.y);

@@ -1,23 +1,23 @@
-//! Liftings with few taps, which stream through the processor.
+//! Liftings with few taps, for the streaming implementation.
 
 use super::pieces::sizes;
 use crate::Size;
 use crate::wavelet::{Lifting, Normalisation, Pair, Taps as Filter};
 
-/// A lifting with few taps, in `f32`: what the fast path takes.
+/// A lifting with few taps, in `f32`: the input of the fast path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Streamed {
     pub(super) taps: Taps,
-    /// Factors of low and high samples at the end.
+    /// Final scale factors of low and high samples.
     pub(super) scales: [f32; 2],
 }
 
-/// Its steps, predict and update by turns.
+/// Its steps, alternating between predict and update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Taps {
     /// One pair whose steps have two taps.
     One([f32; 4]),
-    /// The same with equal taps, which keep a mirrored signal mirrored.
+    /// The same with equal taps, which preserve the symmetry of a mirrored signal.
     OneMirrored([f32; 4]),
     /// Two pairs of that kind.
     TwoMirrored([[f32; 4]; 2]),
@@ -26,8 +26,8 @@ pub(super) enum Taps {
 }
 
 impl Streamed {
-    /// The steps of a lifting, if they fit: one or two pairs whose steps have two equal taps, or one with twice two, as those
-    /// of symmetric wavelets have; or one pair that never looks at another one (Haar).
+    /// The steps of a lifting, if supported: one or two pairs of steps with two equal taps, or one pair with two pairs of equal
+    /// taps, as in symmetric wavelets; or one pair that reads no other pair (Haar).
     pub(crate) fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
         let (fl, fh) = normalisation.factors();
         let scales = [
@@ -56,15 +56,15 @@ impl Streamed {
         Some(Self { taps, scales })
     }
 
-    /// Whether images of this size can be transformed. Steps with equal taps keep a mirrored signal mirrored; others need
-    /// an even number of samples at every level.
+    /// Whether images of this size can be transformed. Steps with equal taps preserve the symmetry of a mirrored signal; others
+    /// need an even number of samples at every level.
     pub(crate) fn takes(&self, size: Size, levels: usize) -> bool {
         let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
         !matches!(self.taps, Taps::One(_)) || sizes(size, levels).iter().all(even)
     }
 }
 
-/// The taps of a step from `first` on, if there are no others.
+/// The taps of a step starting at `first`, if there are no others.
 fn taps<const N: usize>(all: &Filter, first: i32) -> Option<[f32; N]> {
     let mut taps = [0.0; N];
     for (k, v) in all.iter().filter(|(_, v)| *v != 0.0) {

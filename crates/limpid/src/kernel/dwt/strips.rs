@@ -1,8 +1,8 @@
 //! A scheme of Kula 2021 on the CPU: tiles of quads that stay in the cache, one matrix after the other (chapter 10).
 //!
-//! The samples of the quads of a tile and of its surroundings, mirrored at the borders, stand in four planes. A matrix makes the
-//! planes that it changes anew, each row by one loop over vectors; the surroundings shrink by what it reaches. Schemes differ in
-//! their operations only: what is loaded and stored is the same for all.
+//! The samples of a tile and its halo, mirrored at the borders, are stored in four planes. A matrix computes new planes for the
+//! samples that it changes, each row with one vectorised loop; the halo shrinks by its reach. Schemes differ in their
+//! operations only: loads and stores are the same for all.
 
 use super::Level;
 use super::plane::{Bands, Plane, halves};
@@ -12,13 +12,13 @@ use fearless_simd::Simd;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Quads of a tile along x and y: with eight planes a quarter of a megabyte.
+/// Quads of a tile along x and y: a quarter of a megabyte with eight planes.
 const TILE: (usize, usize) = (128, 64);
 
-/// Values that are summed up at a time.
+/// Values that are accumulated at a time.
 const BLOCK: usize = 32;
 
-/// One addend of a sample: which sample of which quad, seen from here.
+/// One term of a sample: the index of the input sample, and the offset of its quad.
 #[derive(Debug, Clone, Copy)]
 struct Term {
     sample: usize,
@@ -26,7 +26,7 @@ struct Term {
     weight: f32,
 }
 
-/// A matrix: the samples that it changes, and how far it looks to the left, right, above and below.
+/// A matrix: the samples that it changes, and its reach to the left, right, above and below.
 #[derive(Debug, Clone)]
 struct QuadMatrix {
     changed: Vec<(usize, Vec<Term>)>,
@@ -37,14 +37,14 @@ struct QuadMatrix {
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
     steps: Vec<QuadMatrix>,
-    /// Quads around a tile: left, right, above, below.
+    /// Halo of a tile in quads: left, right, above, below.
     margin: [usize; 4],
 }
 
-/// A tile with its surroundings, in quads.
+/// A tile with its halo, in quads.
 #[derive(Clone, Copy)]
 struct Tile {
-    /// Its first quad, and how many it has.
+    /// Its first quad, and its size.
     from: (usize, usize),
     size: (usize, usize),
     margin: [usize; 4],
@@ -59,7 +59,7 @@ impl Tile {
         self.size.1 + self.margin[2] + self.margin[3]
     }
 
-    /// The pixel of a sample in column or row `i` of the surroundings, in a line of `n` pixels.
+    /// The pixel of a sample in column or row `i` of the haloed tile, in a line of `n` pixels.
     fn pixel(&self, axis: usize, i: usize, odd: usize, n: usize) -> usize {
         let (from, margin) = match axis {
             0 => (self.from.0, self.margin[0]),
@@ -109,7 +109,7 @@ impl Steps {
             .flat_map(move |y| (0..lw).step_by(TILE.0).map(move |x| tile(x, y)))
     }
 
-    /// One level forward, into the packed image with its width; and where `LL` goes if not there.
+    /// One forward level, into the packed image with its width; `low` is a separate output for `LL`.
     pub(super) fn forward(
         &self,
         level: &Level,
@@ -188,7 +188,7 @@ impl Steps {
             });
     }
 
-    /// One level back.
+    /// One inverse level.
     pub(super) fn inverse(
         &self,
         level: &Level,
@@ -232,7 +232,7 @@ impl Steps {
         });
     }
 
-    /// Applies all matrices; says in which plane each sample is then.
+    /// Applies all matrices; returns the plane that holds each sample.
     fn run(
         &self,
         level: fearless_simd::Level,
@@ -259,13 +259,13 @@ impl Steps {
     }
 }
 
-/// What a thread writes forward.
+/// The forward output of a thread.
 struct Output<'a> {
     /// Rows of `LL` and `HL`.
     top: &'a mut [f32],
     /// Rows of `LH` and `HH`.
     bottom: &'a mut [f32],
-    /// Rows of `LL`, if they go elsewhere.
+    /// Rows of `LL`, if they are stored separately.
     low: Option<&'a mut [f32]>,
 }
 
@@ -292,13 +292,13 @@ fn step(matrix: &Matrix) -> QuadMatrix {
     QuadMatrix { changed, reach }
 }
 
-/// The planes of a tile: four samples, twice.
+/// The planes of a tile: four samples, double-buffered.
 fn planes<'a>(work: &'a mut [f32], tile: &Tile) -> Vec<&'a mut [f32]> {
     let area = tile.width() * tile.height();
     work.chunks_exact_mut(area).take(8).collect()
 }
 
-/// Sums of a sample for all quads that are still whole.
+/// Computes a sample for all quads whose inputs are still valid.
 #[inline(always)]
 fn sums<S: Simd>(
     _: S,
@@ -319,7 +319,7 @@ fn sums<S: Simd>(
                 let from = row + (x as i64 + i64::from(term.at.0)) as usize;
                 let src = &planes[now[term.sample]];
                 match src.get(from..from + BLOCK) {
-                    // A whole block may reach beyond its row: those values are not kept.
+                    // A whole block may extend beyond its row: those values are not stored.
                     Some(block) => {
                         for (s, v) in sum.iter_mut().zip(block) {
                             *s += term.weight * v;
@@ -338,7 +338,7 @@ fn sums<S: Simd>(
     }
 }
 
-/// Towards zero by a limit.
+/// Soft-thresholds by a limit.
 fn soft(v: f32, limit: f32) -> f32 {
     if limit == 0.0 {
         return v;
@@ -346,7 +346,7 @@ fn soft(v: f32, limit: f32) -> f32 {
     v.signum() * (v.abs() - limit).max(0.0)
 }
 
-/// A sample of all quads from the image.
+/// Loads a sample of all quads from the image.
 fn load(plane: &mut [f32], tile: &Tile, src: &Plane<'_>, sample: usize) {
     let (odd_x, odd_y) = (sample % 2, sample / 2);
     let width = tile.width();
@@ -357,7 +357,7 @@ fn load(plane: &mut [f32], tile: &Tile, src: &Plane<'_>, sample: usize) {
     }
 }
 
-/// A row of samples by the pixels that they are: mirrored ones where the tile is at the border.
+/// Loads a row of samples, mirrored if the tile is at the border.
 fn pixels(to: &mut [f32], tile: &Tile, (odd, n): (usize, usize), value: impl Fn(usize) -> f32) {
     let count = to.len();
     let begin = 2 * (tile.from.0 as i64 - tile.margin[0] as i64) + odd as i64;
@@ -372,7 +372,7 @@ fn pixels(to: &mut [f32], tile: &Tile, (odd, n): (usize, usize), value: impl Fn(
     }
 }
 
-/// A sample of all quads from the coefficients.
+/// Loads a sample of all quads from the coefficients.
 fn gather(plane: &mut [f32], tile: &Tile, bands: &Bands<'_>, sample: usize, scales: [f32; 3]) {
     let (odd_x, odd_y) = (sample % 2, sample / 2);
     let (w, h) = (bands.size.width, bands.size.height);

@@ -12,7 +12,7 @@ use crate::wavelet::{Boundary, Normalisation, Wavelet};
 use crate::{Image, Size};
 
 /// Lifting in `f32` against `f64`, a few levels deep, on values below one. The filters of B3 are far from orthogonal: each
-/// level back magnifies rounding about eightfold, 2e-4 after four.
+/// inverse level amplifies rounding errors about eightfold, to 2e-4 after four.
 fn tolerance(name: &str) -> f32 {
     if name == "b3" { 5e-4 } else { 2e-5 }
 }
@@ -139,7 +139,7 @@ fn bands_strips_and_simd_change_no_bit() {
     }
 }
 
-/// Any lifting, in blocks that are far smaller than the image or larger, is the definition.
+/// Any lifting matches the definition, in blocks far smaller than the image or larger.
 #[test]
 fn blocks_of_any_lifting_meet_the_definition() {
     for name in ["haar", "dd137", "db4", "sym8", "bior3.5"] {
@@ -188,8 +188,8 @@ fn blocks_of_any_lifting_meet_the_definition() {
     }
 }
 
-/// Large images are written past the cache, in whole lines where their bands begin alike, and through lines of their own where
-/// they do not. Another path that knows no difference gives the same.
+/// Large images use non-temporal stores, in whole cache lines if their bands are aligned alike, otherwise through scratch rows.
+/// A path without this distinction gives the same result.
 #[test]
 fn large_images_are_as_small_ones() {
     let wavelet = Wavelet::named("cdf97").unwrap();

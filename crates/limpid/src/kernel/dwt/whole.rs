@@ -1,4 +1,4 @@
-//! Whole transforms of a plane by the fast bodies, level by level: what tests hold to the definition.
+//! Whole transforms of a plane with the fast bodies, level by level, which tests compare with the definition.
 
 use super::cpu::{forward_level, inverse_level};
 use super::pieces::{Threading, sizes, state_words};
@@ -6,7 +6,7 @@ use super::plane::{Bands, Plane, halves};
 use super::streamed::Streamed;
 use crate::{Error, Result, Size};
 
-/// Workspace between calls: the low bands of inner levels, and the threads' state.
+/// Buffers reused between calls: the low bands of inner levels, and the state of the threads.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     low: [Vec<f32>; 2],
@@ -26,7 +26,7 @@ impl Workspace {
     }
 }
 
-/// Distance of rows in inner levels: whole cache lines, and never a multiple of a page, whose rows would share cache sets.
+/// Row stride of inner levels: whole cache lines, and never a multiple of a page, because such rows would share cache sets.
 fn padded(width: usize) -> usize {
     let lines = width.next_multiple_of(16);
     if lines.is_multiple_of(512) {

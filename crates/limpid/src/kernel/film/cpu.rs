@@ -1,11 +1,11 @@
-//! The small CPU bodies, and what all of them share.
+//! The small CPU bodies, and their shared code.
 
 use super::{Halve, Reel, Search};
 use crate::definition::film::MOST;
 use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 
-/// Which frames are where.
+/// The positions of frames in the ring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     runs: i64,
@@ -21,25 +21,25 @@ impl Clock {
         }
     }
 
-    /// The place of the frame that this run brings, if it does.
+    /// The position of this run's new frame, if there is one.
     pub(super) fn newest(self, reel: Reel) -> Option<usize> {
         let there = self.frames == self.runs;
         there.then(|| self.place(reel, reel.ahead as i64).unwrap_or(0))
     }
 
-    /// The place of the frame that is made.
+    /// The position of the output frame.
     pub(super) fn centre(self, reel: Reel) -> usize {
         (self.runs - 1 - reel.ahead as i64).rem_euclid(reel.places() as i64) as usize
     }
 
-    /// The place of the frame this far from the one that is made; none where the film has none.
+    /// The position of the frame at this distance from the output frame; `None` beyond the ends of the film.
     pub(super) fn place(self, reel: Reel, away: i64) -> Option<usize> {
         let frame = self.runs - 1 - reel.ahead as i64 + away;
         let there = (0..self.frames).contains(&frame) && away <= reel.ahead as i64;
         there.then(|| frame.rem_euclid(reel.places() as i64) as usize)
     }
 
-    /// The places of the frames around the one that is made, in order, none where the film has none.
+    /// The positions of the frames around the output frame, in order; `None` beyond the ends of the film.
     pub(super) fn around(self, reel: Reel) -> impl Iterator<Item = Option<usize>> {
         let radius = reel.radius as i64;
         let away = (-radius..=radius).filter(|o| *o != 0);
@@ -76,7 +76,7 @@ fn smooth(gain: f32, place: usize, job: &mut Job<'_>) {
         if last < 2 {
             continue;
         }
-        // Slices of one length, so that the loop has no checks and is made of vectors.
+        // Slices of equal length, so that the loop has no bounds checks and is vectorised.
         let inner = last - 1;
         let to = &mut to[1..=inner];
         let [a, b, c] = rows.map(|row| (&row[..inner], &row[1..=inner], &row[2..inner + 2]));

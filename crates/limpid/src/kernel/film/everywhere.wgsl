@@ -1,4 +1,4 @@
-// All motions of the coarsest level, whatever the frame.
+// Tries all motions of the coarsest level, for any frame.
 fn search(_n: u32, there: bool) {
     begin();
     if there {

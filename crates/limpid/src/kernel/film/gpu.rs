@@ -11,7 +11,7 @@ use crate::noise::SIDE;
 use crate::{Size, params};
 
 params! {
-    /// Parameters of all shaders: the size of what is written and read, the planes of a frame, the ring, two numbers.
+    /// Parameters of all shaders: output and input sizes, planes of a frame, the ring, and two kernel-specific values.
     struct Params { width: u32, height: u32, wide: u32, high: u32, planes: u32, places: u32, ahead: u32, number: f32 }
 }
 
@@ -30,7 +30,7 @@ fn params(site: &Site<'_>, reel: Reel, planes: usize, number: f32) -> Params {
     }
 }
 
-/// What all shaders share that read the clock.
+/// Code shared by all shaders that read the clock.
 fn shared(site: &Site<'_>) -> Wgsl {
     Wgsl::default()
         .body(&site.slots())
@@ -75,7 +75,7 @@ pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
     pixels(site, params, include_str!("halve.wgsl"))
 }
 
-/// Threads that look for the motion of one cell.
+/// Threads that search for the motion of one cell.
 const LANES: u32 = 8;
 
 pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
@@ -154,7 +154,7 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
     let [x, y, _] = tiles(site.writes[0].size, 16, 16);
     let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let mut params = params(site, kernel.reel, planes, 0.0);
-    // The motion's cells in a row.
+    // Motion cells per row.
     params.number = site.reads[2].size.width as f32;
     dispatch.params = params.bytes_with(&numbers);
     dispatch

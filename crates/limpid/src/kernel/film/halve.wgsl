@@ -1,4 +1,4 @@
-// Means of four pixels, in whole numbers.
+// Means of four pixels, as integers.
 
 fn pixel(x: u32, y: u32) {
     if frames() != runs() {

@@ -1,4 +1,4 @@
-// A frame goes to its place in the ring.
+// Stores a frame in the ring.
 
 fn pixel(x: u32, y: u32) {
     if frames() != runs() {

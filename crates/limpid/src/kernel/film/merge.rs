@@ -1,4 +1,4 @@
-//! Merging on the CPU: block after block, a row of a block in a vector.
+//! Merging on the CPU: block after block, with a row of a block in a vector.
 
 use super::Merge;
 use super::cpu::Clock;
@@ -11,16 +11,16 @@ use crate::noise::SIDE;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8, f32x16};
 
-/// Columns that are made at a time: the rows of all frames around a block stay in the cache from one row of blocks to the next.
+/// Columns computed at a time: the rows of all frames around a block stay in the cache from one row of blocks to the next.
 const STRIP: usize = 384;
-/// Columns of the rows that blocks are added to, including those left and right of the strip.
+/// Row stride of the accumulators, including the columns left and right of the strip.
 const PITCH: usize = STEP + STRIP + SIDE;
-/// One list of sums.
+/// Size of one accumulator.
 const LIST: usize = SIDE * PITCH;
-/// How many columns before they are needed the next rows of the frames are asked for, and which rows.
+/// Prefetch distance in columns, and the rows to prefetch.
 const AHEAD: i32 = 3 * SIDE as i32;
 const NEW: std::ops::Range<i32> = 5..10;
-/// Maximum number of frames around the one that is made.
+/// Maximum number of frames around the output frame.
 const MOST: usize = 16;
 
 pub(super) fn scratch(_: Size) -> usize {
@@ -39,11 +39,11 @@ pub(super) fn merge(kernel: &Merge, job: &mut Job<'_>) {
 #[derive(Clone, Copy)]
 struct Other<'a, const PLANES: usize> {
     planes: [&'a [f32]; PLANES],
-    /// Which of the frames around it is.
+    /// Its index among the surrounding frames.
     number: usize,
 }
 
-/// The tables of luminance, and of the two differences of colour, where there are any.
+/// The tables of luminance and, if there is colour, of the two colour differences.
 fn tables(kernel: &Merge) -> (Table<BLOCK>, Table<{ 2 * BLOCK }>) {
     let powers = &kernel.step.powers;
     let count = |c: usize| {
@@ -98,13 +98,13 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     let cell = |v: i32, n: usize| (v + SIDE as i32 / 2).clamp(0, n as i32 - 1) as usize / CELL;
     for strip in (0..width).step_by(STRIP) {
         let columns = strip..(strip + STRIP).min(width);
-        // For each component: shrunk, merged, variances, weights.
+        // Accumulators of each component: shrunk, merged, variances, weights.
         scratch.fill(0.0);
-        // Rows of blocks from the one that reaches the first row on; the upper half of each is then whole.
+        // Starts with the row of blocks that reaches the first row; the upper half of each row of blocks is then complete.
         for line in job.rows.start / STEP..(job.rows.end + STEP).div_ceil(STEP) {
             let y = (STEP * line) as i32 - STEP as i32;
             let cell_y = cell(y, height);
-            // Every second place, as on a chessboard.
+            // Every second block, in a checkerboard pattern.
             let first = strip / STEP;
             let first = first + (first + line) % 2;
             for column in (first..(columns.end + STEP).div_ceil(STEP)).step_by(2) {
@@ -116,7 +116,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                     corner: (x, y),
                     vector,
                 };
-                // Blocks of this row that come ahead_x have new rows of each frame, too many for the processor to foresee.
+                // The blocks ahead in this row read new rows of each frame: too many streams for the hardware prefetcher.
                 let ahead_x = (column % 4 < 2).then_some(x + AHEAD);
                 if let Some(ahead_x) = ahead_x {
                     for c in 0..PLANES {
@@ -144,7 +144,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                     let vector = [along_x[cell_x] as i32, along_y[cell_x] as i32];
                     let rows = at(other.planes[0], vector).rows(simd, &mut copy);
                     let mut differs = luma.look(simd, &cosines, &bright, rows);
-                    // The other components only add to it.
+                    // The other components can only increase the difference.
                     if differs >= BLOCK_MATCH[1] {
                         continue;
                     }
@@ -209,7 +209,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     }
 }
 
-/// Adds a component of a block to the sums of its pixels.
+/// Accumulates a component of a block into the sums of its pixels.
 #[inline(always)]
 fn gather<S: Simd, const SIZE: usize>(
     simd: S,
@@ -241,7 +241,7 @@ fn gather<S: Simd, const SIZE: usize>(
     }
 }
 
-/// Adds a product.
+/// Accumulates a product.
 #[inline(always)]
 fn add<S: Simd>(simd: S, to: &mut [f32], a: f32x8<S>, b: f32x8<S>) {
     a.mul_add(b, f32x8::from_slice(simd, to)).store_slice(to);

@@ -1,4 +1,4 @@
-// A workgroup makes 16×16 pixels: block after block, one thread for each pixel or frequency of a block.
+// A workgroup computes 16×16 pixels: block after block, one thread for each pixel or frequency of a block.
 
 const TILE = 16u;
 
@@ -6,7 +6,7 @@ var<workgroup> cosines: array<f32, 64>;
 var<workgroup> first: array<vec3<f32>, 64>;
 var<workgroup> second: array<vec3<f32>, 64>;
 var<workgroup> parts: array<vec3<f32>, 64>;
-// Of each pixel the shrunk values, the merged values and the weights; the fourth numbers are the variances that are left.
+// For each pixel the shrunk values, the merged values and the weights; the fourth components are the remaining variances.
 var<workgroup> sums: array<vec4<f32>, 256>;
 var<workgroup> wholes: array<vec4<f32>, 256>;
 var<workgroup> weights: array<vec4<f32>, 256>;
@@ -22,7 +22,7 @@ fn pixel(frame: u32, q: vec2<i32>) -> vec3<f32> {
     return value;
 }
 
-// Along x by cubics, where the place is between pixels.
+// Interpolates cubically along x if the position is between pixels.
 fn along(frame: u32, q: vec2<i32>, half: bool) -> vec3<f32> {
     if !half {
         return pixel(frame, q);
@@ -41,7 +41,7 @@ fn fetched(frame: u32, place: vec2<i32>, v: vec2<i32>) -> vec3<f32> {
         - 0.0625 * (along(frame, q - vec2(0, 1), half.x) + along(frame, q + vec2(0, 2), half.x));
 }
 
-// The transform of the block whose pixels the threads have, or its inverse: each thread gets one number.
+// The transform of the block whose pixels the threads hold, or its inverse: each thread gets one value.
 fn transformed(value: vec3<f32>, lane: u32, back: bool) -> vec3<f32> {
     let row = lane / 8u;
     let column = lane % 8u;
@@ -103,10 +103,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let across = u32(p.number);
     let cells = across * u32((size.y + i32(CELL) - 1) / i32(CELL));
     let blocks = TILE / STEP + 1u;
-    // Every second block, as on a chessboard: rows have an odd number of them.
+    // Every second block, in a checkerboard pattern: rows have an odd number of blocks.
     for (var b = 0u; b < blocks * blocks; b += 2u) {
         let start = tile + i32(STEP) * (vec2(i32(b % blocks), i32(b / blocks)) - 1);
-        // Blocks that begin beyond the picture are not there; the same for all threads.
+        // Blocks that start beyond the image do not exist; the same for all threads.
         if start.x >= size.x || start.y >= size.y {
             continue;
         }
@@ -116,13 +116,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var sum = own;
         var weight = vec3(1.0);
         var squares = vec3(1.0);
-        // Those before it, and as many after it as are waited for.
+        // The frames before it, and as many after it as results are delayed.
         for (var n = 0u; n < p.places / 2u + p.ahead; n++) {
             let apart_by = away(n);
             let v = vec2(i32(read2[2u * n * cells + cell]), i32(read2[(2u * n + 1u) * cells + cell]));
             let found = transformed(fetched(place(centre() + apart_by), start + mine, v), lane, false);
             let apart = (found - own) * (found - own) / powers;
-            // How much the block differs, and how much its mean does.
+            // The difference of the block, and that of its mean.
             let part = select(vec3(dot(counts, apart), 0.0, 0.0), vec3(0.0, apart.x, 0.0), lane == 0u);
             let seen = total(part, lane);
             let differs = seen.x;

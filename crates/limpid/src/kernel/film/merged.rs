@@ -1,6 +1,6 @@
-//! One block while it is merged: of one component, or of two at once in vectors twice as long.
+//! One block during merging: of one component, or of two at once in vectors twice as long.
 //!
-//! Of two components the numbers of a row stand one behind the other, those of a transform alternate.
+//! With two components, a row of pixels holds one component after the other, and a transform interleaves them.
 
 use crate::definition::film::{FREQUENCY_SCALE, LAMBDA, cosine};
 use crate::kernel::block::part;
@@ -10,20 +10,20 @@ use fearless_simd::{Simd, SimdBase, SimdCombine, SimdFloat, f32x8, f32x16};
 
 /// Pixels, or frequencies, of a block.
 pub(super) const BLOCK: usize = SIDE * SIDE;
-/// A block with what cubics between pixels need around it.
+/// Side of a block with the surrounding pixels that cubic interpolation needs.
 const WIDER: usize = SIDE + 3;
 
-/// A copy of a block where it is beyond the border.
+/// A copy of a block that extends beyond the border.
 pub(super) type Copy = [f32; WIDER * WIDER];
-/// A copy that nothing was copied to.
+/// An unused copy.
 pub(super) const COPY: Copy = [0.0; WIDER * WIDER];
 
-/// Row `k` has the cosines of frequency `k`.
+/// Row `k` is the cosine basis function of frequency `k`.
 pub(super) fn cosines() -> [f32; BLOCK] {
     std::array::from_fn(|at| cosine(at / SIDE, at % SIDE))
 }
 
-/// A plane of a frame, where a block of it is, and by how much it is moved, in half pixels.
+/// A plane of a frame, the position of a block in it, and its displacement in half pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) plane: &'a [f32],
@@ -84,23 +84,23 @@ pub(super) fn both<S: Simd>(a: [f32x8<S>; SIDE], b: [f32x8<S>; SIDE]) -> [f32x16
     rows
 }
 
-/// Numbers for the frequencies of one or two components, in the order of the transforms.
+/// Constants for the frequencies of one or two components, in the order of the transforms.
 pub(super) struct Table<const SIZE: usize> {
     powers: [f32; SIZE],
     inverse: [f32; SIZE],
-    /// What squares of differences count for, in whether a frame fits; the mean of a block does not.
+    /// Weights of squared differences when frames are matched; 0 for the mean of a block.
     counts: [f32; SIZE],
-    /// λ² but for the mean of the block, 0 there.
+    /// λ², except for the mean of the block, where it is 0.
     looked: [f32; SIZE],
-    /// For each component one over the sum of its powers.
+    /// For each component, one over the sum of its powers.
     over: [f32; 2],
 }
 
 impl<const SIZE: usize> Table<SIZE> {
-    /// Of these components.
+    /// The table of these components.
     pub(super) fn new(powers: &[[f32; BLOCK]], counts: &[f32]) -> Self {
         let number = SIZE / BLOCK;
-        // Which component and which frequency a number is of: transforms are transposed.
+        // The component and frequency of an entry: transforms are transposed.
         let of = |at: usize| {
             let (along_x, rest) = (at / (SIZE / SIDE), at % (SIZE / SIDE));
             (rest % number, SIDE * (rest / number) + along_x)
@@ -121,29 +121,29 @@ impl<const SIZE: usize> Table<SIZE> {
     }
 }
 
-/// One block: the sums over frames so far, for each frequency, and what is made of them. It is kept from block to block, so that
-/// nothing is cleared in vain.
+/// One block: the sums over frames for each frequency, and the results. It is reused for all blocks, so that nothing has to be
+/// cleared.
 pub(super) struct MergedBlock<const SIZE: usize> {
     own: [f32; SIZE],
     sums: [f32; SIZE],
     weights: [f32; SIZE],
     squares: [f32; SIZE],
-    /// Of the frame that is added.
+    /// The transform of the frame being added.
     there: [f32; SIZE],
-    /// Squares of its differences, relative to the power of the noise.
+    /// Squared differences of this frame, relative to the power of the noise.
     apart: [f32; SIZE],
-    /// Without noise, as pixels.
+    /// The shrunk block, as pixels.
     pub(super) shrunk: [f32; SIZE],
-    /// As merged, as pixels.
+    /// The merged block, as pixels.
     pub(super) merged: [f32; SIZE],
-    /// Of each component the weight, and the variance that is left in what was merged, relative to that of one frame.
+    /// For each component, the weight, and the variance that remains after merging, relative to that of one frame.
     pub(super) shares: [[f32; 2]; 2],
 }
 
 impl<const SIZE: usize> MergedBlock<SIZE> {
-    /// Numbers of a vector.
+    /// Values per vector.
     const LANES: usize = SIZE / SIDE;
-    /// How often rows are interleaved until they are columns.
+    /// Number of interleavings that transpose the block.
     const TIMES: usize = 2 + SIZE / BLOCK;
 
     pub(super) fn new() -> Self {
@@ -171,7 +171,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         values.store_slice(&mut to[Self::LANES * j..Self::LANES * (j + 1)]);
     }
 
-    /// Begins with the rows of the frame that is made.
+    /// Starts with the rows of the output frame.
     #[inline(always)]
     pub(super) fn begin<S: Simd, V: SimdFloat<S, Element = f32>>(
         &mut self,
@@ -190,7 +190,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         }
     }
 
-    /// Looks at the rows of another frame; gives by how much it differs.
+    /// Compares the rows of another frame; returns the difference.
     #[inline(always)]
     pub(super) fn look<S: Simd, V: SimdFloat<S, Element = f32>>(
         &mut self,
@@ -215,12 +215,12 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         sums.reduce_sum()
     }
 
-    /// By how much the mean of the frame that was looked at differs, of the first component.
+    /// The squared difference of the mean of the compared frame, in the first component.
     pub(super) fn brightness(&self) -> f32 {
         self.apart[0]
     }
 
-    /// Adds the frame that was looked at.
+    /// Adds the compared frame.
     #[inline(always)]
     pub(super) fn add<S: Simd, V: SimdFloat<S, Element = f32>>(&mut self, simd: S, fit: f32) {
         let (fit, one) = (V::splat(simd, fit), V::splat(simd, 1.0));
@@ -240,7 +240,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         }
     }
 
-    /// The block without noise, and as it was merged.
+    /// Computes the shrunk and the merged block.
     #[inline(always)]
     pub(super) fn make<S: Simd, V: SimdFloat<S, Element = f32>>(
         &mut self,
@@ -262,7 +262,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
                 Self::row(simd, &self.squares, j),
             );
             let variance = powers * squares * over * over;
-            // The mean of the block is not changed.
+            // The mean of the block is unchanged.
             let looked: V = Self::row(simd, &table.looked, j);
             let share = looked * variance / value.mul_add(value, least);
             let factor = (one - share * share).max(zero);

@@ -1,8 +1,8 @@
-//! Films: frames kept in a ring, motion found from coarse to fine, blocks merged along it.
+//! Films: frames in a ring buffer, motion search from coarse to fine, and merging of blocks along the motion.
 //!
-//! The definition is [`crate::definition::film`]. The clock, two numbers that live from run to run, says where in the ring
-//! the frames are: how often the plan ran, and how many of these runs brought a frame. After the last frame of a film runs
-//! without one let those come out that are still waiting.
+//! The definition is [`crate::definition::film`]. The clock, two values that persist from run to run, determines where the
+//! frames are in the ring: the number of runs of the plan, and how many of them had an input frame. After the last frame of a
+//! film, runs without an input frame output the pending ones.
 
 mod cpu;
 mod gpu;
@@ -14,26 +14,26 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::film::Settings;
 use crate::{Result, Size};
 
-/// The frames that a film's kernels look at.
+/// The frames that the kernels of a film read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reel {
-    /// Frames before and after the one that is made.
+    /// Frames before and after the output frame.
     pub radius: usize,
-    /// How many frames later than it comes in a frame is made.
+    /// Delay between the input of a frame and its output, in frames.
     pub ahead: usize,
 }
 
 impl Reel {
-    /// Places in the ring.
+    /// Number of frames in the ring.
     pub(crate) fn places(self) -> usize {
         2 * self.radius + 1
     }
 }
 
-/// Counts the runs of a plan: the first number of the clock; and the frames: the second.
+/// Counts the runs of a plan (the first value of the clock) and the frames (the second).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
-    /// Whether this run brings no frame.
+    /// Whether this run has no input frame.
     pub ended: bool,
 }
 
@@ -57,7 +57,7 @@ impl Kernel for Tick {
     }
 }
 
-/// Puts a frame into the ring. Reads the frame and the clock, changes the ring.
+/// Stores a frame in the ring. Reads the frame and the clock, updates the ring.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Keep {
     pub reel: Reel,
@@ -90,12 +90,11 @@ impl Kernel for Keep {
     }
 }
 
-/// Luminance as motion is looked for in it: smoothed, in integers. Reads the frame and the clock, changes the ring of the
-/// finest level.
+/// Luminance for the motion search: smoothed, as integers. Reads the frame and the clock, updates the ring of the finest level.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Search {
     pub reel: Reel,
-    /// What stabilised luminance is multiplied with.
+    /// Factor of stabilised luminance.
     pub gain: f32,
 }
 
@@ -117,7 +116,7 @@ impl Kernel for Search {
     }
 }
 
-/// Half the size. Reads the ring of a level and the clock, changes that of the next.
+/// Halves the size. Reads the ring of a level and the clock, updates that of the next.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Halve {
     pub reel: Reel,
@@ -141,19 +140,19 @@ impl Kernel for Halve {
     }
 }
 
-/// What is searched around.
+/// The start of the motion search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SearchStart {
-    /// At the coarsest level: standing still.
+    /// At the coarsest level: zero motion.
     Nothing,
-    /// What the level before found.
+    /// The motion of the coarser level.
     Coarser,
-    /// The same, then half pixels.
+    /// The same, followed by half-pixel refinement.
     Finest,
 }
 
-/// The motion of each cell to each frame around. Reads the ring of a level, the clock and, where there is one, the motion of the
-/// coarser level; writes two planes for each frame, in half pixels.
+/// The motion of each cell to each surrounding frame. Reads the ring of a level, the clock and, except at the coarsest level,
+/// the motion of the coarser level; writes two planes for each frame, in half pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Motion {
     pub reel: Reel,
@@ -183,12 +182,12 @@ impl Kernel for Motion {
     }
 }
 
-/// Merges blocks along motion and shrinks what is left of the noise. Reads the ring, the clock and the motion; writes the planes of
-/// the shrunk frame, of the merged one, and of the variance that is left in it.
+/// Merges blocks along the motion and shrinks the remaining noise. Reads the ring, the clock and the motion; writes the planes
+/// of the shrunk frame, of the merged one, and of its remaining variance.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Merge {
     pub reel: Reel,
-    /// The numbers of the method.
+    /// The parameters of the method.
     pub step: Settings,
 }
 

@@ -1,16 +1,16 @@
-// Eight threads look for the motion of one cell to one frame, each of them at other candidates.
+// Eight threads search for the motion of one cell to one frame, each with different candidates.
 
 var<private> centre_at: i32;
 var<private> other_at: i32;
 var<private> cell: vec2<i32>;
 var<private> corner: vec2<i32>;
-// The thread's number among those of its cell, and the first of them.
+// The index of the thread within its cell, and the first thread of the cell.
 var<private> lane: u32;
 var<private> first: u32;
-// What all threads of a cell know.
+// State shared by all threads of a cell.
 var<private> best: vec2<i32>;
 var<private> cost: f32;
-// The best candidate of this thread, and its place in the order of candidates.
+// The best candidate of this thread, and its position in the order of candidates.
 var<private> own: vec2<i32>;
 var<private> own_cost: f32;
 var<private> own_order: u32;
@@ -24,7 +24,7 @@ fn other(q: vec2<i32>) -> f32 {
     return read0[other_at + c.y * i32(p.wide) + c.x];
 }
 
-// Looks at a motion, in halves of pixels; numbers are such that no order of adding rounds.
+// Evaluates a motion, in half pixels; values are integers small enough that sums are exact in any order.
 fn look(v: vec2<i32>, more: f32, order: u32) {
     let start = corner + (v >> vec2(1u));
     let half = v & vec2(1);
@@ -58,13 +58,13 @@ fn look(v: vec2<i32>, more: f32, order: u32) {
     }
 }
 
-// Before candidates that are compared with the best.
+// Called before candidates are compared with the best.
 fn begin() {
     own_cost = cost;
     own_order = 0xffffffffu;
 }
 
-// After them: the best of all threads of the cell, of equal ones the first. All threads of the group must come here.
+// Called after them: selects the best of all threads of the cell, the first if equal. All threads of the group must call it.
 fn settle() {
     let at = first + lane;
     costs[at] = own_cost;

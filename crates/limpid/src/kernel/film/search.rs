@@ -1,4 +1,5 @@
-//! Motion on the CPU: a row of a window is a vector, and the motions around the best are compared in one go over the rows.
+//! Motion search on the CPU: a row of a window is a vector, and all motions around the best are compared in one sweep over the
+//! rows.
 
 use super::cpu::Clock;
 use super::{Motion, SearchStart};
@@ -8,10 +9,10 @@ use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// A window with a pixel more on each side.
+/// Side of a window with a border of one pixel.
 const WIDER: usize = WINDOW + 2;
 
-/// A copy of a window where it is beyond the border.
+/// A copy of a window that extends beyond the border.
 type Copy = [f32; WIDER * WIDER];
 
 const _: () = assert!(WINDOW == 16, "a row of a window is a vector");
@@ -61,19 +62,19 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     }
 }
 
-/// The search for one cell. Numbers are such that no order of adding rounds.
+/// The search for one cell. Values are integers small enough that sums are exact in any order.
 struct Cell<'a> {
     window: [f32; WINDOW * WINDOW],
     other: &'a [f32],
     size: (i32, i32),
     cell: [i32; 2],
     corner: (i32, i32),
-    /// In half pixels.
+    /// The best motion in half pixels.
     best: [i32; 2],
     cost: f32,
 }
 
-/// Loops rather than closures and functions of arrays, which would be calls.
+/// Uses loops instead of closures and functions of arrays, which would not be inlined.
 impl<'a> Cell<'a> {
     #[inline(always)]
     fn new<S: Simd>(
@@ -105,7 +106,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Takes a motion by whole pixels if it is better.
+    /// Accepts a motion by whole pixels if it is better.
     #[inline(always)]
     fn take<S: Simd>(&mut self, simd: S, [vx, vy]: [i32; 2], more: f32, copy: &mut Copy) {
         let corner = (self.corner.0 + (vx >> 1), self.corner.1 + (vy >> 1));
@@ -124,7 +125,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// At the coarsest level: all motions that are not too long.
+    /// At the coarsest level: tries all motions up to the maximum length.
     #[inline(always)]
     fn everywhere<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         self.take(simd, [0, 0], 0.0, copy);
@@ -135,7 +136,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What the coarser level found here and around, and standing still.
+    /// Tries the motions that the coarser level found here and around, and zero motion.
     #[inline(always)]
     fn found<S: Simd>(&mut self, simd: S, coarse: &View<'_>, n: usize, copy: &mut Copy) {
         let last = coarse.size();
@@ -151,7 +152,7 @@ impl<'a> Cell<'a> {
         }
         self.take(simd, known[0], 0.0, copy);
         for i in 1..known.len() {
-            // The same again cannot be better.
+            // Repeated candidates cannot be better.
             let mut again = false;
             for j in 0..i {
                 again |= known[i][0] == known[j][0] && known[i][1] == known[j][1];
@@ -162,7 +163,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The window at the best, with a pixel on each side, and its pitch.
+    /// The window at the best motion with a border of one pixel, and its stride.
     #[inline(always)]
     fn around_best<'c>(&self, copy: &'c mut Copy) -> (&'c [f32], usize)
     where
@@ -175,7 +176,7 @@ impl<'a> Cell<'a> {
         part::<WIDER, _>(self.other, self.size, corner, copy)
     }
 
-    /// The pixels around the best.
+    /// Tries the pixels around the best motion.
     #[inline(always)]
     fn pixels<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
@@ -194,13 +195,14 @@ impl<'a> Cell<'a> {
         self.choose(best, 2, &sums, [1.0; 2]);
     }
 
-    /// The half pixels around the best, which is a whole one: sums of two and of four pixels. At the finest level only.
+    /// Tries the half pixels around the best motion, which is a whole one: sums of two and of four pixels. At the finest level
+    /// only.
     #[inline(always)]
     fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
         let mut sums = [f32x16::splat(simd, 0.0); 9];
-        // Left and right of a row, and itself.
+        // Sums to the left and right of a row, and the row itself.
         let mut before = across(simd, from, 0);
         for j in (0..WINDOW).step_by(SKIP) {
             let now = across(simd, from, (j + 1) * pitch);
@@ -223,7 +225,7 @@ impl<'a> Cell<'a> {
         self.choose(best, 1, &sums, [0.5, 0.25]);
     }
 
-    /// The first best of the eight around; `shares` are those of sums beside and at the corners.
+    /// Selects the best of the eight around, the first if equal; `shares` are the factors of edge and corner sums.
     #[inline(always)]
     fn choose<S: Simd>(
         &mut self,
@@ -257,7 +259,7 @@ fn row<S: Simd>(simd: S, from: &[f32], at: usize) -> f32x16<S> {
     f32x16::from_slice(simd, &from[at..][..WINDOW])
 }
 
-/// Of a row of a wider window: sums of neighbours, left and right, and in the middle its pixels.
+/// For a row of a bordered window: sums of horizontal neighbours, left and right, and in the middle its pixels.
 #[inline(always)]
 fn across<S: Simd>(simd: S, from: &[f32], at: usize) -> [f32x16<S>; 3] {
     let middle = row(simd, from, at + 1);

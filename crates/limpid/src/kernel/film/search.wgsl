@@ -1,4 +1,4 @@
-// Luminance, smoothed, in whole numbers.
+// Luminance, smoothed, as integers.
 
 fn pixel(x: u32, y: u32) {
     if frames() != runs() {

@@ -11,25 +11,25 @@ use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 
 params! {
-    /// Size of the picture and its planes; the brightness that is always allowed, how far the limit may be exceeded, and how far apart
-    /// taps are.
+    /// Size of the image and its planes; the brightness that is always accepted, how far the limit may be exceeded, and the
+    /// distance between taps.
     struct Params { width: u32, height: u32, planes: u32, floor: f32, factor: f32, step: i32 }
 }
 
 /// Side of a workgroup.
 const SIDE: u32 = 16;
 
-/// A picture with its outliers limited (`definition::front`). Reads: the picture, its brightness, the brightness that
-/// limits it, classes. Writes: the picture.
+/// Clamps the outliers of an image (`definition::front`). Reads: the image, its brightness, the brightness that limits it,
+/// classes. Writes: the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limit {
-    /// Whether it is limited by another buffer, not by itself.
+    /// Whether it is limited by another buffer instead of by itself.
     pub(crate) by_other: bool,
-    /// Brightness that is always allowed.
+    /// Brightness that is always accepted.
     pub(crate) floor: f32,
-    /// How far apart the pixels are that are compared.
+    /// Distance between compared pixels.
     pub(crate) step: usize,
-    /// Whether the brightness that is left is written too.
+    /// Whether the clamped brightness is also written.
     pub(crate) brightness: bool,
 }
 
@@ -100,12 +100,12 @@ impl Kernel for Limit {
     }
 }
 
-/// The classes and the brightness that limits.
+/// The classes and the limiting brightness.
 fn ring(limit: Limit, width: usize) -> Ring {
     Ring::new(WINDOW, limit.step, 2, std::iter::once(0..width).collect())
 }
 
-/// Most pixels pass: enough of their neighbours are nearly as bright. For the others the limit is looked up.
+/// Most pixels pass: enough of their neighbours are nearly as bright. Only for the others the limit is computed.
 #[inline(always)]
 fn limit<S: Simd>(simd: S, job: &mut Job<'_>, limit: Limit) {
     let size = job.writes[0].size();
@@ -173,7 +173,7 @@ impl Limit {
         if self.by_other { OTHER.1 } else { ITSELF.1 }
     }
 
-    /// How many taps of the same class allow the brightness of each pixel of a strip.
+    /// For each pixel of a strip, the number of taps of the same class that support its brightness.
     #[inline(always)]
     fn alike<S: Simd>(
         self,
@@ -200,7 +200,7 @@ impl Limit {
         count
     }
 
-    /// The brightness that is allowed for one pixel.
+    /// The accepted brightness of one pixel.
     #[inline(never)]
     fn allowed(
         self,

@@ -1,5 +1,5 @@
-// A pixel, limited by what is around it. A tap is 30 bits of a brightness, which sort like it, below two bits of a class, or of 3
-// outside the picture.
+// A pixel, clamped by its surroundings. A tap is 30 bits of a brightness, which sort like it, below two bits of a class, or of
+// 3 outside the image.
 
 const VALUES: u32 = 0x40000000u;
 
@@ -15,7 +15,7 @@ fn key_at(q: vec2<i32>) -> u32 {
     return sorted(limiting[j]) + VALUES * u32(classes[j]);
 }
 
-// What a tap must be to allow a pixel: of its class, and of at least this brightness.
+// The requirement for a tap to support a pixel: of its class, and of at least this brightness.
 struct Need {
     own: u32,
     least: u32,
@@ -56,7 +56,7 @@ fn limit_at(own: u32, other: f32) -> f32 {
     return select(brightest, p.factor * top[RANK - 1] + p.floor, top[RANK - 1] >= 0.0);
 }
 
-// A pixel of which so many taps are nearly as bright: if they are enough, the limit need not be looked up.
+// Clamps a pixel, given the number of taps that are nearly as bright: if they are enough, the limit is not computed.
 fn limit(i: u32, alike: i32) {
     let bright = brightness[i];
     let other = limiting[i];

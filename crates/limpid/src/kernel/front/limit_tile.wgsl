@@ -1,4 +1,4 @@
-// Taps in workgroup memory. A thread makes two pixels, one below the other, which share most of them.
+// Taps in workgroup memory. A thread computes two vertically adjacent pixels, which share most of them.
 
 const WIDE: i32 = i32(SIDE);
 const SPAN_X: i32 = WIDE + 2 * R;

@@ -1,4 +1,4 @@
-// Taps `p.step` pixels apart, from memory.
+// Taps `p.step` pixels apart, from global memory.
 
 var<private> centre: vec2<i32>;
 

@@ -1,7 +1,7 @@
-//! The front end of methods for renders: surfaces and classes, limits for outliers, one buffer as two.
+//! The front end of methods for renders: surfaces and classes, clamping of outliers, one buffer as two.
 //!
-//! The definition is `definition::front`. All kernels here look at a pixel or at a few around it; their shaders have
-//! one thread per pixel.
+//! The definition is `definition::front`. All kernels here read a pixel or a few around it; their shaders have one thread per
+//! pixel.
 
 mod limit;
 mod point;

@@ -1,4 +1,4 @@
-//! Operations on single pixels and their neighbours, said once.
+//! Operations on single pixels and their neighbours.
 
 use crate::definition::front::{NOISE_FLOOR, noise_share};
 use crate::kernel::stencil::{Build, Mask, Read, Stencil, Value, stencil};
@@ -48,7 +48,7 @@ pub(crate) fn divide(one: bool) -> Stencil {
     })
 }
 
-/// `a / b` as [`divide`] makes it, and the mean of its `planes`.
+/// `a / b` as in [`divide`], and the mean of its `planes`.
 pub(crate) fn light(planes: usize) -> Stencil {
     stencil("light", |k| {
         let [a, b] = k.reads();
@@ -77,7 +77,7 @@ pub(crate) fn square_difference(share: f32) -> Stencil {
     })
 }
 
-/// `(a - b)² / (1 + c)`, for `c` of one plane.
+/// `(a - b)² / (1 + c)`, for `c` with one plane.
 pub(crate) fn off() -> Stencil {
     stencil("off", |k| {
         let [a, b, c] = k.reads();
@@ -93,7 +93,7 @@ pub(crate) fn middle() -> Stencil {
     })
 }
 
-/// `a² +` a number.
+/// `a² + dark`.
 pub(crate) fn square_plus(dark: f32) -> Stencil {
     stencil("square", |k| {
         let dark = k.param(dark);
@@ -117,7 +117,7 @@ pub(crate) fn larger() -> Stencil {
     })
 }
 
-/// `a · b / c` where `c` is above 0, else `a`: applies to `a` the clamping of `c` to `b`. `b` and `c` have one plane.
+/// `a · b / c` where `c` is above 0, otherwise `a`: applies to `a` the clamping from `c` to `b`. `b` and `c` have one plane.
 pub(crate) fn follow() -> Stencil {
     stencil("follow", |k| {
         let [a, b, c] = k.reads();
@@ -126,7 +126,7 @@ pub(crate) fn follow() -> Stencil {
     })
 }
 
-/// The same where `b` is not above `c`, else `a`.
+/// The same where `b` is not above `c`, otherwise `a`.
 pub(crate) fn lower() -> Stencil {
     stencil("lower", |k| {
         let [a, b, c] = k.reads();
@@ -135,7 +135,7 @@ pub(crate) fn lower() -> Stencil {
     })
 }
 
-/// `a · b / c` where `c` is above 0, else `a`, plane by plane.
+/// `a · b / c` where `c` is above 0, otherwise `a`, plane by plane.
 pub(crate) fn follow_each() -> Stencil {
     stencil("follow-each", |k| {
         let [a, b, c] = k.reads().map(|r| r.here());
@@ -143,7 +143,7 @@ pub(crate) fn follow_each() -> Stencil {
     })
 }
 
-/// The variance of a logarithm: `a / b²` where `b` is above 0, else 0.
+/// The variance of a logarithm: `a / b²` where `b` is above 0, otherwise 0.
 pub(crate) fn log_variance() -> Stencil {
     stencil("log-variance", |k| {
         let [a, b] = k.reads().map(|r| r.here());
@@ -164,9 +164,9 @@ pub(crate) fn brightness(planes: usize, slots: usize) -> Stencil {
     })
 }
 
-/// The mean of a pixel's four neighbours, weighted by how alike their surfaces are (`definition::front::checkerboard`).
-/// Reads: the picture, classes, features if there are any, of which the first `sharp` planes tell surfaces apart. Writes: the
-/// means, and their variance as a share of a pixel's.
+/// The mean of a pixel's four neighbours, weighted by the similarity of their surfaces (`definition::front::checkerboard`).
+/// Reads: the image, classes, features if present, of which the first `sharp` planes distinguish surfaces. Writes: the means,
+/// and their variance relative to a pixel's.
 pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil {
     stencil("checkerboard", |k| {
         let [picture, class] = k.reads();
@@ -189,7 +189,7 @@ pub(crate) fn checkerboard(features: bool, sharp: usize, step: usize) -> Stencil
     })
 }
 
-/// The four neighbours of a pixel: where they are, and how alike their surfaces.
+/// The four neighbours of a pixel: their offsets, and the similarity of their surfaces.
 fn beside<'g>(
     k: &'g Build,
     class: Read<'g>,
@@ -202,7 +202,7 @@ fn beside<'g>(
         let apart = features
             .iter()
             .map(|plane| (plane.here() - plane.at(dx, dy)).squared());
-        // Surfaces this far apart have no weight in common, and NaN counts as that.
+        // Surfaces this far apart have no weight; NaN is treated the same.
         let apart = sum(apart).map(|apart| apart.min(4.0));
         let (here, there) = (class.plane(0).here(), class.plane(0).at(dx, dy));
         let other = (here - there).abs().gt(0.5).pick(9.0, 0.0);
@@ -215,9 +215,9 @@ fn beside<'g>(
     })
 }
 
-/// The noise of a pixel seen from its neighbours: the squared difference to their mean as [`checkerboard`] makes it, over what
-/// that is for noise of variance 1; the mean of `planes`. Reads: the picture, classes, its brightness for a `guide`, and the layers of
-/// albedo and normals if they exist. For a guide it also writes the mean brightness of 3×3 pixels.
+/// The noise of a pixel relative to its neighbours: the squared difference from their mean as in [`checkerboard`], over its
+/// expectation for noise of variance 1; averaged over `planes`. Reads: the image, classes, its brightness for a `guide`, and
+/// the layers of albedo and normals if present. For a guide it also writes the mean brightness of 3×3 pixels.
 pub(crate) fn unrest(planes: usize, albedo: bool, normal: bool, guide: bool) -> Stencil {
     stencil("unrest", |k| {
         let [picture, class] = k.reads();
@@ -273,7 +273,7 @@ pub(crate) fn roughness(planes: usize) -> Stencil {
     })
 }
 
-/// `a` on the fields of this parity of a checkerboard, else `b`. Its fields have `side` pixels.
+/// `a` on the squares of this parity of a checkerboard, otherwise `b`. Its squares have a side of `side` pixels.
 pub(crate) fn pick(parity: usize, side: usize) -> Stencil {
     stencil("pick", |k| {
         let [a, b] = k.reads().map(|r| r.here());
@@ -281,7 +281,7 @@ pub(crate) fn pick(parity: usize, side: usize) -> Stencil {
     })
 }
 
-/// `a` on those fields, else `a · b`, for `b` of one plane.
+/// `a` on those squares, otherwise `a · b`, for `b` with one plane.
 pub(crate) fn scale_others(parity: usize, side: usize) -> Stencil {
     stencil("scale-others", |k| {
         let [a, b] = k.reads();
@@ -297,14 +297,14 @@ fn field(k: &Build, parity: usize, side: usize) -> Mask<'_> {
     }
 }
 
-/// The logarithm of `a` and a little.
+/// The logarithm of `a` plus a small constant.
 pub(crate) fn logarithm() -> Stencil {
     stencil("logarithm", |k| {
         k.write((k.read().here() + NOISE_FLOOR).ln());
     })
 }
 
-/// Back from a mean of logarithms to a variance, in all `planes` of what is written.
+/// The variance from a mean of logarithms, in all `planes` of the output.
 pub(crate) fn variance(planes: usize) -> Stencil {
     stencil("variance", |k| {
         let mean = k.read().plane(0).here();

@@ -1,4 +1,4 @@
-//! Features on a common scale, classes of pixels, and what colour is divided by.
+//! Features on a common scale, classes of pixels, and the divisor of colour.
 
 use super::point::three;
 use crate::definition::front::{
@@ -6,7 +6,7 @@ use crate::definition::front::{
 };
 use crate::kernel::stencil::{Build, Mask, Read, Stencil, Value, stencil};
 
-/// The features that exist, and how they are scaled.
+/// The available features, and their scales.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surface {
     /// Whether there is albedo.
@@ -15,14 +15,14 @@ pub(crate) struct Surface {
     pub(crate) normal: bool,
     /// The range of the logarithm of depth, if there is depth.
     pub(crate) depth: Option<Depth>,
-    /// What position is multiplied by, if it exists.
+    /// The factor of position, if present.
     pub(crate) position: Option<f32>,
-    /// Whether albedo and normals are among the features that are written. Else those who need them read the layers, and the features
-    /// begin with depth and class in one number, as in `definition::front::packed`.
+    /// Whether albedo and normals are among the written features. Otherwise kernels that need them read the layers, and the
+    /// features begin with depth and class in one value, as in `definition::front::packed`.
     pub(crate) copies: bool,
     /// Whether colour is divided by albedo.
     pub(crate) divide: bool,
-    /// What colours are multiplied by to give a picture of ordinary brightness.
+    /// The factor from colours to an image of ordinary brightness.
     pub(crate) exposure: f32,
 }
 
@@ -33,15 +33,15 @@ impl Surface {
         self.sharp() + usize::from(depth) + 3 * usize::from(self.position.is_some())
     }
 
-    /// How many of them are albedo and normal.
+    /// Number of planes of albedo and normal.
     pub(crate) fn sharp(&self) -> usize {
         let layers = usize::from(self.albedo) + usize::from(self.normal);
         3 * layers * usize::from(self.copies)
     }
 
-    /// See `definition::front::surface`. Reads: albedo, normal, depth, position, as far as they exist; the colour when none does, or
-    /// if it is to be `lit`. Writes: classes, the divisor of `channels` planes, the features if there are any; then, if it is to be
-    /// lit, the colour over the divisor and the mean of its channels.
+    /// See `definition::front::surface`. Reads: albedo, normal, depth, position, if present; the colour if none is, or if
+    /// `lit`. Writes: classes, the divisor with `channels` planes, the features if there are any; then, if `lit`, the colour
+    /// over the divisor and the mean of its channels.
     pub(crate) fn kernel(&self, channels: usize, lit: bool) -> Stencil {
         stencil("surface", |k| {
             let read = |there: bool| there.then(|| k.read());
@@ -104,7 +104,7 @@ impl Surface {
     }
 }
 
-/// What tells classes apart.
+/// The values that determine the class.
 struct Seen<'g> {
     emits: Option<Mask<'g>>,
     nothing: Option<Mask<'g>>,
@@ -146,14 +146,14 @@ impl<'g> Seen<'g> {
     }
 }
 
-/// Whether an albedo is an emitter's.
+/// Whether an albedo is that of an emitter.
 fn emits(albedo: Read<'_>) -> Mask<'_> {
     let [r, g, b] = three(albedo);
     let most = r.max(g).max(b.max(0.0));
     most.lt(BLACK) | most.gt(EMITTING)
 }
 
-/// The class of a pixel. Reads: albedo, normal, depth, as far as they exist; the colour if none does.
+/// The class of a pixel. Reads: albedo, normal, depth, if present; the colour if none is.
 pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     stencil("class", |k| {
         let read = |there: bool| there.then(|| k.read());
@@ -165,8 +165,8 @@ pub(crate) fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     })
 }
 
-/// What colour is divided by ([`crate::definition::front::divisor`]), and depth, negative for emitters, as far as they are wanted.
-/// Reads albedo, and depth if it is wanted.
+/// The divisor of colour ([`crate::definition::front::divisor`]), and depth, negated for emitters, if requested. Reads albedo,
+/// and depth if it is requested.
 pub(crate) fn divisor(divisor: bool, depth: bool) -> Stencil {
     stencil("divisor", |k| {
         let albedo = k.read();

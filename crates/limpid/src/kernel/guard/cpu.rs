@@ -82,7 +82,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Guard, job: &mut Job<'_>) {
     }
 }
 
-/// Columns of each tap of a row: written and read ones. The middle one is left out where asked.
+/// Columns of each tap of a row: those written and those read. The middle one is left out if requested.
 #[inline(always)]
 fn taps(
     width: usize,

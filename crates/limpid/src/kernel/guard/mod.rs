@@ -1,7 +1,7 @@
-//! The firefly guard: pixels far brighter than all around them are dimmed.
+//! The firefly guard: dims pixels far brighter than all around them.
 //!
-//! A pixel whose luminance is above the mean of its 5×5 window plus four standard deviations, both without itself, is
-//! scaled down to that. All that belongs to the colour is scaled alike, so that parts still add up.
+//! A pixel whose luminance is above the mean of its 5×5 window plus four standard deviations, both excluding itself, is scaled
+//! down to that limit. All layers that belong to the colour are scaled by the same factor, so that parts still add up.
 
 mod cpu;
 
@@ -15,14 +15,14 @@ use crate::{LUMINANCE, Result, Size, params};
 pub(crate) struct Guard {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
-    /// For each plane on the CPU, and each channel on the GPU, the power of the factor it is scaled with: 1 for light, 2
-    /// for variance, 0 for what stays.
+    /// For each plane on the CPU, and each channel on the GPU, the power of its scale factor: 1 for light, 2 for variance, 0
+    /// for unscaled values.
     pub powers: Powers,
     /// Whether values are rounded to half precision.
     pub half: bool,
 }
 
-/// Powers of the factor, by place.
+/// Powers of the factor, by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Powers {
     /// For each plane on the CPU.
@@ -31,7 +31,7 @@ pub(crate) struct Powers {
     pub vectors: Vec<[u8; 4]>,
 }
 
-/// Standard deviations above the mean that are let through.
+/// Standard deviations above the mean that are accepted.
 pub(crate) const DEVIATIONS: f32 = 4.0;
 
 /// Pixels to each side of the window.
@@ -53,7 +53,7 @@ impl Guard {
 }
 
 impl Guard {
-    /// The shader, by how the light of pixel `i` is read and all its values are multiplied by `f`.
+    /// The shader, given the expression for the light of pixel `i` and the code that multiplies all its values by `f`.
     fn dispatch(&self, slot: &Slot, light: &str, scale: Code) -> Dispatch {
         let kind = slot.element.wgsl();
         let source = Wgsl::default()

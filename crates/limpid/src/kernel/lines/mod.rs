@@ -1,8 +1,8 @@
-//! A linear map along one axis: each value is a sum of a few values of its row, its column or its place in other frames, by a
-//! table.
+//! A linear map along one axis: each output is a weighted sum of a few values of its row, of its column or at its position in
+//! other frames, given by a table.
 //!
-//! With tables of wavelet filters this is one axis of one band of a transform, whatever its border is. With a table of ones it
-//! copies part of a volume into another.
+//! With tables of wavelet filters this is one axis of one band of a transform, with any border handling. With a table of ones
+//! it copies part of a volume into another.
 
 use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
@@ -107,7 +107,7 @@ impl Kernel for Lines {
             return;
         };
         let (src, dst) = (self.src, self.dst);
-        // Planes of either form follow one another, so that a frame is found by its number alone.
+        // Planes of either form are contiguous, so that a frame is found by its index alone.
         let src_plane = source.size().pixels();
         let line = |frame: usize, y: usize| {
             let at = frame * src.size.pixels() % src_plane;

@@ -1,4 +1,4 @@
-//! The à-trous filter with learned guides: what the network reads, its convolutions, and the levels of the filter.
+//! The à-trous filter with learned guides: the inputs of the network, its convolutions, and the levels of the filter.
 
 mod convolve;
 mod level;

@@ -1,4 +1,4 @@
-//! What the network reads and the filter starts from; and the way back to colour.
+//! Prepares the inputs of the network and the filter, and converts the result to colour.
 
 use crate::definition::neural::{self, INPUTS, Whole};
 use crate::kernel::fast_exp::fast_ln;
@@ -8,15 +8,15 @@ use crate::simd::dispatch;
 use crate::{Result, params};
 use fearless_simd::Simd;
 
-/// Reads colour, then albedo, normal and depth as far as they are there. Writes what the network reads, the divisor, and colour
-/// over the divisor with its brightness.
+/// Reads colour, then albedo, normal and depth, if present. Writes the network inputs, the divisor, and colour over the divisor
+/// with its brightness.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Prepare {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
-    /// Which of albedo, normal and depth there are.
+    /// Which of albedo, normal and depth are present.
     pub features: [bool; 3],
-    /// What is known of the whole picture.
+    /// Global properties of the image.
     pub whole: Whole,
 }
 
@@ -112,8 +112,8 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
             return;
         };
         let whole = kernel.whole;
-        // All rows of one length, or the loop would check each of them. No `map` in the loop: what is called through it does not become
-        // part of this function.
+        // Rows of equal length, so that the loop has no bounds checks. No `map` in the loop, because its closure would not be
+        // inlined.
         let [[c0, c1, c2], [b0, b1, b2], [m0, m1, m2]] =
             [color, albedo, normal].map(|rows| rows.map(|r| &r[..width]));
         let depth = &depth[..width];
@@ -142,17 +142,17 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
     }
 }
 
-/// Brings a layer to the payload of the filter: light over the divisor, which is read last, times the exposure; or alpha as it is.
-/// Or brings it back.
+/// Converts a layer to the payload of the filter: light over the divisor, which is read last, times the exposure; or alpha
+/// unchanged. Or the inverse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finish {
     /// Channels of the layer.
     pub channels: usize,
-    /// The first plane of the payload, on the CPU; on a GPU four planes are one.
+    /// The first plane of the payload, on the CPU; on a GPU four planes are packed into one.
     pub plane: usize,
-    /// What light is divided by; none for alpha.
+    /// The exposure of light; `None` for alpha.
     pub exposure: Option<f32>,
-    /// Whether the layer becomes payload.
+    /// Whether to convert from the layer to the payload.
     pub enters: bool,
 }
 
@@ -172,7 +172,7 @@ impl Kernel for Finish {
 
     fn contract(&self) -> Contract {
         let contract = Contract::rows(1 + usize::from(self.exposure.is_some()), 1, 0);
-        // The payload has more than this layer.
+        // The payload contains more than this layer.
         if self.enters {
             contract.updating()
         } else {

@@ -1,8 +1,8 @@
 //! The fit on the CPU, in strips of 64 columns, row by row.
 //!
-//! For each row, the weights of all taps and then, for sixteen pixels at a time, the sums over all taps, in registers, and
-//! their solution. Distances of patches are sums over rows that are kept in a ring, so that each is made once per strip.
-//! What a pixel sums, and in which order, does not depend on bands.
+//! For each row, computes the weights of all taps and then, for sixteen pixels at a time, the sums over all taps, in registers,
+//! and their solution. Patch distances are sums over rows that are kept in a ring buffer, so that each is computed once per
+//! strip. The terms of a pixel's sums and their order do not depend on bands.
 
 use super::LocalRegression;
 use super::moments::{self, Tap};
@@ -45,7 +45,7 @@ fn strip<S: Simd>(
     let mut weights = Weights::new(fit, taps, job.writes[0].size(), x, rest);
     let rows = job.rows.clone();
     let patch = fit.settings.patch;
-    // Patches of the first row need the distances of the rows around it.
+    // Patches of the first row need the distances of the surrounding rows.
     let mut next = rows.start.saturating_sub(patch);
     for y in rows {
         while next <= y + patch {

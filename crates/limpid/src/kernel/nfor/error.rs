@@ -1,15 +1,15 @@
-//! Candidates judged by the buffer that they were not made of, and mixed; light layers that add up.
+//! Evaluation of candidates by the buffer that they were not made from, their blending, and light layers that add up.
 
 use crate::definition::nfor::{MARGIN, MOST};
 use crate::kernel::stencil::{Stencil, Value, stencil};
 
-/// The sum of values; none of none.
+/// The sum of values; `None` if there are none.
 fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {
     values.into_iter().reduce(|a, b| a + b)
 }
 
-/// Relative squared errors of `count` candidates. Reads: candidates and the data that judges them, once or twice, and the squared
-/// brightness that counts as 1. Writes: a plane for each candidate.
+/// Relative squared errors of `count` candidates. Reads: candidates and the data that they are compared with, once or twice,
+/// and the squared brightness that errors are relative to. Writes: a plane for each candidate.
 pub(crate) fn errors(channels: usize, count: usize, judges: usize) -> Stencil {
     stencil("errors", |k| {
         let pairs: Vec<_> = (0..judges).map(|_| k.reads::<2>()).collect();
@@ -26,7 +26,7 @@ pub(crate) fn errors(channels: usize, count: usize, judges: usize) -> Stencil {
     })
 }
 
-/// By how much candidates are worse than the first, within limits. Reads: slots of errors, with this many candidates each.
+/// How much worse candidates are than the first, clamped. Reads: slots of errors, with this many candidates each.
 pub(crate) fn contest(counts: &[usize]) -> Stencil {
     stencil("contest", |k| {
         let reads: Vec<_> = counts.iter().map(|_| k.read()).collect();
@@ -42,7 +42,7 @@ pub(crate) fn contest(counts: &[usize]) -> Stencil {
     })
 }
 
-/// Ones where a plane has the least value by a margin over those before it, and zeros elsewhere.
+/// 1 where a plane has the lowest value by a margin over the planes before it, and 0 elsewhere.
 pub(crate) fn choose(count: usize) -> Stencil {
     stencil("choose", |k| {
         let read = k.read();
@@ -60,7 +60,8 @@ pub(crate) fn choose(count: usize) -> Stencil {
     })
 }
 
-/// Candidates in the shares of the maps, none below zero. Reads: maps, slots with this many candidates of this many planes each.
+/// The candidates weighted by the maps, clamped to at least 0. Reads: maps, slots with this many candidates of this many planes
+/// each.
 pub(crate) fn mix(counts: &[usize], planes: usize) -> Stencil {
     stencil("mix", |k| {
         let maps = k.read();
@@ -90,7 +91,7 @@ pub(crate) fn total(slots: usize) -> Stencil {
     })
 }
 
-/// One of `count` light layers in the share that makes all add up to the colour. Reads: the layer, the colour, the sum of all.
+/// One of `count` light layers, scaled so that all add up to the colour. Reads: the layer, the colour, the sum of all.
 pub(crate) fn balance(count: usize) -> Stencil {
     stencil("balance", |k| {
         let [light, color, sum] = k.reads().map(|r| r.here());

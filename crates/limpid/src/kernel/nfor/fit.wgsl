@@ -1,4 +1,4 @@
-// Distances of patches for G taps at a time.
+// Patch distances for G taps at a time.
 
 const WIDE: i32 = TX + 2 * F;
 const HIGH: i32 = TY + 2 * F;
@@ -22,7 +22,7 @@ fn number(at: i32, d: i32, n: i32) -> i32 {
     return max(min(at + F + 1, n - max(d, 0)) - max(at - F, max(-d, 0)), 1);
 }
 
-// How many values are in the sum of a patch.
+// Number of values in the sum of a patch.
 fn counted(at: vec2<i32>, o: vec2<i32>) -> f32 {
     return f32(number(at.x, o.x, p.width) * number(at.y, o.y, p.height) * CHANNELS);
 }

@@ -1,8 +1,8 @@
 //! The fit on a GPU: one thread for each pixel and candidate, with its normal equations in registers.
 //!
-//! Weights are made for a few taps at a time: distances of single pixels, sums along rows, then each thread sums down its own
-//! column. The sums and the solution are written out term by term, since arrays that a compiler does not take apart would go
-//! to memory.
+//! Weights are computed for a few taps at a time: distances of single pixels, sums along rows, then each thread sums down its
+//! own column. The sums and the solution are unrolled term by term, since arrays that a compiler does not split would be
+//! spilled to memory.
 
 use super::LocalRegression;
 use crate::definition::nfor::{LEAST, STEP, TINY};
@@ -11,7 +11,7 @@ use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::{Error, Result, params};
 
 params! {
-    /// Size of the image and numbers of the fit.
+    /// Size of the image and parameters of the fit.
     struct Params {
         width: i32, height: i32, pixels: i32, parity: i32, cell: u32,
         over_a: f32, over_b: f32, floor: f32, feature: f32,
@@ -127,7 +127,7 @@ fn difference(f: usize) -> String {
     )
 }
 
-/// How far a pixel is from one's own in those features that weigh.
+/// The distance of a pixel from one's own in the features that are compared.
 fn apart(fit: &LocalRegression) -> Code {
     let mut code = Code::default();
     let mut terms = vec!["0.0".to_owned(); usize::from(fit.sharp == 0)];
@@ -139,7 +139,7 @@ fn apart(fit: &LocalRegression) -> Code {
     code
 }
 
-/// Adds a pixel `d` away with a weight to the sums.
+/// Accumulates a pixel at offset `d` with a weight.
 const ADD: &str = "add(s: ptr<function, Sums>, own: Own, there: i32, d: vec2<i32>, w: f32)";
 
 fn add(fit: &LocalRegression) -> Code {
@@ -199,7 +199,7 @@ fn solve(fit: &LocalRegression) -> Code {
     code
 }
 
-/// Cholesky with pivots no less than the ridge: `l` below the diagonal, `o` one over it.
+/// Cholesky decomposition with pivots clamped to the ridge: `l` below the diagonal, `o` one over it.
 fn factor(n: usize, code: &mut Code) {
     for i in 0..n {
         let least = match i {

@@ -1,8 +1,8 @@
-//! Local linear fits: colour as a function of features and position, weighted by how alike patches are.
+//! Local linear fits: colour as a function of features and position, weighted by patch similarity.
 //!
-//! [`LocalRegression`] does what is expensive. For each tap it makes the distance of two patches once, whatever the number of
-//! candidates, and adds to the normal equations of each; these are solved in place, so that neither weights nor sums
-//! leave the block (CPU) or the registers (GPU). The other kernels judge and mix what it makes.
+//! [`LocalRegression`] is the expensive part. For each tap it computes the distance of two patches once, for all candidates,
+//! and accumulates the normal equations of each; these are solved in place, so that neither weights nor sums leave the block
+//! (CPU) or the registers (GPU). The other kernels evaluate and blend its results.
 
 mod cpu;
 mod error;
@@ -21,15 +21,14 @@ use crate::{Result, Size};
 /// Maximum number of features: albedo, normal, depth, position.
 pub(crate) const FEATURES: usize = 10;
 
-/// A fit. Reads: guide, its variance, classes, data, features if there are any. Writes: the data as fitted, for each `k` all
-/// planes.
+/// A fit. Reads: guide, its variance, classes, data, features if present. Writes: the fitted data, all planes for each `k`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LocalRegression {
     /// Taps, patches, ridges.
     pub(crate) settings: FitSettings,
-    /// How different patches may be, in standard deviations: a candidate each.
+    /// Tolerated difference of patches, in standard deviations: one candidate each.
     pub(crate) k: Vec<f32>,
-    /// Only pixels of this colour of the checkerboard count.
+    /// If set, only pixels of this parity of the checkerboard count.
     pub(crate) parity: Option<usize>,
     /// Side of its squares, a power of two.
     pub(crate) cell: usize,

@@ -1,8 +1,8 @@
 //! The sums of the normal equations, sixteen pixels at a time.
 //!
-//! With `c` the features and then the data, the sums are: `Σw`, `Σwx`, `Σwy`, `Σwxx`, `Σwxy`, `Σwyy`; `Σw c`, `Σwx c`, `Σwy c`; and
-//! `Σw f c` for each feature `f` and every `c` from it on. They are made tile by tile: a few factors times a few columns,
-//! in registers, over all taps.
+//! With `c` the features and then the data, the sums are: `Σw`, `Σwx`, `Σwy`, `Σwxx`, `Σwxy`, `Σwyy`; `Σw c`, `Σwx c`, `Σwy c`;
+//! and `Σw f c` for each feature `f` and every `c` from it on. They are accumulated tile by tile: a few factors times a few
+//! columns, in registers, over all taps.
 
 use super::region::{Beside, ROW, Region};
 use super::weights::List;
@@ -21,7 +21,7 @@ pub(super) const SUMS: usize =
 pub(super) struct Tap {
     pub(super) dx: i64,
     pub(super) dy: i64,
-    /// How far away it is in a region.
+    /// Its offset in a region.
     pub(super) shift: isize,
 }
 
@@ -38,18 +38,18 @@ pub(super) fn taps(fit: &LocalRegression, region: &Region) -> Vec<Tap> {
     .collect()
 }
 
-/// What is summed for sixteen pixels.
+/// The inputs of the sums for sixteen pixels.
 struct Window<'a> {
     fit: &'a LocalRegression,
     values: &'a [f32],
     list: List<'a>,
     taps: &'a [Tap],
-    /// The place of the first pixel.
+    /// The index of the first pixel.
     at: usize,
 }
 
 impl Window<'_> {
-    /// Each weight with its offset and its place.
+    /// Each weight with its offset and its index.
     #[inline(always)]
     fn each<S: Simd>(&self, simd: S) -> impl Iterator<Item = (f32x16<S>, [f32; 2], usize)> {
         let weights = self.list.weights.as_chunks::<LANES>().0;
@@ -64,7 +64,7 @@ impl Window<'_> {
         )
     }
 
-    /// `Σw c`, `Σwx c` and `Σwy c` of `C` columns from `first` on.
+    /// `Σw c`, `Σwx c` and `Σwy c` of `C` columns starting at `first`.
     #[inline(always)]
     fn places<S: Simd, const C: usize>(&self, simd: S, first: usize, all: &mut Sums<S>) {
         let zero = f32x16::splat(simd, 0.0);
@@ -85,7 +85,7 @@ impl Window<'_> {
         }
     }
 
-    /// `Σw f c` of `R` features from `from` on and `C` columns from `first` on.
+    /// `Σw f c` of `R` features starting at `from` and `C` columns starting at `first`.
     #[inline(always)]
     fn features<S: Simd, const R: usize, const C: usize>(
         &self,
@@ -119,7 +119,7 @@ impl Window<'_> {
         }
     }
 
-    /// The sums without columns.
+    /// The sums without `c`.
     #[inline(always)]
     fn alone<S: Simd>(&self, simd: S, all: &mut Sums<S>) {
         let mut sums = [f32x16::splat(simd, 0.0); 6];
@@ -139,15 +139,15 @@ impl Window<'_> {
 /// All sums.
 pub(super) type Sums<S> = [f32x16<S>; SUMS];
 
-/// Where `Σ w f c` of feature `f` begins among the sums.
+/// The index of the first sum `Σ w f c` of feature `f`.
 pub(super) fn feature_sums(fit: &LocalRegression, f: usize) -> usize {
     let columns = fit.features + fit.data;
-    // Feature f has the columns from itself on.
+    // Feature f is multiplied by the columns from itself on.
     6 + 3 * columns + f * columns - f * f.saturating_sub(1) / 2
 }
 
-/// The widest of the tiles that still fits this many columns. Few widths, because each is compiled for every SIMD level; with three
-/// rows, fifteen sums and what they are made of fit the registers of AVX-512.
+/// The widest tile that still fits this many columns. There are few widths, because each is compiled for every SIMD level; with
+/// three rows, fifteen sums and their factors fit the registers of AVX-512.
 fn wide(columns: usize) -> usize {
     match columns {
         0..2 => 1,
@@ -156,7 +156,7 @@ fn wide(columns: usize) -> usize {
     }
 }
 
-/// All sums for the sixteen pixels from `at` on.
+/// All sums for the sixteen pixels starting at `at`.
 #[inline(always)]
 pub(super) fn sums<S: Simd>(
     simd: S,

@@ -1,6 +1,6 @@
-//! Copies of what a row of a strip looks at, with zeros outside the image.
+//! Copies of the surroundings of a row of a strip, with zeros outside the image.
 //!
-//! Planes lie side by side, row by row, at a distance that the compiler knows: one test of an index serves several of them.
+//! Planes are adjacent, row by row, at a constant stride: one bounds check covers several of them.
 
 use super::LocalRegression;
 use crate::kernel::View;
@@ -9,27 +9,27 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 
 /// Columns of a strip.
 pub(super) const WIDTH: usize = 64;
-/// From a plane of a row to the next. An odd number of cache lines, so that planes do not compete for the same sets; wide
-/// enough for a strip, the largest window, patches, and a piece behind them.
+/// Stride between planes of a row. An odd number of cache lines, so that planes do not compete for the same sets; wide enough
+/// for a strip, the largest window, patches, and one vector after them.
 pub(super) const ROW: usize = 176;
 /// Planes that are processed together.
 pub(super) const TOGETHER: usize = 6;
-/// Their values from one column on.
+/// The span of their values starting at one column.
 const SPAN: usize = (TOGETHER - 1) * ROW + LANES;
 
-/// Rows around a row: guide and variance in turns, or features, data and classes.
+/// Rows around a row: guide and variance alternating, or features, data and classes.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
-    /// Rows and columns before the strip's.
+    /// Rows and columns around those of the strip.
     pub(super) radius: usize,
-    /// Columns more on either side.
+    /// Additional columns on either side.
     pub(super) margin: usize,
     /// Planes of a row.
     pub(super) planes: usize,
 }
 
 impl Region {
-    /// Of the guide.
+    /// The region of the guide.
     pub(super) fn guide(fit: &LocalRegression) -> Self {
         Self {
             radius: fit.settings.window.radius,
@@ -38,7 +38,7 @@ impl Region {
         }
     }
 
-    /// Of what is fitted.
+    /// The region of the fitted data.
     pub(super) fn values(fit: &LocalRegression) -> Self {
         Self {
             radius: fit.settings.window.radius,
@@ -47,24 +47,24 @@ impl Region {
         }
     }
 
-    /// Values of all rows, with room behind the last.
+    /// Values of all rows, with padding after the last.
     pub(super) fn words(&self) -> usize {
         (2 * self.radius + 1) * self.planes * ROW + SPAN
     }
 
-    /// Where a column of the strip is, in the first plane of the row itself.
+    /// Index of a column of the strip, in the first plane of the row itself.
     #[inline(always)]
     pub(super) fn place(&self, x: usize) -> usize {
         self.radius * self.planes * ROW + self.radius + x
     }
 
-    /// How far away a tap is.
+    /// Index offset of a tap.
     #[inline(always)]
     pub(super) fn shift(&self, dx: i64, dy: i64) -> isize {
         dy as isize * (self.planes * ROW) as isize + dx as isize
     }
 
-    /// Copies one plane of the rows around `y` to the place of `plane`, with `add` added.
+    /// Copies one plane of the rows around `y` to `plane`, with `add` added.
     #[inline(always)]
     fn copy(
         &self,
@@ -111,8 +111,8 @@ impl Region {
         }
     }
 
-    /// Features, data and classes around row `y` of the strip. Features have the value of the strip's middle pixel taken
-    /// off, which keeps sums of their products small.
+    /// Features, data and classes around row `y` of the strip. The value of the strip's middle pixel is subtracted from
+    /// features, which keeps sums of their products small.
     #[inline(always)]
     pub(super) fn fill_values(
         &self,
@@ -133,15 +133,15 @@ impl Region {
     }
 }
 
-/// Planes side by side from one column on.
+/// Adjacent planes starting at one column.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a>(&'a [f32; SPAN]);
 
 impl<'a> Beside<'a> {
-    /// Those from `at` on.
+    /// The planes starting at `at`.
     #[inline(always)]
     pub(super) fn new(values: &'a [f32], at: usize) -> Self {
-        // Regions have room behind their end, so the zeros are never taken.
+        // Regions are padded at the end, so the zeros are never used.
         Self(values[at..].first_chunk().unwrap_or(&[0.0; SPAN]))
     }
 

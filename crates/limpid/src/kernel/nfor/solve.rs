@@ -1,4 +1,4 @@
-//! The normal equations of sixteen pixels, solved.
+//! Solves the normal equations of sixteen pixels.
 
 use super::moments::{DATA, Sums, feature_sums};
 use super::region::{Beside, ROW};
@@ -10,7 +10,7 @@ use fearless_simd::{Simd, f32x16};
 /// Maximum number of unknowns: 1, x, y and the features.
 const SIZE: usize = FEATURES + 3;
 
-/// The value of the fit at each of the sixteen pixels from `at` on; the data itself where nothing weighs anything.
+/// The value of the fit at each of the sixteen pixels starting at `at`; the data itself if all weights are zero.
 #[inline(always)]
 pub(super) fn solve<S: Simd>(
     simd: S,
@@ -25,7 +25,7 @@ pub(super) fn solve<S: Simd>(
     let all = sums[0];
     let place = |k: usize, c: usize| sums[6 + k * columns + c];
     let scale = [1.0, 1.0 / STEP, 1.0 / STEP];
-    // The matrix and the right-hand sides, seen from the pixel: what it has itself is taken off its features.
+    // The matrix and the right-hand sides relative to the pixel: its own features are subtracted.
     let mut low = [[zero; SIZE]; SIZE];
     let mut right = [[zero; SIZE]; DATA];
     let pairs = [[0, 1, 2], [1, 3, 4], [2, 4, 5]];
@@ -53,7 +53,7 @@ pub(super) fn solve<S: Simd>(
             right[d][3 + f] = product - own * place(0, n + d);
         }
     }
-    // Cholesky, in place, with pivots no less than the ridge; `over` is one over the diagonal.
+    // Cholesky decomposition in place, with pivots clamped to the ridge; `over` is one over the diagonal.
     let [share, feature, step] = fit.settings.ridge;
     let mut over = [zero; SIZE];
     for i in 0..n + 3 {

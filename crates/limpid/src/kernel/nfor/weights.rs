@@ -11,16 +11,16 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16};
 use std::ops::Range;
 
-/// Pieces of sixteen pixels in a row of a strip.
+/// Vectors of sixteen pixels in a row of a strip.
 pub(super) const PIECES: usize = WIDTH / LANES;
 /// Values in a line of distances: a strip and the patches beside it.
 const LINE: usize = WIDTH + LANES;
-/// Largest denominator of a distance; three of them multiply.
+/// Largest denominator of a distance; up to three of them are multiplied.
 const MOST: f32 = 1e12;
-/// Makes a weight vanish.
+/// A distance with zero weight.
 const FAR: f32 = 1e9;
 
-/// The weights of a strip at work.
+/// Working state for the weights of a strip.
 pub(super) struct Weights<'a> {
     fit: &'a LocalRegression,
     taps: &'a [Tap],
@@ -29,29 +29,29 @@ pub(super) struct Weights<'a> {
     x: usize,
     /// Distances of single pixels for one row of taps.
     lines: &'a mut [f32],
-    /// Of each tap the distances of the last rows, summed along the rows.
+    /// For each tap, the distances of the last rows, summed along the rows.
     ring: &'a mut [f32],
-    /// One over the number of pairs along a row for each `dx`, zero where the partner lies outside.
+    /// One over the number of pairs along a row for each `dx`, zero if the partner is outside.
     over: &'a mut [f32],
-    /// For each `k` the weights of sixteen pixels that are not all zero, the numbers of their taps, and how many there are.
+    /// For each `k`, the weights of sixteen pixels that are not all zero, the indices of their taps, and their number.
     weights: &'a mut [f32],
     numbers: &'a mut [u32],
     counts: [usize; CANDIDATES],
 }
 
-/// Largest side of the squares of a checkerboard. Strips and pieces begin at multiples of two of them.
+/// Largest side of the squares of a checkerboard. Strips and vectors start at multiples of twice this.
 const CELL: usize = 4;
 /// Maximum number of candidates of a fit.
 const CANDIDATES: usize = 4;
 
-/// Weights of sixteen pixels, and the numbers of their taps; taps that have no weight are left out.
+/// Weights of sixteen pixels, and the indices of their taps; taps without weight are left out.
 #[derive(Clone, Copy)]
 pub(super) struct List<'a> {
     pub(super) weights: &'a [f32],
     pub(super) numbers: &'a [u32],
 }
 
-/// How many words each part takes.
+/// Words of each part.
 fn parts(fit: &LocalRegression) -> [usize; 5] {
     let (across, taps) = (2 * fit.settings.window.radius + 1, fit.taps());
     [
@@ -63,12 +63,12 @@ fn parts(fit: &LocalRegression) -> [usize; 5] {
     ]
 }
 
-/// Pixels of `0..length` whose partner at distance `d` lies inside.
+/// Pixels of `0..length` whose partner at distance `d` is inside.
 fn valid(length: usize, d: i64) -> Range<usize> {
     (-d).max(0) as usize..(length as i64 - d.max(0)).max(0) as usize
 }
 
-/// How many pixels of a patch around `at` are among `range`.
+/// Number of pixels of a patch around `at` that lie in `range`.
 fn pairs(at: usize, patch: usize, range: &Range<usize>) -> usize {
     (at + patch + 1)
         .min(range.end)
@@ -121,7 +121,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Makes the distances of row `y` for all taps; `guide` holds the rows around it.
+    /// Computes the distances of row `y` for all taps; `guide` holds the surrounding rows.
     #[inline(always)]
     pub(super) fn distances<S: Simd>(&mut self, simd: S, guide: &[f32], y: usize) {
         let (f, r) = (
@@ -149,7 +149,7 @@ impl<'a> Weights<'a> {
                     3 => distance::<S, 3>(simd, guide, &region, shift, line),
                     _ => distance::<S, 1>(simd, guide, &region, shift, line),
                 }
-                // Pairs that are not inside count nothing.
+                // Pairs that are not inside count as zero.
                 let (across, first) = (valid(self.size.width, dx), self.x as i64 - f as i64);
                 let index = |x: usize| ((x as i64 - first).max(0) as usize).min(LINE);
                 line[..index(across.start)].fill(0.0);
@@ -169,7 +169,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Makes the weights of a piece of row `y`; `values` holds features, data and classes around the row.
+    /// Computes the weights of a vector of row `y`; `values` holds features, data and classes around the row.
     #[inline(always)]
     pub(super) fn make<S: Simd>(&mut self, simd: S, values: &[f32], y: usize, piece: usize) {
         match self.fit.sharp {
@@ -199,7 +199,8 @@ impl<'a> Weights<'a> {
         for c in 0..SHARP {
             own[c] = Beside::new(values, at).load(simd, c);
         }
-        // Of one buffer, pixels of the other colour count nothing: by the place of the first within two squares.
+        // With one buffer, pixels of the other parity have no weight; the pattern depends on the first pixel's position within
+        // two squares.
         let other = |first: usize| {
             f32x16::from_fn(simd, |i| match fit.parity {
                 Some(parity) if (i + first) / fit.cell % 2 != parity => FAR,
@@ -245,7 +246,7 @@ impl<'a> Weights<'a> {
                     let off = own[c] - partner.load(simd, c);
                     apart = off.mul_add(off, apart);
                 }
-                // Other classes, and partners outside, have no weight.
+                // Different classes, and partners outside, have no weight.
                 let same = class.simd_eq(Beside::new(values, there + class_at).load(simd, 0))
                     & over.simd_gt(zero);
                 let row = (y as i64 + tap.dy)
@@ -259,7 +260,7 @@ impl<'a> Weights<'a> {
                 }
                 for k in 0..fit.k.len() {
                     let x = distance.mul_add(f32x16::splat(simd, over_k[k]), apart);
-                    // Powers of two, so that one factor makes the exponential; NaN gives no weight.
+                    // Base 2, so that the exponential needs no further multiplication; NaN has no weight.
                     let x = x * -std::f32::consts::LOG2_E;
                     let weight = fast_exp2_x16(simd, x);
                     let some = weight.simd_ge(f32x16::splat(simd, LEAST));
@@ -286,14 +287,14 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Sixteen values from `at` on.
+/// Sixteen values starting at `at`.
 #[inline(always)]
 fn piece<S: Simd>(simd: S, values: &[f32], at: usize) -> f32x16<S> {
     let piece = values[at..].first_chunk().unwrap_or(&[0.0; LANES]);
     f32x16::load_array_ref(simd, piece)
 }
 
-/// The distances of single pixels along a row. The channels' quotients share one division.
+/// The distances of single pixels along a row. All channels share one division.
 #[inline(always)]
 fn distance<S: Simd, const C: usize>(
     simd: S,

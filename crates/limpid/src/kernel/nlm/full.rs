@@ -1,7 +1,7 @@
-//! The whole filter on the CPU: variance per pixel, patch-wise and symmetric weights, features, risk.
+//! The complete filter on the CPU: variance per pixel, patch-wise and symmetric weights, features, risk.
 //!
-//! Works on blocks. For each pair of opposite offsets, rows go through two rings: distances summed along the row, and
-//! weights summed along the row. What a pixel sums, and in which order, does not depend on blocks, bands or SIMD lanes.
+//! Works on blocks. For each pair of opposite offsets, rows pass through two ring buffers: distances summed along the row, and
+//! weights summed along the row. The terms of a pixel's sums and their order do not depend on blocks, bands or SIMD lanes.
 
 mod features;
 
@@ -21,7 +21,7 @@ const HEIGHT: usize = 64;
 /// Pixels of a block.
 const BLOCK: usize = WIDTH * HEIGHT;
 
-/// Planes of sums: weights, what is filtered, moved weights and colours, squares.
+/// Number of accumulated planes: weights, payload, perturbed weights and colours, squares.
 fn planes(nlm: &Nlm) -> [usize; 5] {
     let risk = usize::from(nlm.risk);
     [
@@ -33,7 +33,7 @@ fn planes(nlm: &Nlm) -> [usize; 5] {
     ]
 }
 
-/// Rows beside the rings: counts, weights, moved weights, distances, features' distances and weights (3 each), one for
+/// Rows besides the rings: counts, weights, perturbed weights, distances, feature distances and weights (3 each), one for
 /// distances before they are summed, one for a uniform variance.
 const LINES: usize = 3 * 6 + 2;
 
@@ -170,7 +170,7 @@ fn block(job: &mut Job<'_>, nlm: &Nlm, columns: Range<usize>, rows: Range<usize>
     }
 }
 
-/// A block at work. Arrays of three belong to `p + o`, `p - o` and their mean.
+/// The working state of a block. Arrays of three belong to `p + o`, `p - o` and their mean.
 struct Work<'a, 'b> {
     nlm: &'a Nlm,
     reads: &'a [View<'b>],
@@ -180,7 +180,7 @@ struct Work<'a, 'b> {
     distances: [&'a mut [f32]; 3],
     weights: [&'a mut [f32]; 3],
     centers: [&'a mut [f32]; 3],
-    /// One over the number of columns of a patch that have partners; 0 where the pixel has none.
+    /// One over the number of patch columns that have partners; 0 if the pixel has none.
     counts: [&'a mut [f32]; 3],
     w: [&'a mut [f32]; 3],
     moved: [&'a mut [f32]; 3],
@@ -193,12 +193,12 @@ struct Work<'a, 'b> {
 }
 
 impl Work<'_, '_> {
-    /// How many comparisons are made.
+    /// Number of comparisons.
     fn kinds(&self) -> usize {
         2 + usize::from(self.nlm.symmetric)
     }
 
-    /// How far weights are needed beyond the block.
+    /// How far beyond the block weights are needed.
     fn outer(&self) -> usize {
         if self.nlm.patchwise {
             self.nlm.patch
@@ -207,7 +207,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// The centre weighs 1, moved or not.
+    /// The centre has weight 1, perturbed or not.
     #[inline(always)]
     fn center(&mut self) {
         let n = self.columns.len();
@@ -277,7 +277,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// A row of pixel distances, summed along the row, into the first ring.
+    /// Computes a row of pixel distances, summed along the row, into the first ring.
     #[inline(always)]
     fn sum_distances(&mut self, y: i64, o: Offset) {
         let (f, outer) = (self.nlm.patch, self.outer());
@@ -300,7 +300,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Adds the distances of all channels to the line that starts `before` pixels before the block.
+    /// Accumulates the distances of all channels into the line that starts `before` pixels before the block.
     #[inline(always)]
     fn channel_distances(&mut self, y: usize, to: To, o: Offset, before: usize) {
         let Some(k) = self.nlm.color else { return };
@@ -323,7 +323,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Distances of patches and their weights; weights summed along the row, into the second ring.
+    /// Computes patch distances and their weights; weights summed along the row, into the second ring.
     #[inline(always)]
     fn weigh(&mut self, y: i64, o: Offset) {
         let (f, outer, length) = (self.nlm.patch, self.outer(), length(self.nlm));
@@ -348,7 +348,7 @@ impl Work<'_, '_> {
             for l in &mut *line {
                 *l = fast_exp(-l.max(0.0));
             }
-            // Pixels without partner have no weight.
+            // Pixels without a partner have no weight.
             let low = (valid.start as i64 - start).clamp(0, n as i64) as usize;
             let high = (valid.end as i64 - start).clamp(low as i64, n as i64) as usize;
             line[..low].fill(0.0);
@@ -357,7 +357,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Weights of the row from colour alone, and those of the moved centre.
+    /// Weights of the row from colour alone, and those of the perturbed centre.
     #[inline(always)]
     fn color_weights(&mut self, y: usize, o: Offset) {
         let (n, f, outer) = (self.columns.len(), self.nlm.patch, self.outer());
@@ -396,7 +396,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// The weights when the centre is moved by its step.
+    /// The weights when the centre is perturbed by its step.
     #[inline(always)]
     fn move_center(&mut self, k: usize, y: usize, o: Offset) {
         let (n, f, outer) = (self.columns.len(), self.nlm.patch, self.outer());
@@ -428,7 +428,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Adds what the partners weigh to the sums of the row.
+    /// Accumulates the weighted partners into the sums of the row.
     #[inline(always)]
     fn gather(&mut self, y: usize, o: Offset) {
         let at = (y - self.rows.start) * WIDTH;
@@ -470,7 +470,7 @@ impl Work<'_, '_> {
     }
 }
 
-/// A channel of the guide from a pixel on.
+/// A channel of the guide starting at a pixel.
 #[inline(always)]
 fn color<'a>(
     reads: &'a [View<'_>],

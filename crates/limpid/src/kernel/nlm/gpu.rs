@@ -1,4 +1,4 @@
-//! The GPU body: constants and bindings in front of the WGSL text.
+//! The GPU body: constants and bindings before the WGSL text.
 
 use super::{EPSILON, Nlm, Noise, STEP, STEP_FLOOR, SYMMETRIC_LIMIT};
 use crate::kernel::wgsl::{Code, Wgsl, float};
@@ -7,11 +7,11 @@ use crate::params;
 use crate::{Error, Result};
 
 params! {
-    /// Size of the image, the guide's variance where it is the same everywhere, and what differences are divided by.
+    /// Size of the image, the guide's variance if it is uniform, and the divisors of differences.
     struct Params { width: u32, height: u32, pixels: u32, variance: f32, k_color: f32, k_feature: f32 }
 }
 
-/// Sides of tiles, the preferred first: wide enough that the pixels around them do not dominate.
+/// Sides of tiles, the preferred first: wide enough that the halo does not dominate.
 const TILES: [(u32, u32); 6] = [(32, 16), (16, 16), (16, 8), (8, 8), (8, 4), (4, 4)];
 
 pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
@@ -144,7 +144,7 @@ fn bindings(nlm: &Nlm, head: Wgsl) -> Wgsl {
         .statements("write_residual(i: i32, v: f32)", residual)
 }
 
-/// The least weight of all features, for both partners.
+/// The minimum weight of all features, for both partners.
 fn features(nlm: &Nlm, text: Wgsl) -> Wgsl {
     let head = "features(t: Trio) -> vec2<f32>";
     let Some(features) = &nlm.features else {

@@ -1,8 +1,8 @@
 //! Non-local means with colour and feature weights: the `FEATUREFILTER` of Vicini 2015.
 //!
-//! [`Nlm`] filters one slot by weights from another. For each pair of opposite offsets it goes from pixel distances over
-//! box sums and exponentials to weighted sums without ever holding more than a few rows (CPU) or a tile (GPU) of them, so
-//! that no distance is computed twice and no window of weights is stored (section 3.6).
+//! [`Nlm`] filters one slot with weights from another. For each pair of opposite offsets it computes pixel distances, box sums,
+//! exponentials and weighted sums while holding only a few rows (CPU) or a tile (GPU), so that no distance is computed twice
+//! and no window of weights is stored (section 3.6).
 
 mod full;
 mod gpu;
@@ -13,19 +13,19 @@ mod rows;
 use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 
-/// Keeps denominators above zero where there is no noise at all (Eq. 3.7, 3.10).
+/// Keeps denominators above zero where there is no noise (Eq. 3.7, 3.10).
 pub(crate) const EPSILON: f32 = 1e-10;
 /// `d²max` of section 3.2.4.
 pub(crate) const SYMMETRIC_LIMIT: f32 = 25.0;
 /// Step of the finite difference as a share of the value (section 3.4.2).
 pub(crate) const STEP: f32 = 0.01;
-/// Smallest value whose share is taken as step.
+/// Smallest value from which the relative step is computed.
 pub(crate) const STEP_FLOOR: f32 = 1e-3;
 
 /// The variance of the guide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Noise {
-    /// The same everywhere.
+    /// Uniform.
     Uniform(f32),
     /// A slot with the guide's planes.
     Pixel,
@@ -49,9 +49,9 @@ pub(crate) struct Features {
     pub list: Vec<Feature>,
 }
 
-/// The filter. Reads: guide; its variance, if per pixel; what is filtered, if not the guide; features, their variance,
-/// and the larger of variance and contrast. Writes: the filtered slot; with `risk` the SURE and the slope (2 planes); with
-/// `residual` the variance that is left.
+/// The filter. Reads: guide; its variance, if per pixel; the payload, if not the guide; features, their variance, and the
+/// larger of variance and contrast. Writes: the filtered slot; with `risk` the SURE and the slope (2 planes); with `residual`
+/// the remaining variance.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Nlm {
     /// Radius of the window.
@@ -62,8 +62,8 @@ pub(crate) struct Nlm {
     pub color: Option<f32>,
     /// The guide's variance.
     pub noise: Noise,
-    /// For one of each two opposite offsets, row by row from the right of the centre, how much of two pixels' noise differs: 1
-    /// minus its correlation. All of it when empty. For uniform noise.
+    /// For one of each two opposite offsets, row by row starting right of the centre, the decorrelation of two pixels' noise: 1
+    /// minus its correlation. Fully decorrelated if empty. For uniform noise.
     pub apart: Vec<f32>,
     /// Weights from features.
     pub features: Option<Features>,
@@ -73,15 +73,15 @@ pub(crate) struct Nlm {
     pub symmetric: bool,
     /// Planes of the guide.
     pub channels: usize,
-    /// Planes of the slot that is filtered, when that is not the guide; the first are the guide's when `risk` is set.
+    /// Planes of the slot that is filtered, if it is not the guide; with `risk` the first ones are the guide's.
     pub payload: Option<usize>,
     /// Whether Stein's risk estimate and the slope are written.
     pub risk: bool,
-    /// Whether the variance that is left is written: `Σ w² Var / (Σ w)²`. For variance per pixel.
+    /// Whether the remaining variance is written: `Σ w² Var / (Σ w)²`. For variance per pixel.
     pub residual: bool,
-    /// Whether the CPU may use each weight twice where the filter is plain, `w(p, q) = w(q, p)`.
+    /// Whether the CPU may use each weight twice if the filter is plain, `w(p, q) = w(q, p)`.
     pub paired: bool,
-    /// Maximum number of rows of a tile on the GPU; by the device's limits when none.
+    /// Maximum number of rows of a tile on the GPU; `None` for the device's limits.
     pub tile: Option<u32>,
 }
 
@@ -106,7 +106,7 @@ impl Nlm {
         }
     }
 
-    /// How much of the noise of two pixels at an offset differs.
+    /// The decorrelation of the noise of two pixels at an offset.
     fn apart(&self, dx: i64, dy: i64) -> f32 {
         apart(&self.apart, self.radius, dx, dy)
     }
@@ -119,7 +119,7 @@ impl Nlm {
         }
     }
 
-    /// Where the reads are: variance, payload, first feature slot.
+    /// The indices of the reads: variance, payload, first feature slot.
     fn places(&self) -> (Option<usize>, usize, usize) {
         let pixel = usize::from(self.noise == Noise::Pixel);
         let payload = usize::from(self.payload.is_some());
@@ -130,7 +130,7 @@ impl Nlm {
         )
     }
 
-    /// The plain filter's weights, where the fast CPU body serves.
+    /// The weights of the plain filter, if the fast CPU body supports it.
     fn plain(&self) -> Option<plain::Weights<'_>> {
         match (self.color, self.noise) {
             (Some(k), Noise::Uniform(variance))
@@ -155,7 +155,7 @@ impl Nlm {
     }
 }
 
-/// The entry of a list of half the offsets of a window; 1 when the list is empty.
+/// The entry in a list of half the offsets of a window; 1 if the list is empty.
 fn apart(list: &[f32], radius: usize, dx: i64, dy: i64) -> f32 {
     let place = dy * (2 * radius as i64 + 1) + dx - 1;
     list.get(place as usize).copied().unwrap_or(1.0)
@@ -173,7 +173,7 @@ impl Kernel for Nlm {
         let reads = self.places().2 + 3 * usize::from(self.features.is_some());
         let writes = 1 + usize::from(self.risk) + usize::from(self.residual);
         let reach = self.radius + self.margin();
-        // Rows are summed in groups, which may begin before a band and end after it.
+        // Rows are summed in groups, which may start before a band and end after it.
         let group = self.plain().map_or(0, |_| plain::GROUP - 1);
         Contract {
             reach: Some(reach),

@@ -1,5 +1,5 @@
-// For each pair of opposite offsets a workgroup goes from pixel distances over box sums to weights in its own memory:
-// distances, sums along rows, sums down columns and exponentials, and for patch-wise weights both sums once more.
+// For each pair of opposite offsets a workgroup computes weights in workgroup memory: distances, sums along rows, sums along
+// columns and exponentials, and for patch-wise weights both sums once more.
 
 const PAIRS: i32 = 2 * R * (R + 1);
 const WINDOW: i32 = 2 * R + 1;
@@ -49,7 +49,7 @@ fn distance3(u: vec3<f32>, v: vec3<f32>, s: vec3<f32>, k2: f32, apart: f32) -> v
     return (off * off - apart * less) / (EPSILON + k2 * spread);
 }
 
-// By how much the distance grows when the centre moves.
+// The increase of the distance when the centre is perturbed.
 fn change3(u: vec3<f32>, s: vec3<f32>, k2: f32) -> vec3<f32> {
     let off = vec3(u.x - u.y, u.x - u.z, u.x - 0.5 * (u.y + u.z));
     let spread = s.x + vec3(s.yz, 0.25 * (s.y + s.z));
@@ -229,7 +229,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Sums along rows of patches, of rows this wide: as many in each row, of as many rows, as `sums` says.
+// Sums along the rows of patches, for rows of width `wide`: `sums` is the number of sums per row and of rows.
 fn along(lane: i32, wide: i32, sums: vec2<i32>) {
     for (var i = lane; i < sums.x * sums.y; i += LANES) {
         let first = i / sums.x * wide + i % sums.x;
@@ -243,7 +243,7 @@ fn along(lane: i32, wide: i32, sums: vec2<i32>) {
     }
 }
 
-// Sum over the rows of a patch, of sums along rows.
+// The sum over the rows of a patch, of sums along rows.
 fn down(first: i32, k: i32) -> f32 {
     var sum = 0.0;
     for (var j = 0; j <= 2 * F; j++) {

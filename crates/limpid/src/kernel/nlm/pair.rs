@@ -3,7 +3,7 @@
 use super::{EPSILON, STEP, STEP_FLOOR};
 use std::ops::Range;
 
-/// What a pixel is compared with.
+/// The partner that a pixel is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
     /// `p + o`.
@@ -17,7 +17,7 @@ pub(super) enum To {
 /// The order in which the three comparisons are kept.
 pub(super) const ALL: [To; 3] = [To::Plus, To::Minus, To::Mean];
 
-/// An offset, rows down and columns to the right or left, in an image of a size.
+/// An offset in rows (down) and columns (either direction), in an image of a size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Offset {
     pub(super) dx: i64,
@@ -48,7 +48,7 @@ fn reach(d: i64, n: usize, to: To) -> Range<usize> {
     low as usize..high.max(low) as usize
 }
 
-/// The channels of the one or two partners of a pixel, and how many they are.
+/// The channels of the one or two partners of a pixel, and their number.
 #[inline(always)]
 pub(super) fn partners<'a>(
     to: To,
@@ -65,8 +65,8 @@ pub(super) fn partners<'a>(
     }
 }
 
-/// Adds a channel's distance to `out`: values, variances and spreads (`V` of Eq. 3.10) of the pixel (`.0`) and of one or
-/// two partners, all of equal length. `over` is `k²`; `apart` is how much of the noise differs.
+/// Adds a channel's distance to `out`: values, variances and spreads (`V` of Eq. 3.10) of the pixel (`.0`) and of one or two
+/// partners, all of equal length. `over` is `k²`; `apart` is the decorrelation of the noise.
 #[inline(always)]
 pub(super) fn add_distance(
     out: &mut [f32],
@@ -102,7 +102,7 @@ pub(super) fn add_distance(
     }
 }
 
-/// Adds by how much a channel's distance grows when the pixel is moved by its step.
+/// Adds the increase of a channel's distance when the pixel is perturbed by its step.
 #[inline(always)]
 pub(super) fn add_change(out: &mut [f32], p: Channel<'_>, q: &[Channel<'_>], over: f32) {
     let n = out.len();
@@ -129,13 +129,13 @@ pub(super) fn add_change(out: &mut [f32], p: Channel<'_>, q: &[Channel<'_>], ove
     }
 }
 
-/// How far a value is moved for the finite difference.
+/// The perturbation of a value for the finite difference.
 #[inline(always)]
 pub(super) fn step(value: f32) -> f32 {
     STEP * value.abs().max(STEP_FLOOR)
 }
 
-/// A piece of a row of one channel.
+/// A segment of a row of one channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Channel<'a> {
     pub(super) value: &'a [f32],

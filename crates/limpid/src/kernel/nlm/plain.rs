@@ -1,10 +1,9 @@
-//! Plain non-local means on the CPU: one variance everywhere, so that `w(p, q) = w(q, p)`.
+//! Plain non-local means on the CPU: uniform variance, so that `w(p, q) = w(q, p)`.
 //!
-//! The image is cut into blocks whose sums stay in the cache. For each of half the offsets, rows of squared
-//! differences go through a ring; four rows at a time are summed over patches (ten loads instead of 28), then along
-//! the row, and each weight is used twice: for `p` and for `q`. What a pixel sums, and in which order, depends neither on
-//! blocks nor on SIMD lanes: groups of four rows start at multiples of four, and a row of weights is finished before it is
-//! used.
+//! The image is divided into blocks whose sums stay in the cache. For each of half the offsets, rows of squared differences
+//! pass through a ring buffer; four rows at a time are summed over patches (ten loads instead of 28), then along the row, and
+//! each weight is used twice: for `p` and for `q`. The terms of a pixel's sums and their order depend neither on blocks nor on
+//! SIMD lanes: groups of four rows start at multiples of four, and a row of weights is finished before it is used.
 
 use super::rows::add;
 use crate::kernel::fast_exp::{fast_exp, fast_exp_x16};
@@ -23,7 +22,7 @@ const BLOCK: usize = WIDTH * HEIGHT;
 /// Rows summed at a time.
 pub(super) const GROUP: usize = 4;
 
-/// What the weights need.
+/// Parameters of the weights.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weights<'a> {
     /// Radius of the window.
@@ -34,7 +33,7 @@ pub(super) struct Weights<'a> {
     pub(super) bias: f32,
     /// See `bias`.
     pub(super) scale: f32,
-    /// What the bias of each offset is multiplied with; see [`super::Nlm::apart`].
+    /// Factor of the bias for each offset; see [`super::Nlm::apart`].
     pub(super) apart: &'a [f32],
 }
 
@@ -116,7 +115,7 @@ fn block<S: Simd, const C: usize>(
     }
 }
 
-/// A block at work.
+/// The working state of a block.
 struct Work<'a, 'b, S, const C: usize> {
     simd: S,
     src: &'a View<'b>,
@@ -132,7 +131,7 @@ struct Work<'a, 'b, S, const C: usize> {
 }
 
 impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
-    /// The centre weighs 1.
+    /// The centre has weight 1.
     #[inline(always)]
     fn center(&mut self) {
         let n = self.columns.len();
@@ -146,11 +145,11 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         }
     }
 
-    /// All pairs `p`, `p + (dx, dy)` that have an end in the block.
+    /// Processes all pairs `p`, `p + (dx, dy)` with at least one pixel in the block.
     #[inline(always)]
     fn offset(&mut self, dx: i64, dy: usize) {
         let (width, height) = (self.src.size().width, self.src.size().height);
-        // Pixels p whose partner is inside, and of these the ones that the block needs.
+        // Pixels p whose partner is inside, restricted to those that the block needs.
         let valid = (-dx).max(0) as usize..(width as i64 - dx.max(0)).max(0) as usize;
         let left = self.columns.start as i64 - dx.max(0);
         let right = self.columns.end as i64 + (-dx).max(0);
@@ -175,7 +174,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
                 self.distances(next, &span, &valid, (dx, dy));
                 next += 1;
             }
-            // Whole vectors: what stands beyond the row's end is summed too, and not used.
+            // Whole vectors: values beyond the row's end are summed too, but not used.
             let whole = span.len().next_multiple_of(LANES);
             self.down(first, whole + 2 * f);
             for y in first.max(rows.start)..(first + GROUP).min(rows.end) {
@@ -186,7 +185,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         }
     }
 
-    /// One row of squared differences with its surroundings, zero where there is no pair, into the ring.
+    /// Computes one row of squared differences with its halo, zero where there is no pair, into the ring.
     #[inline(always)]
     fn distances(
         &mut self,
@@ -230,7 +229,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         );
     }
 
-    /// Sums over the rows of a patch, for the four rows from `first` on.
+    /// Sums over the rows of a patch, for the four rows starting at `first`.
     #[inline(always)]
     fn down(&mut self, first: usize, n: usize) {
         let (f, length) = (self.weights.patch, self.weights.row());
@@ -281,7 +280,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         }
     }
 
-    /// Sums along the row of a patch, and the weights.
+    /// Sums along the row of a patch, and computes the weights.
     #[inline(always)]
     fn along(&mut self, k: usize, n: usize, (scale, bias): (f32, f32)) {
         let f = self.weights.patch;
@@ -314,7 +313,7 @@ impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
         }
     }
 
-    /// `p` takes from its partner, and the partner from `p`, where they lie in the block.
+    /// Accumulates the partner's value at `p` and the value of `p` at the partner, if they are in the block.
     #[inline(always)]
     fn use_twice(&mut self, y: usize, span: &Range<usize>, (dx, dy): (i64, usize)) {
         if self.rows.contains(&y) {

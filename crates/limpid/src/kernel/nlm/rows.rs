@@ -10,7 +10,7 @@ pub(super) fn count(at: i64, f: usize, valid: &Range<usize>) -> usize {
     (high - low).max(0) as usize
 }
 
-/// The part of a block's columns that lies in `valid`, counted from the block's first column.
+/// The part of a block's columns that lies in `valid`, relative to the block's first column.
 pub(super) fn overlap(columns: &Range<usize>, valid: &Range<usize>) -> Range<usize> {
     let start = columns.start.max(valid.start);
     let end = columns.end.min(valid.end).max(start);
@@ -92,7 +92,7 @@ pub(super) fn add_product(sums: &mut [f32], weights: &[f32], values: &[f32]) {
     }
 }
 
-/// Section 3.2.4: where the mean of two opposite pixels is nearer than they are, both weigh what their mean weighs.
+/// Section 3.2.4: where the mean of two opposite pixels is closer than each of them, both get the weight of their mean.
 #[inline(always)]
 pub(super) fn combine(w: &mut [&mut [f32]; 3], d: &[&mut [f32]; 3], range: Range<usize>) {
     let [plus, minus, mean] = w;

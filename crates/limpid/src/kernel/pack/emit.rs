@@ -1,4 +1,4 @@
-//! The WGSL text of packing and unpacking.
+//! Generates the WGSL of packing and unpacking.
 
 use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use crate::definition::atrous::BLACK;
@@ -20,7 +20,7 @@ pub(super) fn each(site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
     each_with(Wgsl::default(), site, names, body)
 }
 
-/// The same after what `body` uses.
+/// The same, preceded by declarations that `body` uses.
 fn each_with(text: Wgsl, site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
     let size = site.writes[0].size;
     let count = size.pixels() as u32;
@@ -57,7 +57,7 @@ fn albedo_planes(site: &Site<'_>) -> usize {
     site.reads.get(1).map_or(1, |s| s.planes)
 }
 
-/// Into a planar slot: for filters that work on planes.
+/// Packs into a planar slot, for filters that work on planes.
 fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
     let packed_at = kernel.packed_at;
     let mut body = Code::default();
@@ -88,7 +88,7 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
     each_with(places(kernel), site, names(packed_at, false), body)
 }
 
-/// `place(i)`: where pixel `i` is in the slot.
+/// `place(i)`: the position of pixel `i` in the slot.
 fn places(kernel: &Unpack) -> Wgsl {
     let text = Wgsl::default();
     match kernel.order {
@@ -102,7 +102,7 @@ fn places(kernel: &Unpack) -> Wgsl {
     }
 }
 
-/// What is multiplied with on the way out: how it is read, and the text of a channel of it.
+/// The factor applied when unpacking: the code that reads it, and the expression for one of its channels.
 fn albedo(kernel: &Unpack, site: &Site<'_>) -> (Code, impl Fn(usize) -> String) {
     let slot = site.reads.get(1).filter(|_| kernel.packed_at.albedo);
     let exact = kernel.exact;

@@ -1,4 +1,4 @@
-//! Layers into the slots that filters work on, and back.
+//! Converts layers to the slots that filters work on, and back.
 //!
 //! On the CPU such a slot is planar: the layers' planes one after the other. On the GPU it is planes of four channels,
 //! which are read with one load; features may be packed further ([`Packing`]).
@@ -13,7 +13,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::Result;
 use crate::plan::{Layout, Phases, Plan, SlotId};
 
-/// Where a layer is in a packed slot, and how it is converted.
+/// The position of a layer in a packed slot, and its conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PackedAt {
     /// Channels of the layer.
@@ -24,37 +24,37 @@ pub(crate) struct PackedAt {
     pub vector: usize,
     /// First of the four channels.
     pub lane: usize,
-    /// Divided by albedo on the way in and multiplied with it on the way out.
+    /// Whether it is divided by albedo when packed and multiplied by it when unpacked.
     pub albedo: bool,
-    /// A variance of several channels that becomes the variance of luminance on the way in; the way out gives one
-    /// channel, and albedo counts by its luminance, squared.
+    /// Whether a variance of several channels is packed as the variance of luminance. Unpacking returns one channel, with the
+    /// squared luminance of albedo as factor.
     pub variance: bool,
 }
 
-/// Puts a layer into a slot.
+/// Stores a layer in a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pack {
-    /// Where to.
+    /// The target position.
     pub packed_at: PackedAt,
-    /// Whether it is the first: the rest of the slot becomes zero. Later ones keep the existing values.
+    /// Whether it is the first layer: the rest of the slot is zeroed. Later ones keep the existing values.
     pub first: bool,
     /// Whether values are rounded to half precision.
     pub half: bool,
 }
 
-/// Takes a layer out of a slot.
+/// Extracts a layer from a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unpack {
-    /// Where from.
+    /// The source position.
     pub packed_at: PackedAt,
-    /// Whether values below 0 become 0 and what they are multiplied with is taken as it is, however near to black.
+    /// Whether negative values are clamped to 0 and the factor is used unchanged, however close to black.
     pub exact: bool,
-    /// The order of the slot, if it is not rows: pixels go back to where they belong.
+    /// The order of the slot, if it is not rows: pixels are restored to row order.
     pub order: Option<Phases>,
 }
 
 impl Unpack {
-    /// For a slot of this plan.
+    /// Unpacks a slot of this plan.
     pub(crate) fn from(plan: &Plan, slot: SlotId, packed_at: PackedAt, exact: bool) -> Self {
         let order = match plan.at(slot).layout {
             Layout::Phases(order) => Some(order),
@@ -73,15 +73,15 @@ impl Unpack {
 pub(crate) enum Packing {
     /// Single precision.
     Full,
-    /// 16 bytes per pixel, seven planes: normal and albedo as half floats, between them depth in full. What is not there
-    /// is zero.
+    /// 16 bytes per pixel, seven planes: normal and albedo as half floats, and depth in single precision between them. Missing
+    /// planes are zero.
     Packed,
 }
 
 /// Gathers the planes of features into one slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PackFeatures {
-    /// For each layer read: its first plane in the slot, and its planes.
+    /// For each layer read: its first plane in the slot, and its number of planes.
     pub layers: Vec<(usize, usize)>,
     /// How they are stored.
     pub packing: Packing,

@@ -1,4 +1,4 @@
-//! The surface of pixels, packed for filters that go by local noise.
+//! The surface of pixels, packed for filters guided by local noise.
 
 use super::emit::each;
 use crate::kernel::wgsl::Code;
@@ -8,10 +8,12 @@ use crate::simd::dispatch;
 use crate::{Result, definition::front};
 use fearless_simd::Simd;
 
-/// Gathers what tells surfaces apart: albedo, depth and class in one number, normal, brightness; and position. See
-/// `definition::front::packed`. On a GPU 16 bytes without position: albedo and normal with 10 bits a channel, the others in full.
+/// Gathers the features that distinguish surfaces: albedo, depth and class in one value, normal, brightness; and position. See
+/// `definition::front::packed`. On a GPU 16 bytes without position: albedo and normal with 10 bits per channel, the others in
+/// single precision.
 ///
-/// Reads: albedo and normals as far as they exist; depth with the class, and position if it exists, as the front makes them; brightness.
+/// Reads: albedo and normals, if present; depth with the class, and position if present, as written by the front end;
+/// brightness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackSurface {
     /// Whether there is albedo.

@@ -1,8 +1,8 @@
-//! The normal equations: the sum of what all patches and the differences say (Vicini 2015, section 5.3.4).
+//! The normal equations: the sum of the constraints of all patches and of the differences (Vicini 2015, section 5.3.4).
 //!
-//! A patch says `(BBᵀ - I) Ω (BBᵀ - I)`; between its pixels `a` and `b` that is `B_a C B_bᵀ - (Ω_a + Ω_b) B_a B_bᵀ`, with
-//! `C = BᵀΩB`, and `Ω_a` more where they are one. A CPU adds each patch to all its pixels; a GPU collects at each pixel what
-//! the patches around it say.
+//! A patch contributes `(BBᵀ - I) Ω (BBᵀ - I)`; the entry of its pixels `a` and `b` is `B_a C B_bᵀ - (Ω_a + Ω_b) B_a B_bᵀ`,
+//! with `C = BᵀΩB`, plus `Ω_a` if they are the same pixel. On the CPU each patch is scattered to all its pixels; on a GPU each
+//! pixel gathers from the patches around it.
 
 use super::omega::{BASES, bases};
 use super::{
@@ -156,7 +156,7 @@ fn all<S: Simd>(simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// Adds sixteen numbers to a row; what is outside of it is 0.
+/// Adds sixteen numbers to a row; those outside it are 0.
 #[inline(always)]
 fn add<S: Simd>(simd: S, row: &mut [f32], at: isize, sum: f32x16<S>) {
     if let Ok(at) = usize::try_from(at)

@@ -1,4 +1,4 @@
-// What all patches around a pixel say.
+// The contributions of all patches around a pixel.
 var<private> sums: array<f32, NEIGHBOURS + 1>;
 var<private> cross: array<f32, CROSS_PLANES>;
 

@@ -1,5 +1,5 @@
-//! The subspace of each patch: the constant and its features, by a truncated singular value decomposition
-//! (Vicini 2015, Eq. 5.7).
+//! The subspace of each patch: the constant and its features, reduced by a truncated singular value decomposition (Vicini 2015,
+//! Eq. 5.7).
 
 use super::jacobi;
 use super::{
@@ -13,7 +13,7 @@ use crate::simd::dispatch;
 use crate::{Result, Size};
 use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// `B_p` of every pixel. Reads the weights and, where there are any, the features.
+/// `B_p` of every pixel. Reads the weights and, if present, the features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Basis {
     /// Planes of features.
@@ -21,7 +21,7 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Maximum number of vectors besides the constant: the smallest goes, unless it is the only one.
+    /// Maximum number of vectors besides the constant: the smallest is dropped, unless it is the only one.
     fn kept(self) -> usize {
         self.features.saturating_sub(1).clamp(1, MOST - 1)
     }
@@ -163,7 +163,7 @@ fn all<S: Simd>(simd: S, kernel: Basis, job: &mut Job<'_>) {
     debug_assert_eq!(job.writes[0].planes(), BASIS_PLANES);
 }
 
-/// A feature in sixteen patches, without its mean and scaled to length one.
+/// A feature in sixteen patches, with its mean subtracted, scaled to unit length.
 #[inline(always)]
 fn column<'a>(
     rows: &dyn Fn(isize) -> Option<&'a [f32]>,
@@ -205,7 +205,7 @@ fn column<'a>(
     }
 }
 
-/// The eigenvectors with the largest values, each over its root, by rank from row 1 on.
+/// The eigenvectors with the largest eigenvalues, each divided by the square root, by rank starting at row 1.
 #[inline(always)]
 fn truncate<S: Simd>(
     simd: S,

@@ -29,7 +29,7 @@ fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Multiply {
-    /// Whether the product is taken from a third slot.
+    /// Whether the product is subtracted from a third slot.
     pub residual: bool,
 }
 
@@ -95,11 +95,11 @@ fn multiply<S: Simd>(simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// Pixels of a piece.
+/// Pixels computed together.
 const WIDE: usize = 2 * LANES;
 
-/// Rows that a row of a product needs: of the matrix for neighbours ahead and behind, and of the image from `REACH` above to `REACH`
-/// below. Rows beyond the image are empty.
+/// Inputs of a row of a product: rows of the matrix for neighbours ahead and behind, and rows of the image from `REACH` above
+/// to `REACH` below. Rows beyond the image are empty.
 struct Rows<'a, const PLANES: usize> {
     middle: &'a [f32],
     ahead: [&'a [f32]; OFFSETS.len()],
@@ -145,7 +145,7 @@ fn multiply_planes<S: Simd, const PLANES: usize>(simd: S, job: &mut Job<'_>) {
 }
 
 impl<const PLANES: usize> Rows<'_, PLANES> {
-    /// The product of the row: pieces whose neighbours are all inside in vectors, the pixels at both ends one by one.
+    /// The product of the row: vectorised where all neighbours are inside, scalar at both ends.
     #[inline(always)]
     fn multiply<S: Simd>(&self, simd: S, out: &mut [&mut [f32]; PLANES]) {
         let (width, reach) = (self.middle.len(), REACH as usize);
@@ -168,7 +168,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         }
     }
 
-    /// Writes a piece, as far as there is room.
+    /// Writes a vector, clipped to the row.
     #[inline(always)]
     fn put(&self, made: [[Lanes; 2]; PLANES], out: &mut [&mut [f32]; PLANES], x: usize) {
         for (out, made) in out.iter_mut().zip(made) {
@@ -179,7 +179,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         }
     }
 
-    /// The product at one pixel of a plane; the sum has the order of [`Self::product`].
+    /// The product at one pixel of a plane, in the same order of summation as [`Self::product`].
     fn pixel(&self, plane: usize, x: isize) -> f32 {
         let at = |row: &[f32], x: isize| row.get(x as usize).copied().unwrap_or(0.0);
         let image = |x: isize, dy: isize| at(self.image[(REACH + dy) as usize][plane], x);
@@ -191,7 +191,8 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         sum
     }
 
-    /// The product from `x` on, two vectors of each plane. Sums stay in registers over all neighbours, if all of them are inside.
+    /// The product starting at `x`, two vectors of each plane. With `INSIDE`, where all neighbours are inside, sums stay in
+    /// registers.
     #[inline(always)]
     fn product<S: Simd, const INSIDE: bool>(&self, simd: S, x: isize) -> [[Lanes; 2]; PLANES] {
         let mut sums = [[f32x16::splat(simd, 0.0); 2]; PLANES];
@@ -209,7 +210,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
         out
     }
 
-    /// Adds numbers of a row of the matrix times the image's row `dy` further down, each from its own place on.
+    /// Adds rows of the matrix times the image row `dy` further down, each with its own offset.
     #[inline(always)]
     fn add<S: Simd, const INSIDE: bool>(
         &self,
@@ -229,7 +230,7 @@ impl<const PLANES: usize> Rows<'_, PLANES> {
     }
 }
 
-/// [`load_vector`], or without the care for borders.
+/// [`load_vector`], without border handling if `INSIDE`.
 #[inline(always)]
 fn take<S: Simd, const INSIDE: bool>(simd: S, row: &[f32], x: isize) -> f32x16<S> {
     if INSIDE {

@@ -1,16 +1,16 @@
-//! Eigenvectors of small symmetric matrices by Jacobi's rotations, for sixteen matrices side by side.
+//! Eigenvectors of small symmetric matrices by Jacobi rotations, for sixteen matrices at once.
 
 use super::{LANES, Lanes, ZERO, get};
 use crate::kernel::wgsl::{Wgsl, float};
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, f32x16};
 
-/// Times that each pair is turned: 10×10 matrices of single precision are diagonal after five or six.
+/// Number of sweeps: 10×10 matrices in single precision are diagonal after five or six.
 pub(super) const SWEEPS: usize = 7;
 
-/// What an entry must be of its row's diagonals to be turned away.
+/// Entries of a smaller magnitude are not rotated.
 pub(super) const SMALL: f32 = 1e-30;
 
-/// Turns `a` (n×n, row by row) into a diagonal, and `v` into its eigenvectors, in columns.
+/// Diagonalises `a` (n×n, row by row) and stores its eigenvectors in the columns of `v`.
 #[inline(always)]
 pub(super) fn diagonalise<S: Simd>(simd: S, a: &mut [Lanes], v: &mut [Lanes], n: usize) {
     for i in 0..n {
@@ -37,7 +37,7 @@ pub(super) fn diagonalise<S: Simd>(simd: S, a: &mut [Lanes], v: &mut [Lanes], n:
     }
 }
 
-/// Cosine and sine of the turn that makes an entry 0.
+/// Cosine and sine of the rotation that zeroes an entry.
 #[inline(always)]
 fn rotation<S: Simd>(
     simd: S,
@@ -66,7 +66,7 @@ fn rotate<S: Simd>(
     (s * x + c * y).store_array(&mut a[j]);
 }
 
-/// The same as WGSL: `diagonalise` on the private arrays `gram` and `vectors` of `M`×`M` numbers.
+/// The same in WGSL: `diagonalise` on the private arrays `gram` and `vectors` of `M`×`M` numbers.
 pub(super) fn with_diagonalise(text: Wgsl) -> Wgsl {
     text.constant("SWEEPS", "u32", SWEEPS)
         .constant("SMALL", "f32", float(SMALL))

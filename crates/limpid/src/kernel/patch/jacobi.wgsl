@@ -1,4 +1,4 @@
-// Turns `gram` into a diagonal, and `vectors` into its eigenvectors, in columns.
+// Diagonalises `gram`, and stores its eigenvectors in the columns of `vectors`.
 var<private> gram: array<f32, M * M>;
 var<private> vectors: array<f32, M * M>;
 
@@ -16,7 +16,7 @@ fn diagonalise() {
                     continue;
                 }
                 let theta = (gram[b * M + b] - gram[a * M + a]) / (2.0 * ab);
-                // Far from 45 degrees theta's square would overflow; there t is half of one over it.
+                // Far from 45 degrees the square of theta would overflow; there t is half of one over it.
                 let root = select(sqrt(theta * theta + 1.0), abs(theta), abs(theta) > 1e15);
                 let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + root);
                 let c = 1.0 / sqrt(t * t + 1.0);

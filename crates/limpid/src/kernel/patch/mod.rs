@@ -1,6 +1,6 @@
-//! Constraints that keep a reconstruction locally near its features (Vicini 2015, section 5.3).
+//! Constraints that keep a reconstruction locally close to its features (Vicini 2015, section 5.3).
 //!
-//! Words: a *patch* is the 5×5 pixels around one; `a` and `b` number its pixels row by row. Slots:
+//! Terms: a *patch* is the 5×5 pixels around a pixel; `a` and `b` index its pixels row by row. Slots:
 //!
 //! - *weights*: `w(p, q)` for the twelve pixels `q` of a patch that follow `p`, one plane each; they are symmetric.
 //! - *basis*: `B_p`, up to eight columns, as pairs of 16-bit fractions in `u32`: four planes for each pixel of the patch.
@@ -9,7 +9,7 @@
 //! - *matrix*: the assembled normal equations, symmetric, radius 4: the diagonal, forty following neighbours, and one over
 //!   the diagonal, side by side for each row of pixels. So a product reads 164 bytes per pixel, where the constraints themselves are 600.
 //!
-//! CPU bodies take sixteen pixels side by side, whatever the vector width, so that all of them give the same bits.
+//! CPU bodies process sixteen pixels at a time, whatever the vector width, so that results are bit-identical.
 
 mod assemble;
 mod basis;
@@ -46,25 +46,24 @@ const MATRIX_ROWS: usize = NEIGHBOURS + 2;
 /// The one of them with one over the diagonal.
 const INVERSE: usize = NEIGHBOURS + 1;
 
-/// Numbers from one row of a matrix to the next. A little more than pixels, lest all rows of a power of two fall on the same
-/// places of a cache.
+/// Stride of the matrix rows. Slightly padded, so that rows with a power-of-two stride do not map to the same cache sets.
 const fn matrix_step(width: usize) -> usize {
     width + 2 * LANES
 }
 
-/// Size of a slot of matrices: all that belongs to a row of pixels stands side by side, for memory is read in one go then.
+/// Size of a slot of matrices: all data of a row of pixels is contiguous, for sequential reads.
 pub(crate) fn matrix_size(size: Size) -> Size {
     Size::new(MATRIX_ROWS * matrix_step(size.width), size.height)
 }
 
-/// Where row `k` stands in a row of the slot.
+/// The range of row `k` in a row of the slot.
 #[inline(always)]
 fn matrix_row(width: usize, k: usize) -> Range<usize> {
     let at = k * matrix_step(width);
     at..at + width
 }
 
-/// WGSL: `matrix(k, x, y)`, the place of the matrix' row `k` at a pixel.
+/// WGSL: `matrix(k, x, y)`, the index of the matrix row `k` at a pixel.
 fn with_matrix(text: Wgsl) -> Wgsl {
     text.constant("MATRIX_ROWS", "u32", MATRIX_ROWS)
         .constant("MATRIX_MARGIN", "u32", 2 * LANES)
@@ -76,7 +75,7 @@ fn with_matrix(text: Wgsl) -> Wgsl {
 const REACH: isize = 2 * RADIUS as isize;
 const SIDE: usize = 2 * RADIUS + 1;
 
-/// Offset of a patch's pixel from its middle.
+/// Offset of a patch's pixel from its centre.
 const fn offset(a: usize) -> (isize, isize) {
     let r = RADIUS as isize;
     ((a % SIDE) as isize - r, (a / SIDE) as isize - r)
@@ -87,7 +86,7 @@ const fn follows((dx, dy): (isize, isize)) -> bool {
     dy > 0 || (dy == 0 && dx > 0)
 }
 
-/// The plane of weights for an offset that follows.
+/// The plane of weights for a following offset.
 const fn weight_plane((dx, dy): (isize, isize)) -> usize {
     let r = RADIUS as isize;
     if dy == 0 {
@@ -97,7 +96,7 @@ const fn weight_plane((dx, dy): (isize, isize)) -> usize {
     }
 }
 
-/// The plane of the matrix for an offset that follows, or none.
+/// The plane of the matrix for a following offset or zero.
 const fn matrix_plane((dx, dy): (isize, isize)) -> usize {
     if dy == 0 {
         dx as usize
@@ -106,7 +105,7 @@ const fn matrix_plane((dx, dy): (isize, isize)) -> usize {
     }
 }
 
-/// Offsets that follow, of the matrix, in the order of their planes.
+/// Following offsets of the matrix, in the order of their planes.
 const OFFSETS: [(isize, isize); NEIGHBOURS] = {
     let mut all = [(0, 0); NEIGHBOURS];
     let mut dy = 0;
@@ -123,18 +122,18 @@ const OFFSETS: [(isize, isize); NEIGHBOURS] = {
     all
 };
 
-/// Where `Bᵀ Ω B` stands in its upper half.
+/// The index of an entry of `Bᵀ Ω B` in its upper triangle.
 const fn cross_plane(k: usize, l: usize) -> usize {
     let (k, l) = if k < l { (k, l) } else { (l, k) };
     k * MOST - k * (k + 1) / 2 + l
 }
 
-/// Pixels that a CPU body takes side by side.
+/// Pixels that a CPU body processes at once.
 const LANES: usize = 16;
 type Lanes = [f32; LANES];
 const ZERO: Lanes = [0.0; LANES];
 
-/// Values of a row from `x` on; 0 beyond its ends.
+/// Values of a row starting at `x`; 0 beyond its ends.
 #[inline(always)]
 fn load(row: &[f32], x: isize) -> Lanes {
     if let Ok(at) = usize::try_from(x)
@@ -184,14 +183,14 @@ fn store(row: &mut [f32], x: usize, values: &Lanes) {
 /// Largest value of a fraction of 16 bits.
 const SCALE: f32 = 32767.0;
 
-/// Two numbers of -1 … 1 in a word, as WGSL's `pack2x16snorm` has them.
+/// Two numbers in -1 … 1 in a word, like WGSL's `pack2x16snorm`.
 #[inline(always)]
 fn pack(low: f32, high: f32) -> f32 {
     let part = |v: f32| ((v * SCALE + 0.5).floor() as i32 & 0xffff) as u32;
     f32::from_bits(part(low) | part(high) << 16)
 }
 
-/// The numbers of such words.
+/// Unpacks such words.
 #[inline(always)]
 fn unpack(words: &Lanes) -> (Lanes, Lanes) {
     let (mut low, mut high) = (ZERO, ZERO);
@@ -204,15 +203,15 @@ fn unpack(words: &Lanes) -> (Lanes, Lanes) {
 }
 
 params! {
-    /// Size of the image, and numbers of the kernel.
+    /// Size of the image, and parameters of the kernel.
     struct Params { width: u32, height: u32, pixels: u32, planes: u32, k0: f32, k1: f32 }
 }
 
 /// Side of a workgroup.
 const GROUP: u32 = 8;
 
-/// The parameters of a shader, and WGSL that declares them and its slots, named `read0 …` and `write0 …`. Numbers that differ from pass to
-/// pass are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
+/// The parameters of a shader, and WGSL that declares them and its slots, named `read0 …` and `write0 …`. Values that differ
+/// between passes are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
 fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, Wgsl) {
     let params = Params {
         width: size.width as u32,
@@ -226,9 +225,9 @@ fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, Wgsl) {
     (params, text)
 }
 
-/// A shader with one thread per pixel, which calls `pixel(x, y, i)` of the text with the pixel's place `i`.
+/// A shader with one thread per pixel, which calls `pixel(x, y, i)` of the text with the pixel's index `i`.
 fn per_pixel(site: &Site<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
-    // What is read has the size of the image; a matrix has not.
+    // The slots that are read have the size of the image; a matrix has not.
     let size = site.reads[0].size;
     let (params, head) = head(site, size, numbers);
     let source = head

@@ -1,4 +1,4 @@
-//! Weights of the rows of all patches, and what they make of the bases.
+//! Weights of the rows of all patches, and their products with the bases.
 
 use super::basis::weight;
 use super::{
@@ -12,12 +12,12 @@ use crate::simd::dispatch;
 use crate::{Result, Size};
 use fearless_simd::{Simd, SimdBase, f32x16};
 
-/// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; of that only its size matters as long as nothing is reweighted.
+/// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; without reweighting only the size of the estimate matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Omega {
     /// `β`.
     pub beta: f32,
-    /// Squared weights over `|e| + reg`, for a fit of least absolute errors.
+    /// Squared weights are divided by `|e| + reg`, for a fit of least absolute errors.
     pub reg: Option<f32>,
 }
 
@@ -130,7 +130,7 @@ fn all<S: Simd>(simd: S, kernel: &Omega, job: &mut Job<'_>) {
     }
 }
 
-/// Adds the squared errors of one channel.
+/// Accumulates the squared errors of one channel.
 #[inline(always)]
 fn add_errors<S: Simd>(
     simd: S,

@@ -8,7 +8,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Offset of a patch's pixel from its middle.
+// Offset of a patch's pixel from its centre.
 fn offset(a: u32) -> vec2<i32> {
     return vec2(i32(a % SIDE), i32(a / SIDE)) - RADIUS;
 }

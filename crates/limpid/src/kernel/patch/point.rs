@@ -11,7 +11,7 @@ pub(crate) fn larger() -> Stencil {
     })
 }
 
-/// Each plane by its factor.
+/// Scales each plane by its factor.
 pub(crate) fn scaled(factors: &[f32]) -> Stencil {
     stencil("scaled", |k| {
         let src = k.read();
@@ -29,8 +29,8 @@ pub(crate) fn differences() -> Stencil {
     })
 }
 
-/// How far the halves of a candidate are from unbiased fits of the other halves, squared, over all channels, less the noise that a
-/// half has beyond the whole. Reads the candidate, its first half and both fits.
+/// The squared distance of the halves of a candidate from unbiased fits of the other halves, over all channels, minus the
+/// additional noise of a half. Reads the candidate, its first half and both fits.
 pub(crate) fn cross_error(channels: usize) -> Stencil {
     stencil("cross-error", |k| {
         let reads = k.reads::<4>();
@@ -43,7 +43,7 @@ pub(crate) fn cross_error(channels: usize) -> Stencil {
     })
 }
 
-/// Three maps of 0 and 1: which of three numbers is the least. Reads them as three planes.
+/// Three maps of 0 and 1 that mark the smallest of three values. Reads them as three planes.
 pub(crate) fn least() -> Stencil {
     stencil("least", |k| {
         let src = k.read();

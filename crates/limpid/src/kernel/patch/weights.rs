@@ -1,4 +1,4 @@
-//! How alike the pixels of a patch are (Vicini 2015, Eq. 5.9 to 5.14).
+//! Similarity of the pixels of a patch (Vicini 2015, Eq. 5.9 to 5.14).
 
 use super::{WEIGHT_PLANES, follows, offset, per_pixel, weight_plane};
 use crate::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
@@ -9,8 +9,8 @@ use crate::simd::dispatch;
 use crate::{Result, Size};
 use fearless_simd::Simd;
 
-/// `w(p, q)` for the pixels of a patch that follow. Reads the guide and its variance; and, where there are features, these,
-/// their variance and their spread.
+/// `w(p, q)` for the following pixels of a patch. Reads the guide and its variance; and, if present, the features, their
+/// variance and their spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weights {
     /// `k_c`.
@@ -78,7 +78,7 @@ impl Kernel for Weights {
     }
 }
 
-/// A row with room for the window at both ends.
+/// Length of a row padded for the window at both ends.
 fn padded(width: usize) -> usize {
     width + 2 * COMPARED
 }

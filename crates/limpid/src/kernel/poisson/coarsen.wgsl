@@ -5,7 +5,7 @@ fn value(plane: u32, x: u32, y: u32) -> f32 {
     return read0[plane * p.pixels + y * p.width + x];
 }
 
-// Bonds that leave the square at x, y to the right and down.
+// Bonds from the square at x, y to the right and downwards.
 fn right(x: u32, y: u32) -> f32 {
     return SHARE * (value(1u, x + 1u, y) + value(1u, x + 1u, y + 1u));
 }

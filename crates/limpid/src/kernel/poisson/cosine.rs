@@ -1,4 +1,4 @@
-//! The system with weights of one, solved at once: cosine transforms turn its matrix into a diagonal.
+//! Direct solution of the system with unit weights: cosine transforms diagonalise its matrix.
 
 use super::super::fourier::{Element, Fourier, LANES};
 use super::super::{Contract, Dispatch, Job, Kernel, Site};
@@ -8,10 +8,10 @@ use fearless_simd::Level;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
-/// Solves `A x = b` where all weights are one. Reads `b`. For the CPU.
+/// Solves `A x = b` if all weights are one. Reads `b`. For the CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cosine {
-    /// How much the base image counts.
+    /// Weight of the base image.
     pub alpha: f32,
 }
 
@@ -32,7 +32,7 @@ impl Kernel for Cosine {
         let (mut a, mut b) = (vec![0.0; size.pixels()], vec![0.0; size.pixels()]);
         let level = job.level;
         for c in 0..job.reads[0].planes() {
-            // Each transform turns columns into rows.
+            // Each transform also transposes.
             down.run(level, true, job.reads[0].plane(c), &mut b);
             along.run(level, true, &b, &mut a);
             let lines = a.par_chunks_mut(size.width).zip(&row);
@@ -53,13 +53,13 @@ impl Kernel for Cosine {
     }
 }
 
-/// `2 - 2 cos(πk/n)`: what second differences without slope at the ends make of the cosines.
+/// `2 - 2 cos(πk/n)`: the eigenvalues of second differences with zero slope at the ends.
 fn eigenvalues(n: usize) -> Vec<f64> {
     let one = |k: usize| 2.0 - 2.0 * (PI * k as f64 / n as f64).cos();
     (0..n).map(one).collect()
 }
 
-/// Columns that are transformed together: a complex transform of two in each lane.
+/// Columns that are transformed together: two per lane, by a complex transform.
 const COLUMNS: usize = 2 * LANES;
 
 /// Cosine transforms of columns.
@@ -110,7 +110,7 @@ impl Transform {
         );
     }
 
-    /// Where element `i` is during a transform: even ones in front, odd ones from the back.
+    /// The position of element `i` during a transform: even ones from the front, odd ones from the back.
     fn place(&self, i: usize) -> usize {
         match i.is_multiple_of(2) {
             true => i / 2,
@@ -128,8 +128,8 @@ impl Transform {
         }
     }
 
-    /// Rows of the real columns, or of the imaginary ones: both are real, so what is even in `k` belongs to the first, what is odd to
-    /// the second.
+    /// Rows of the columns in the real parts, or of those in the imaginary parts: both are real, so the part that is even in
+    /// `k` belongs to the first, the odd part to the second.
     #[inline(always)]
     fn leave_spectrum(&self, second: bool, values: &[Element], rows: &mut [f32]) {
         let n = values.len();
@@ -152,7 +152,7 @@ impl Transform {
         );
     }
 
-    /// The spectrum that a forward transform leaves, with real and imaginary parts exchanged: the transform is then the inverse.
+    /// The spectrum of a forward transform, with real and imaginary parts exchanged so that the next transform is the inverse.
     #[inline(always)]
     fn enter_spectrum<'a>(&self, row: impl Fn(usize) -> &'a [f32], values: &mut [Element]) {
         let n = values.len();
@@ -184,14 +184,14 @@ impl Transform {
             #[inline(always)]
             |i: usize| {
                 let value = &values[self.place(i)];
-                // Exchanged, see above.
+                // Real and imaginary parts are exchanged, see `enter_spectrum`.
                 if second { value.re } else { value.im }
             },
         );
     }
 }
 
-/// `row[k] = line(k)[row]`, in squares: rows are often a power of two apart, and the cache holds few such lines.
+/// `row[k] = line(k)[row]`, in square blocks: rows are often a power of two apart, and the cache holds few such lines.
 #[inline(always)]
 fn transpose(length: usize, rows: &mut [f32], line: impl Fn(usize) -> [f32; LANES]) {
     for start in (0..length).step_by(LANES) {

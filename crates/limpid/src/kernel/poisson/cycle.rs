@@ -1,7 +1,8 @@
-//! The multigrid preconditioner: one V-cycle from a guess of zero, a damped Jacobi step on each level before and after.
+//! The multigrid preconditioner: one V-cycle with a zero initial guess, and a damped Jacobi step on each level before and
+//! after.
 //!
-//! The step before needs no pass of its own: from zero it is `ω D⁻¹ r`, made again wherever it is looked at. So a level has
-//! two passes, [`Down`] and [`Up`].
+//! The step before needs no separate pass: from zero it is `ω D⁻¹ r`, recomputed wherever it is read. So a level has two
+//! passes, [`Down`] and [`Up`].
 
 use super::descent::{per_row, products};
 use super::{OMEGA, SHARE, constants, product, shader};
@@ -39,7 +40,7 @@ impl Kernel for Coarsen {
                 0.0
             }
         };
-        // Bonds that leave the square at x, y to the right and down.
+        // Bonds from the square at x, y to the right and downwards.
         let right = |x: usize, y: usize| SHARE * (value(1, x + 1, y) + value(1, x + 1, y + 1));
         let down = |x: usize, y: usize| SHARE * (value(2, x, y + 1) + value(2, x + 1, y + 1));
         for row in job.rows.clone() {
@@ -64,7 +65,7 @@ impl Kernel for Coarsen {
     }
 }
 
-/// What the first Jacobi step leaves of the residual, summed over 2×2 pixels. Reads grid and residual.
+/// The residual after the first Jacobi step, summed over 2×2 pixels. Reads grid and residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Down;
 
@@ -114,7 +115,7 @@ fn restrict<S: Simd>(_simd: S, job: &mut Job<'_>) {
     for c in 0..residual.planes() {
         for row in job.rows.clone() {
             let first = 2 * row;
-            // Steps of the rows from `first - 1` to `first + 2`, as far as they exist.
+            // Steps of the rows from `first - 1` to `first + 2`, if they exist.
             let rows = first.saturating_sub(1)..(first + 3).min(height);
             for y in rows.clone() {
                 jacobi(grid, residual, c, y, &mut steps[(y % 4) * width..][..width]);
@@ -137,13 +138,13 @@ fn restrict<S: Simd>(_simd: S, job: &mut Job<'_>) {
     }
 }
 
-/// Adds the correction of the coarser level to the first Jacobi step, and makes another. Reads grid, residual and the
-/// coarser level's correction; on the coarsest level, of one pixel, there is none, and the system is solved.
+/// Adds the correction of the coarser level to the first Jacobi step, and applies another. Reads grid, residual and the coarser
+/// level's correction; the coarsest level, of one pixel, has none and is solved exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Up {
     /// Whether this is the coarsest level.
     pub coarsest: bool,
-    /// Whether the products of residual and correction are summed, row by row, in a second slot: what the finest level is for.
+    /// Whether the products of residual and correction are summed per row into a second slot: needed at the finest level.
     pub sums: bool,
 }
 

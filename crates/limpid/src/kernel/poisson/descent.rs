@@ -151,18 +151,18 @@ pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32])
     }
 }
 
-/// A number made of the rows' sums. Where it would be a division by zero, it is 0: the solution is there.
+/// A scalar computed from the sums of the rows. It is 0 instead of a division by zero: the solution has been reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Scalar {
     /// Writes 0 and the sum: `β` and `r·z` before the first step.
     Start,
-    /// `r·z` over the sum: `α`. Reads `r·z` too.
+    /// `r·z` over the sum: `α`. Also reads `r·z`.
     Alpha,
-    /// The sum over the `r·z` of before: `β`, and the sum itself in its place.
+    /// The sum over the previous `r·z`: `β`; the sum replaces it.
     Beta,
     /// The sum.
     Norm,
-    /// The sum over another number, which is read too.
+    /// The sum over another value, which is also read.
     Share,
 }
 

@@ -1,10 +1,10 @@
-//! Screened Poisson systems: what a base image and its noisy differences say, solved by conjugate gradients with a
-//! multigrid preconditioner, or by cosine transforms where all weights are one.
+//! Screened Poisson systems: fits of a base image and its noisy differences, solved by conjugate gradients with a multigrid
+//! preconditioner, or by cosine transforms if all weights are one.
 //!
-//! A *grid* is a slot of four planes that holds the symmetric matrix `A` of a level: how strongly a pixel is bound to the
-//! base image, to its right neighbour and to the one below (0 where there is none), and one over the diagonal of `A`.
-//! Coarser levels join 2×2 pixels, and the sums of their bonds, so that any size works. A value is constant within such a
-//! square on its way down: the preconditioner is symmetric, as conjugate gradients need.
+//! A *grid* is a slot of four planes that holds the symmetric matrix `A` of a level: the bond of a pixel to the base image, to
+//! its right neighbour and to the one below (0 if there is none), and one over the diagonal of `A`. Coarser levels merge 2×2
+//! pixels and sum their bonds, so that any size works. Prolongation is constant within such a square and restriction is its
+//! transpose: the preconditioner is symmetric, as conjugate gradients need.
 
 mod cosine;
 mod cycle;
@@ -22,12 +22,12 @@ use super::{Dispatch, Site, View, WgslStruct, tiles};
 use crate::Size;
 use crate::params;
 
-/// Share of the Jacobi step that is taken.
+/// Damping factor of the Jacobi step.
 const OMEGA: f32 = 0.8;
 
-/// Share of a bond that goes to the next coarser level. 1 would be the matrix between squares of constant value, which is too
-/// stiff for what is smooth, by 2 at each level; 0.5 is right for that, but too soft beside strong and weak bonds. At this value
-/// both need about the same number of steps (10 to 18 to a residual of 1e-6, where 1 needs 12 to 28).
+/// Factor of bonds on the next coarser level. 1 would be the matrix for piecewise constant squares, which is too stiff for
+/// smooth errors, by a factor of 2 at each level; 0.5 is right for those, but too soft beside strong and weak bonds. At this
+/// value both need about the same number of steps (10 to 18 to a residual of 1e-6, where 1 needs 12 to 28).
 const SHARE: f32 = 0.75;
 
 params! {
@@ -46,8 +46,8 @@ params! {
 /// Side of a workgroup.
 const SIDE: u32 = 16;
 
-/// A shader with one thread per pixel of the first written slot, which calls `pixel(x, y)` of the text. `level` is the finer
-/// level that is looked at; slots are named `read0 …` and `write0 …`.
+/// A shader with one thread per pixel of the first written slot, which calls `pixel(x, y)` of the text. `level` is the size of
+/// the finer level that is read; slots are named `read0 …` and `write0 …`.
 fn shader(site: &Site<'_>, level: Size, text: Wgsl) -> Dispatch {
     let groups = tiles(site.writes[0].size, SIDE, SIDE);
     let text = text
@@ -79,7 +79,7 @@ fn constants() -> Wgsl {
         .constant("SHARE", "f32", SHARE)
 }
 
-/// A row of the product of the matrix with an image, of which the rows above and below are given where there are any.
+/// A row of the product of the matrix with an image, given the rows above and below if they exist.
 #[inline(always)]
 fn product(
     grid: &View<'_>,

@@ -1,4 +1,4 @@
-// The product of the matrix in `read0` with the image that `value` gives, at a pixel.
+// The product of the matrix in `read0` with the image that `value` returns, at a pixel.
 fn product(x: u32, y: u32, c: u32) -> f32 {
     let i = y * p.width + x;
     let here = value(x, y, c);

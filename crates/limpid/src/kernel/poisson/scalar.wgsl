@@ -1,4 +1,4 @@
-// A number made of the sums of the rows.
+// A scalar computed from the sums of the rows.
 @compute @workgroup_size(LANES)
 fn main(@builtin(local_invocation_index) lane: u32) {
     var part = 0.0;

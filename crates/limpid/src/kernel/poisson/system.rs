@@ -2,7 +2,7 @@
 
 use crate::kernel::stencil::{Stencil, Value, stencil};
 
-/// `scale / (|e| + reg)`, or `scale` where there is no `reg`.
+/// `scale / (|e| + reg)`, or `scale` without `reg`.
 fn weight<'g>(
     scale: Value<'g>,
     errors: impl Iterator<Item = Value<'g>>,
@@ -17,10 +17,10 @@ fn weight<'g>(
     }
 }
 
-/// The grid of the finest level, for images of this many channels. Reads the estimate, the base image and its differences; of
-/// each only its size matters as long as all weights are one.
+/// The grid of the finest level, for images of this many channels. Reads the estimate, the base image and its differences; with
+/// unit weights only their size matters.
 ///
-/// `alpha` is how much the base image counts; with `reg` the squared weights are `1 / (|e| + reg)`, for a fit of least absolute
+/// `alpha` is the weight of the base image; with `reg` the squared weights are `1 / (|e| + reg)`, for a fit of least absolute
 /// errors.
 pub(crate) fn weigh(channels: usize, alpha: f32, reg: Option<f32>) -> Stencil {
     stencil("weigh", |k| {
@@ -50,7 +50,7 @@ pub(crate) fn right_side() -> Stencil {
     stencil("right-side", |k| {
         let [grid, base, dx, dy] = k.reads();
         let (right, down) = (grid.plane(1), grid.plane(2));
-        // What stands in the last column and row of differences may be anything.
+        // The last column and row of differences are undefined.
         let mut sum = grid.plane(0).here() * base.here();
         sum = sum - k.inside(1, 0).pick(right.here() * dx.here(), 0.0);
         sum = sum + k.inside(-1, 0).pick(right.at(-1, 0) * dx.at(-1, 0), 0.0);

@@ -1,7 +1,7 @@
 //! Removes noise from a feature before it guides a filter: depth of field and motion blur make features noisy too.
 //!
-//! A mean over a 7×7 window of pixels that differ no more than the feature's own variance explains
-//! (`definition::atrous::prefilter`). Without variance a feature stays what it is.
+//! A mean over the pixels of a 7×7 window whose difference is explained by the feature's own variance
+//! (`definition::atrous::prefilter`). Without variance a feature is unchanged.
 
 use super::stencil::{Stencil, stencil};
 use crate::definition::atrous::{PREFILTER_LEAST, PREFILTER_RADIUS};

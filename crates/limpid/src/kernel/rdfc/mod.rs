@@ -8,11 +8,11 @@ pub(crate) use variance::{floor, half_difference, image_variance, scale, square}
 
 use super::stencil::{Stencil, stencil};
 
-/// `max(Var, |∇f|²)`: what features may differ by (Vicini 2015, Eq. 3.10). Reads values and their variance.
+/// `max(Var, |∇f|²)`: the tolerated difference of features (Vicini 2015, Eq. 3.10). Reads values and their variance.
 pub(crate) fn contrast() -> Stencil {
     stencil("contrast", |k| {
         let [values, variance] = k.reads();
-        // Two pixels apart, one at the border.
+        // Differences over two pixels, over one at the border.
         let (across, down) = (
             k.inside(-1, 0) & k.inside(1, 0),
             k.inside(0, -1) & k.inside(0, 1),
@@ -23,7 +23,7 @@ pub(crate) fn contrast() -> Stencil {
     })
 }
 
-/// Planes of several slots, one after the other, in one slot. For each slot read: its first plane that is taken, and how many.
+/// Concatenates planes of several slots in one slot. For each slot read: the first plane taken, and the number of planes.
 pub(crate) fn join(takes: &[(usize, usize)]) -> Stencil {
     stencil("join", |k| {
         let reads: Vec<_> = takes.iter().map(|_| k.read()).collect();
@@ -34,10 +34,10 @@ pub(crate) fn join(takes: &[(usize, usize)]) -> Stencil {
     })
 }
 
-/// Zeros, with the planes of what is read.
+/// Zeros, with as many planes as the slot read.
 pub(crate) fn zeros() -> Stencil {
     stencil("zeros", |k| {
-        // Times zero would not do: it is NaN where the slot is infinite.
+        // Multiplying by zero would give NaN where the slot is infinite.
         let _ = k.read();
         k.write(0.0);
     })

@@ -1,11 +1,11 @@
-//! Which candidate is taken where, and the candidates' blend (Vicini 2015, lines 22 to 32).
+//! Selects a candidate for each pixel, and blends the candidates (Vicini 2015, lines 22 to 32).
 
 use crate::definition::rdfc::NEARLY;
 use crate::kernel::stencil::{Stencil, stencil};
 
-/// Three maps of 0 and 1: the candidate with the least risk, the first one only where it is clearly less than the second's,
-/// and its slope not clearly above the second's.
-/// Reads the filtered risks (3 planes), and risk and slope of the first and of the second candidate (2 planes each).
+/// Three maps of 0 and 1 that mark the candidate with the lowest risk. The first one is selected only if its risk is clearly
+/// lower than the second's, and its slope not clearly higher. Reads the filtered risks (3 planes), and risk and slope of the
+/// first and of the second candidate (2 planes each).
 pub(crate) fn select() -> Stencil {
     stencil("select", |k| {
         let [risks, first, second] = k.reads();

@@ -1,4 +1,4 @@
-//! Variances: from two buffers, scaled from samples, with a floor, and seen from the image alone.
+//! Variances: from two buffers, scaled from samples, with a floor, and estimated from the image alone.
 
 use crate::definition::rdfc::LEAST_OF_FOUR;
 use crate::kernel::stencil::{Stencil, Value, stencil};
@@ -11,7 +11,7 @@ pub(crate) fn half_difference() -> Stencil {
     })
 }
 
-/// The squares of a slot's planes from this one on.
+/// The squares of a slot's planes, starting at this one.
 pub(crate) fn square(first: usize) -> Stencil {
     stencil("square", |k| {
         k.write(k.read().planes_from(first).here().squared());
@@ -32,11 +32,12 @@ fn sorted([a, b, c]: [Value<'_>; 3]) -> [Value<'_>; 3] {
     [low.min(c), low.max(high.min(c)), high.max(c)]
 }
 
-/// Each value, or the fourth smallest of the 3×3 around it where that is more (`definition::noise::floor`).
+/// Each value, or the fourth smallest of the 3×3 around it if that is larger (`definition::noise::floor`).
 ///
-/// Columns are sorted, then rows: `a00 a01 a02`, `a10 a11 a12`, `a20 a21 a22` grow to the right and down. `a00` is the smallest,
-/// `a12`, `a21` and `a22` have five or more below them, and the least of `a01` and `a10` is below all others. So the second
-/// smallest of what is left, `max(a01, a10)`, `a11`, `a02` and `a20`, is wanted, of which the first is not above the second.
+/// Columns are sorted, then rows: `a00 a01 a02`, `a10 a11 a12`, `a20 a21 a22` increase to the right and downwards. `a00` is the
+/// smallest, `a12`, `a21` and `a22` have five or more values below them, and the smaller of `a01` and `a10` is below all
+/// others. So the result is the second smallest of the remaining `max(a01, a10)`, `a11`, `a02` and `a20`, of which the first is
+/// not above the second.
 pub(crate) fn floor() -> Stencil {
     stencil("floor", |k| {
         let src = k.read();
@@ -48,8 +49,8 @@ pub(crate) fn floor() -> Stencil {
     })
 }
 
-/// The least of the squared second differences in four directions, over what white noise of variance 1 has: to be
-/// averaged (`definition::rdfc::image_variance`).
+/// The smallest of the squared second differences in four directions, relative to its expectation for white noise of variance
+/// 1; to be averaged (`definition::rdfc::image_variance`).
 pub(crate) fn image_variance() -> Stencil {
     stencil("image-variance", |k| {
         let src = k.read();
@@ -61,7 +62,7 @@ pub(crate) fn image_variance() -> Stencil {
             .pick(look(1, 0), f32::MAX)
             .min(down.pick(look(0, 1), f32::MAX));
         let all = least.min(look(1, 1)).min(look(1, -1)) * (1.0 / (6.0 * LEAST_OF_FOUR));
-        // In a line there is one direction, in a single pixel none.
+        // A line has one direction, a single pixel none.
         let one = (across | down).pick(least * (1.0 / 6.0), 0.0);
         k.write((across & down).pick(all, one));
     })

@@ -1,6 +1,6 @@
 //! The reversible 5/3 transform of JPEG 2000 along one axis: integers to integers.
 //!
-//! Numbers are kept as `f32`, which holds them exactly below 2^24: samples of up to 16 bits, any number of levels.
+//! Values are stored as `f32`, which is exact below 2^24: samples of up to 16 bits, any number of levels.
 
 use super::wgsl::Wgsl;
 use super::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
@@ -8,16 +8,16 @@ use crate::wavelet::mirrored;
 use crate::{Result, Size, params};
 use rayon::prelude::*;
 
-/// Transforms the lines of the top left part of an image: low coefficients first, high ones behind them.
+/// Transforms the lines of the top left part of an image: low coefficients first, high ones after them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reversible {
-    /// Along columns, not rows.
+    /// Whether to transform columns instead of rows.
     pub down: bool,
-    /// From coefficients to samples.
+    /// Whether to transform coefficients to samples.
     pub back: bool,
     /// Size of the part.
     pub size: Size,
-    /// The largest sample: values of 0 … 1 become integers on the way in, or come from them on the way out.
+    /// The largest sample: values of 0 … 1 are converted to integers before the forward transform, or back after the inverse.
     pub whole: Option<f32>,
 }
 
@@ -99,7 +99,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// A sample by its place in the mirrored line.
+    /// A sample, mirrored beyond the ends of the line.
     fn at(&self, i: i64) -> f32 {
         let v = self.src[mirrored(i, self.n) * self.step];
         self.whole.map_or(v, |whole| (v * whole + 0.5).floor())
@@ -124,7 +124,7 @@ impl Line<'_> {
         }
     }
 
-    /// The coefficient that stands at place `i` of the mirrored line of samples.
+    /// The coefficient at position `i` of the mirrored line of samples.
     fn stored(&self, i: i64) -> f32 {
         let i = mirrored(i, self.n);
         let at = i / 2 + if i % 2 == 1 { self.n.div_ceil(2) } else { 0 };

@@ -1,7 +1,7 @@
-// A line: where it starts, how far its values are apart, how many there are.
+// A line: its start, the stride of its values, and their number.
 struct Line { start: u32, step: u32, n: u32 }
 
-// A sample by its place in the mirrored line.
+// A sample, mirrored beyond the ends of the line.
 fn at(l: Line, i: i32) -> f32 {
     let v = src[l.start + u32(mirror(i, l.n)) * l.step];
     if WHOLE {
@@ -10,7 +10,7 @@ fn at(l: Line, i: i32) -> f32 {
     return v;
 }
 
-// The difference of an odd sample to what its neighbours foretell.
+// The difference of an odd sample from the prediction by its neighbours.
 fn difference(l: Line, place: i32) -> f32 {
     let i = mirror(place, l.n);
     return at(l, i) - floor((at(l, i - 1) + at(l, i + 1)) * 0.5);
@@ -27,7 +27,7 @@ fn coefficient(l: Line, i: i32) -> f32 {
     return difference(l, 2 * (i - low) + 1);
 }
 
-// The coefficient that stands at a place of the mirrored line of samples.
+// The coefficient at a position of the mirrored line of samples.
 fn stored(l: Line, place: i32) -> f32 {
     let i = u32(mirror(place, l.n));
     let at = i / 2u + select(0u, (l.n + 1u) / 2u, i % 2u == 1u);

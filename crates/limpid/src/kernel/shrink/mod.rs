@@ -1,4 +1,4 @@
-//! What shrinkage does between the transforms: thresholds of bands, shifts.
+//! The steps of shrinkage between the transforms: thresholds of bands, shifts.
 
 mod roll;
 mod thresholds;
@@ -11,7 +11,7 @@ use super::{Dispatch, Site, WgslStruct};
 use crate::{Size, params};
 
 params! {
-    /// Size, planes and two numbers.
+    /// Size, planes, shift and one number.
     struct Params { width: u32, height: u32, planes: u32, dx: u32, dy: u32, number: f32 }
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct Band {
     pub at: (usize, usize),
     /// Width and height.
     pub size: Size,
-    /// Deviation of the noise in each plane.
+    /// Standard deviation of the noise in each plane.
     pub sigma: [f32; 3],
 }
 
 /// The bands of a packed image, finest first: `HL`, `LH`, `HH` of each level.
 ///
-/// `sigmas` are the deviations of noise in them.
+/// `sigmas` are their standard deviations of noise.
 pub(crate) fn bands(size: Size, sigmas: &[[[f32; 3]; 3]]) -> Vec<Band> {
     let mut found = Vec::new();
     let mut size = size;
@@ -50,7 +50,7 @@ pub(crate) fn bands(size: Size, sigmas: &[[[f32; 3]; 3]]) -> Vec<Band> {
     found
 }
 
-/// The bands as a WGSL table; their deviations are the numbers behind the parameters.
+/// The bands as a WGSL table; their deviations are the numbers after the parameters.
 fn with_bands(text: Wgsl, bands: &[Band]) -> Wgsl {
     let rows = bands.iter().map(|b| {
         let (x, y) = b.at;
@@ -66,7 +66,7 @@ fn with_bands(text: Wgsl, bands: &[Band]) -> Wgsl {
         .variable("private", "area", table)
 }
 
-/// A shader that knows the bands.
+/// A shader with the table of bands.
 fn over_bands(site: &Site<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes);
     let sigmas: Vec<f32> = (0..planes)

@@ -1,14 +1,14 @@
-//! Shifts around the borders, for cycle spinning.
+//! Circular shifts, for cycle spinning.
 
 use super::{Params, params};
 use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
 use crate::{Result, Size};
 
-/// Moves an image around its borders, `out(x, y) = in(x + dx, y + dy)`, and adds it up.
+/// Shifts an image circularly, `out(x, y) = in(x + dx, y + dy)`, and accumulates it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Roll {
-    /// How far.
+    /// The shift.
     pub by: (usize, usize),
     /// Factor of each value.
     pub weight: f32,

@@ -1,4 +1,4 @@
-//! Thresholds of bands from the coefficients themselves: sums over parts of bands, then one number per band.
+//! Thresholds of bands computed from the coefficients: sums over parts of bands, then one threshold per band.
 
 use super::{Band, over_bands};
 use crate::definition::shrink::CANDIDATES;
@@ -9,17 +9,17 @@ use crate::{Result, Size};
 use fearless_simd::{Level, Simd};
 use rayon::prelude::*;
 
-/// Parts that a band's sums are made of.
+/// Number of partial sums of a band.
 const PARTS: usize = 64;
 
-/// What is looked for.
+/// The rule for the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Find {
     /// The mean square.
     Bayes,
-    /// The least estimated risk.
+    /// The lowest estimated risk.
     Sure,
-    /// What noise does not exceed: the bands' deviations are that already.
+    /// The bound of the noise: the bands' deviations already include it.
     Visu,
 }
 
@@ -38,7 +38,7 @@ impl Find {
 pub(crate) struct BandSums {
     /// The bands.
     pub bands: Vec<Band>,
-    /// What for.
+    /// The rule that the sums are for.
     pub find: Find,
 }
 
@@ -123,14 +123,14 @@ fn squares(packed: &View<'_>, plane: usize, band: &Band, part: usize) -> f32 {
     lanes.iter().sum()
 }
 
-/// Copies of the counts and sums below: neighbours that fall together do not wait for each other.
+/// Copies of the counts and sums: neighbouring values in the same bin do not depend on each other.
 const COPIES: usize = 4;
 
-/// A count for each candidate and one for what exceeds them all, rounded up to a power of two.
+/// A bin for each candidate and one for larger values, rounded up to a power of two.
 const BINS: usize = 64;
 const _: () = assert!(CANDIDATES < BINS);
 
-/// The estimated risk of each candidate. Values are counted by the first candidate that they do not exceed.
+/// The estimated risk of each candidate. Values are counted in the bin of the first candidate that they do not exceed.
 fn risks(
     level: Level,
     packed: &View<'_>,
@@ -171,13 +171,13 @@ fn risks(
     })
 }
 
-/// The first candidates that values do not exceed.
+/// The first candidate that each value does not exceed.
 #[inline(always)]
 fn firsts<S: Simd>(_: S, values: &[f32; 16], sigma: f32, first: &mut [u32; 16]) {
     let most = CANDIDATES as f32;
     for i in 0..16 {
         let v = values[i].abs();
-        // A guess that rounding may have put one beside.
+        // A guess that may be off by one due to rounding.
         let guess = (v / sigma * 8.0).ceil().min(most);
         let down = if v <= (guess - 1.0) / 8.0 * sigma {
             1.0
@@ -189,12 +189,12 @@ fn firsts<S: Simd>(_: S, values: &[f32; 16], sigma: f32, first: &mut [u32; 16]) 
     }
 }
 
-/// One number per band from its sums.
+/// Computes one threshold per band from its sums.
 #[derive(Debug, Clone)]
 pub(crate) struct Thresholds {
     /// The bands.
     pub bands: Vec<Band>,
-    /// What is looked for.
+    /// The rule for the threshold.
     pub find: Find,
 }
 
@@ -219,7 +219,7 @@ impl Kernel for Thresholds {
                     Find::Bayes => {
                         let mean = sums[0] / band.size.pixels().max(1) as f32;
                         let (noise, signal) = (sigma * sigma, mean - sigma * sigma);
-                        // Where the band holds no more than noise, nothing is kept.
+                        // If the band contains nothing but noise, all coefficients are removed.
                         if signal > 0.0 {
                             noise / signal.sqrt()
                         } else {

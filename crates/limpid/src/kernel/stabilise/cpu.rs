@@ -1,4 +1,4 @@
-//! The CPU body: pieces of rows go through one step after the other, so that all but the look-up are vectors.
+//! The CPU body: segments of rows pass through one step after the other, so that everything except the look-up is vectorised.
 
 use super::Stabilise;
 use crate::definition::shrink::OPPONENT;
@@ -6,13 +6,13 @@ use crate::kernel::Job;
 use crate::simd::dispatch;
 use fearless_simd::{Simd, SimdBase, SimdCvtFloat, SimdCvtTruncate, f32x16, i32x16};
 
-/// Pixels of a piece.
+/// Pixels of a segment.
 const PIECE: usize = 64;
 
-/// Cells of the table that starts the search for a knot: so many that it mostly ends at the first or the second.
+/// Cells of the table at which the search for a knot starts: so many that the search mostly ends at the first or second knot.
 const CELLS: usize = 2048;
 
-/// Numbers of a vector.
+/// Values of a vector.
 const LANES: usize = 16;
 
 type Piece = [f32; PIECE];
@@ -27,7 +27,7 @@ pub(super) fn stabilise(kernel: &Stabilise, job: &mut Job<'_>) {
     }
 }
 
-/// A piece of a row; the last is filled up with its last value.
+/// A segment of a row; the last one is padded with its last value.
 #[inline(always)]
 fn taken(row: &[f32], x: usize) -> (Piece, usize) {
     let count = PIECE.min(row.len() - x);
@@ -39,7 +39,7 @@ fn taken(row: &[f32], x: usize) -> (Piece, usize) {
 #[inline(always)]
 fn enter<S: Simd, const PLANES: usize>(simd: S, kernel: &Stabilise, job: &mut Job<'_>) {
     let by = &kernel.by;
-    // Values at the knots, and the steps to the next ones.
+    // Values at the knots, and the differences to the next ones.
     let knots: [Vec<[f32; 2]>; PLANES] = std::array::from_fn(|c| {
         let pairs = by.into[c].windows(2);
         pairs.map(|w| [w[0], w[1] - w[0]]).collect()
@@ -67,7 +67,7 @@ fn enter<S: Simd, const PLANES: usize>(simd: S, kernel: &Stabilise, job: &mut Jo
     }
 }
 
-/// The curve of a channel, by straight lines between knots.
+/// The curve of a channel, by linear interpolation between knots.
 #[inline(always)]
 fn curved<S: Simd>(
     simd: S,
@@ -86,8 +86,8 @@ fn curved<S: Simd>(
     }
 }
 
-/// Where values are among places that begin at `low`, `scale` for a step of one: the place, at most `last`, and how far beyond it.
-/// Vectors, because a cast of a number to an integer is none: it has a case for each number that does not fit.
+/// Locates values among positions that start at `low`, with `scale` positions per unit: returns the position, at most `last`,
+/// and the fraction. Uses explicit vectors, because casts from float to integer do not vectorise: they saturate.
 #[inline(always)]
 fn places<S: Simd>(
     simd: S,
@@ -100,7 +100,7 @@ fn places<S: Simd>(
         let value = f32x16::from_slice(simd, &values[i..i + LANES]);
         let at = (value - low) * scale;
         let whole = i32x16::truncate_from(at.max(0.0).min(last as f32));
-        // What is no number is one of the least.
+        // NaN maps to the first position.
         let whole = whole.max(0).min(last);
         (at - f32x16::float_from(whole)).store_slice(&mut beyond[i..i + LANES]);
         whole.store_slice(&mut index[i..i + LANES]);
@@ -108,7 +108,7 @@ fn places<S: Simd>(
     (beyond, index)
 }
 
-/// Luminance and colour differences of red, green and blue, or the inverse.
+/// Converts red, green and blue to luminance and colour differences, or back.
 #[inline(always)]
 fn mixed<const PLANES: usize>(from: &[Piece; PLANES], back: bool) -> [Piece; PLANES] {
     if PLANES != 3 {
@@ -125,14 +125,14 @@ fn mixed<const PLANES: usize>(from: &[Piece; PLANES], back: bool) -> [Piece; PLA
     made
 }
 
-/// The inverse of a channel's curve: straight lines, and where in them to look for a value.
+/// The inverse of a channel's curve: line segments, and a table for finding the one of a value.
 struct Inverse {
-    /// For each line the value where it begins, the value where the next does, its result there, and its slope.
+    /// For each segment the value where it starts, the value where the next one does, its result there, and its slope.
     lines: Vec<[f32; 4]>,
-    /// For equal cells over the values, the last line that does not begin above any value of the cell.
+    /// For equal cells over the values, the last segment that starts at or below all values of the cell.
     first: Vec<u16>,
     low: f32,
-    /// Cells for a step of one.
+    /// Cells per unit.
     scale: f32,
 }
 
@@ -145,7 +145,7 @@ impl Inverse {
         let scale = CELLS as f32 / (to - from);
         let mut at = 0;
         let first = (0..=CELLS).map(|cell| {
-            // A little less, so that rounding cannot pass the knot.
+            // Slightly less, so that rounding cannot skip the knot.
             let start = from + (cell as f32 - 0.01) / scale;
             while at + 1 < lines.len() && lines[at][1] <= start {
                 at += 1;
@@ -153,7 +153,7 @@ impl Inverse {
             at as u16
         });
         let first = first.collect();
-        // No value is beyond the last, not even infinity.
+        // No value is beyond the last segment, not even infinity.
         if let Some(last) = lines.last_mut() {
             last[1] = f32::NAN;
         }
@@ -165,7 +165,7 @@ impl Inverse {
         }
     }
 
-    /// The results for a piece of values.
+    /// The results for a segment of values.
     #[inline(always)]
     fn of<S: Simd>(&self, simd: S, values: &Piece, made: &mut Piece) {
         let (_, cells) = places(simd, values, [self.low, self.scale], CELLS as i32);

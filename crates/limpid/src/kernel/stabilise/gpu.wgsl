@@ -1,4 +1,4 @@
-// The value of a channel behind its curve: straight lines between knots.
+// Maps a value of a channel by its curve: linear interpolation between knots.
 fn stabilised(channel: u32, v: f32) -> f32 {
     let at = (v - p.low) / p.step;
     let i = min(u32(max(at, 0.0)), KNOTS - 2u);
@@ -7,7 +7,7 @@ fn stabilised(channel: u32, v: f32) -> f32 {
     return low + (param(first + 1u) - low) * (at - f32(i));
 }
 
-// The value that is behind the curve there.
+// The inverse of the curve.
 fn before(channel: u32, v: f32) -> f32 {
     var low = 0u;
     var count = KNOTS - 1u;

@@ -1,7 +1,7 @@
-//! Values in which noise is the same everywhere, and back: one thread or one loop step for each pixel.
+//! Variance stabilisation and its inverse: one thread or one loop iteration per pixel.
 //!
-//! The definition is [`crate::definition::stabilise`]. The curves are numbers behind the parameters, so that another picture's
-//! noise is the same shader.
+//! The definition is [`crate::definition::stabilise`]. The curves are numbers after the parameters, so that images with
+//! different noise use the same shader.
 
 mod cpu;
 
@@ -11,7 +11,7 @@ use crate::definition::shrink::OPPONENT;
 use crate::noise::Stabiliser;
 use crate::{Result, params};
 
-/// One of the two ways.
+/// Stabilises values, or the inverse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stabilise {
     /// The curves and scales.
@@ -21,7 +21,7 @@ pub(crate) struct Stabilise {
 }
 
 params! {
-    /// Parameters of the shader; knots and scales are the numbers behind them.
+    /// Parameters of the shader; knots and scales are the numbers after them.
     struct Params { pixels: u32, stride: u32, low: f32, step: f32 }
 }
 

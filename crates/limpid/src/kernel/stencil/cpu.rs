@@ -1,4 +1,4 @@
-//! The CPU body: each operation is a loop over a strip of a row, in buffers that stay in the nearest cache.
+//! The CPU body: each operation is a loop over a strip of a row, in buffers that stay in the first-level cache.
 
 use super::graph::{Graph, Node, One, Plane, Two, Write};
 use crate::Size;
@@ -7,19 +7,19 @@ use crate::kernel::{Job, View, ViewMut};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
 
-/// Words of all buffers together: 24 KiB stay in the nearest cache.
+/// Words of all buffers together: 24 KiB stay in the first-level cache.
 const WORDS: usize = 6 << 10;
 
-/// Smallest and largest number of pixels of a strip: each operation has to be worth its call.
+/// Smallest and largest number of pixels of a strip: operations need enough pixels to amortise their call.
 const PIXELS: [usize; 2] = [128, 2048];
 
-/// A graph made ready: what is done in which order, and where results are kept.
+/// A prepared graph: the order of operations, and the buffers of their results.
 #[derive(Debug)]
 pub(super) struct Program {
     graph: Graph,
-    /// The buffer of each node; none if it needs none, because it is read from a row or written to one.
+    /// The buffer of each node; `None` if it is read from a row or written to one.
     place: Vec<Option<usize>>,
-    /// The written plane that a node is computed into, if it is used for nothing else.
+    /// The output plane that a node is computed into, if it has no other use.
     target: Vec<Option<(usize, Plane)>>,
     /// Nodes in order: those that are the same for all planes, and those that are not.
     once: Vec<usize>,
@@ -30,14 +30,14 @@ pub(super) struct Program {
     pixels: usize,
 }
 
-/// A part of a row that is made: of these planes where a node says so.
+/// A segment of an output row, for a plane if a node depends on it.
 #[derive(Clone, Copy)]
 struct Strip {
     x: usize,
     y: usize,
     count: usize,
     plane: usize,
-    /// Of the whole image.
+    /// Size of the whole image.
     size: Size,
 }
 
@@ -49,12 +49,12 @@ impl Strip {
         }
     }
 
-    /// Part of a written row.
+    /// The segment of an output row.
     fn of<'a>(&self, write: &'a mut ViewMut<'_>, plane: Plane) -> &'a mut [f32] {
         &mut write.row(self.plane(plane), self.y)[self.x..self.x + self.count]
     }
 
-    /// The row that a read looks at, and where in it; none where the strip leaves it.
+    /// The segment of a row that a read covers; empty if it extends beyond the row.
     #[inline(always)]
     fn row<'a>(&self, view: &View<'a>, plane: Plane, [dx, dy]: [i32; 2]) -> &'a [f32] {
         let last = view.size().height as i32 - 1;
@@ -168,7 +168,7 @@ impl Program {
                 continue;
             }
             let Some(at) = self.place[i] else { continue };
-            // The result is never one of its own operands.
+            // A result is never one of its own operands.
             let (low, rest) = buffers.split_at_mut(at * self.pixels);
             let (to, high) = rest.split_at_mut(self.pixels);
             let to = &mut to[..strip.count];
@@ -219,7 +219,7 @@ impl Program {
                 dy,
             } => {
                 let view = &reads[slot];
-                // Rows that hold the whole strip are read where they are.
+                // Rows that contain the whole segment are read in place.
                 if !strip.row(view, plane, [dx, dy]).is_empty() {
                     return;
                 }
@@ -239,7 +239,7 @@ impl Program {
         }
     }
 
-    /// What a node holds in this strip.
+    /// The value of a node in this segment.
     #[inline(always)]
     fn value<'a>(
         &self,
@@ -269,7 +269,7 @@ impl Program {
         &buffer[..strip.count]
     }
 
-    /// Writes what was not computed into its place.
+    /// Writes results that were not computed in place.
     #[inline(always)]
     fn copy(
         &self,
@@ -299,7 +299,7 @@ impl Program {
     }
 }
 
-/// Nodes that are computed straight into what is written: results of operations that are used once.
+/// Nodes that are computed directly into the output: results of operations that are used once.
 fn targets(graph: &Graph) -> Vec<Option<(usize, Plane)>> {
     let mut uses = vec![0; graph.nodes.len()];
     let operands = graph.nodes.iter().flat_map(Node::operands);
@@ -335,14 +335,14 @@ fn targets(graph: &Graph) -> Vec<Option<(usize, Plane)>> {
     target
 }
 
-/// A buffer for each node that needs one, and how many there are. Nodes that live at different times share one.
+/// A buffer for each node that needs one, and their number. Nodes with disjoint lifetimes share one.
 fn places(
     graph: &Graph,
     by_plane: &[bool],
     target: &[Option<(usize, Plane)>],
 ) -> (Vec<Option<usize>>, usize) {
     let nodes = &graph.nodes;
-    // The last node that uses each; what is needed for every plane, or is written in the end, stays.
+    // The last use of each node; nodes that are needed for every plane, or written in the end, stay.
     let mut last = vec![0; nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
         for o in node.operands() {
@@ -371,7 +371,7 @@ fn places(
         }
         for o in nodes[i].operands() {
             if last[o] == i && !nodes[o].is_number() {
-                // An operand may stand twice.
+                // An operand may occur twice.
                 free.extend(place[o].filter(|at| !free.contains(at)));
             }
         }

@@ -44,12 +44,12 @@ pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
     Ok(dispatch)
 }
 
-/// The text of a graph.
+/// Generates the text of a graph.
 struct Text<'a> {
     graph: &'a Graph,
     site: &'a Site<'a>,
     by_plane: Vec<bool>,
-    /// Nodes that have a name, because they are used more than once.
+    /// Nodes that become variables, because they are used more than once.
     named: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
         let by_plane = graph.by_plane();
         let mut uses = vec![0; graph.nodes.len()];
         for (i, node) in graph.nodes.iter().enumerate() {
-            // What is the same for all planes is computed before them.
+            // Values that are the same for all planes are computed before the loop over planes.
             let weight = |o: usize| if by_plane[i] && !by_plane[o] { 2 } else { 1 };
             node.operands().for_each(|o| uses[o] += weight(o));
         }
@@ -124,7 +124,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The named nodes that are, or are not, the same for all planes.
+    /// The variables that depend on the plane, or those that do not.
     fn names(&self, code: &mut Code, by_plane: bool) {
         for i in 0..self.graph.nodes.len() {
             if self.named[i] && self.by_plane[i] == by_plane {
@@ -216,7 +216,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// How far a node looks along an axis.
+/// The offset of a node along an axis.
 fn shift(node: &Node, axis: &str) -> i32 {
     match node {
         Node::Read { dx, .. } if axis == "x" => *dx,
@@ -225,7 +225,7 @@ fn shift(node: &Node, axis: &str) -> i32 {
     }
 }
 
-/// The name of a column or row beside the pixel: `x`, `x_less_1`, `y_plus_2`.
+/// The name of a column or row at an offset: `x`, `x_less_1`, `y_plus_2`.
 fn moved(axis: &str, d: i32) -> String {
     match d {
         0 => axis.to_owned(),

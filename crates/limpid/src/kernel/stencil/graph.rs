@@ -1,15 +1,15 @@
-//! The expression: what a closure did, as a graph.
+//! The operations of a closure, recorded as a graph.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-/// Which plane of a slot is meant.
+/// Selects a plane of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Plane {
-    /// The one that is made, counted from this one on.
+    /// The output plane plus this index.
     Each(usize),
-    /// Always the same.
+    /// A fixed plane.
     Fixed(usize),
 }
 
@@ -40,41 +40,41 @@ pub(super) enum Two {
     Or,
 }
 
-/// A node of the graph. Operands are numbers of nodes before it.
+/// A node of the graph. Operands are indices of earlier nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Node {
     /// A constant, as bits.
     Constant(u32),
     /// A parameter.
     Param(usize),
-    /// A pixel at an offset, or the border's that is nearest.
+    /// A pixel at an offset, clamped to the border.
     Read {
         slot: usize,
         plane: Plane,
         dx: i32,
         dy: i32,
     },
-    /// The first value of a slot, whatever its size.
+    /// The first value of a slot of any size.
     First {
         slot: usize,
     },
-    /// What a written slot held before.
+    /// The previous value of a written slot.
     Old {
         slot: usize,
         plane: Plane,
     },
-    /// Whether the pixel at an offset is in the image.
+    /// Whether the pixel at an offset is inside the image.
     Inside {
         dx: i32,
         dy: i32,
     },
-    /// Whether the pixel is on a black field of a checkerboard with fields of this side.
+    /// Whether the pixel is on a black square of a checkerboard with squares of this side.
     Odd {
         side: usize,
     },
     One(One, usize),
     Two(Two, usize, usize),
-    /// The second where the first holds, else the third.
+    /// The second operand where the first holds, otherwise the third.
     Pick(usize, usize, usize),
 }
 
@@ -90,7 +90,7 @@ impl Node {
         list.into_iter().flatten()
     }
 
-    /// Whether it is the same number at all pixels.
+    /// Whether it is the same at all pixels.
     pub(super) fn is_number(&self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl Node {
         )
     }
 
-    /// Whether the node itself stands for another value in each plane.
+    /// The plane of a node that depends on it.
     fn plane(&self) -> Option<Plane> {
         match self {
             Self::Read { plane, .. } | Self::Old { plane, .. } => Some(*plane),
@@ -107,16 +107,16 @@ impl Node {
     }
 }
 
-/// What a slot gets.
+/// The output of a slot.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Write {
-    /// Each plane gets this.
+    /// The same expression for each plane.
     Each(usize),
-    /// The planes get these, in order.
+    /// One expression per plane, in order.
     Planes(Vec<usize>),
 }
 
-/// All that a closure did.
+/// The recorded operations of a closure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
@@ -127,7 +127,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// How far it looks to the sides, and up and down.
+    /// The halo in x and in y.
     pub(super) fn halo(&self) -> (usize, usize) {
         let (mut across, mut down) = (0, 0);
         for node in &self.nodes {
@@ -139,7 +139,7 @@ impl Graph {
         (across, down)
     }
 
-    /// Whether no pixels of a slot are read, but at most its first value.
+    /// Whether no pixels of a slot are read except its first value.
     pub(super) fn single(&self, slot: usize) -> bool {
         let reads = |n: &Node| matches!(n, Node::Read { slot: s, .. } if *s == slot);
         !self.nodes.iter().any(reads)
@@ -160,7 +160,7 @@ impl Graph {
         by_plane
     }
 
-    /// Without the nodes that nothing written depends on.
+    /// Removes the nodes that no output depends on.
     fn pruned(self) -> Self {
         let mut used = vec![false; self.nodes.len()];
         for write in &self.writes {
@@ -197,11 +197,11 @@ impl Graph {
     }
 }
 
-/// What the closure of a stencil gets: slots to read, parameters, slots to write.
+/// The argument of a stencil's closure: slots to read, parameters, slots to write.
 #[derive(Debug, Default)]
 pub(crate) struct Build {
     graph: RefCell<Graph>,
-    /// Equal nodes are one node.
+    /// Equal nodes are shared.
     known: RefCell<HashMap<Node, usize>>,
 }
 
@@ -222,7 +222,7 @@ impl Build {
         std::array::from_fn(|_| self.read())
     }
 
-    /// A number that is not part of the shader's text.
+    /// A uniform, which is not part of the shader's text.
     pub(crate) fn param(&self, value: f32) -> Value<'_> {
         let mut graph = self.graph.borrow_mut();
         graph.params.push(value);
@@ -231,17 +231,17 @@ impl Build {
         self.value(Node::Param(number))
     }
 
-    /// A number that is part of the shader's text.
+    /// A constant, which is part of the shader's text.
     pub(crate) fn constant(&self, value: f32) -> Value<'_> {
         self.value(Node::Constant(value.to_bits()))
     }
 
-    /// Whether the pixel at an offset is in the image.
+    /// Whether the pixel at an offset is inside the image.
     pub(crate) fn inside(&self, dx: i32, dy: i32) -> Mask<'_> {
         Mask(self.value(Node::Inside { dx, dy }))
     }
 
-    /// Whether the pixel is on a black field of a checkerboard with fields of `side` pixels; the first is white.
+    /// Whether the pixel is on a black square of a checkerboard with squares of `side` pixels; the first one is white.
     pub(crate) fn odd(&self, side: usize) -> Mask<'_> {
         Mask(self.value(Node::Odd { side }))
     }
@@ -297,7 +297,7 @@ impl<'g> Read<'g> {
         }
     }
 
-    /// Its planes from this one on.
+    /// Its planes starting at this one.
     pub(crate) fn planes_from(self, first: usize) -> Self {
         Self {
             plane: Plane::Each(first),
@@ -305,7 +305,7 @@ impl<'g> Read<'g> {
         }
     }
 
-    /// The first value of the slot at every pixel: for sums and other single numbers, of slots of any size.
+    /// The first value of the slot at every pixel: for sums and other scalars, of slots of any size.
     pub(crate) fn first(self) -> Value<'g> {
         self.build.value(Node::First { slot: self.slot })
     }
@@ -315,7 +315,7 @@ impl<'g> Read<'g> {
         self.at(0, 0)
     }
 
-    /// The pixel at an offset; the border's nearest where that is outside.
+    /// The pixel at an offset, clamped to the border.
     pub(crate) fn at(self, dx: i32, dy: i32) -> Value<'g> {
         let Self { build, slot, plane } = self;
         build.value(Node::Read {

@@ -1,4 +1,4 @@
-//! Small kernels, described once: what each pixel becomes, as an expression of the pixels around it.
+//! Small kernels with a single description: each output pixel is an expression of the pixels around it.
 //!
 //! [`stencil`] runs a closure once. It reads slots at offsets, computes, and writes; its operations are recorded as a graph, from
 //! which the contract (slots and halo), the shader ([`gpu`]) and the CPU body ([`cpu`]) are derived, so that they cannot differ.
@@ -32,7 +32,7 @@ use graph::Graph;
 use std::fmt;
 use std::sync::Arc;
 
-/// A kernel that was described by [`stencil`].
+/// A kernel described by [`stencil`].
 #[derive(Clone)]
 pub(crate) struct Stencil {
     name: &'static str,
@@ -52,7 +52,7 @@ pub(crate) fn stencil(name: &'static str, describe: impl FnOnce(&Build)) -> Sten
     }
 }
 
-/// Its name, and its parameters where it has some.
+/// Its name, and its parameters if it has any.
 impl fmt::Debug for Stencil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;

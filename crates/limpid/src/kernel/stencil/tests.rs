@@ -2,7 +2,7 @@ use super::*;
 use crate::plan::Plan;
 use crate::{Device, Frame, Image, Kind, Layer, Part, Watch};
 
-/// All that can be said, with reads in all directions; the second slot gets planes by name, the third is updated.
+/// Uses every operation, with reads in all directions; the second slot is written plane by plane, the third is updated.
 fn everything(gain: f32) -> Stencil {
     stencil("everything", |k| {
         let [a, b] = k.reads();

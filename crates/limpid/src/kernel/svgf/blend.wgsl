@@ -38,7 +38,7 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {
     color /= weights;
     past /= weights;
     let frames = min(past.z + 1.0, MOST_FRAMES);
-    // What is seen in mirrors and glass does not move with them.
+    // Reflections and refractions do not move with their mirrors and glass.
     let mirror = MIRRORS && own.z < 0.0;
     let alpha = max(select(ALPHA, max(ALPHA, MIRROR_ALPHA), mirror), 1.0 / frames);
     if LIGHTS {

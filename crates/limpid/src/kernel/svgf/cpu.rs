@@ -13,7 +13,7 @@ use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::Simd;
 
-/// Values of the planes of a pixel.
+/// Values of all planes at a pixel.
 #[inline(always)]
 fn pixel<const N: usize>(view: &View<'_>, x: usize, y: usize) -> [f32; N] {
     let mut values = [0.0; N];
@@ -166,7 +166,7 @@ impl<'a> Surface<'a> {
         }
     }
 
-    /// The pixel and the neighbour along an axis that is nearer in depth, in order.
+    /// The pixel and the neighbour along an axis with the smaller depth difference, in order.
     fn nearer(&self, p: [usize; 2], axis: usize, end: usize) -> Option<[[usize; 2]; 2]> {
         let z = self.depth(p[0], p[1]);
         let step = |q: usize| {
@@ -202,7 +202,7 @@ impl<'a> Surface<'a> {
     }
 }
 
-/// The slope to the neighbour that is nearer in depth.
+/// The slope to the neighbour with the smaller depth difference.
 #[inline(always)]
 fn nearer(before: f32, z: f32, after: f32) -> f32 {
     if (before - z).abs() < (after - z).abs() {
@@ -212,7 +212,7 @@ fn nearer(before: f32, z: f32, after: f32) -> f32 {
     }
 }
 
-/// A normal of length 1, as it is stored.
+/// A unit normal in its stored precision.
 #[inline(always)]
 fn packed(n: [f32; 3]) -> [f32; 3] {
     let long = dot(n, n).sqrt();
@@ -317,7 +317,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
     }
 }
 
-/// Where the history of a pixel comes from, and the share of the new frame.
+/// The source of a pixel's history, and the share of the new frame.
 #[derive(Debug, Clone, Copy)]
 struct Taps {
     at: [usize; 4],
@@ -343,7 +343,7 @@ impl Taps {
     }
 }
 
-/// The history, and the motion to it: whole planes.
+/// The history and the motion, as whole planes.
 struct Old<'a> {
     size: Size,
     motion: [&'a [f32]; 2],
@@ -355,7 +355,7 @@ struct Old<'a> {
 }
 
 impl<'a> Old<'a> {
-    /// The last of what is read.
+    /// The history is read last.
     fn new(reads: &[View<'a>], colors: usize) -> Self {
         let [motion, color, features, moments] =
             std::array::from_fn(|k| &reads[reads.len() - 4 + k]);
@@ -370,7 +370,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Colour and moments of the history of a pixel, from the four taps around where it was, and these.
+    /// Colour and moments of the history of a pixel, from the four taps around its previous position, and these taps.
     #[inline(always)]
     fn at(
         &self,
@@ -381,13 +381,13 @@ impl<'a> Old<'a> {
     ) -> Option<([f32; 3], [f32; 3], Taps)> {
         let size = self.size;
         let own = y * size.width + x;
-        // Far away is as good as just outside, and fits an integer.
+        // Clamps to just outside the image, so that it fits an integer.
         let far = |v: f32, n: usize| v.clamp(-2.0, n as f32 + 1.0);
         let px = far(x as f32 + self.motion[0][own], size.width);
         let py = far(y as f32 + self.motion[1][own], size.height);
         let (mut color, mut moments, mut weights) = ([0.0; 3], [0.0; 3], 0.0);
         let mut taps = Taps::default();
-        // Loops instead of `map`: what is called through it does not become part of this function.
+        // Loops instead of `map`, because its closure would not be inlined.
         for k in 0..4 {
             let qx = px.floor() + (k % 2) as f32;
             let qy = py.floor() + (k / 2) as f32;

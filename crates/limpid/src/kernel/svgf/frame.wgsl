@@ -1,4 +1,4 @@
-// The features of a pixel of the frame, from `z_at`, `normal_of` and the number of its object.
+// The features of a pixel of the frame, from `z_at`, `normal_of` and its object id.
 
 struct Pair {
     a: vec2<u32>,
@@ -6,7 +6,7 @@ struct Pair {
     rise: f32,
 }
 
-// The pixel and the neighbour along an axis that is nearer in depth, in order, and how depth changes between them.
+// The pixel and the neighbour along an axis with the smaller depth difference, in order, and the change of depth between them.
 fn nearer(q: vec2<u32>, z: f32, axis: vec2<u32>, before: bool, after: bool) -> Pair {
     let low = select(q, q - axis, before);
     let high = select(q, q + axis, after);
@@ -38,7 +38,7 @@ struct Seen {
     m: vec3<f32>,
 }
 
-// Where history comes from, and the share of the new frame.
+// The source of history, and the share of the new frame.
 var<private> taps_at: array<u32, 4>;
 var<private> taps_weight: vec4<f32>;
 var<private> taps_alpha: f32 = 1.0;

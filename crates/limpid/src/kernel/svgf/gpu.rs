@@ -17,7 +17,7 @@ params! {
     struct Params { width: u32, height: u32 }
 }
 
-/// The beginning of a shader with these names for its slots. The payload has `four`, `put` and `put_variance`.
+/// The start of a shader with these names for its slots. Defines `four`, `put` and `put_variance` for the payload.
 fn begun(site: &Site<'_>, names: &[&str]) -> Wgsl {
     Wgsl::default()
         .body(Params::WGSL)

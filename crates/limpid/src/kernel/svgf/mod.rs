@@ -1,9 +1,9 @@
-//! Passes of variance-guided filtering before its à-trous levels: what a frame brings and history adds to it, and how much noise
-//! is left where history is short. The definition is `definition::svgf`.
+//! Passes of variance-guided filtering before its à-trous levels: temporal accumulation, and spatial variance where history is
+//! short. The definition is `definition::svgf`.
 //!
-//! Slots, by planes on the CPU and by four channels on the GPU: `payload` is light, colour divided by albedo, and the variance
-//! of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments` are the means
-//! of luminance and of its square, the number of frames, and the object's number.
+//! Slots, as planes on the CPU and as vectors of four channels on the GPU: `payload` is light (colour divided by albedo) and
+//! the variance of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments`
+//! are the means of luminance and of its square, the number of frames, and the object id.
 
 mod cpu;
 mod gpu;
@@ -18,7 +18,7 @@ use crate::{Result, Size};
 /// Planes of the moments.
 pub(crate) const MOMENTS: usize = 4;
 
-/// Where normals or depth come from.
+/// The source of normals or depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A separate layer.
@@ -34,11 +34,11 @@ pub(crate) struct Layers {
     pub colors: usize,
     /// Whether there is albedo to divide by.
     pub albedo: bool,
-    /// Where normals come from.
+    /// The source of normals.
     pub normal: Origin,
-    /// Where depth comes from.
+    /// The source of depth.
     pub depth: Origin,
-    /// Whether there are numbers of objects.
+    /// Whether there are object ids.
     pub id: bool,
 }
 
@@ -56,39 +56,39 @@ impl Layers {
         ]
     }
 
-    /// The number of a layer among the reads.
+    /// The index of a layer among the reads.
     fn read(&self, layer: usize) -> Option<usize> {
         let used = self.used();
         used[layer].then(|| 1 + used[..layer].iter().filter(|l| **l).count())
     }
 
-    /// How many are read, colour too.
+    /// Number of layers that are read, including colour.
     fn count(&self) -> usize {
         1 + self.used().iter().filter(|l| **l).count()
     }
 }
 
-/// What history is blended with.
+/// Parameters of blending with history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Past {
-    /// Least share of the new frame.
+    /// Smallest share of the new frame.
     pub alpha: f32,
     /// Whether negative depth marks mirrors, glass and emitters.
     pub mirrors: bool,
-    /// The order of the last frame's colour; rows if none.
+    /// The order of the last frame's colour; rows if `None`.
     pub order: Option<Phases>,
 }
 
-/// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history; their variance
-/// is right where history is long enough, and [`SpatialVariance`] makes the rest.
+/// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history. Their variance
+/// is accurate where history is long enough; [`SpatialVariance`] computes it elsewhere.
 ///
-/// Reads colour, then albedo, normal, depth, position and id, as far as they are used; with a past, motion, and of the last frame
-/// the first level's colour, features and moments. Writes payload, features and moments.
+/// Reads colour, then albedo, normal, depth, position and id, if used; with history, motion and the previous frame's
+/// first-level colour, features and moments. Writes payload, features and moments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Temporal {
-    /// What a frame brings.
+    /// The layers of a frame.
     pub layers: Layers,
-    /// How history counts, if there is any.
+    /// How history is blended, if there is any.
     pub past: Option<Past>,
     /// Whether the payload is rounded to half precision.
     pub half: bool,
@@ -121,7 +121,7 @@ impl Kernel for Temporal {
         Ok(gpu::temporal(self, site))
     }
 
-    /// What a frame brings: its layers and motion.
+    /// The layers of a frame and motion.
     fn reads_texture(&self, read: usize) -> bool {
         let layers = self.layers.count();
         let motion = layers + usize::from(self.lights);
@@ -129,8 +129,8 @@ impl Kernel for Temporal {
     }
 }
 
-/// Makes the variance of luminance from the pixels around where history is short. Reads features and moments; changes the
-/// payload's variance.
+/// Computes the variance of luminance from the surrounding pixels where history is short. Reads features and moments; updates
+/// the payload's variance.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SpatialVariance {
     /// Channels of colour.

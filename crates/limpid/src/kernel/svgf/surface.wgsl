@@ -1,5 +1,5 @@
-// The features of a pixel, and their form in 16 bytes: the normal in 16 bits each, the gradient in half floats, the object in 16 bits,
-// depth.
+// The features of a pixel, and their 16-byte form: the normal with 16 bits per channel, the gradient in half floats, the object
+// in 16 bits, depth.
 
 struct Surface {
     n: vec3<f32>,

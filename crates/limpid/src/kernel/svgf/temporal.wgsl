@@ -1,4 +1,4 @@
-// What a frame brings and history adds to it.
+// Temporal accumulation of a frame.
 
 fn divided(c: vec3<f32>, a: vec3<f32>) -> vec3<f32> {
     return c / select(vec3(1.0), a, a > vec3(BLACK));
@@ -15,7 +15,7 @@ fn pixel(x: u32, y: u32) {
     let bits = packed(surface_at(q, id));
     let c = light_at(q);
     let l = luminance(c);
-    // Features as they are compared and kept: rounded.
+    // Features are compared in their stored precision.
     let seen = blended(q, unpacked(bits), id, Seen(vec4(c, 0.0), vec3(l, l * l, 1.0)));
     put(i, seen.c);
     features[i] = bits;

@@ -1,4 +1,4 @@
-// The four pixels around a place that lie inside and have a history, with the sum of their weights.
+// The four pixels around a position that lie inside and have history, with the sum of their weights.
 
 fn tap(q: vec2<i32>, size: vec2<i32>, weight: f32) -> vec4<f32> {
     let inside = all(q >= vec2<i32>(0)) && all(q < size);

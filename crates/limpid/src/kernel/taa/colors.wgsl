@@ -1,5 +1,5 @@
-// Luma and differences with bright colours compressed, in which frames are blended, and back; by the functions of `opponent.wgsl` or
-// those of grey images.
+// Converts colours to the blending space, luma and differences with bright colours compressed, and back; with the functions of
+// `opponent.wgsl` or those of grey images.
 
 fn scale(y: f32) -> f32 {
     return 1.0 + p.highlights * max(y, 0.0);

@@ -132,7 +132,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
             }
             kept[p].copy_from_slice(old[p]);
         }
-        // What was not seen before is as the frame shows it.
+        // Pixels without history show the frame alone.
         for x in (0..width).filter(|x| there[*x] == 0.0) {
             let now = alone(&color, kernel, (x, y));
             let space = blendable(now, three, kernel.highlights);
@@ -202,14 +202,14 @@ fn around(
         for (x, (m, d)) in mean.iter_mut().zip(deviation).enumerate() {
             let n = count * whole(x) as f32;
             *m /= n;
-            // One pixel has no spread; rounding must not give it one.
+            // A single pixel has no deviation, not even by rounding.
             let spread = if n < 1.5 { 0.0 } else { *d / n - *m * *m };
             *d = spread.max(0.0).sqrt();
         }
     }
 }
 
-/// Sums of the columns around each.
+/// Sums over the columns around each.
 #[inline(always)]
 fn across(from: &[f32], radius: usize, to: &mut [f32]) {
     to.copy_from_slice(from);
@@ -220,7 +220,7 @@ fn across(from: &[f32], radius: usize, to: &mut [f32]) {
     }
 }
 
-/// The frame alone, with a share of its neighbours; bright ones count less.
+/// The frame alone, blended with its neighbours; bright ones count less.
 fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32; 3] {
     let (mut sum, mut weights) = ([0.0f32; 3], 0.0f32);
     let size = color.size();
@@ -244,8 +244,8 @@ fn softened(color: &View<'_>, kernel: &Resolve, (x, y): (usize, usize)) -> [f32;
     sum.map(|s| s / weights)
 }
 
-/// The old colours, each drawn to the mean until it is inside the box, and a share of the new one. Leaves this blend in `old`, and its
-/// colour in `new`.
+/// Clips old colours towards the mean until they are inside the box, and blends them with the new ones. Stores the blend in
+/// `old`, and its colour in `new`.
 #[inline(always)]
 fn blend(
     kernel: &Resolve,
@@ -279,8 +279,8 @@ fn blend(
     }
 }
 
-/// Words of scratch memory: rows of colours in the blending space, now and then, of sums, and of mean and deviation; and where there is
-/// a history.
+/// Words of scratch memory: rows of current and previous colours in the blending space, of sums, and of mean and deviation; and
+/// of the validity of history.
 pub(super) fn scratch(width: usize) -> usize {
     21 * width
 }
@@ -289,7 +289,7 @@ pub(super) fn scratch(width: usize) -> usize {
 struct Old<'a> {
     size: Size,
     planes: [&'a [f32]; 3],
-    /// 1 where there is one.
+    /// 1 where history is valid.
     there: &'a [f32],
     count: usize,
 }
@@ -304,7 +304,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Reads a place into column `x` of some rows; 1 where there is a history, else 0.
+    /// Samples a position into column `x` of some rows; returns 1 if there is history, otherwise 0.
     #[inline(always)]
     fn fetch(&self, cubic: bool, place: [f32; 2], x: usize, to: &mut [&mut [f32]; 3]) -> f32 {
         let found = match cubic {
@@ -318,11 +318,11 @@ impl<'a> Old<'a> {
         f32::from(found.is_some())
     }
 
-    /// The four pixels around a place that lie inside and have a history; none where nothing is left.
+    /// The four pixels around a position that lie inside and have history; `None` if there are none.
     #[inline(always)]
     fn bilinear(&self, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
         let size = self.size;
-        // Far away is as good as just outside, and fits an integer.
+        // Clamps to just outside the image, so that it fits an integer.
         let (x, y) = (
             x.clamp(-2.0, size.width as f32 + 1.0),
             y.clamp(-2.0, size.height as f32 + 1.0),
@@ -344,7 +344,7 @@ impl<'a> Old<'a> {
         (weights > 1e-3).then_some([sum[0] * inverse, sum[1] * inverse, sum[2] * inverse])
     }
 
-    /// The sixteen pixels around a place, no less and no more than the four nearest; none outside or without a history.
+    /// The sixteen pixels around a position, clamped to the range of the four nearest; `None` outside or without history.
     #[inline(always)]
     fn cubic(&self, [x, y]: [f32; 2]) -> Option<[f32; 3]> {
         let Size { width, height } = self.size;
@@ -360,7 +360,7 @@ impl<'a> Old<'a> {
         let (wx, wy) = (spline(x - x.floor()), spline(y - y.floor()));
         let whole = left >= 0 && left as usize + 4 <= width;
         let mut made = [0.0; 3];
-        // Loops instead of `map`: what is called through it does not become part of this function.
+        // Loops instead of `map`, because its closure would not be inlined.
         for (made, plane) in made.iter_mut().zip(self.planes).take(self.count) {
             let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
             for (j, wy) in wy.into_iter().enumerate() {
@@ -383,7 +383,7 @@ impl<'a> Old<'a> {
     }
 }
 
-/// The weights of the four pixels around a place.
+/// The weights of the four pixels around a position.
 #[inline(always)]
 fn spline(f: f32) -> [f32; 4] {
     let near = |f: f32| 1.0 + f * f * (1.5 * f - 2.5);

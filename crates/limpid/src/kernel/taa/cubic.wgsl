@@ -1,4 +1,4 @@
-// The sixteen pixels around a place, no less and no more than the four nearest; with 1 where there is a history.
+// The sixteen pixels around a position, clamped to the range of the four nearest; with 1 if there is history.
 
 fn spline(f: f32) -> vec4<f32> {
     let g = 1.0 - f;

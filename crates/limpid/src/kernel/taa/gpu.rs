@@ -87,7 +87,7 @@ fn names(kernel: &Resolve) -> Vec<&'static str> {
     names
 }
 
-/// Blends with history that has moved.
+/// Blends with reprojected history.
 fn with_history(mut text: Wgsl, kernel: &Resolve, site: &Site<'_>) -> Wgsl {
     let planes = site.writes[0].planes;
     let radius = kernel.window.unwrap_or(0);

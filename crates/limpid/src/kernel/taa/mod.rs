@@ -8,7 +8,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::taa::{EDGE, EDGE_SHARE, FAR};
 use crate::{Result, Size};
 
-/// Red, green, blue to YCoCg, images of other planes as they are; then divided by one plus the luma's share of `highlights`.
+/// Converts red, green, blue to YCoCg, and leaves images of other planes unchanged; then divides by `1 + highlights · luma`.
 pub(crate) fn to_ycocg(planes: usize, highlights: f32) -> Stencil {
     stencil("ycocg", |k| {
         let (color, share) = (k.read(), k.param(highlights));
@@ -24,11 +24,11 @@ pub(crate) fn to_ycocg(planes: usize, highlights: f32) -> Stencil {
     })
 }
 
-/// Blends a frame with the previous result, reprojected and clipped to what the frame allows.
+/// Blends a frame with the previous result, reprojected and clipped to the colour range of the frame.
 ///
-/// Reads colour, history (the last result as it was blended, and a plane of ones where there is one), then mean and deviation
-/// unless it makes them itself, then motion if there is any, and depth if it chooses the motion. Writes colour, and history for the next
-/// frame.
+/// Reads colour, history (the last result before restoring, and a plane of ones where it is valid), then mean and deviation
+/// unless it computes them itself, then motion if present, and depth if it selects the motion. Writes colour, and history for
+/// the next frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolve {
     /// Half the size of the box, in standard deviations.
@@ -37,17 +37,17 @@ pub(crate) struct Resolve {
     pub blend: f32,
     /// How strongly bright colours are compressed while they are blended.
     pub highlights: f32,
-    /// What neighbours count beside the pixel where there is no history.
+    /// Weight of the neighbours relative to the pixel where there is no history.
     pub soften: f32,
-    /// The radius of the window, when it makes mean and deviation itself.
+    /// The radius of the window, if it computes mean and deviation itself.
     pub window: Option<usize>,
-    /// Whether history is read through splines.
+    /// Whether history is sampled with splines.
     pub cubic: bool,
     /// Whether motion is given.
     pub motion: bool,
-    /// Whether the motion is that of the nearest of the 3×3 pixels around, by depth: on GPUs.
+    /// Whether to use the motion of the nearest of the 3×3 pixels around, by depth; on GPUs.
     pub nearest: bool,
-    /// Whether there is a history; else it reads and writes colour only.
+    /// Whether there is a history; otherwise it reads and writes colour only.
     pub history: bool,
 }
 
@@ -88,8 +88,8 @@ impl Kernel for Resolve {
     }
 }
 
-/// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`) and, of so many planes, colour that is
-/// softened at edges (`definition::taa::soften_edges`), as far as they are wanted. Reads depth, motion and colour.
+/// The motion of the nearest of the 3×3 pixels around each (`definition::taa::nearest_motion`) and, for this many planes,
+/// colour that is smoothed at edges (`definition::taa::soften_edges`), if requested. Reads depth, motion and colour.
 pub(crate) fn edges(motion: bool, colors: Option<usize>) -> Stencil {
     stencil("edges", |k| {
         let depth = k.read();

@@ -1,4 +1,4 @@
-// Where the nearest of the 3×3 pixels around lies.
+// The index of the nearest of the 3×3 pixels around.
 fn nearest(here: vec2<i32>, size: vec2<i32>) -> i32 {
     var found = clamp(here, vec2(0), size - 1);
     var least = distance_at(found, size);

@@ -2,10 +2,10 @@
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let size = vec2<i32>(vec2<u32>(p.width, p.height));
     let here = vec2<i32>(group.xy * vec2<u32>(32u, 8u) + vec2<u32>(lane % 32u, lane / 32u));
-    // Threads outside follow the last pixel as far as the barrier.
+    // Threads outside follow the last pixel up to the barrier.
     let at = min(here.y, size.y - 1) * size.x + min(here.x, size.x - 1);
     let place = clamp(vec2<f32>(here) + moved(here, at, size), vec2<f32>(-2.0), vec2<f32>(size) + 1.0);
-    // History is requested before the tile is filled, because it takes longest to arrive.
+    // History is requested before the tile is filled, because it has the longest latency.
     let h = history_around(place, size);
     fill(group.xy, lane, size);
     if any(here >= size) {

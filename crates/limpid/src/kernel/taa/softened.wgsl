@@ -1,4 +1,4 @@
-// The frame alone, with a share of its neighbours; bright ones count less.
+// The frame alone, blended with its neighbours; bright ones count less.
 
 fn alone(here: vec2<i32>, size: vec2<i32>) -> vec3<f32> {
     var sum = vec4<f32>(0.0);

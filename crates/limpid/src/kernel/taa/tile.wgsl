@@ -1,5 +1,5 @@
-// The colour in the blending space and a one, at a pixel; zeros outside. Pixels are converted once, into a tile of the workgroup, not
-// once for each pixel that sees them.
+// The colour in the blending space and a one, at a pixel; zeros outside. Pixels are converted once into a tile in workgroup
+// memory, instead of once for each pixel that reads them.
 
 const WIDE: i32 = 32 + 2 * RADIUS;
 const ALL: i32 = WIDE * (8 + 2 * RADIUS);

@@ -1,7 +1,7 @@
-//! Between planar buffers and textures of texels: what fragment passes read and draw to.
+//! Converts between planar buffers and textures, which fragment passes read and draw to.
 //!
-//! A texel is `(r, g, b, 1)`; an image of one plane is `(v, 0, 0, 1)`. Around the image may be a margin of zeros, so that
-//! sums over texels have no weight outside.
+//! A texel is `(r, g, b, 1)`; an image of one plane is `(v, 0, 0, 1)`. A margin of zeros may surround the image, so that texels
+//! outside have no weight in sums.
 
 use super::wgsl::{PIXELS, Wgsl};
 use super::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
@@ -12,11 +12,11 @@ use crate::{Error, Result};
 /// Packs a planar image of up to three planes into texels; the image starts at `(margin, margin)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToTexture {
-    /// Zeros to the left and above; the slot's size says how many to the right and below.
+    /// Width of the margin on the left and top; the slot's size determines that on the right and bottom.
     pub margin: usize,
 }
 
-/// Takes the planes out of texels.
+/// Extracts the planes from texels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FromTexture;
 

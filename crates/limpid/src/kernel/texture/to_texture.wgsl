@@ -7,7 +7,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     var value = vec4<f32>(0.0);
-    // Places before the margin wrap around, and are not inside either.
+    // Positions before the margin wrap around, and are not inside either.
     let sx = x - p.margin;
     let sy = y - p.margin;
     if sx < p.width && sy < p.height {

@@ -1,4 +1,4 @@
-//! The CPU body: squares of details are summed along each row once, and rows of sums are kept in a ring.
+//! The CPU body: squared details are summed along each row once, and rows of sums are kept in a ring buffer.
 
 use super::{Upward, shrunk};
 use crate::kernel::ring::{self, PIECES, WIDTH};
@@ -7,7 +7,7 @@ use crate::simd::dispatch;
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 
-/// Columns that are made, in strips.
+/// Output columns, in whole strips.
 fn made(width: usize) -> usize {
     width.next_multiple_of(WIDTH)
 }
@@ -17,7 +17,7 @@ fn padded(kernel: &Upward, width: usize) -> usize {
     made(width) + 2 * (kernel.radius() << kernel.level)
 }
 
-/// A row of squares, the ring, and a row of sums and of one over the columns of each window.
+/// A row of squares, the ring, a row of sums, and one over the number of columns of each window.
 pub(super) fn scratch(kernel: &Upward, width: usize) -> usize {
     let rows = (2 * kernel.radius() + 1) * kernel.colors + 2;
     padded(kernel, width) + rows * made(width)
@@ -42,7 +42,7 @@ fn rows<S: Simd>(simd: S, kernel: &Upward, job: &mut Job<'_>) {
         let columns = 1 + (x / step).min(radius) + ((width - 1 - x) / step).min(radius);
         *share = 1.0 / columns as f32;
     }
-    // Rows whose windows share rows follow each other.
+    // Rows whose windows share rows are consecutive.
     let starts = job.rows.clone().take(step);
     let end = job.rows.end;
     let mut holds = vec![None; side];
@@ -93,7 +93,7 @@ fn squared(reads: &[View<'_>], k: usize, y: usize, out: &mut [f32]) {
     }
 }
 
-/// The sum of all lines that start at these places.
+/// The sum of all lines that start at these positions.
 #[inline(always)]
 fn add_up<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-// A workgroup squares the details of its tile and a halo, sums them down the columns, then along the rows.
+// A workgroup squares the details of its tile and a halo, sums them along the columns, then along the rows.
 
 const SPAN: vec2<u32> = TILE + 2u * vec2(u32(R));
 const THREADS: u32 = TILE.x * 8u;
@@ -22,7 +22,7 @@ fn in_rows(part: SubImage, at: vec2<u32>) -> u32 {
     return pixel.y * p.width + pixel.x;
 }
 
-// Where pixel `at` of a sub-image lies in this level, in the next one, and in what is made.
+// The position of pixel `at` of a sub-image in this level, in the next one, and in the output.
 fn fine_at(part: SubImage, at: vec2<u32>) -> u32 {
     if ROWS {
         return in_rows(part, at);
@@ -61,7 +61,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     for (var i = lane; i < SPAN.x * SPAN.y; i += THREADS) {
-        // Pixels left of and above the sub-image become huge numbers.
+        // Coordinates left of and above the sub-image wrap around to huge numbers.
         let at = origin + vec2(i % SPAN.x, i / SPAN.x) - u32(R);
         var d = vec3(0.0);
         if all(at < part.len) {

@@ -1,8 +1,9 @@
 //! The upward pass of `eaw`: details between two levels, shrunk where they are mostly noise, are added to those of finer levels.
 //!
-//! Each channel is shrunk by its own threshold (BayesShrink): the noise's variance over the signal's deviation, which is estimated
-//! from the mean square of details in a window. The window's pixels are as far apart as the level's taps, so in the permuted order
-//! they are neighbours. There the sum moves to the next order together with the levels, and no pass has to read them all again.
+//! Each channel is shrunk by its own threshold (BayesShrink): the noise variance over the signal's standard deviation, which is
+//! estimated from the mean square of details in a window. The window's pixels have the spacing of the level's taps, so in the
+//! permuted order they are neighbours. There the sum is reordered together with the levels, and no pass has to read them all
+//! again.
 
 mod cpu;
 
@@ -21,14 +22,14 @@ pub(crate) struct Upward {
     pub level: u32,
     /// Variance of noise in the details of this level, for each channel.
     pub noise: [f32; 3],
-    /// What the shrunk details are multiplied by.
+    /// Factor of the shrunk details.
     pub gain: f32,
     /// Whether the sum starts here.
     pub first: bool,
-    /// Whether the coarse level is added: it is the last. The result is in rows.
+    /// Whether this is the last level, whose coarse image is added. The result is in rows.
     pub last: bool,
-    /// The order of the pixels of this level, on a GPU; the next level and the sum that is written have one split more. All are in
-    /// rows if none.
+    /// The pixel order of this level, on a GPU; the next level and the output sum have one more split. All are in rows if
+    /// `None`.
     pub from: Option<Phases>,
 }
 
@@ -43,7 +44,7 @@ params! {
 /// Pixels of a workgroup's tile.
 const TILE: [u32; 2] = [32, 16];
 
-/// A detail without what is likely noise; `square` is the mean square of details around it.
+/// A detail with likely noise removed; `square` is the mean square of the details around it.
 #[inline(always)]
 pub(crate) fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
     let signal = square - noise;

@@ -1,4 +1,4 @@
-//! The CPU body: block after block, a row of a block in a vector.
+//! The CPU body: block after block, with a row of a block in a vector.
 
 use super::Wiener;
 use crate::Size;
@@ -11,10 +11,10 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
 type Block = [f32; AREA];
 
-/// How often rows are interleaved until they are columns.
+/// Number of interleavings that transpose a block.
 const TIMES: usize = SIDE.ilog2() as usize;
 
-/// Columns of the rows that blocks are added to, including those left and right of the image.
+/// Row stride of the accumulators, including the columns left and right of the image.
 fn pitch(width: usize) -> usize {
     width + 3 * SIDE
 }
@@ -28,12 +28,12 @@ pub(super) fn wiener(kernel: &Wiener, job: &mut Job<'_>) {
     dispatch!(level, simd => band(simd, kernel, job));
 }
 
-/// Numbers that are the same for all blocks.
+/// Constants for all blocks.
 struct Tables {
-    /// Row `k` has the cosines of frequency `k`.
+    /// Row `k` is the cosine basis function of frequency `k`.
     cosines: Block,
     window: Block,
-    /// The powers of a component, transposed, as the blocks' transforms are.
+    /// The powers of a component, transposed like the transforms of the blocks.
     powers: Block,
 }
 
@@ -79,10 +79,10 @@ fn plane<S: Simd>(simd: S, tables: &Tables, kernel: &Wiener, job: &mut Job<'_>, 
     weights.fill(0.0);
     let before = SIDE - step;
     let (mut own, mut expected, mut copy) = ([0.0; AREA], [0.0; AREA], [0.0; AREA]);
-    // Rows of blocks from the one that reaches the first row on; the upper rows of each are then whole.
+    // Starts with the row of blocks that reaches the first row; the upper rows of each are then complete.
     for line in job.rows.start / step..(job.rows.end + before).div_ceil(step) {
         let y = (line * step) as i32 - before as i32;
-        // All places, or every second, as on a chessboard.
+        // All blocks, or every second in a checkerboard pattern.
         let (start, stride) = if chessboard { (line % 2, 2) } else { (0, 1) };
         for column in (start..(width + before).div_ceil(step)).step_by(stride) {
             let x = (column * step) as i32 - before as i32;
@@ -147,7 +147,7 @@ fn mean<S: Simd>(simd: S, from: &[f32], pitch: usize) -> f32 {
     sum.reduce_sum() / AREA as f32
 }
 
-/// Keeps of each frequency what is not noise; gives the weight of the block.
+/// Attenuates the noise of each frequency; returns the weight of the block.
 #[inline(always)]
 fn filter<S: Simd>(simd: S, own: &mut Block, expected: &Block, powers: &Block, level: f32) -> f32 {
     let level = f32x16::splat(simd, level);
@@ -163,7 +163,7 @@ fn filter<S: Simd>(simd: S, own: &mut Block, expected: &Block, powers: &Block, l
     1.0 / (left.reduce_sum() / AREA as f32 + 1e-4)
 }
 
-/// The transform of a block whose rows are `pitch` apart, transposed.
+/// The transform of a block with rows `pitch` apart, transposed.
 #[inline(always)]
 fn forward<S: Simd>(simd: S, cosines: &Block, from: &[f32], pitch: usize, made: &mut Block) {
     let mut rows = [f32x16::splat(simd, 0.0); SIDE];

@@ -7,11 +7,11 @@ use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
 
 params! {
-    /// Parameters of the shader; cosines, window and powers are the numbers behind them.
+    /// Parameters of the shader; cosines, window and powers are the numbers after them.
     struct Params { width: u32, height: u32, step: u32, every: u32 }
 }
 
-/// Pixels of a side of what a workgroup makes.
+/// Side of a workgroup's output tile in pixels.
 const TILE: u32 = 32;
 
 pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {

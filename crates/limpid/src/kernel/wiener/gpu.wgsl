@@ -1,5 +1,5 @@
-// A workgroup makes 32×32 pixels: block after block, one thread for each pixel or frequency of a block. Blocks at the border of a tile
-// are made for the next tile too: in smaller tiles these are most.
+// A workgroup computes 32×32 pixels: block after block, one thread for each pixel or frequency of a block. Blocks at the border
+// of a tile are also computed for the next tile: in smaller tiles these would dominate.
 
 const SIDE = 16u;
 
@@ -7,7 +7,7 @@ var<workgroup> cosines: array<f32, 256>;
 var<workgroup> first: array<vec3<f32>, 256>;
 var<workgroup> second: array<vec3<f32>, 256>;
 
-// The transform of the block whose pixels the threads have, or its inverse: each thread gets one number.
+// The transform of the block whose pixels the threads hold, or its inverse: each thread gets one value.
 fn transformed(value: vec3<f32>, lane: u32, back: bool) -> vec3<f32> {
     let row = lane / SIDE;
     let column = lane % SIDE;
@@ -56,19 +56,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let mine = vec2(i32(lane % SIDE), i32(lane / SIDE));
     let step = i32(p.step);
     let before = i32(SIDE) - step;
-    // Blocks of a row that have pixels of the tile.
+    // Blocks of a row that contain pixels of the tile.
     let blocks = (TILE + before) / step;
-    // Of the four pixels of this thread.
+    // Sums of the four pixels of this thread.
     var sums: array<vec3<f32>, 4>;
     var weights: array<vec3<f32>, 4>;
     for (var b = 0; b < blocks * blocks; b++) {
         let block = vec2(b % blocks, b / blocks);
-        // All blocks, or every second, as on a chessboard; a tile begins with a block that is there.
+        // All blocks, or every second in a checkerboard pattern; a tile starts with an existing block.
         if p.every == 2u && (block.x + block.y) % 2 == 1 {
             continue;
         }
         let start = tile - before + step * block;
-        // Blocks that begin beyond the picture are not there; the same for all threads.
+        // Blocks that start beyond the image do not exist; the same for all threads.
         if start.x >= size.x || start.y >= size.y {
             continue;
         }
@@ -83,7 +83,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let factor = expected * expected / (expected * expected + noise);
         let left = mean(factor * factor * noise, lane);
         let made = transformed(factor * own, lane, true);
-        // Each thread takes its pixels of the tile.
+        // Each thread accumulates its pixels of the tile.
         first[lane] = made;
         workgroupBarrier();
         for (var i = 0; i < 4; i++) {

@@ -1,7 +1,7 @@
-//! Wiener filtering of blocks by a first estimate.
+//! Wiener filtering of blocks with a first estimate.
 //!
-//! The definition is [`crate::definition::wiener`]. Reads the noisy image, the estimate and, if the noise is not the same
-//! everywhere, its variance: one image with these parts, or two or three.
+//! The definition is [`crate::definition::wiener`]. Reads the noisy image, the estimate and, if the noise is not uniform, its
+//! variance: as one joined image, or as two or three images.
 
 mod cpu;
 mod gpu;
@@ -10,13 +10,13 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::definition::wiener::{SIDE, Settings};
 use crate::{Result, Size};
 
-/// Filters by an estimate.
+/// Filters with an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Wiener {
-    /// The numbers of the filter.
+    /// The parameters of the filter.
     pub by: Settings,
-    /// Whether all is in the planes of one slot: estimate, noisy image, variance. Otherwise the noisy image and the
-    /// estimate are slots, and the noise is the same everywhere.
+    /// Whether all inputs are planes of one slot: estimate, noisy image, variance. Otherwise the noisy image and the estimate
+    /// are separate slots, and the noise is uniform.
     pub joined: bool,
 }
 

@@ -1,4 +1,4 @@
-// Several pixels one below the other for each invocation.
+// Several vertically adjacent pixels per invocation.
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let x = i32(group.x * 32u + lane % 32u);

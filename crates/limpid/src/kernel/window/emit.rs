@@ -1,14 +1,14 @@
-//! WGSL of the sums.
+//! Generates the WGSL of the sums.
 //!
-//! Small windows are written out, with weights as numbers; large ones become loops over the same text.
+//! Small windows are unrolled, with weights as literals; large ones become loops over the same text.
 
 use super::Filter;
 use crate::kernel::wgsl::{Code, Wgsl};
 
-/// Windows of up to this radius are written out.
+/// Windows of up to this radius are unrolled.
 pub(super) const UNROLLED: i64 = 4;
 
-/// A place in the window: a number where the window is written out, a variable in a loop.
+/// A position in the window: a literal in an unrolled window, a variable in a loop.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
     pub(super) text: String,
@@ -24,7 +24,7 @@ impl Index {
         }
     }
 
-    /// The place one nearer to the start.
+    /// The previous position.
     pub(super) fn before(&self) -> Self {
         Self {
             text: format!("({} - 1)", self.text),
@@ -32,7 +32,7 @@ impl Index {
         }
     }
 
-    /// `body`, if the place is not the first one, `-r`.
+    /// Emits `body` if the position is not the first one, `-r`.
     pub(super) fn after_first(&self, radius: i64, code: &mut Code, body: impl FnOnce(&mut Code)) {
         match self.value {
             Some(v) if v > -radius => body(code),
@@ -44,12 +44,12 @@ impl Index {
     }
 }
 
-/// A number as WGSL.
+/// A number as WGSL literal.
 pub(super) fn number(v: f64) -> String {
     format!("{:?}", v as f32)
 }
 
-/// Writes shaders for a filter.
+/// Generates shaders for a filter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Emit {
     pub(super) filter: Filter,
@@ -64,7 +64,7 @@ impl Emit {
         }
     }
 
-    /// `body` for every `step`-th place from `-r` to `r`.
+    /// Emits `body` for every `step`-th position from `-r` to `r`.
     pub(super) fn each(
         &self,
         code: &mut Code,
@@ -129,7 +129,7 @@ impl Emit {
         }
     }
 
-    /// Adds texel `t` at `(i, j)` to the sums called `name`; `centre` is the texel that the sums are for.
+    /// Accumulates texel `t` at `(i, j)` in the sums called `name`; `centre` is the texel that the sums are for.
     pub(super) fn add(&self, code: &mut Code, name: &str, [i, j]: [&Index; 2], centre: &str) {
         let weight = match self.filter {
             Filter::Gaussian { .. } | Filter::Tent { .. } => {
@@ -169,7 +169,7 @@ impl Emit {
         });
     }
 
-    /// All `(2r+1)²` taps. `texel` is the function that reads.
+    /// All `(2r+1)²` taps. `texel` is the function that reads them.
     pub(super) fn all(&self, texel: &str) -> Code {
         let mut code = Code::default();
         self.zero(&mut code, &["a"]);
@@ -206,8 +206,8 @@ impl Emit {
         code
     }
 
-    /// The sums of `rows` pixels one below the other, for the bilateral filter, which are put where they belong: a texel is read
-    /// once for all of them.
+    /// The sums of `rows` vertically adjacent pixels, for the bilateral filter, which are stored directly: a texel is read once
+    /// for all of them.
     pub(super) fn column(&self, texel: &str, rows: i64) -> Code {
         let r = self.radius;
         let mut code = Code::default();

@@ -1,11 +1,11 @@
 //! Filters over a square window: Gaussian, tents, mean and deviation, bilateral (Zubatov and Shcherbakov).
 //!
-//! [`Window`] makes a pixel from its whole window; [`WindowAxis`] filters one axis, for filters of rank one. A
-//! [`Filter`] says what is summed, a [`Walk`] how. Invariants: taps outside the image have no weight, and every walk
-//! gives the same image.
+//! [`Window`] computes a pixel from its whole window; [`WindowAxis`] filters one axis, for filters of rank one. A [`Filter`]
+//! defines the weights, a [`Walk`] the implementation. Invariants: taps outside the image have no weight, and every walk
+//! produces the same image.
 //!
-//! Walks on textures read texels `(r, g, b, 1)` with a margin of zeros around the image ([`margin`]), so that one
-//! weighted sum of texels gives the numerator and, in its last component, the weights that fell inside.
+//! Walks on textures read texels `(r, g, b, 1)` with a margin of zeros around the image ([`margin`]), so that one weighted sum
+//! of texels yields the numerator and, in its last component, the sum of the weights inside.
 
 mod cpu;
 mod emit;
@@ -19,7 +19,7 @@ use super::{Contract, Dispatch, Job, Kernel, Site};
 use crate::plan::Home;
 use crate::{Error, Result, Size};
 
-/// What is summed over a window, with its weights `g(i, j)`.
+/// A filter with its weights `g(i, j)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Filter {
     /// `exp(-(i² + j²) / 2σ²)`, Eq. 3.
@@ -74,7 +74,7 @@ impl Filter {
         }
     }
 
-    /// The factors of one axis, `-radius … radius`; of one each where the filter has none.
+    /// The factors of one axis, `-radius … radius`; ones if the filter has none.
     fn taps(self, radius: usize) -> Vec<f32> {
         let r = radius as i64;
         (-r..=r)
@@ -83,19 +83,19 @@ impl Filter {
     }
 }
 
-/// How fragments of a quad share their sums.
+/// How the fragments of a quad share their sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Exchange {
-    /// Row by row, as the paper has it for filters of rank one and two: `r + 2` or `2r + 3` exchanges.
+    /// Row by row, as in the paper for filters of rank one and two: `r + 2` or `2r + 3` exchanges.
     Rows,
-    /// The sums for the three neighbours at once: three exchanges, whatever the radius.
+    /// The sums for the three neighbours at once: three exchanges for any radius.
     Sums,
 }
 
 /// How a window is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Walk {
-    /// One axis after the other in one pass over memory, where the filter allows it; on a GPU from a tile in workgroup memory.
+    /// One axis after the other in one pass over memory, if the filter is separable; on a GPU from a tile in workgroup memory.
     Separable,
     /// All `(2r+1)²` taps of each pixel, from buffers.
     Direct,
@@ -105,12 +105,12 @@ pub(crate) enum Walk {
     Fragment,
     /// GPU: a fragment shader that reads `(r+1)²` texels and shares sums in its quad by derivatives.
     Quad {
-        /// What is shared.
+        /// The shared values.
         exchange: Exchange,
-        /// By coarse derivatives, which are not the neighbour's: wrong, to show how wrong.
+        /// Whether to use coarse derivatives, which do not belong to the neighbour: gives wrong images, for comparison.
         coarse: bool,
     },
-    /// GPU: the same in a compute shader, from buffers, by quad operations of subgroups.
+    /// GPU: the same in a compute shader, from buffers, with quad operations of subgroups.
     QuadCompute,
 }
 
@@ -121,8 +121,8 @@ impl Walk {
     }
 }
 
-/// Zeros around an image in a texture: on the left and top `radius`; one more on the right and bottom, for the helper
-/// invocations of a quad that hangs over an odd edge.
+/// Size of an image with its margin in a texture: `radius` on the left and top, one more on the right and bottom for the helper
+/// invocations of a quad that extends beyond an odd edge.
 pub(crate) const fn margin(size: Size, radius: usize) -> Size {
     Size::new(size.width + 2 * radius + 1, size.height + 2 * radius + 1)
 }
@@ -133,7 +133,7 @@ pub(crate) const fn margin(size: Size, radius: usize) -> Size {
 /// one texture for each result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Window {
-    /// What is summed.
+    /// The filter.
     pub filter: Filter,
     /// Taps to each side.
     pub radius: usize,
@@ -142,7 +142,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Whether the CPU has vectors for this walk: the bilateral filter has no axes to be cut into, but vectors too.
+    /// Whether the CPU has a vectorised body for this walk; the bilateral filter has one, though it is not separable.
     fn vectors(&self) -> bool {
         self.walk == Walk::Separable || matches!(self.filter, Filter::Bilateral { .. })
     }
@@ -211,11 +211,11 @@ impl Kernel for Window {
     }
 }
 
-/// One plane filtered by a filter of rank one, packed with three other planes into vectors of four. For GPUs: the filtered plane need
-/// not be written and read again.
+/// One plane filtered by a filter of rank one, packed with three other planes into vectors of four. For GPUs: avoids writing
+/// and reading the filtered plane.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WindowPack {
-    /// What is summed: rank one.
+    /// The filter, of rank one.
     pub filter: Filter,
     /// Taps to each side.
     pub radius: usize,
@@ -253,20 +253,21 @@ pub(crate) enum Along {
 /// One axis of a filter of rank one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WindowAxis {
-    /// What is summed: rank one.
+    /// The filter, of rank one.
     pub filter: Filter,
     /// Taps to each side.
     pub radius: usize,
-    /// Whether it walks down columns instead of along rows.
+    /// Whether to filter along columns instead of rows.
     pub vertical: bool,
-    /// How.
+    /// The implementation.
     pub along: Along,
 }
 
 /// Largest radius whose columns fit the 16 KiB of workgroup memory that every device has.
 pub(crate) const TILE_COLUMNS: usize = 48;
 
-/// Largest radius whose 16×16 tile of texels, and whose 32×32 tile of one plane with the sums of its rows, fits these.
+/// Largest radius for which a 16×16 tile of texels, and a 32×32 tile of one plane with the sums of its rows, fits the same
+/// limit.
 pub(crate) const TILE_SQUARE: usize = 8;
 
 impl Kernel for WindowAxis {

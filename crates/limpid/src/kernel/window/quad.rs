@@ -1,19 +1,19 @@
-//! WGSL of the sums that a quad shares (Zubatov and Shcherbakov, section 3).
+//! Generates the WGSL of the sums that a quad shares (Zubatov and Shcherbakov, section 3).
 //!
-//! `tx` and `ty` are 1 in the even and -1 in the odd column and row of a quad. An invocation reads the texels
-//! `(x + i·tx, y + j·ty)` for `i, j ∈ T = {-r, -r+2, …, r}`. Seen along `tx`, its neighbour stands at 1: the texel at `i` is
-//! at `i - 1` for it (windows are symmetric), and the texel at `-r` is out of its window. So weights do not depend on
-//! the place in the quad, and neighbours are served by the texels of `Q = T \ {-r}`.
+//! `tx` and `ty` are 1 in the even and -1 in the odd column and row of a quad. An invocation reads the texels `(x + i·tx, y +
+//! j·ty)` for `i, j ∈ T = {-r, -r+2, …, r}`. Along `tx`, its neighbour is at 1: the texel at `i` is at `i - 1` for it (windows
+//! are symmetric), and the texel at `-r` is outside its window. So weights do not depend on the position in the quad, and
+//! neighbours use the texels of `Q = T \ {-r}`.
 //!
-//! `swap_x` and `swap_y` give the neighbour's value.
+//! `swap_x` and `swap_y` return the neighbour's value.
 
 use super::emit::{Emit, Index};
 use super::{Exchange, Filter};
 use crate::kernel::wgsl::Code;
 
-/// Reads of the centre texels: the own one `c`, and those of the three neighbours `cx`, `cy`, `cd`.
+/// Reads of the centre texels: the invocation's own `c`, and those of the three neighbours `cx`, `cy`, `cd`.
 ///
-/// With an even radius the own centre is read here; with an odd one the diagonal neighbour's centre is, at `(1, 1)`.
+/// With an even radius the own centre is read here; with an odd one, the diagonal neighbour's centre at `(1, 1)`.
 fn centres(code: &mut Code, radius: i64) {
     if radius % 2 == 0 {
         code.say("let c = texel(x, y)")
@@ -46,7 +46,7 @@ impl Emit {
     }
 
     fn read(&self, i: &Index, j: &Index) -> String {
-        // The centre texels were read before.
+        // The centre texels have already been read.
         if matches!(self.filter, Filter::Bilateral { .. }) {
             match (self.radius % 2 == 0, i.value, j.value) {
                 (true, Some(0), Some(0)) => return "c".into(),
@@ -57,8 +57,8 @@ impl Emit {
         format!("texel(x + {} * tx, y + {} * ty)", i.text, j.text)
     }
 
-    /// Rank one, the paper's way: rows are completed with the x-neighbour one by one, then the y-neighbour gets their
-    /// sum with its own factors.
+    /// Rank one, as in the paper: rows are completed with the x-neighbour one by one, then the y-neighbour gets their sum with
+    /// its own factors.
     fn quad_rows(&self, code: &mut Code) {
         self.zero(code, &["a", "give"]);
         self.each(code, "j", 2, |code, j| {
@@ -74,7 +74,7 @@ impl Emit {
         code.say("a += swap_y(give)");
     }
 
-    /// The texels of a row, for oneself and for the x-neighbour: sums `row` and `side_row`.
+    /// The texels of a row, for the invocation itself and for the x-neighbour: sums `row` and `side_row`.
     fn row_taps(&self, code: &mut Code, j: &Index) {
         code.say("var row = vec4<f32>(0.0)")
             .say("var side_row = vec4<f32>(0.0)");
@@ -89,7 +89,7 @@ impl Emit {
         });
     }
 
-    /// Rank two, the paper's way: plain sums `u` of the rows travel too, and correct the factors for the y-neighbour.
+    /// Rank two, as in the paper: plain sums `u` of the rows are also exchanged, and correct the factors for the y-neighbour.
     fn quad_rows2(&self, code: &mut Code, slope: f32) {
         let r = self.radius;
         self.zero(code, &["a", "give"]);
@@ -122,8 +122,8 @@ impl Emit {
         code.say("a += swap_y(give)");
     }
 
-    /// Rank one: rows are summed for oneself and for the x-neighbour, and both for the two rows of the quad; three
-    /// exchanges at the end.
+    /// Rank one: rows are summed for the invocation itself and for the x-neighbour, and both for the two rows of the quad;
+    /// three exchanges at the end.
     fn quad_rank_one(&self, code: &mut Code) {
         self.zero(code, &["a", "ax", "ay", "ad"]);
         self.each(code, "j", 2, |code, j| {
@@ -165,7 +165,7 @@ impl Emit {
         self.share(code);
     }
 
-    /// The diagonal's sums go along x to its column, then along y with the y-neighbour's; x has its own exchange.
+    /// The diagonal's sums are exchanged along x to its column, then along y with the y-neighbour's; x has its own exchange.
     fn share(&self, code: &mut Code) {
         let kinds: &[&str] = match self.filter {
             Filter::Variance => &["", "_sq"],

@@ -1,4 +1,4 @@
-// Both axes in one pass: 32×32 pixels and those around them in workgroup memory, a plane per layer of the grid.
+// Both axes in one pass: 32×32 pixels with their halo in workgroup memory, a plane per layer of the grid.
 const SPAN: i32 = 32 + 2 * R;
 
 var<workgroup> tile: array<f32, SPAN * SPAN>;

@@ -1,4 +1,4 @@
-//! Whole shaders: how texels are reached, which invocation makes which pixel, and where results go.
+//! Generates whole shaders: how texels are read, which invocation computes which pixel, and where results are stored.
 
 use super::emit::{Emit, UNROLLED, number};
 use super::{Exchange, Filter, Walk, WindowAxis};
@@ -36,7 +36,7 @@ pub(super) fn fragment(filter: Filter, radius: usize, walk: Walk) -> Dispatch {
     Dispatch::own_fragment(source.text(), &())
 }
 
-/// Bindings of buffers of this many planes, and what the filter declares.
+/// Bindings of buffers with this many planes, and the declarations of the filter.
 fn buffers(emit: &Emit, planes: usize) -> Wgsl {
     let source = emit
         .declared()
@@ -66,7 +66,7 @@ fn pixels(emit: &Emit, planes: usize) -> Wgsl {
         })
 }
 
-/// A shader whose workgroups make `wide` × `high` pixels.
+/// A shader whose workgroups compute `wide` × `high` pixels.
 fn compute(site: &Site<'_>, source: Wgsl, [wide, high]: [u32; 2]) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes as u32);
     let params = Params {
@@ -97,8 +97,8 @@ pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch
     compute(site, source, [32, 8])
 }
 
-/// Pixels one below the other that one invocation of the bilateral filter makes: each tap is read for all of them, which
-/// halves the reads of 3×3. Wider windows would need more registers than there are.
+/// Vertically adjacent pixels per invocation of the bilateral filter: each tap is read once for all of them, which halves the
+/// reads of 3×3. Wider windows would exhaust the registers.
 fn column_rows(filter: Filter, radius: usize) -> Option<i64> {
     match (filter, radius) {
         (Filter::Bilateral { .. }, 1..=3) => Some(4),
@@ -137,7 +137,8 @@ pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
     compute(site, source, [32, 8])
 }
 
-/// Both axes from workgroup memory, in one pass; the result beside three planes in vectors of four, if these are read.
+/// Both axes from workgroup memory, in one pass; the result is packed with three planes into vectors of four, if these are
+/// read.
 pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dispatch> {
     let emit = Emit::new(filter, radius);
     let span = 32 + 2 * radius;
@@ -167,7 +168,7 @@ pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Resul
     Ok(dispatch)
 }
 
-/// The sum along an axis, away from its ends, of what a `slot` holds.
+/// The sum of a `slot`'s values along an axis, away from its ends.
 fn window(emit: &Emit, slot: &str, stride: &str) -> Code {
     let mut code = Code::default();
     code.say("var sum = 0.0");
@@ -188,7 +189,7 @@ fn weighed(emit: &Emit, bound: Wgsl) -> Wgsl {
         .body(include_str!("weights.wgsl"))
 }
 
-/// What both forms of an axis share.
+/// The code shared by both forms of an axis.
 fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
     weighed(emit, buffers(emit, 1))
         .constant("VERTICAL", "bool", axis.vertical)
@@ -237,8 +238,8 @@ pub(super) fn axis_tile(axis: &WindowAxis, site: &Site<'_>) -> Result<Dispatch> 
     Ok(dispatch)
 }
 
-/// One axis from a linear sampler: neighbouring taps with weights `a` and `b` are one read at `b / (a + b)` between
-/// them, with weight `a + b`. The first pass, along rows, keeps the margin above and below for the second.
+/// One axis from a linear sampler: adjacent taps with weights `a` and `b` are one read at `b / (a + b)` between them, with
+/// weight `a + b`. The first pass, along rows, keeps the margin above and below for the second.
 pub(super) fn linear(axis: &WindowAxis) -> Dispatch {
     let r = axis.radius as i64;
     let side = |i: i64| axis.filter.side(i).filter(|_| i <= r).unwrap_or(0.0);

@@ -1,4 +1,4 @@
-// Texels and their squares and, in alpha, how many they are.
+// Texels and their squares and, in alpha, their number.
 struct Sums {
     a: vec4<f32>,
     a_sq: vec4<f32>,

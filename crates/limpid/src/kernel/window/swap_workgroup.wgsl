@@ -1,4 +1,4 @@
-// Without subgroups the exchange goes through workgroup memory.
+// Without subgroups, values are exchanged through workgroup memory.
 var<workgroup> mail: array<vec4<f32>, 256>;
 
 fn post(v: vec4<f32>, to: u32) -> vec4<f32> {

@@ -1,4 +1,4 @@
-//! Numbers of the paper, and what the CPU does with plans for GPUs.
+//! Operation counts of the paper, and plans for GPUs on the CPU.
 
 use super::*;
 use crate::exec::Runner;
@@ -119,7 +119,7 @@ fn run_by(cpu: &Cpu, method: &dyn Method, schedule: &Schedule, frame: &Frame) ->
     out
 }
 
-/// Those of fragment shaders, which need textures, are refused.
+/// Plans of fragment shaders, which need textures, are refused.
 #[test]
 fn plans_of_compute_shaders_run_on_the_cpu() {
     let cpu = Cpu::new(Some(2)).unwrap();
@@ -162,7 +162,7 @@ fn bands_do_not_change_a_bit_of_a_sliding_window() {
     }
 }
 
-/// Large images are made in stretches of columns, and past the cache.
+/// Large images are computed in stretches of columns, with non-temporal stores.
 #[test]
 fn large_images_are_as_small_ones() {
     let frame = picture(1111, 960);

@@ -1,4 +1,4 @@
-// All taps from a tile of 16×16 texels and those around it in workgroup memory.
+// All taps from a tile of 16×16 texels with its halo in workgroup memory.
 const SPAN: i32 = 16 + 2 * R;
 
 var<workgroup> tile: array<vec4<f32>, SPAN * SPAN>;

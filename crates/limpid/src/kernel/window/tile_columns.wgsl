@@ -1,4 +1,4 @@
-// Along columns from workgroup memory: 32×32 pixels, since neighbours in a row must be read together.
+// Along columns from workgroup memory: 32×32 pixels, for coalesced reads along rows.
 var<workgroup> tile: array<f32, 32 * (32 + 2 * R)>;
 
 @compute @workgroup_size(128)

@@ -1,4 +1,4 @@
-// The sum of the factors that fall inside, for a pixel at `at` of `n`.
+// The sum of the factors inside, for a pixel at `at` of `n`.
 fn weights(at: i32, n: i32) -> f32 {
     if at >= R && at + R < n {
         return ALL_SIDES;

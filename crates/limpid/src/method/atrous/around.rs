@@ -16,7 +16,7 @@ pub struct Around {
     setup: Setup,
 }
 
-/// Slots that the earlier passes have filled.
+/// Slots filled by the earlier passes.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
     /// Colour, divided by albedo and clamped.
@@ -27,7 +27,7 @@ pub struct Begun {
 }
 
 impl Around {
-    /// Gives a filter without any σ values that suit the frame as a whole.
+    /// Chooses σ values for the whole frame if the filter has none.
     pub fn find_sigmas(method: &mut Atrous, frame: &Frame) -> Result<()> {
         match method.automatic() {
             true => method.estimate_sigmas(frame),
@@ -43,7 +43,7 @@ impl Around {
         })
     }
 
-    /// With another kernel.
+    /// Replaces the kernel.
     #[must_use]
     pub fn with_taps(mut self, taps: Vec<f32>) -> Self {
         self.setup.taps = taps;
@@ -150,7 +150,7 @@ impl Around {
     /// Adds the passes after the levels, which wrote `color`.
     pub fn end(&self, plan: &mut Plan, begun: Begun, color: SlotId) -> Result<()> {
         let slot = plan.slots().get(color.0);
-        // What follows trusts its slots.
+        // The following passes rely on the form of the slot.
         let fits = slot.is_some_and(|s| {
             let form = (s.element, s.home, s.layout);
             (s.size, s.planes) == (plan.size, self.setup.colors)
@@ -167,7 +167,7 @@ impl Around {
         Ok(())
     }
 
-    /// The definition of the input of the levels.
+    /// The definition of the input to the levels.
     pub fn light(&self, frame: &Frame) -> Result<Image> {
         let color = frame.color()?;
         let albedo = frame.get(Kind::Albedo);

@@ -26,7 +26,7 @@ const DEVIATIONS: f32 = 2.5;
 const LEAST: f32 = 1e-4;
 /// At the first level the mean of 3×3 pixels is compared, which has this share of the variance.
 const SHARE: f32 = 1.0 / 9.0;
-/// σ of albedo, normal, the logarithm of depth, which grows with the step, and position as a share of the scene.
+/// σ of albedo, normal, the logarithm of depth (grows with the step), and position relative to the scene.
 const ALBEDO: f32 = 0.3;
 const NORMAL: f32 = 0.2;
 const DEPTH: f32 = 0.1;
@@ -60,7 +60,7 @@ impl Local {
         Self { sigmas }
     }
 
-    /// Whether 16 bytes suffice on a GPU.
+    /// Whether features fit 16 bytes on a GPU.
     pub(super) fn packs(&self) -> bool {
         self.sigmas.len() == front::POSITION
     }
@@ -93,7 +93,7 @@ fn kinds(shape: &Shape) -> Vec<Kind> {
     all.into_iter().filter(there).collect()
 }
 
-/// Whether a layer of features is one that tells surfaces of neighbours apart; these come first.
+/// Whether a feature layer distinguishes surfaces of neighbouring pixels; these layers come first.
 fn is_sharp(kind: &Kind) -> bool {
     matches!(kind, Kind::Albedo | Kind::Normal)
 }
@@ -103,7 +103,7 @@ fn halves(shape: &Shape) -> bool {
     has(Part::HalfA) && has(Part::HalfB)
 }
 
-/// The range of depth for the preprocessing: the filter compares neighbours, so any range will do.
+/// The range of depth for the preprocessing: arbitrary, because the filter compares neighbours only.
 const ANY: front::Depth = front::Depth {
     low: -30.0,
     middle: 0.0,
@@ -116,7 +116,7 @@ impl Atrous {
         self.automatic() && self.grid() == 1
     }
 
-    /// Whether colour is divided by albedo if there is one. With `energy` the filtered values must be the colour itself.
+    /// Whether colour is divided by albedo, if present. With `energy` the colour itself must be filtered.
     pub(super) fn divides(&self) -> bool {
         !self.no_demodulate && !self.energy
     }

@@ -11,9 +11,9 @@ use std::str::FromStr;
 /// Where the taps of a level are, and how many levels a dispatch computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::method) enum AtrousSchedule {
-    /// In rows, further apart from level to level.
+    /// In rows, with a distance that grows from level to level.
     Dilated,
-    /// Side by side: pixels move from level to level.
+    /// Adjacent: pixels are reordered from level to level.
     Permuted {
         /// The order of sub-images.
         order: Order,
@@ -58,7 +58,7 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if plain {
                 all.push(AtrousSchedule::Dilated);
             }
-            // Moving pixels does not pay where caches are large; mirrored borders follow from the order.
+            // Reordering pixels does not pay off with large caches; mirrored borders require the order.
             if !stays && mirror {
                 all.extend(orders.iter().map(|o| permuted(*o, None)));
             }
@@ -67,14 +67,14 @@ pub(super) fn schedules(method: &Atrous, on: Backend) -> Vec<Schedule> {
             if !stays {
                 for order in orders {
                     all.push(permuted(*order, Some(Source::Tile(None))));
-                    // An explicit shape: smaller workgroups, and many steps however small the image.
+                    // An explicit shape: smaller workgroups, and many steps even for small images.
                     if plain && *order == Order::Ascending {
                         let shape = Tile::new(32, 8, 2).steps(8);
                         all.push(permuted(*order, Some(Source::Tile(Some(shape)))));
                     }
                     all.push(permuted(*order, Some(Source::Global)));
                 }
-                // A tile with the halo of two wide levels would be mostly halo.
+                // A tile with the halo of two wide levels would consist mostly of halo.
                 let one = !method.is_local() && method.grid() == 1;
                 if plain && one && method.taps().is_ok_and(|t| t.len() <= 5) {
                     all.push(AtrousSchedule::Fused(2));

@@ -29,7 +29,7 @@ pub(in crate::method) struct Guide {
     pub(in crate::method) noisy: bool,
 }
 
-/// What a plan and the definition are made from.
+/// The validated input of a plan and of the definition.
 #[derive(Debug, Clone)]
 pub(in crate::method) struct Setup {
     pub(in crate::method) taps: Vec<f32>,
@@ -126,7 +126,7 @@ impl Setup {
     }
 }
 
-/// σ of colour if nothing is known of the image.
+/// Default σ of colour for an unknown image.
 const COLOR: f32 = 1.0;
 
 impl Atrous {
@@ -250,7 +250,7 @@ impl Atrous {
                 None if self.automatic() && shape.has(kind.clone()) => match kind {
                     Kind::Normal => NORMAL,
                     Kind::Albedo => ALBEDO,
-                    // Without a look at the frame its scale is not known.
+                    // Without analysing the frame its scale is unknown.
                     _ => continue,
                 },
                 None => continue,
@@ -408,7 +408,8 @@ fn luminances(image: &Image) -> Image {
     })
 }
 
-/// σ of colour, in standard deviations of the noise: near the lowest error on cornell, columns and glossy at 1, 4 and 16 samples.
+/// σ of colour, in standard deviations of the noise: close to the lowest error on cornell, columns and glossy at 1, 4 and 16
+/// samples.
 const NOISE: f32 = 10.0;
 /// σ of the normal.
 const NORMAL: f32 = 0.3;

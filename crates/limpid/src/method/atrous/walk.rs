@@ -51,7 +51,7 @@ impl Traversal {
         })
     }
 
-    /// Where the taps of a level lie. Those of the last one stay in its order where that pays.
+    /// The positions of a level's taps. The last level keeps its order if that is faster.
     pub(in crate::method) fn walk(&self, level: usize, last: bool) -> Walk {
         let Some(phases) = self.phases else {
             return Walk::Dilated;
@@ -69,8 +69,8 @@ impl Traversal {
         }
     }
 
-    /// Whether the result is left in the order of the last level. A GPU writes whole lines then; when the result is unpacked, it reads
-    /// two neighbours at a time from each sub-image.
+    /// Whether the result stays in the order of the last level. A GPU then writes whole cache lines; the unpacking pass reads
+    /// two adjacent pixels at a time from each sub-image.
     fn stays(&self) -> bool {
         self.on == Backend::Gpu && self.fused == 1 && !self.phases.is_some_and(|p| p.mirror)
     }
@@ -123,8 +123,8 @@ pub(super) fn slots<'a>(
         return Err(Error::option("schedule", schedule, expected));
     }
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
-    // Samples of a sub-sampled picture lie at multiples of the grid; mirrored orders depend on where the splits fall. Both are
-    // powers of two.
+    // Samples of a sub-sampled image lie at multiples of the grid; mirrored orders depend on the positions of the splits. Both
+    // are powers of two.
     plan.align = match traversal.phases {
         Some(phases) if phases.mirror => method.grid().max(1 << setup.levels),
         _ => method.grid(),
@@ -260,13 +260,13 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
         && last
         && !method.gains.is_empty()
     {
-        // Details are sums of levels in rows.
+        // Details are sums over levels in row order.
         *to = None;
     }
     if let Walk::Permuted { taps, .. } = &mut walk
         && grid > 1
     {
-        // A tile marks pixels that do not count, and unsampled ones must still be filled.
+        // A tile marks invalid pixels, but unsampled ones must still be filled.
         *taps = Source::Global;
     }
     Level {
@@ -288,7 +288,7 @@ fn kernel(method: &Atrous, slots: &Slots<'_>, level: usize) -> Level {
     }
 }
 
-/// What is filtered, and the guides.
+/// The payload and the guides.
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) payload: SlotId,
@@ -324,7 +324,7 @@ pub(super) fn levels(method: &Atrous, slots: &mut Slots<'_>, start: State) -> Sl
     let mut state = start;
     let mut sum = None;
     let count = slots.setup.levels;
-    // Further planes do not fit the tile of fused levels, nor does the filling of unsampled pixels.
+    // Additional planes do not fit the tile of fused levels, and fused levels cannot fill unsampled pixels.
     let at_once = if slots.setup.vectors() == 1 && method.grid() == 1 {
         slots.traversal.fused
     } else {

@@ -39,7 +39,7 @@ pub(super) const ENTRIES: [Entry; 2] = [
 crate::choice! {
     /// The scale of coefficients.
     pub enum Scale {
-        /// Energy is preserved as far as the wavelet is orthogonal.
+        /// Preserves energy to the extent that the wavelet is orthogonal.
         Orthonormal = "orthonormal",
         /// `LL` of a constant is the constant, as in JPEG 2000.
         Unit = "unit",
@@ -55,7 +55,7 @@ impl From<Scale> for Normalisation {
     }
 }
 
-/// Declares a direction of the transform: the common options, its own, and what it is as a method.
+/// Declares one direction of the transform: the common options, its own options, and its description as a method.
 macro_rules! transform {
     ($(#[$meta:meta])* $name:ident, $direction:expr, { $($own:tt)* }) => {
         crate::options! {
@@ -117,7 +117,7 @@ macro_rules! transform {
                         layout: Arrangement::Interleaved,
                         ..Self::by("db2", 3, Scale::Unit)
                     },
-                    // One frame, as of any image: the sizes of the tests have no common divisor.
+                    // A single frame, which divides any number of rows: the test sizes have no common divisor.
                     Self {
                         frames: Some(1),
                         ..Self::by("cdf97", 2, Scale::Orthonormal)
@@ -209,7 +209,7 @@ impl Dwt {
         self.looked_up()?.checked()
     }
 
-    /// The image is what is read.
+    /// The image is the input.
     fn image_size(&self, _: &Ready, read: Size) -> Result<Size> {
         Ok(read)
     }
@@ -276,7 +276,8 @@ impl Idwt {
     }
 }
 
-/// How the order of a frame changes for the method in place: coefficients are the result forward, the input back.
+/// How [`Method::in_place`] reorders a frame: coefficients are the result of the forward and the input of the inverse
+/// transform.
 fn reordered(direction: Direction, what: Ordered) -> Option<(Arrangement, Arrangement)> {
     match (direction, what) {
         (Direction::Forward, Ordered::Result) => {
@@ -289,7 +290,7 @@ fn reordered(direction: Direction, what: Ordered) -> Option<(Arrangement, Arrang
     }
 }
 
-/// A wavelet by its name, or by the text of its steps.
+/// A wavelet by its name or by its lifting steps as text.
 pub(super) fn wavelet(text: &str) -> Result<Wavelet> {
     if text.contains(':') {
         return Wavelet::parse("own", text);

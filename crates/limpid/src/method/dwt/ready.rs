@@ -1,4 +1,4 @@
-//! Options of a transform, looked up, and its plans.
+//! Resolved options of a transform, and its plans.
 
 use super::{DwtSchedule, Scale, wavelet};
 use crate::definition::dwt::{Arrangement, Coefficients, Detail, Dwt as Definition, Undecimated};
@@ -73,7 +73,8 @@ impl Ready {
         Ok(self)
     }
 
-    /// Warns if the wavelet's filters do not reconstruct an image: the inverse here solves for it, that of other programs does not.
+    /// Warns if the wavelet's filters do not reconstruct an image: the inverse here solves for it, that of other programs does
+    /// not.
     pub(super) fn tell(&self) {
         if !self.exact() {
             let error = self.wavelet.bank().reconstruction_error();
@@ -120,8 +121,8 @@ impl Ready {
         dwt.pack(&dwt.forward(image)?, self.layout)
     }
 
-    /// The inverse or the adjoint by the definition. If filters are not exact, the residual of the coefficients is
-    /// transformed back too, [`REFINED`] times: each time the error shrinks by a factor of at most 1e-2.
+    /// The inverse or the adjoint by the definition. If filters are not exact, the residual of the coefficients is also
+    /// transformed back, [`REFINED`] times; each iteration reduces the error by a factor of at least 100.
     pub(super) fn define_back(&self, packed: &Image, size: Size) -> Result<Image> {
         let mut image = self.define_filters(packed, size)?;
         if !self.exact() && !self.adjoint {
@@ -165,7 +166,7 @@ impl Ready {
         }
     }
 
-    /// Whether the levels run as lifting; otherwise by tables.
+    /// Whether the levels run as lifting; otherwise they use tables.
     pub(super) fn lifted(&self) -> bool {
         self.border == Boundary::Mirror
             && !self.undecimated
@@ -174,8 +175,8 @@ impl Ready {
             && self.wavelet.lifting().is_some()
     }
 
-    /// Adds the levels between an image and its packed coefficients, in either direction. Limits are those of each level, finest
-    /// first, and the slot they are read from.
+    /// Adds the levels between an image and its packed coefficients, in either direction. `limits` are the thresholds of each
+    /// level, finest first, and the slot they are read from.
     pub(in crate::method) fn levels(
         &self,
         plan: &mut Plan,
@@ -297,7 +298,8 @@ impl Ready {
             plan.pass(order, [packed], [result]);
         }
         if interleaved && self.lifted() {
-            // Every coefficient stands where its sample stood: tiles of whole squares of the last level are as good as the whole.
+            // Interleaved coefficients stay at the positions of their samples, so tiles of whole blocks of the last level give
+            // the same result.
             let blocks = u32::try_from(self.levels).ok().filter(|l| *l < 16);
             plan.local = blocks.map(|l| self.reach() * ((1usize << l) - 1));
             plan.align = blocks.map_or(1, |l| 1 << l);
@@ -305,7 +307,7 @@ impl Ready {
         Ok(plan)
     }
 
-    /// Adds the inverse of filters that are not exact: their result, and the refinement.
+    /// Adds an inverse with inexact filters: their result, then the refinement.
     fn solved(
         &self,
         plan: &mut Plan,

@@ -57,10 +57,10 @@ impl FromStr for DwtSchedule {
     }
 }
 
-/// The scheme that is not in the tables.
+/// The scheme missing from the tables.
 const KULA2016: SchemeName = SchemeName::new(Kind::LiftingY, Form::Basic);
 
-/// The most different schemes, for further mappings.
+/// A few schemes that differ most, for the other mappings.
 const FEW: [Kind; 4] = [
     Kind::SeparableLiftingPlus,
     Kind::Explosion,
@@ -69,7 +69,7 @@ const FEW: [Kind; 4] = [
 ];
 
 impl Ready {
-    /// A schedule that is not listed by this name: a scheme by its name in the thesis, or any scheme with parameters of the generator.
+    /// An unlisted schedule by name: a scheme by its name in the thesis, or any scheme with generator parameters.
     pub(in crate::method) fn unlisted(
         &self,
         on: Backend,
@@ -78,7 +78,7 @@ impl Ready {
     ) -> Option<Result<Schedule>> {
         let parsed: DwtSchedule = match name.parse() {
             Ok(parsed) => parsed,
-            // Parameters of the generator have a message of their own; for a name, the nearest ones are listed.
+            // Invalid generator parameters have their own message; for an unknown name, the nearest ones are listed.
             Err(error) => {
                 let mapping = name.split_once(':').map_or("", |(_, mapping)| mapping);
                 let shaped = mapping.starts_with(|c: char| c.is_ascii_digit());
@@ -96,7 +96,7 @@ impl Ready {
         }
     }
 
-    /// A scheme with parameters of the generator.
+    /// A scheme with generator parameters.
     fn shaped(
         &self,
         name: &str,
@@ -136,7 +136,7 @@ impl Ready {
         let mut all = if keeps_mirrored(lifting) {
             symmetric(direction)
         } else {
-            // Only single steps can mirror what they read.
+            // Only single steps can mirror their inputs.
             let plain = SchemeName::new(Kind::SeparableLifting, Form::Basic);
             let plus = SchemeName::new(Kind::SeparableLiftingPlus, Form::Basic);
             vec![
@@ -146,7 +146,7 @@ impl Ready {
                 (plus, Mapping::Fragment),
             ]
         };
-        // Filters that reach far leave nothing of a workgroup's region.
+        // Long filters leave no valid part of a workgroup's region.
         all.retain(|(_, mapping)| reach(lifting) < 16 || *mapping == Mapping::Fragment);
         let scheme = |(name, mapping)| DwtSchedule::Scheme(name, mapping);
         Schedule::list(on, all.into_iter().map(scheme))
@@ -162,7 +162,7 @@ fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
             (SchemeName::new(kind, form), mapping)
         })
     };
-    // Measured: the fastest where subgroups have one size; elsewhere it is the scheme without a mapping.
+    // Measured to be fastest with subgroups of one size; without them it falls back to workgroup memory.
     let mut all = vec![(best, Mapping::Shuffle), (best, Mapping::Single)];
     let schemes = SchemeName::all(Form::Star);
     all.extend(schemes.iter().map(|n| (*n, Mapping::Single)));

@@ -131,7 +131,7 @@ fn sums(down: bool, from: (usize, usize), to: (usize, usize), size: (usize, usiz
     }
 }
 
-/// Adds a pass, unless there is nothing to do: a line of one sample may have no high coefficient.
+/// Adds a pass, unless the band is empty: a line of one sample may have no high coefficient.
 fn pass(plan: &mut Plan, sums: Sums, [from, table]: [SlotId; 2], to: SlotId) {
     let size = Size::new(sums.size.0, sums.size.1);
     if size.pixels() == 0 || plan.at(table).size.pixels() == 0 {

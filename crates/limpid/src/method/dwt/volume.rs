@@ -1,4 +1,4 @@
-//! Plans of volumes: along time by tables, then each frame as an image, level by level.
+//! Plans for volumes: each level transforms along time by tables, then each frame as an image.
 
 use super::{DwtSchedule, Ready};
 use crate::definition::dwt::{Extent, Pass, Table, extent, line_tables, low_frames};
@@ -31,14 +31,14 @@ impl Level {
         }
     }
 
-    /// First frame and number of frames of both bands; a volume of one frame has no high one.
+    /// First frame and number of frames of both bands; a volume of one frame has no high band.
     fn bands(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let bands = [(0, 0, self.low), (1, self.low, self.frames - self.low)];
         bands.into_iter().filter(|(_, _, count)| *count > 0)
     }
 }
 
-/// Copies each frame from this one on.
+/// A table that copies each frame, starting at this one.
 fn same(first: usize, count: usize) -> Table {
     (first..first + count).map(|i| vec![(i, 1.0)]).collect()
 }
@@ -101,7 +101,7 @@ impl Build<'_> {
         }
     }
 
-    /// Sums of frames of a part of one volume into another, from frame `first` on.
+    /// Sums frames of a part of one volume into another, starting at frame `first`.
     fn sums(
         &mut self,
         from: Held,

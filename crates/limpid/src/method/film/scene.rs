@@ -1,4 +1,4 @@
-//! Whether a film's noise is still that which was measured: after a cut, or in other light, it may be another.
+//! Detects whether the noise of a film still matches the measured noise: it may change at a cut or with the lighting.
 
 use crate::Image;
 use crate::noise::Profile;
@@ -6,13 +6,13 @@ use crate::noise::Profile;
 /// Cells of a frame's thumbnail, along x and y.
 const CELLS: [usize; 2] = [32, 18];
 
-/// Frames after which noise is measured again in any case, and before which it is not.
+/// Frames after which noise is measured again in any case, and the minimum number of frames between measurements.
 const EVERY: [usize; 2] = [24, 4];
 
 /// Mean difference of two frames' thumbnails, relative to the deviation of the first, above which there may have been a cut.
 const CUT: f32 = 0.3;
 
-/// Relative change of strength that counts as other noise: larger than what estimates of one scene differ by.
+/// Relative change of strength that counts as different noise: larger than the spread of estimates within one scene.
 const OTHER: f32 = 0.25;
 
 /// The frames since noise was measured.
@@ -31,7 +31,7 @@ impl Scene {
         }
     }
 
-    /// Whether this next frame has other noise.
+    /// Whether the noise of the next frame differs.
     pub(super) fn ends(&mut self, image: &Image, noise: &Profile) -> bool {
         let next = thumbnail(image);
         let cut = apart(&self.thumbnail, &next) > CUT;
@@ -45,10 +45,10 @@ impl Scene {
     }
 }
 
-/// Means of cells, each of some of its pixels.
+/// Means over cells, from a subset of the pixels of each.
 fn thumbnail(image: &Image) -> Vec<f32> {
     let [columns, rows] = CELLS;
-    // Green says the most.
+    // Green carries the most signal.
     let plane = image.channels() / 2;
     let (width, height) = (image.width(), image.height());
     let place = |i: usize, part: usize, parts: usize, n: usize| {
@@ -80,14 +80,14 @@ fn apart(a: &[f32], b: &[f32]) -> f32 {
     apart / spread.sqrt().max(1e-6)
 }
 
-/// Whether two profiles differ by more than estimates do.
+/// Whether two profiles differ by more than the spread of estimates.
 fn other(old: &Profile, new: &Profile) -> bool {
     if old.channels() != new.channels() {
         return true;
     }
     let [low, high] = new.range;
     let [from, to] = old.range;
-    // Where nothing was measured.
+    // Values outside the old range, with some margin, were not measured.
     let room = 0.2 * (to - from);
     if low < from - room || high > to + room {
         return true;
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(run(&|i| frame(i, 0.02)), None);
         let seen = run(&|i| frame(i, 0.05));
         assert!(seen.is_some_and(|i| i < 28), "{seen:?}");
-        // Dark to bright is a cut, which is looked at soon.
+        // A change from dark to bright is a cut, which triggers an early measurement.
         let cut = run(&|i| {
             frame(i, if i < 8 { 0.02 } else { 0.05 }).map(|v| if i < 8 { v } else { 1.0 - v })
         });

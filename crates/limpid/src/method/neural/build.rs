@@ -12,7 +12,7 @@ use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Kind, Layer, Result, Shape, Size};
 use std::sync::Arc;
 
-/// A plan that is being made.
+/// A plan under construction.
 struct Build {
     plan: Plan,
     on: Backend,
@@ -24,7 +24,7 @@ struct Build {
 }
 
 impl Build {
-    /// Planes of this size; on a GPU four as one.
+    /// Planes of this size; on a GPU four are packed into one.
     fn planes(&mut self, name: String, size: Size, planes: usize, element: Element) -> SlotId {
         let slot = match self.on {
             Backend::Cpu => Slot::new(name, Role::Transient, size, planes),
@@ -35,13 +35,13 @@ impl Build {
         self.plan.slot(slot)
     }
 
-    /// What the filter reads and writes.
+    /// A slot that the filter reads or writes.
     fn payload(&mut self, name: String, planes: usize) -> SlotId {
         let size = self.plan.size();
         self.planes(name, size, planes, Element::F32x4)
     }
 
-    /// What the network reads and writes.
+    /// A feature map that the network reads or writes.
     fn map(&mut self, name: &str, size: Size, planes: usize) -> SlotId {
         let element = match self.half {
             true => Element::F16x4,
@@ -50,7 +50,7 @@ impl Build {
         self.planes(name.into(), size, planes, element)
     }
 
-    /// Both sets of guides; in half precision one set is one element.
+    /// Both sets of guides; in half precision each set is one element.
     fn guides(&mut self) -> SlotId {
         let size = self.plan.size();
         match self.half {
@@ -62,7 +62,7 @@ impl Build {
         }
     }
 
-    /// A convolution of the network by its name. `scale` is that of the map it makes.
+    /// Adds a convolution of the network by its name. `scale` is the scale of its output.
     fn convolve(
         &mut self,
         name: &str,
@@ -97,7 +97,7 @@ impl Build {
         if into == Into::Guides {
             let guides = self.guides();
             let size = self.plan.size();
-            // On a GPU those of a level are a vector.
+            // On a GPU those of a level form a vector.
             let rest = match self.on {
                 Backend::Cpu => OUTPUTS - PRECISION,
                 Backend::Gpu => 4 * STEPS.len(),
@@ -114,7 +114,7 @@ impl Build {
         vec![made]
     }
 
-    /// The network; gives the guides and all others.
+    /// Adds the network. Returns the slots of the guides and of the other outputs.
     fn network(&mut self, inputs: SlotId) -> Vec<SlotId> {
         use Into::{Plain as Raw, Rectified};
         use Source::{Blocks, Joined, Plain, Pooled};
@@ -156,7 +156,7 @@ pub(super) fn plan(
         loaded: method.options.weights.loaded()?,
     };
     let others = others(shape);
-    // What is filtered: the layers of the frame, or their blend with history.
+    // The payload: the layers of the frame, or their blend with history.
     let past = method.past(shape)?;
     let (motion, sources) = match &past {
         Some(setup) => {
@@ -166,7 +166,7 @@ pub(super) fn plan(
             (Some(motion), made)
         }
         None => {
-            // Tiles need all blocks of the coarsest map.
+            // Tiles need whole blocks of the coarsest map.
             build.plan.set_align(BLOCK);
             let color = build.plan.input(Layer::COLOR, colors);
             let more = others.iter().map(|(l, n)| build.plan.input(l.clone(), *n));
@@ -184,7 +184,7 @@ pub(super) fn plan(
             reads.push(build.plan.input(kind, planes));
         }
     }
-    // Behind colour and its brightness, each layer that goes with it; on a GPU in vectors of its own.
+    // Layers filtered along with the colour follow colour and its brightness; on a GPU each in its own vectors.
     let mut places = Vec::new();
     let mut planes = 4;
     for (_, channels) in &others {

@@ -6,7 +6,7 @@ use crate::definition::svgf::{History, integrate};
 use crate::{Frame, Image, Kind, Result};
 
 impl Neural {
-    /// The definition on the next frame of a sequence: the result, and what is left to the frame after it, where history counts.
+    /// The definition on the next frame of a sequence: the result, and the state for the following frame if history is used.
     #[doc(hidden)]
     pub fn define_next(
         &self,
@@ -43,7 +43,7 @@ impl Neural {
     }
 }
 
-/// One frame by itself.
+/// A single frame without history.
 fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
     let (shape, whole) = (frame.shape(), method.whole());
     let color = frame.color()?;

@@ -1,8 +1,9 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
-//! The definition is `definition::neural`. A schedule makes the maps of the network one after the other, then the levels of the
-//! filter. In sequences with motion, history comes in before and after it as in [`super::svgf`]: colour over albedo is blended with what
-//! the same surfaces have shown before, the blend is filtered, and the result is blended with the last one.
+//! The definition is `definition::neural`. A schedule computes the maps of the network one after the other, then the levels of
+//! the filter. In sequences with motion, history is blended in before and after the filter as in [`super::svgf`]: demodulated
+//! colour is blended with earlier samples of the same surfaces, the blend is filtered, and the result is blended with the
+//! previous result.
 
 mod build;
 mod define;
@@ -30,9 +31,9 @@ crate::choice! {
     enum NeuralSchedule {
         /// Maps and guides in single precision.
         Full = "full",
-        /// Maps and guides in half precision, on a GPU; sums in single precision.
+        /// Maps and guides in half precision, on a GPU; accumulated in single precision.
         Half = "half",
-        /// The same by the GPU's matrix units, where it has them.
+        /// The same on the GPU's matrix units, if available.
         Matrix = "matrix",
     }
 }
@@ -50,14 +51,14 @@ crate::options! {
     }
 }
 
-/// The filter with its options, and what it has seen of the frame.
+/// The filter with its options, and the properties of the analysed frame.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Neural {
     /// The options.
     pub options: Options,
-    /// What is known of the whole picture, and which of albedo, normal and depth it has.
+    /// Global properties of the image, and which of albedo, normal and depth it has.
     seen: Option<(Whole, [bool; 3])>,
-    /// Whether each frame is filtered by itself, whatever its layers.
+    /// Whether each frame is filtered independently, whatever its layers.
     alone: bool,
 }
 
@@ -72,7 +73,7 @@ impl Knobs for Neural {
 }
 
 impl Neural {
-    /// How history counts for frames of this shape; none where frames are filtered by themselves.
+    /// How history is used for frames of this shape; `None` if frames are filtered independently.
     fn past(&self, shape: &Shape) -> Result<Option<Setup>> {
         let blend = Svgf {
             alpha: self.options.alpha,
@@ -107,7 +108,7 @@ fn three(color: &Image, i: usize) -> [f32; 3] {
     std::array::from_fn(|c| color.plane(c.min(color.channels() - 1))[i])
 }
 
-/// What is known of the whole picture.
+/// Measures the global properties of an image.
 fn whole(frame: &Frame) -> Result<Whole> {
     let color = frame.color()?;
     let pixels = color.plane(0).len();
@@ -129,7 +130,7 @@ fn features(shape: &Shape) -> [bool; 3] {
         .map(|(kind, planes)| shape.channels(&kind.into()) == Some(planes))
 }
 
-/// Light layers and alpha, with their planes: they go with the colour.
+/// Light layers and alpha, with their planes: they are filtered along with the colour.
 fn others(shape: &Shape) -> Vec<(Layer, usize)> {
     let carried = |l: &Layer| {
         l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
@@ -154,7 +155,7 @@ impl Method for Neural {
         Ok(())
     }
 
-    /// Exposure and mean depth are those of each frame.
+    /// Exposure and mean depth are measured in each frame.
     fn measures_each(&self) -> bool {
         true
     }
@@ -195,7 +196,7 @@ impl Method for Neural {
         vec![self.boxed(), Box::new(plain)]
     }
 
-    /// Tiles have no history: they do not hold what moves into them.
+    /// Tiles have no history, because pixels move into them from outside.
     fn in_place(&self) -> Option<Box<dyn Method>> {
         Some(Box::new(self.alone()))
     }

@@ -5,7 +5,7 @@ use crate::method::Backend;
 use crate::method::svgf::{Setup, Slots, planes, resolve};
 use crate::plan::{Plan, SlotId};
 
-/// Slots of a plan for what history needs.
+/// The slots that history needs.
 pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
     Slots {
         plan,
@@ -16,7 +16,7 @@ pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {
     }
 }
 
-/// Blends the colour, the first of the layers that were made, with the last result; light layers follow it.
+/// Blends the colour, the first of the filtered layers, with the previous result; light layers are scaled like it.
 pub(super) fn resolved(
     mut slots: Slots,
     setup: &Setup,

@@ -6,13 +6,13 @@ use crate::{Error, Result};
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// The weights that come with the library, made by `train/`.
+/// The bundled weights, trained by `train/`.
 const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
 
 static LOADED: LazyLock<Option<Arc<Loaded>>> =
     LazyLock::new(|| network(OWN).ok().map(|n| Arc::new(n.into())));
 
-/// A network with the tables that kernels read, which are made once.
+/// A network with the tables for kernels, which are created once.
 #[derive(Debug)]
 pub struct Loaded {
     network: Network,
@@ -40,7 +40,7 @@ impl Loaded {
         &self.network
     }
 
-    /// The table of a convolution, which `make` makes where it is not there yet.
+    /// The table of a convolution, created by `make` on first use.
     pub(super) fn table(
         &self,
         on: Backend,
@@ -53,17 +53,17 @@ impl Loaded {
     }
 }
 
-/// Which weights the network has.
+/// The source of the weights.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Weights {
-    /// Those of the library.
+    /// The bundled weights.
     #[default]
     Own,
-    /// Those of a file.
+    /// Weights from a file.
     File {
         /// Its path.
         path: String,
-        /// What it holds.
+        /// Its contents.
         network: Arc<Loaded>,
     },
 }
@@ -84,7 +84,7 @@ impl Weights {
         Self::load(path).map_err(|why| Error::input(format!("{path}: {why}")))
     }
 
-    /// Reads a file, or says what is wrong with it.
+    /// Reads a file, or returns a description of what is wrong with it.
     fn load(path: &str) -> std::result::Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
         Ok(Self::File {
@@ -112,7 +112,7 @@ impl Value for Weights {
     }
 }
 
-/// The network in a file, or what is wrong with it.
+/// Parses the network in a file, or returns a description of what is wrong with it.
 fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
     let tensor = |name: &str, part: &str, shape: &[usize]| {
@@ -130,7 +130,7 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
             }
             Dtype::F32 => {
                 let words = tensor.data().as_chunks::<4>().0.iter();
-                // GPUs get halves: all devices compute with the same weights.
+                // Rounds to half precision, which GPUs use, so that all devices compute with the same weights.
                 let rounded = |v: f32| half::f16::from_f32(v).to_f32();
                 words.map(|b| rounded(f32::from_le_bytes(*b))).collect()
             }

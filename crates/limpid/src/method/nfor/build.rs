@@ -26,7 +26,7 @@ pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<
         channels: channels(shape)?,
     };
     build.run()?;
-    // The colours of a checkerboard must not change places between tiles.
+    // The parity of the checkerboard must not change between tiles.
     build.plan.align = match halves(shape) {
         true => 1,
         false => 2 * build.settings.cell,
@@ -34,7 +34,7 @@ pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<
     Ok(build.plan)
 }
 
-/// The features, in slots.
+/// The slots of the features.
 #[derive(Clone, Copy)]
 struct Ground {
     class: SlotId,
@@ -294,8 +294,8 @@ impl Build<'_> {
         (guide, squares)
     }
 
-    /// Fits all chains: the data of one buffer with the weights of the other. The last fit uses the results so far, which exist for
-    /// colour.
+    /// Fits all chains: the data of one buffer with the weights of the other. The last fit uses the previous results, which
+    /// exist for colour.
     fn stage(
         &mut self,
         chains: &mut [Chain],

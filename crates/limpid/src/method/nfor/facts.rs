@@ -47,9 +47,10 @@ impl Default for Facts {
 
 /// Mean brightness of an image of ordinary exposure.
 const ORDINARY: f32 = 0.25;
-/// Noise of the logarithm of depth above which a place counts as blurred, and the share of such places above which a frame does.
+/// Noise of the logarithm of depth above which a location counts as blurred, and the share of such locations above which a
+/// frame does.
 const BLURRED: (f32, f32) = (2e-5, 0.15);
-/// The same for normals, which bumps make look noisy.
+/// The same for normals, which look noisy on bumpy surfaces.
 const BLURRED_NORMAL: f32 = 1e-3;
 
 impl Facts {
@@ -84,14 +85,14 @@ impl Facts {
     }
 }
 
-/// Second differences of neighbours over those of pixels three apart: 1 for independent noise. Below the first number noise reaches the
-/// next pixel, below the second the one after it.
+/// Second differences of neighbours over those of pixels three apart: 1 for independent noise. Below the first threshold noise
+/// is correlated with the next pixel, below the second also with the one after it.
 const SHARED: (f32, f32) = (0.78, 0.45);
 /// Smaller differences of the logarithm of brightness are not noise.
 const NO_NOISE: f32 = 0.008;
 
-/// The distance in pixels at which noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample over its neighbours,
-/// so that they differ less than pixels further away, where the surface is smooth.
+/// The distance in pixels at which noise is independent. A wide pixel filter (Gaussian, Blackman–Harris) spreads each sample
+/// over its neighbours, so that on smooth surfaces they differ less than pixels further apart.
 fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
     let size = color.size();
     let albedo = frame.get(Kind::Albedo);
@@ -115,7 +116,7 @@ fn cell(frame: &Frame, color: &Image, exposure: f32) -> usize {
         if size.width <= 2 * mx || size.height <= 2 * my {
             continue;
         }
-        // A million pixels tell enough.
+        // A million pixels are enough.
         let rows = (size.pixels() / (1 << 20)).max(1);
         for y in (my..size.height - my).step_by(rows) {
             for x in mx..size.width - mx {
@@ -216,8 +217,8 @@ fn scale(position: &Image) -> f32 {
     }
 }
 
-/// Whether features are noisy in many places: by their own variance if it is known, otherwise by the appearance of depth, position
-/// or normals.
+/// Whether features are noisy in many places: judged by their own variance if it is known, otherwise by the local differences
+/// of depth, position or normals.
 fn noisy(frame: &Frame, facts: &Facts) -> bool {
     let share = |values: &mut dyn Iterator<Item = f32>, above: f32| {
         let (mut count, mut larger) = (0, 0);

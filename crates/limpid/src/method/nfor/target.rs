@@ -6,7 +6,8 @@ use crate::{Frame, Image};
 /// Side of the squares over which both error estimates are averaged before the larger one is used. With single pixels the
 /// noise of the estimate would count as error.
 const SQUARE: usize = 32;
-/// Both estimates miss part of the error: the true error of eleven renders with references over the estimate, geometric mean.
+/// Both estimates miss part of the error: the ratio of true to estimated error, geometric mean over eleven renders with
+/// references.
 const UNSEEN: f32 = 1.4;
 /// The error falls with this power of the number of samples, on average over those renders.
 const POWER: f32 = 0.7;

@@ -23,8 +23,8 @@ use crate::{Error, Layer, Part, Result, Shape};
 const MOST_STEPS: usize = 1000;
 /// Steps between two checks of the residual.
 const LOOK_EVERY: usize = 8;
-/// Factor of the residual of all but the last round, because later rounds change the weights anyway: a third less
-/// work, relMSE within 5 %, up or down.
+/// Factor of the tolerance in all rounds but the last, because later rounds change the weights anyway: a third less work,
+/// relMSE within 5 %, up or down.
 const EARLY: f32 = 30.0;
 /// Residual of the plain fits, which cost little.
 const FIT_TOLERANCE: f32 = 1e-6;
@@ -173,7 +173,7 @@ impl Build<'_> {
             let takes = vec![(0, 1); 3];
             self.plan.pass(join(&takes), [*a, *b, *c], [joined]);
         } else {
-            // Equal errors: the first one is taken.
+            // With equal errors, the first one is taken.
             let takes = vec![(0, 1); 3];
             let same = self.plan.transient("no errors", n);
             self.plan.pass(zeros(), [made[0]], [same]);

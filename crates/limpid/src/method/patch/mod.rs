@@ -1,4 +1,4 @@
-//! Gradient-domain reconstruction that stays near feature patches.
+//! Gradient-domain reconstruction regularised by feature patches.
 //!
 //! The definition is `definition::patch`. The normal equations of all constraints are assembled; the schedules differ in
 //! how plain Poisson fits among them are solved: by multigrid, or on the CPU by cosine transforms.
@@ -48,7 +48,7 @@ crate::options! {
     }
 }
 
-/// The features, in the order of their use. Depth adds nothing to position.
+/// The features, in the order of their use. Depth adds no information to position.
 fn features(has: impl Fn(Kind) -> bool) -> Vec<Kind> {
     let mut kinds = vec![Kind::Albedo, Kind::Normal];
     kinds.push(if has(Kind::Position) {

@@ -13,7 +13,7 @@ use crate::{Error, Kind, Layer, Result, Shape, Size};
 
 /// Maximum number of steps of one solve: far more than any converging one needs.
 const MOST_STEPS: usize = 200;
-/// The same without a preconditioner.
+/// The same for conjugate gradients without a preconditioner.
 const MOST_PLAIN_STEPS: usize = 5000;
 /// Steps between two checks of the residual.
 const LOOK_EVERY: usize = 2;
@@ -53,7 +53,7 @@ pub(in crate::method) struct Reconstruct {
     pub(in crate::method) norm: Norm,
     pub(in crate::method) alpha: f32,
     pub(in crate::method) tolerance: f32,
-    /// The DCT solver is for squared errors only; for absolute errors multigrid replaces it.
+    /// The DCT solver supports squared errors only; for absolute errors multigrid replaces it.
     pub(in crate::method) solver: PoissonSchedule,
 }
 
@@ -104,7 +104,7 @@ impl Reconstruct {
     }
 }
 
-/// `reg` of a round: none at first, where all weights are one.
+/// `reg` of a round: `None` in the first, where all weights are one.
 pub(in crate::method) fn reg(round: usize) -> Option<f32> {
     let before = round.checked_sub(1)?;
     Some((REG_INIT * REG_ITER.powi(before as i32)) as f32)
@@ -167,7 +167,7 @@ impl System for Grids {
         plan.pass(Advance, reads, [self.x, slots.r, slots.rr]);
     }
 
-    /// One V-cycle: from the residual to the correction.
+    /// One V-cycle: computes the correction from the residual.
     fn precondition(&self, plan: &mut Plan, slots: &Descent) {
         let [_, r, z] = self.levels[0];
         if z == r {

@@ -29,7 +29,7 @@ pub(super) fn plan(rdfc: &Rdfc, shape: &Shape, schedule: &Schedule) -> Result<Pl
     Ok(build.plan)
 }
 
-/// An estimate in slots. After a filter, `mean` holds the half difference behind the mean.
+/// An estimate in slots. After filtering, `mean` holds the half difference behind the mean.
 #[derive(Clone, Copy)]
 struct Signal {
     mean: SlotId,
@@ -220,7 +220,7 @@ impl Build<'_> {
         }
     }
 
-    /// Mean, half difference and variance of a layer, as far as they exist.
+    /// Mean, half difference and variance of a layer, if present.
     fn signal(&mut self, kind: Kind) -> Result<Signal> {
         let (mean, halves, planes) = self.inputs(&kind)?;
         let v = part(kind, Part::Variance);
@@ -299,7 +299,7 @@ impl Build<'_> {
             if self.shape.has(kind.clone()) {
                 let mut signal = self.signal(kind.clone())?;
                 if kind == Kind::Albedo && class.is_some() {
-                    // Some renderers write emission into it.
+                    // Some renderers write emission into albedo.
                     let out = self.plan.transient("clamped albedo", signal.planes);
                     self.plan.pass(clamp(), [signal.mean], [out]);
                     signal.mean = out;
@@ -327,7 +327,7 @@ impl Build<'_> {
                 list,
             });
         };
-        // One more feature, whose edges are hard: contrast does not count.
+        // The classes are one more feature with hard edges: its contrast is ignored.
         let [apart, none] = ["classes", "no variance"].map(|name| self.plan.transient(name, 1));
         self.plan.pass(squared(), [class], [apart]);
         self.plan.pass(zeros(), [class], [none]);

@@ -11,7 +11,7 @@ use crate::{Frame, Image, Kind, Result};
 use std::borrow::Cow;
 
 impl Svgf {
-    /// The definition on the next frame of a sequence: the result, and what is left to the frame after it.
+    /// The definition on the next frame of a sequence: the result, and the state for the following frame.
     #[doc(hidden)]
     pub fn define_next(
         &self,
@@ -49,7 +49,7 @@ impl Setup {
         }
     }
 
-    /// Colour and all layers that go with it, divided by albedo, side by side.
+    /// Colour and all layers filtered along with it, divided by albedo, side by side.
     pub(in crate::method) fn demodulated(&self, frame: &Frame) -> Result<Image> {
         let color = frame.color()?;
         let (w, h) = (color.width(), color.height());
@@ -71,7 +71,7 @@ impl Setup {
         Ok(light)
     }
 
-    /// The opposite: a frame with colour and all layers that go with it.
+    /// The inverse: a frame with colour and all layers filtered along with it.
     pub(in crate::method) fn modulated(&self, all: &Image, frame: &Frame) -> Result<Frame> {
         let (w, h) = (all.width(), all.height());
         let part = |first: usize, count: usize| {
@@ -89,7 +89,7 @@ impl Setup {
         Ok(out)
     }
 
-    /// What tells surfaces apart.
+    /// The features that distinguish surfaces.
     pub(in crate::method) fn features(&self, frame: &Frame) -> Features {
         features(
             frame.get(Kind::Normal),
@@ -100,7 +100,7 @@ impl Setup {
         )
     }
 
-    /// The layer depth, negative for emitters where they are known.
+    /// The depth layer, negative for emitters if they are known.
     fn depth<'a>(&self, frame: &'a Frame) -> Option<Cow<'a, Image>> {
         let depth = frame.get(Kind::Depth)?;
         Some(match frame.get(Kind::Albedo).filter(|_| self.signed) {
@@ -109,7 +109,7 @@ impl Setup {
         })
     }
 
-    /// A result blended with the last one, and its colour.
+    /// A result blended with the previous one, and its colour.
     pub(in crate::method) fn resolved(
         &self,
         clean: &Frame,
@@ -135,7 +135,7 @@ impl Setup {
                 out.insert(layer.clone(), light.clone())?;
                 continue;
             }
-            // What this does to the colour, so that lights still add up to it.
+            // The change of the colour, applied to lights too so that they still add up to it.
             let change = |x: usize, y: usize, k: usize| {
                 let value = |image: &Image| match packed_at.channels == self.colors {
                     true => image.get(x, y, k),
@@ -153,7 +153,7 @@ impl Setup {
     }
 }
 
-/// Depth, negative for emitters: no two pixels of different sign are ever alike.
+/// Depth, negated for emitters: pixels of different sign never match.
 fn signed(depth: &Image, albedo: &Image) -> Image {
     let size = depth.size();
     Image::from_fn(size.width, size.height, 1, |x, y, _| {

@@ -12,7 +12,7 @@ use crate::{Kind, Layer, Part, Shape};
 /// A layer that is filtered along with the colour.
 pub(in crate::method) struct Light {
     pub(in crate::method) layer: Layer,
-    /// Where it lies among the lights.
+    /// Its position among the lights.
     pub(in crate::method) packed_at: PackedAt,
 }
 
@@ -44,13 +44,13 @@ pub(in crate::method) fn planes(lights: &[Light]) -> usize {
     lights.iter().map(|l| l.packed_at.channels).sum()
 }
 
-/// Makes slots of a plan by back end.
+/// Creates slots of a plan for a back end.
 pub(in crate::method) struct Slots {
     pub(in crate::method) plan: Plan,
     pub(in crate::method) on: Backend,
     pub(in crate::method) colors: usize,
     pub(in crate::method) half: bool,
-    /// Planes of light layers, and how many layers they are.
+    /// Planes of light layers, and number of light layers.
     pub(in crate::method) lights: (usize, usize),
 }
 
@@ -65,7 +65,7 @@ impl Slots {
         self.add_vectors(name, role, (planes, 1), element)
     }
 
-    /// So many planes on the CPU, so many vectors on a GPU.
+    /// Adds a slot with this many planes on the CPU, or this many vectors on a GPU.
     fn add_vectors(
         &mut self,
         name: &str,
@@ -127,7 +127,7 @@ impl Slots {
         Some(slot)
     }
 
-    /// Takes the light layers out of the result; `change` is the colour before and after the last step.
+    /// Extracts the light layers from the result; `change` is the colour before and after the last step.
     pub(in crate::method) fn outputs(
         &mut self,
         lights: &[Light],
@@ -156,7 +156,7 @@ impl Slots {
         }
     }
 
-    /// Lets a light layer follow what the last step does to the colour.
+    /// Applies the last step's change of the colour to a light layer.
     pub(in crate::method) fn follow(
         &mut self,
         layer: &Layer,
@@ -178,8 +178,8 @@ impl Slots {
         self.plan.pass(follow(), [light, after, before], [output]);
     }
 
-    /// Blends colour and all layers that go with it with what a sequence has shown before of the same surfaces. Gives motion and depth, and
-    /// the layers as they are then: colour first.
+    /// Blends colour and all layers filtered along with it with the history of the same surfaces. Returns motion and depth, and
+    /// the blended layers, colour first.
     pub(in crate::method) fn accumulate(
         &mut self,
         setup: &Setup,

@@ -14,8 +14,8 @@
 //! On the CPU: `separable` (one axis after the other in one pass over memory), `sliding` for mean and deviation, `two-pass`,
 //! `direct`.
 //!
-//! Some variants of `WindowSchedule` are for measurements and not listed: `quad:coarse:8bit` shares by coarse derivatives,
-//! which gives wrong images; the suffix `:8bit` uses textures with eight bits per channel.
+//! Some variants of `WindowSchedule` are for measurements and not listed: `quad:coarse:8bit` uses coarse derivatives, which
+//! produces wrong images; the suffix `:8bit` uses textures with eight bits per channel.
 
 mod bilateral;
 mod gaussian;
@@ -73,12 +73,12 @@ crate::choice! {
         Fragment8 = "fragment:8bit",
         /// As `quad`, with textures of eight bits.
         Quad8 = "quad:8bit",
-        /// As `quad:8bit`, by coarse derivatives: wrong images.
+        /// As `quad:8bit`, with coarse derivatives: wrong images.
         QuadCoarse8 = "quad:coarse:8bit",
     }
 }
 
-/// A filter with its radius, ready to be planned.
+/// A filter with its radius, ready for planning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ready {
     filter: Filter,
@@ -108,7 +108,7 @@ pub(super) fn box_mean_twice(plan: &mut Plan, slot: SlotId, radius: usize) -> Sl
     separable(plan, slot, Filter::Tent { peak, slope }, 2 * radius)
 }
 
-/// The same on a GPU, with three planes of `colors` beside the result in vectors of four.
+/// The same on a GPU, with three planes of `colors` packed with the result into vectors of four.
 pub(super) fn box_mean_twice_beside(
     plan: &mut Plan,
     [slot, colors, to]: [SlotId; 3],
@@ -125,7 +125,7 @@ pub(super) fn twice(radius: usize) -> (f32, f32) {
     (1.0, 1.0 / (2 * radius + 1) as f32)
 }
 
-/// The radius within what is allowed.
+/// Checks that the radius is within the supported range.
 fn checked_radius(radius: usize) -> Result<usize> {
     if radius > 1024 {
         return Err(Error::option("radius", radius, "at most 1024"));
@@ -133,7 +133,7 @@ fn checked_radius(radius: usize) -> Result<usize> {
     Ok(radius)
 }
 
-/// A number above zero.
+/// Checks that a number is above zero.
 fn positive(name: &str, value: f32) -> Result<f32> {
     if value > 0.0 && value <= 1e6 {
         Ok(value)
@@ -186,7 +186,7 @@ impl Ready {
         Schedule::list(on, all)
     }
 
-    /// The schedule that is fastest from planes to planes, as measured on an H200 (docs/filters.md).
+    /// The fastest schedule with planar input and output, as measured on an H200 (docs/filters.md).
     fn best_on_gpu(self) -> WindowSchedule {
         use WindowSchedule::{Direct, QuadCompute, Separable, Tile, TwoPass};
         let tile = self.radius <= TILE_SQUARE;
@@ -295,7 +295,7 @@ impl Ready {
     fn linear(self, plan: &mut Plan, input: SlotId, output: SlotId) {
         let texels = self.texels(plan, Home::Texture, input);
         let size = plan.size;
-        // Rows above and below are needed by the second pass.
+        // The second pass needs rows above and below.
         let tall = Size::new(size.width, margin(size, self.radius).height);
         let rows = texture(plan, "rows", tall, Home::Texture);
         let drawn = texture(plan, "drawn", size, Home::Texture);
@@ -330,7 +330,7 @@ macro_rules! window_method {
             }
 
             fn schedules(&self, on: $crate::method::Backend) -> Vec<$crate::method::Schedule> {
-                // Wrong options have no schedules; the plan reports their error.
+                // Invalid options have no schedules; the plan reports their error.
                 self.ready().map_or_else(
                     |_| {
                         let direct = $crate::method::window::WindowSchedule::Direct;

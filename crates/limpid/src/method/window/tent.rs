@@ -73,7 +73,7 @@ impl Tent {
         };
         vec![
             with(2, None, 0.5),
-            // Weights that fall to zero inside the window.
+            // Weights that reach zero inside the window.
             with(3, Some(2.0), 1.0),
         ]
     }

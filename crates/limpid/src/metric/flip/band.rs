@@ -1,4 +1,4 @@
-//! FLIP of a band of rows: filters across into scratch rows, then down, then the error.
+//! FLIP of a band of rows: filters along rows into scratch rows, then along columns, then the error.
 
 use super::color::COLORS;
 use super::exposure::tone;
@@ -18,9 +18,9 @@ pub(super) enum Source {
 
 /// Lightness, red-green, blue-yellow.
 const OPPONENTS: usize = 3;
-/// Filtered rows that are kept per image: lightness, red-green, twice blue-yellow, Gaussian, edge, point.
+/// Filtered rows per image: lightness, red-green, twice blue-yellow, Gaussian, edge, point.
 const KEPT: usize = 7;
-/// Rows computed from them per image: lightness, red-green, twice blue-yellow, edges across and down, points across and down.
+/// Rows computed from them per image: lightness, red-green, twice blue-yellow, edges along x and y, points along x and y.
 const MADE: usize = 8;
 
 /// Scratch memory for a band.
@@ -31,9 +31,9 @@ pub(super) struct Band<'a> {
     weights: &'a Weights,
     /// One row of opponent colours with repeated borders.
     padded: Vec<f32>,
-    /// Rows filtered across: `KEPT` planes for each image.
+    /// Rows filtered horizontally: `KEPT` planes for each image.
     across: [Vec<f32>; 2],
-    /// One row filtered down as well: `MADE` rows for each image.
+    /// One row also filtered vertically: `MADE` rows for each image.
     down: [Vec<f32>; 2],
 }
 
@@ -53,7 +53,7 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Raises each pixel of `out` to this band's error, if that is larger.
+    /// Updates each pixel of `out` to the maximum of itself and this band's error.
     #[inline(always)]
     pub(super) fn measure(&mut self, images: [&Image; 2], source: &Source, out: &mut [f32]) {
         let (width, radius) = (self.width, self.weights.radius);
@@ -100,7 +100,7 @@ impl<'a> Band<'a> {
 }
 
 impl Weights {
-    /// For each kept row: its source among the opponent colours, and the filter across.
+    /// For each kept row: its source among the opponent colours, and the horizontal filter.
     fn across(&self) -> [(usize, &[f32]); KEPT] {
         let [gauss, edge, point] = &self.feature;
         [
@@ -114,7 +114,7 @@ impl Weights {
         ]
     }
 
-    /// For each computed row: its source among the kept rows, and the filter down.
+    /// For each computed row: its source among the kept rows, and the vertical filter.
     fn down(&self) -> [(usize, &[f32]); MADE] {
         let [gauss, edge, point] = &self.feature;
         [
@@ -167,7 +167,8 @@ fn fill(
     }
 }
 
-/// Converts computed rows to what is compared: lightness and two colours in rows 0 to 2, edges in row 4, points in row 6.
+/// Converts computed rows to the compared quantities: lightness and two colours in rows 0 to 2, edges in row 4, points in row
+/// 6.
 #[inline(always)]
 fn perceive(made: &mut [f32], width: usize) {
     let colors = *COLORS;
@@ -187,7 +188,7 @@ fn perceive(made: &mut [f32], width: usize) {
     }
 }
 
-/// Raises `out` to the errors of one row.
+/// Updates `out` to the maximum of itself and the errors of one row.
 #[inline(always)]
 fn errors(a: &[f32], b: &[f32], out: &mut [f32]) {
     let colors = *COLORS;

@@ -31,7 +31,7 @@ const XYZ: [[f64; 3]; 3] = [
 const POWER: f32 = 0.7;
 /// Distances up to this share of the largest …
 const KNEE: f32 = 0.4;
-/// … take up this share of the error.
+/// … map to this share of the error.
 const KNEE_ERROR: f32 = 0.95;
 
 /// Linear sRGB to XYZ relative to white, and back.
@@ -42,12 +42,12 @@ pub(super) struct Colors {
     greatest: f32,
 }
 
-/// The one table of colour constants.
+/// The shared table of colour constants.
 pub(super) static COLORS: LazyLock<Colors> = LazyLock::new(Colors::new);
 
 impl Colors {
     fn new() -> Self {
-        // White is RGB (1, 1, 1): its XYZ are the sums of the rows.
+        // White is RGB (1, 1, 1): its XYZ values are the row sums.
         let relative = XYZ.map(|row| row.map(|v| v / row.iter().sum::<f64>()));
         let to_white = relative.map(|row| row.map(|v| v as f32));
         let mut colors = Self {
@@ -67,8 +67,8 @@ impl Colors {
         [y, x - y, y - z]
     }
 
-    /// Opponent colours to L\*a\*b\* of the nearest colour that a screen can show, with the Hunt effect: colours
-    /// appear stronger where it is bright.
+    /// Opponent colours to L\*a\*b\* of the nearest displayable colour, with the Hunt effect: colours appear stronger where it
+    /// is bright.
     #[inline(always)]
     pub(super) fn perceived(&self, [y, red, blue]: [f32; 3]) -> [f32; 3] {
         let [r, g, b] = times(&self.from_white, [y + red, y, y - blue]);
@@ -97,7 +97,7 @@ impl Colors {
     }
 }
 
-// Written out, here and below: a closure would be compiled apart, without the caller's vector instructions.
+// Written out, here and below: a closure would be compiled separately, without the caller's vector instructions.
 #[inline(always)]
 fn times(m: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
     [
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn opponent_colours_come_back() {
-        // Green, then a colour beyond the screen's.
+        // Green, then a colour outside the gamut.
         let [l, a, b] = COLORS.perceived(COLORS.opponent([0.0, 1.0, 0.0]));
         // CIE L*a*b* of sRGB green is (87.73, -86.18, 83.18); Hunt scales the last two by 0.8773.
         assert!((l - 87.73).abs() < 0.02, "{l}");

@@ -40,7 +40,7 @@ fn exp2(v: f32) -> f32 {
         + x * (1.0
             + x * (1.0 / 2.0
                 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0 + x * (1.0 / 720.0))))));
-    // The same integer stands in the low bits. No cast: Rust's looks for NaN first, which keeps loops from being vectors.
+    // The same integer is in the low bits. No cast, because Rust's checks for NaN first, which prevents vectorisation.
     let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits());
     f32::from_bits(exponent.wrapping_add(127) << 23) * series
 }

@@ -3,7 +3,7 @@
 use crate::{Error, Result};
 use std::f64::consts::PI;
 
-/// Taps below this share of the whole do not change a 32-bit sum.
+/// Taps below this share of the sum do not change a 32-bit sum.
 const NEGLIGIBLE: f64 = 1e-9;
 /// The width of the detected features in degrees of view.
 const FEATURE_WIDTH: f64 = 0.082;
@@ -42,7 +42,7 @@ impl Weights {
             trimmed(all.iter().map(|v| v / sum).collect())
         };
         let wide = |a: f64, b: f64| {
-            // The square root of the amplitude, since the filter is applied across and down.
+            // The square root of the amplitude, since the filter is applied along both axes.
             let amplitude = (a * (PI / b).sqrt()).sqrt();
             taps(radius, |x| amplitude * sensitivity(b)(x))
         };

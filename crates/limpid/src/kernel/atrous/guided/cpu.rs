@@ -12,7 +12,7 @@ use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use std::f32::consts::LOG2_E;
 
-/// Planes of the ring: depth, whose margins are far away, normal, object; then luminance, then the payload.
+/// Planes of the ring: depth, which is very large outside the image, normal, object; then luminance, then the payload.
 pub(crate) const SURFACE: usize = 5;
 const LUMINANCE: usize = SURFACE;
 const PAYLOAD: usize = SURFACE + 1;
@@ -20,21 +20,21 @@ const PAYLOAD: usize = SURFACE + 1;
 /// Planes of the features in the order of the ring.
 const ORDER: [usize; SURFACE] = [3, 0, 1, 2, 6];
 
-/// How much taps on the same surface weigh.
+/// Weights of taps by surface.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surfaces {
     /// σ of depth.
     pub(crate) depth: f32,
     /// The cosine of normals is squared this many times.
     pub(crate) squarings: u32,
-    /// Whether there are numbers of objects.
+    /// Whether there are object ids.
     pub(crate) objects: bool,
-    /// Taps to each side, and how many pixels of the image lie from one to the next.
+    /// Taps to each side, and their distance in image pixels.
     pub(crate) radius: usize,
     pub(crate) step: usize,
 }
 
-/// What the pixels of a row need beside the ring, by column: the gradient of depth in x and y.
+/// Per-column data of a row besides the ring: the gradient of depth in x and y.
 pub(crate) struct Slopes<'a>(pub(crate) [&'a [f32]; 2]);
 
 impl Surfaces {
@@ -57,7 +57,7 @@ impl Surfaces {
         }
     }
 
-    /// One over the change of depth that is allowed at each distance, for base 2; once for taps on opposite sides.
+    /// One over the tolerated change of depth at each distance, for base 2; shared by taps on opposite sides.
     #[inline(always)]
     pub(crate) fn tolerances<S: Simd>(
         self,
@@ -82,7 +82,7 @@ impl Surfaces {
         }
     }
 
-    /// The weight of one tap but the pixel itself, on top of the exponent `e`. Planes are [`SURFACE`] of a ring.
+    /// The weight of a tap other than the pixel itself, added to the exponent `e`. Planes are the [`SURFACE`] planes of a ring.
     #[inline(always)]
     pub(crate) fn weigh<S: Simd>(
         self,
@@ -120,7 +120,7 @@ impl Surfaces {
             e[k] -= (a[k] - b[k]).abs() * tolerance[k];
         }
         if self.objects {
-            // Another object; 0 is a pixel that shows several.
+            // A different object; 0 marks a pixel that shows several.
             let (a, b) = pair(4);
             for k in 0..PIECES {
                 let apart = (a[k] * b[k]).simd_gt(zero) & !a[k].simd_eq(b[k]);
@@ -165,7 +165,7 @@ fn ring(kernel: &Atrous, moves: &Moves) -> Ring {
     Ring::new(kernel.radius(), kernel.spacing(), planes, spans)
 }
 
-/// Rows beside the ring: results, slopes, stops, and how much of the 3×3 pixels around is inside.
+/// Rows besides the ring: results, slopes, stops, and the share of the 3×3 pixels around that is inside.
 fn rows_beside(kernel: &Atrous) -> usize {
     kernel.planes + 4
 }
@@ -314,12 +314,12 @@ fn stop(
     }
 }
 
-/// A row that is made.
+/// An output row.
 struct Row<'a> {
     kernel: &'a Atrous,
     surfaces: Surfaces,
     ring: &'a Ring,
-    /// Where it is in the ring.
+    /// Its position in the ring.
     own: usize,
     taps: &'a [Tap],
     slopes: Slopes<'a>,

@@ -1,4 +1,4 @@
-// Gives a pixel its stop, by the variance of the taps next to it in global memory.
+// Sets the stop of a pixel from the variance of the taps next to it in global memory.
 fn guide(part: SubImage, at: vec2<u32>, a: ptr<function, Pixel>) {
     var sum = 0.0;
     var weights = 0.0;

@@ -1,8 +1,8 @@
-//! Weights of variance-guided filtering (Schied 2017) in place of differences over σ.
+//! Weights of variance-guided filtering (Schied 2017) instead of differences over σ.
 //!
-//! The payload is colour and the variance of luminance; the features are normal, depth, the gradient of depth
-//! and the object (`definition::svgf`). What differs from the plain filter: a pixel has its own σ of luminance, from the variance
-//! around it, and its own σ of depth in each direction.
+//! The payload is colour and the variance of luminance; the features are normal, depth, the gradient of depth and the object
+//! (`definition::svgf`). Differences from the plain filter: each pixel has its own σ of luminance, from the variance around it,
+//! and its own σ of depth in each direction.
 
 mod cpu;
 
@@ -18,11 +18,11 @@ use crate::kernel::wgsl::{Code, Wgsl};
 pub(crate) struct Guided {
     /// σ of luminance, in deviations.
     pub luminance: f32,
-    /// σ of depth, in depths that the gradient leads to.
+    /// σ of depth, relative to the change predicted by the gradient.
     pub depth: f32,
     /// The cosine of normals is squared this many times.
     pub squarings: u32,
-    /// Whether there are numbers of objects.
+    /// Whether there are object ids.
     pub objects: bool,
 }
 
@@ -70,11 +70,11 @@ pub(super) fn declared(text: Wgsl, guided: &Guided, colors: usize) -> Wgsl {
         .body(include_str!("turned_steep.wgsl"))
 }
 
-/// Squarings from which on the weight of normals is made without a logarithm.
+/// Number of squarings from which the weight of normals is computed without a logarithm.
 const STEEP: u32 = 5;
 
-/// What the pixels of a thread need beside the tile: their stops, from variances in the tile, which are 0 outside; and how much
-/// depth may change in each direction, once for taps on opposite sides.
+/// Computes per-pixel data of a thread besides the tile: their stops, from variances in the tile, which are 0 outside; and the
+/// tolerated change of depth in each direction, shared by taps on opposite sides.
 pub(super) fn centres(r: usize, rows: usize, code: &mut Code) {
     let at =
         |t: usize, i: usize| format!("tile_c[base + {}u * SPAN_X + {}u].w", r + t - 1, r + i - 1);
@@ -115,7 +115,7 @@ pub(super) fn centres(r: usize, rows: usize, code: &mut Code) {
     }
 }
 
-/// The name of what pixel `k` of a thread allows at a tap: the same for taps on opposite sides.
+/// The variable that holds the tolerance of pixel `k` of a thread at a tap: shared by taps on opposite sides.
 pub(super) fn tolerance(k: usize, [x, y]: [usize; 2], r: usize) -> String {
     let (x, y) = if y < r || (y == r && x < r) {
         (2 * r - x, 2 * r - y)

@@ -1,6 +1,6 @@
-// What the tap `b`, `d` taps away, weighs for `a`, as an exponent of 2; the stop of a pixel by the variance around.
+// The weight of tap `b`, `d` taps away from `a`, as an exponent of 2; the stop of a pixel depends on the variance around it.
 //
-// Colours are filtered as luminance, red and blue, so that luminance is there for every tap.
+// Colours are filtered as luminance, red and blue, so that luminance is available for every tap.
 const LOG2_E: f32 = 1.4426950408889634;
 
 fn lit(c: vec4<f32>) -> vec4<f32> {
@@ -17,7 +17,7 @@ fn unlit(c: vec4<f32>) -> vec4<f32> {
     return vec4(c.y, (c.x - LIGHT.x * c.y - LIGHT.z * c.z) / LIGHT.y, c.z, c.w);
 }
 
-// A number of 16 bits, signed: by its place in the mantissa of a float, which is faster than a conversion.
+// A signed 16-bit number, placed in the mantissa of a float, which is faster than a conversion.
 fn sixteen(v: u32) -> f32 {
     return bitcast<f32>((v & 0xffffu) ^ 0x4b008000u) - 8421376.0;
 }
@@ -32,8 +32,8 @@ fn pixel_of(c: vec4<f32>, f: Features) -> Pixel {
     return a;
 }
 
-// What only the centre needs. Normals are scaled here, not at every tap. The allowed change of depth: what the slope leads to,
-// per tap in x and in y, and what is always allowed; for base 2.
+// Values that only the centre needs. Normals are scaled here instead of at every tap. The tolerated change of depth consists of
+// the change predicted by the slope, per tap in x and in y, and a constant; for base 2.
 fn centred(a: ptr<function, Pixel>) {
     (*a).f0 = vec4((*a).f0.xyz * NORMAL_SCALE, (*a).f0.w);
     let scale = DEPTH / LOG2_E * f32(1u << p.level);
@@ -44,7 +44,7 @@ fn centred(a: ptr<function, Pixel>) {
     );
 }
 
-// One over the change of depth that is allowed `d` taps away.
+// One over the tolerated change of depth `d` taps away.
 fn tolerance(a: Pixel, d: vec2<f32>) -> f32 {
     return 1.0 / (abs(fma(a.f1.x, d.x, a.f1.y * d.y)) + a.f1.w);
 }
@@ -54,7 +54,7 @@ fn exponent_by(a: Pixel, b: Pixel, h: f32, tolerance: f32) -> f32 {
     e = fma(-abs(a.f0.w - b.f0.w), tolerance, e);
     e = fma(-a.stop, abs(a.c.x - b.c.x), e);
     if OBJECTS {
-        // Another object; 0 is a pixel that shows several.
+        // A different object; 0 marks a pixel that shows several.
         e = select(e, -1e4, a.f1.z != b.f1.z && a.f1.z * b.f1.z > 0.0);
     }
     return e;

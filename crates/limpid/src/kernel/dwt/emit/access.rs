@@ -1,11 +1,11 @@
-//! How quads are read and written, as text: each part binds its slots from a given number on.
+//! Generates the loads and stores of quads: each part binds its slots starting at a given binding.
 
 use crate::kernel::dwt::{Level, Limits};
 use crate::kernel::wgsl::{Wgsl, vec4};
 use crate::plan::Home;
 
-/// `mirror`: the place of sample `i` in a line of `n` samples mirrored at its first and last one. Only small images need
-/// it to fold more than once.
+/// `mirror`: the index of sample `i` in a line of `n` samples mirrored at its first and last sample. Only small images need
+/// more than one reflection.
 pub(in crate::kernel::dwt) fn mirror(small: bool) -> &'static str {
     if small {
         include_str!("../mirror.wgsl")
@@ -14,20 +14,20 @@ pub(in crate::kernel::dwt) fn mirror(small: bool) -> &'static str {
     }
 }
 
-/// How much is read and written at once.
+/// How many samples are read and written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kernel::dwt) enum Access {
-    /// A sample.
+    /// One sample.
     Samples,
-    /// The two pixels of a row of a quad; their number in a row must be even.
+    /// The two pixels of a row of a quad; the row length must be even.
     Pairs,
     /// Those of two quads side by side, and their two coefficients of each band: `load_two` and `store_two`. The number of
-    /// pixels in a row must be divisible by four, that in a row of the packed image by two.
+    /// pixels in a row must be divisible by four, and that of the packed image by two.
     Twos,
 }
 
 impl Access {
-    /// What pixels are read and written as.
+    /// The type in which pixels are read and written.
     const fn pixels(self) -> &'static str {
         match self {
             Self::Samples => "f32",
@@ -66,7 +66,7 @@ pub(in crate::kernel::dwt) fn store_image(text: Wgsl, binding: usize, access: Ac
     })
 }
 
-/// How `LL` is called, and the index of the coefficient at a place there.
+/// The name of `LL`, and the index of a coefficient in it.
 fn low_place(level: &Level, x: &str, y: &str) -> (&'static str, String) {
     let (name, width, height) = match level.deepest {
         true => ("coefficients", "frame_width", "frame_height"),
@@ -97,7 +97,7 @@ pub(in crate::kernel::dwt) fn load_coefficients(
     let [a, b, c] = level.scales().map(|s| 1.0 / s);
     let (name, index) = low_place(level, "u32(l.x)", "u32(l.y)");
     let limit = "limits[plane * p.bands + p.band + kind - 1u]";
-    // A coefficient of a band, towards zero by the band's limit.
+    // A coefficient of a band, soft-thresholded by the band's limit.
     let soft = match limited {
         true => format!("sign(v) * max(abs(v) - {limit}, {element}(0.0))"),
         false => "v".to_owned(),

@@ -1,8 +1,8 @@
-//! Subgroups that march down the image, a lane per column of quads: rows stream through all stages in registers.
+//! Subgroups that march down the image, one lane per column of quads: rows stream through all stages in registers.
 //!
-//! A round takes a few rows. Each stage gives as many, later by as many rows as it looks ahead, and keeps the last rows that
-//! it read for the next round; samples of other columns come from other lanes. So nothing is computed twice along a column,
-//! and nothing goes through workgroup memory or waits at a barrier.
+//! Each round takes a few rows. Each stage outputs the same number, delayed by as many rows as it looks ahead, and keeps the
+//! last rows that it read for the next round; samples of other columns come from other lanes. So nothing is computed twice
+//! along a column, and neither workgroup memory nor barriers are needed.
 
 use super::Places;
 use super::region::{Exchange, Region, reach};
@@ -11,7 +11,7 @@ use crate::kernel::wgsl::{Code, Wgsl};
 use crate::wavelet::{Matrix, Scheme};
 use std::collections::BTreeSet;
 
-/// The entry point of a region whose samples come from other lanes.
+/// The entry point of a region whose samples are exchanged between lanes.
 pub(super) fn with_main(text: Wgsl, (region, places): (&Region, Places), scheme: &Scheme) -> Wgsl {
     let [left, _, above, below] = region.margin;
     let (width, _) = region.size();
@@ -50,7 +50,7 @@ pub(super) fn with_main(text: Wgsl, (region, places): (&Region, Places), scheme:
         )
 }
 
-/// What a lane does, round by round.
+/// The work of a lane, round by round.
 fn march(code: &mut Code, (region, places): (&Region, Places), scheme: &Scheme) {
     for h in 0..region.across {
         for (s, stage) in scheme.stages.iter().enumerate() {
@@ -75,7 +75,7 @@ fn march(code: &mut Code, (region, places): (&Region, Places), scheme: &Scheme) 
             code.say(format_args!("var v0_{j}_{h} = l{j}_{h}"));
         }
         if ahead {
-            // The next rows are on their way while these are worked on.
+            // The next rows are prefetched while these are processed.
             code.block("if round + 1 < rounds", |code| {
                 load(code, (region, places), "at + ROWS");
             });
@@ -91,7 +91,7 @@ fn march(code: &mut Code, (region, places): (&Region, Places), scheme: &Scheme) 
     });
 }
 
-/// Rows of quads from row `y` on.
+/// Loads rows of quads starting at row `y`.
 fn load(code: &mut Code, (region, places): (&Region, Places), y: &str) {
     places.each(code, &|code, suffix| {
         for j in 0..region.quads {
@@ -107,7 +107,7 @@ fn load(code: &mut Code, (region, places): (&Region, Places), y: &str) {
     });
 }
 
-/// Rows of quads as the last stage gives them.
+/// Stores the rows of quads that the last stage outputs.
 fn store(code: &mut Code, (region, places): (&Region, Places), last: usize) {
     let [_, _, _, below] = region.margin;
     places.each(code, &|code, suffix| {
@@ -126,13 +126,13 @@ fn store(code: &mut Code, (region, places): (&Region, Places), last: usize) {
     });
 }
 
-/// Rows that a stage keeps of what it read.
+/// Number of input rows that a stage keeps.
 fn kept(stage: &[Matrix]) -> i32 {
     let [_, _, above, below] = reach(stage);
     above + below
 }
 
-/// One stage of a round. Only its first matrix reaches into other quads; the first stage has none of that kind.
+/// One stage of a round. Only its first matrix reads other quads; the first stage has no such matrix.
 fn stage(code: &mut Code, region: &Region, s: usize, matrices: &[Matrix]) {
     let (rows, across) = (region.quads, region.across);
     let (first, rest) = match matrices {
@@ -147,7 +147,7 @@ fn stage(code: &mut Code, region: &Region, s: usize, matrices: &[Matrix]) {
     };
     let mut known = BTreeSet::new();
     for (j, h) in region.round() {
-        // Lanes away, which of the quads of a lane, and the row of a quad that stands so far away.
+        // Lane offset, quad within the lane, and row of a quad at this offset.
         let place = |(x, y): (i32, i32)| {
             let column = h + x;
             let (lane, h) = (column.div_euclid(across), column.rem_euclid(across));
@@ -184,7 +184,7 @@ fn stage(code: &mut Code, region: &Region, s: usize, matrices: &[Matrix]) {
     }
 }
 
-/// Sample `c` of a quad some lanes away, as stage `s` reads it.
+/// Sample `c` of a quad some lanes away, as input of stage `s`.
 fn lane_name(s: usize, c: usize, (lane, h, j): (i32, i32, i32)) -> String {
     let row = match j {
         0.. => format!("{j}"),

@@ -1,8 +1,8 @@
-//! WGSL from the algebra: a scheme's matrices become text.
+//! Generates WGSL from the matrices of a scheme.
 //!
-//! A workgroup loads a region of quads into registers, a few per thread. Each stage gets the samples that it needs of
-//! other quads through workgroup memory, one cell per sample of the quad; samples that did not change since they were
-//! shared are not shared again. Or subgroups march down the image, see [`march`].
+//! A workgroup loads a region of quads into registers, a few per thread. Each stage exchanges samples with other quads through
+//! workgroup memory, one cell per sample of the quad; samples that have not changed since the last exchange are not written
+//! again. Alternatively subgroups march down the image, see [`march`].
 
 mod access;
 mod march;
@@ -24,8 +24,7 @@ use crate::{Error, Result};
 use region::{Exchange, Quads, Region};
 use stage::Stages;
 
-/// The text of the kernel and the region that it works on. `home` is where the image is read from, `packed` the
-/// width of the packed image.
+/// The text of the kernel and its region. `home` is where the image is stored, `packed` the width of the packed image.
 pub(super) fn kernel(
     level: &Level,
     target: &Target,
@@ -58,7 +57,7 @@ pub(super) fn kernel(
     let text = Wgsl::default().body(Params::WGSL).body(mirror(small));
     let access = match level.size.width.is_multiple_of(2) {
         _ if region.across == 2 => Access::Twos,
-        // Small images have fewer kernels and no need to be fast.
+        // Small images need few kernels, and speed does not matter for them.
         true if !small => Access::Pairs,
         _ => Access::Samples,
     };
@@ -86,16 +85,16 @@ pub(super) fn kernel(
     Ok((text, region))
 }
 
-/// Where regions stand.
+/// The positions of regions.
 #[derive(Debug, Clone, Copy)]
 struct Places {
-    /// Whether the image is so small that few of them stand inside of it.
+    /// Whether the image is so small that few regions lie inside it.
     small: bool,
 }
 
 impl Places {
-    /// Writes text for regions inside the image, where nothing is mirrored and everything is kept, and for others. Small
-    /// images take the second for all: code that runs once takes longer to fetch than to run.
+    /// Emits code for regions inside the image, where nothing is mirrored and everything is stored, and for all others. Small
+    /// images use the second for all regions: code that runs once takes longer to fetch than to run.
     fn each(self, code: &mut Code, one: &dyn Fn(&mut Code, &str)) {
         if self.small {
             return one(code, "");
@@ -105,16 +104,16 @@ impl Places {
     }
 }
 
-/// What a region does beside the scheme.
+/// Options of a region besides the scheme.
 #[derive(Debug, Clone, Copy)]
 struct Work {
-    /// Whether steps mirror what they read.
+    /// Whether steps mirror their inputs.
     mirrored: bool,
-    /// Whether quads are made up, and kept only if they have a value that none has.
+    /// Whether quads are synthetic, and stored only if they have a value that never occurs.
     memoryless: bool,
 }
 
-/// The entry point of a region that shares memory.
+/// The entry point of a region that exchanges samples through workgroup memory.
 fn with_main(
     mut text: Wgsl,
     (region, places): (&Region, Places),

@@ -1,59 +1,58 @@
-//! How a scheme is laid over the image, in quads: regions overlap, tiles do not (Kula 2021, section 5.3).
+//! How a scheme is mapped to the image, in quads: regions overlap, tiles do not (Kula 2021, section 5.3).
 
 use crate::kernel::Target;
 use crate::kernel::dwt::Mapping;
 use crate::wavelet::{Direction, Matrix, Scheme};
 
-/// Threads of a workgroup that shares memory, along x and y.
+/// Threads of a workgroup that uses workgroup memory, along x and y.
 const THREADS: (i32, i32) = (32, 8);
 
-/// Threads of a workgroup whose subgroups work alone.
+/// Threads of a workgroup whose subgroups work independently.
 const LANES: i32 = 128;
 
 /// Floats in a sector of memory.
 const SECTOR: i32 = 8;
 
-/// Regions that keep every device busy. Smaller images get lower ones.
+/// Number of regions that keeps every device busy. Smaller images get regions with fewer rows.
 const ENOUGH: i32 = 3000;
 
-/// Rows of quads of a tile at least.
+/// Minimum number of quad rows of a tile.
 const LOW: i32 = 4;
 
 /// Quads of a large image.
 const LARGE: i32 = 1 << 23;
 
-/// Schemes with more operations per quad than this get fewer quads per thread: their text would grow out of hand.
+/// Schemes with more operations per quad than this get fewer quads per thread, to limit the code size.
 const MANY_OPERATIONS: usize = 80;
 
-/// Where samples of other quads come from.
+/// How samples are exchanged between quads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kernel::dwt) enum Exchange {
-    /// Workgroup memory, `banks` times.
+    /// Through workgroup memory, with `banks` buffers.
     Memory { banks: i32 },
-    /// Other lanes of subgroups of this size, which march down the image in this many rounds, and may load rows of the next
-    /// one `ahead`.
+    /// Between the lanes of subgroups of this size, which march down the image in this many rounds; with `ahead`, rows of the
+    /// next round are prefetched.
     Lanes { size: i32, rounds: i32, ahead: bool },
 }
 
-/// What one workgroup loads and stores.
+/// The quads that one workgroup loads and stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kernel::dwt) struct Region {
     pub exchange: Exchange,
-    /// Quads per thread, or per lane and round, one below the other.
+    /// Vertically adjacent quads per thread, or per lane and round.
     pub quads: i32,
-    /// Threads of a workgroup that shares memory, along x and y.
+    /// Threads of a workgroup that uses workgroup memory, along x and y.
     pub group: (i32, i32),
-    /// Quads per lane, side by side.
+    /// Horizontally adjacent quads per lane.
     pub across: i32,
-    /// Quads of the region beyond the tile: left, right, above, below.
+    /// Halo of the region around the tile, in quads: left, right, above, below.
     pub margin: [i32; 4],
-    /// Which samples of a quad others read.
+    /// Which samples of a quad other quads read.
     pub shared: [bool; 4],
 }
 
 impl Region {
-    /// The region of a scheme for this many quads along x and y. Where steps mirror what they read, they can reach to either
-    /// side.
+    /// The region of a scheme for this many quads along x and y. If steps mirror their inputs, they can reach to either side.
     pub(in crate::kernel::dwt) fn new(
         scheme: &Scheme,
         (mapping, direction): (Mapping, Direction),
@@ -73,7 +72,7 @@ impl Region {
             .filter(|(least, most)| least == most && (4..=64).contains(most));
         if let (Mapping::Shuffle, Some((size, _)), false) = (mapping, lanes, mirrored) {
             let size = size as i32;
-            // Two wide regions side by side.
+            // Two quads per lane need an image at least four subgroups wide.
             let across = if image.by_two && image.columns >= 4 * size {
                 2
             } else {
@@ -88,7 +87,7 @@ impl Region {
                 quads: 1,
                 group: THREADS,
                 across,
-                // Rows come out of the stages as late as those look ahead together.
+                // The output rows lag behind by the look-ahead of all stages together.
                 margin: [margin[0], margin[1], margin[2], summed(scheme)[3]],
                 shared,
             }
@@ -125,8 +124,8 @@ impl Region {
         found.into_iter().find(fits).unwrap_or(region(most))
     }
 
-    /// The region with a tile whose rows are whole sectors of memory, where that leaves enough of it: what is written in
-    /// part is read first. A row of a tile is as many coefficients of a band, and twice as many pixels.
+    /// Aligns the tile so that its rows are whole sectors of memory, if enough of the tile remains: partially written sectors
+    /// are read first. A row of a tile has this many coefficients per band, and twice as many pixels.
     fn aligned(mut self, direction: Direction) -> Self {
         let whole = match direction {
             Direction::Inverse => SECTOR / 2,
@@ -143,9 +142,9 @@ impl Region {
         self
     }
 
-    /// The region with a height that suits an image of this many quads: high ones compute less twice, low ones are more. And rows of
-    /// a round, as measured on an NVIDIA H200: large images wait for memory, so more of it is requested ahead; small ones end
-    /// before that matters.
+    /// Chooses the height of the region for an image of this many quads: tall regions recompute less, short ones give more
+    /// parallelism. Also chooses the rows per round, as measured on an NVIDIA H200: large images are limited by memory, so more
+    /// rows are prefetched; small ones finish before that matters.
     fn marching(mut self, image: Quads, direction: Direction) -> Self {
         let [l, r, t, b] = self.margin;
         if let Exchange::Lanes {
@@ -169,14 +168,14 @@ impl Region {
         self
     }
 
-    /// Whether the image is so small that few regions stand inside of it, and that it is mirrored more than once beyond its
+    /// Whether the image is so small that few regions lie inside it, and that it may be mirrored more than once beyond its
     /// borders.
     pub(super) fn is_large_for(&self, image: Quads) -> bool {
         let (w, h) = self.size();
         image.columns < 2 * w || image.rows < 2 * h
     }
 
-    /// How often the workgroup memory is there.
+    /// Number of buffers in workgroup memory.
     pub(super) fn banks(&self) -> i32 {
         match self.exchange {
             Exchange::Memory { banks } => banks,
@@ -184,13 +183,13 @@ impl Region {
         }
     }
 
-    /// The quads of a round of a march: row, and which of those side by side.
+    /// The quads of a round: row, and index within the row.
     pub(super) fn round(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
         let across = self.across;
         (0..self.quads * across).map(move |i| (i / across, i % across))
     }
 
-    /// Turns of a march.
+    /// Rounds of a march.
     pub(in crate::kernel::dwt) fn rounds(&self) -> i32 {
         match self.exchange {
             Exchange::Memory { .. } => 1,
@@ -203,7 +202,7 @@ impl Region {
         self.size().0 * self.size().1
     }
 
-    /// Cells before the first and behind the last sample, so that no neighbour of a quad stands outside.
+    /// Padding cells before the first and after the last sample, so that neighbours of a quad are never out of bounds.
     pub(super) fn padding(&self) -> i32 {
         let [l, r, t, b] = self.margin;
         (t.max(b)) * self.size().0 + l.max(r)
@@ -230,7 +229,7 @@ impl Region {
         }
     }
 
-    /// Quads stored, along x and y; `None` where the filters leave nothing.
+    /// Quads stored, along x and y; `None` if the filters are too long for the region.
     pub(in crate::kernel::dwt) fn tile(&self) -> Option<(i32, i32)> {
         let [l, r, t, b] = self.margin;
         let (w, h) = (self.size().0 - l - r, self.size().1 - t - b);
@@ -245,7 +244,7 @@ impl Region {
         }
     }
 
-    /// Regions of a workgroup, one below the other.
+    /// Vertically adjacent regions per workgroup.
     pub(in crate::kernel::dwt) fn regions(&self) -> i32 {
         match self.exchange {
             Exchange::Memory { .. } => 1,
@@ -263,8 +262,8 @@ pub(in crate::kernel::dwt) struct Quads {
     pub by_two: bool,
 }
 
-/// How far the results of a scheme depend on other quads: left, right, above, below. Stages may reach farther together, but
-/// nothing that is kept depends on that.
+/// How far the results of a scheme depend on other quads: left, right, above, below. Stages may reach farther in total, but no
+/// stored result depends on that.
 fn margin(scheme: &Scheme) -> [i32; 4] {
     let mut far = [[0; 4]; 4];
     for matrix in scheme.stages.iter().flatten() {
@@ -283,7 +282,7 @@ fn margin(scheme: &Scheme) -> [i32; 4] {
     std::array::from_fn(|i| far.iter().map(|f| f[i]).max().unwrap_or(0))
 }
 
-/// How far the stages reach one after the other: left, right, above, below.
+/// The summed reach of all stages: left, right, above, below.
 fn summed(scheme: &Scheme) -> [i32; 4] {
     let mut margin = [0; 4];
     for stage in &scheme.stages {
@@ -305,7 +304,7 @@ pub(super) fn reach(stage: &[Matrix]) -> [i32; 4] {
     reach
 }
 
-/// Which samples other quads read; where steps mirror what they read, also those that stay inside a quad.
+/// Which samples other quads read; if steps mirror their inputs, also those that are read within the quad only.
 fn shared(scheme: &Scheme, mirrored: bool) -> [bool; 4] {
     let mut shared = [false; 4];
     for stage in &scheme.stages {

@@ -1,17 +1,17 @@
-//! The stages of a scheme as text: share samples, wait, compute.
+//! Generates the stages of a scheme: exchange samples, synchronise, compute.
 
 use super::region::Region;
 use crate::kernel::wgsl::Code;
 use crate::wavelet::Matrix;
 
-/// Writes stages one after the other.
+/// Emits stages one after the other.
 pub(super) struct Stages<'a> {
     pub(super) region: &'a Region,
-    /// Whether every step mirrors what it reads at the borders of the image.
+    /// Whether every step mirrors its inputs at the borders of the image.
     pub(super) mirrored: bool,
-    /// The part of workgroup memory that holds the current value of each sample.
+    /// The buffer in workgroup memory that holds the current value of each sample.
     stands: [Option<i32>; 4],
-    /// The part where each sample stood last.
+    /// The buffer that held each sample last.
     bank: [i32; 4],
     /// Whether workgroup memory was read since the last barrier.
     read: bool,
@@ -28,7 +28,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// One stage. Only its first matrix reaches into other quads.
+    /// One stage. Only its first matrix reads other quads.
     pub(super) fn write(&mut self, code: &mut Code, stage: &[Matrix]) {
         if let Some(first) = stage.first() {
             let far: Vec<(usize, (i32, i32))> = first
@@ -47,7 +47,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Writes samples to workgroup memory that do not stand there yet.
+    /// Writes samples to workgroup memory whose current values are not there yet.
     fn share(&mut self, code: &mut Code, far: &[(usize, (i32, i32))]) {
         let banks = self.region.banks();
         let needed = |c: usize| far.iter().any(|(from, _)| *from == c);
@@ -55,7 +55,7 @@ impl<'a> Stages<'a> {
             .filter(|&c| needed(c) && self.stands[c].is_none())
             .collect();
         if !missing.is_empty() {
-            // Others may still read what is about to be overwritten.
+            // Other threads may still read the values that are about to be overwritten.
             if self.read && banks == 1 {
                 code.say("workgroupBarrier()");
             }
@@ -72,7 +72,7 @@ impl<'a> Stages<'a> {
         self.read |= !far.is_empty();
     }
 
-    /// New quads from old ones.
+    /// Computes the new quads.
     fn apply(&self, code: &mut Code, matrix: &Matrix) {
         for k in 0..self.region.quads {
             let made = quad(matrix, &|row, c, at| match at {
@@ -102,7 +102,8 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// The quad that a matrix makes. `value` is what makes a sample of it: which sample that is, and a sample of a quad some quads away.
+/// The quad that a matrix computes. `value` returns an input: for which output sample, which sample, and the offset of its
+/// quad.
 pub(in crate::kernel::dwt) fn quad(
     matrix: &Matrix,
     value: &dyn Fn(usize, usize, (i32, i32)) -> String,

@@ -1,5 +1,5 @@
-//! The CPU body: rows of the source are kept in a ring with their margins; a block of pixels and outputs stays in registers while all
-//! inputs and taps are added to it.
+//! The CPU body: rows of the source are kept in a ring buffer with margins; a block of pixels and outputs stays in registers
+//! while the products of all inputs and taps are accumulated.
 
 use super::{Convolve, Into, OUTS, Source};
 use crate::definition::neural::{
@@ -10,9 +10,9 @@ use crate::kernel::{Job, View};
 use crate::simd::dispatch;
 use fearless_simd::prelude::*;
 
-/// Values of the longest vectors; margins are as wide.
+/// Values of the longest vectors, and width of the margins.
 const LANES: usize = 16;
-/// Vectors of a block where registers are many.
+/// Vectors of a block on targets with many registers.
 const MANY: usize = 3;
 
 /// Columns of the rows that are convolved.
@@ -28,7 +28,7 @@ fn stride(columns: usize) -> usize {
     columns.next_multiple_of(MANY * LANES) + 2 * LANES
 }
 
-/// The ring, and rows of outputs: for guides all that make a row of the picture.
+/// The ring, and rows of outputs: for guides, all that form a row of the image.
 pub(super) fn scratch(kernel: &Convolve, width: usize) -> usize {
     let rows = match kernel.into {
         Into::Guides => kernel.outputs / 2,
@@ -63,7 +63,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
     ring.fill(0.0);
     let table = reads[reads.len() - 1].plane(0);
     let block = OUTS * (1 + kernel.inputs * kernel.side * kernel.side);
-    // Which row each place of the ring holds, counted from the first above the map.
+    // The row that each entry of the ring holds, counted from the first above the map.
     let mut holds = vec![usize::MAX; kernel.side];
     for y in rows.clone() {
         let at = if guides { y / 2 } else { y };
@@ -79,7 +79,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
                 _ => to.fill(0.0),
             }
         }
-        // Guides of even rows of the picture come first.
+        // Guides of even image rows come first.
         let outputs = kernel.outputs / if guides { 2 } else { 1 };
         let before = if guides { y % 2 * outputs / OUTS } else { 0 };
         for first in (0..outputs).step_by(OUTS) {
@@ -125,7 +125,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
 /// The inputs of a block of outputs.
 struct Layer<'a> {
     ring: &'a [f32],
-    /// Where the rows of taps start in the ring.
+    /// The positions of the tap rows in the ring.
     starts: [usize; 3],
     side: usize,
     inputs: usize,
@@ -135,7 +135,7 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
-    /// Makes all columns, each output in a row of its own.
+    /// Computes all columns, each output in its own row.
     #[inline(always)]
     fn outputs<S: Simd>(&self, simd: S, width: usize, out: &mut [f32]) {
         if S::f32s::LEN == LANES {
@@ -224,7 +224,7 @@ fn copy(source: Source, reads: &[View<'_>], y: usize, width: usize, to: &mut [f3
     }
 }
 
-/// A row of the picture from those of its left and right pixels, in the range that the filter expects.
+/// Interleaves the left and right pixels of an image row, and maps them to the range that the filter expects.
 #[inline(always)]
 fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
     let ranged = |row: &mut [f32]| match plane {
@@ -233,7 +233,7 @@ fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
         SHARPNESS..DISTRUST => softplus(row, -2.0),
         DISTRUST..DIVISOR => {
             for v in row {
-                // As a power of a number below zero.
+                // The logistic function, with exponents that are never positive.
                 let v3 = *v - 3.0;
                 let power = fast_exp(-v3.abs());
                 let small = power / (1.0 + power);

@@ -1,4 +1,4 @@
-//! The convolution on a GPU: by the matrix units, or by vectors of four outputs.
+//! The convolution on a GPU: with the matrix units, or with vectors of four outputs.
 
 use super::{Convolve, Into, Source};
 use crate::definition::neural::{
@@ -15,7 +15,7 @@ params! {
     struct Params { width: u32, height: u32, from_width: u32, from_height: u32, to_width: u32, to_height: u32 }
 }
 
-/// Pixels below each other that a thread makes, and outputs.
+/// Vertically adjacent pixels, and outputs, per thread.
 const RUN: u32 = 8;
 /// Rows and columns of a matrix.
 const SIDE: usize = 16;
@@ -23,8 +23,8 @@ const SIDE: usize = 16;
 const TEAM: u32 = 2;
 
 impl Convolve {
-    /// The table of weights: biases of all outputs, then for each sixteen outputs, each sixteen inputs and each tap a matrix, in which
-    /// the weights of an output lie side by side; in half precision, as in the file.
+    /// The table of weights: biases of all outputs, then a matrix for each sixteen outputs, each sixteen inputs and each tap,
+    /// in which the weights of an output are contiguous; in half precision, as in the file.
     pub(crate) fn table_gpu(&self, from: &Convolution) -> Vec<u32> {
         let outputs = self.outputs_of_gpu();
         let bias = |o: &Option<usize>| o.map_or(0.0, |o| from.bias[o]);
@@ -68,7 +68,7 @@ impl Convolve {
         if self.into != Into::Guides {
             return (0..self.outputs).map(Some).collect();
         }
-        // Vectors are four planes of a pixel; those of the pixels of a block follow each other.
+        // Vectors are four planes of a pixel; those of the pixels of a block are consecutive.
         let plane = |vector: usize, k: usize| match vector.checked_sub(PRECISION / 4) {
             None => Some(4 * vector + k),
             Some(level) if level < STEPS.len() => [PRECISION, SHARPNESS, DISTRUST]
@@ -84,8 +84,8 @@ impl Convolve {
             .collect()
     }
 
-    /// Blocks of eight outputs that a workgroup makes, and runs below each other. Small workgroups wait less for memory; of three blocks
-    /// they would be too small.
+    /// Blocks of eight outputs per workgroup, and vertically adjacent runs. Small workgroups wait less for memory; with three
+    /// blocks they would be too small.
     fn shape(&self) -> [u32; 2] {
         let blocks = self.outputs_of_gpu().len() as u32 / 8;
         let fits = |[n, _]: &[u32; 2]| blocks.is_multiple_of(*n);
@@ -95,7 +95,7 @@ impl Convolve {
             .unwrap_or([1, 2])
     }
 
-    /// Matrices of outputs that a subgroup makes, and rows of pixels.
+    /// Output matrices per subgroup, and rows of pixels.
     fn shape_of_matrices(&self) -> [u32; 2] {
         match self.outputs / SIDE {
             2 => [2, 4],
@@ -105,7 +105,7 @@ impl Convolve {
         }
     }
 
-    /// The entry point, whose sums have names of their own: as arrays they would not stay in registers everywhere.
+    /// The entry point, whose sums are separate variables: as arrays they would not stay in registers on all devices.
     fn entry(&self) -> Code {
         let mut code = Code::default();
         code.say("let x = lane % 32u")
@@ -136,7 +136,7 @@ impl Convolve {
         code
     }
 
-    /// Adds the products of a column of taps.
+    /// Accumulates the products of a column of taps.
     fn products(&self, code: &mut Code) {
         let side = self.side as u32;
         code.say("let start = y * SPAN_X + x + column");
@@ -162,7 +162,7 @@ impl Convolve {
         }
     }
 
-    /// The entry point with matrices. A row of pixels is read once for all taps above each other.
+    /// The entry point with matrices. A row of pixels is read once for all taps in a column.
     fn entry_of_matrices(&self) -> Code {
         let [blocks, rows] = self.shape_of_matrices();
         let mut code = Code::default();
@@ -214,7 +214,7 @@ impl Convolve {
     }
 }
 
-/// Loops over parts of the inputs, and over columns of taps.
+/// Loops over chunks of the inputs, and over columns of taps.
 const CHUNKS: &str = "for (var chunk = 0u; chunk < VECTORS; chunk++)";
 const COLUMNS: &str = "for (var column = 0u; column < SIDE; column++)";
 

@@ -1,5 +1,5 @@
-// A workgroup makes 32 columns and GROUPS times eight rows of BLOCKS times eight outputs; a thread eight pixels below each other of
-// eight of them. Four inputs at a time are brought into workgroup memory, with their weights.
+// A workgroup computes 32 columns and GROUPS times eight rows of BLOCKS times eight outputs; a thread computes eight vertically
+// adjacent pixels of eight of them. Four inputs at a time are loaded into workgroup memory, with their weights.
 
 const RADIUS: u32 = SIDE / 2u;
 const SPAN_X: u32 = 32u + 2u * RADIUS;
@@ -25,7 +25,7 @@ fn bring(chunk: u32, group: vec3<u32>, lane: u32) {
         }
         tile[i] = v;
     }
-    // A vector of the table holds four inputs of one output; here four outputs of one input lie side by side.
+    // A vector of the table holds four inputs of one output; here four outputs of one input are contiguous.
     for (var i = lane; i < 8u * TAPS * BLOCKS; i += THREADS) {
         let part = i / (8u * TAPS);
         let owner = group.z * BLOCKS + part;

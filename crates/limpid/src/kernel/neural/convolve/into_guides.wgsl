@@ -1,4 +1,4 @@
-// Planes four by four, for the left and the right pixel of a row of a block: guides, then what each level needs.
+// Planes in groups of four, for the left and the right pixel of a row of a block: guides, then the data of each level.
 
 fn softplus(v: f32) -> f32 {
     return max(v, 0.0) + log(1.0 + exp(-abs(v)));
@@ -9,7 +9,7 @@ fn ranged(v: vec4<f32>) -> vec4<f32> {
     return vec4(softplus(v.x), softplus(v.y - 2.0), 12.0 / (1.0 + exp(3.0 - v.z)), softplus(v.w + 3.0));
 }
 
-// In halves the eight guides of a set lie side by side.
+// In half precision the eight guides of a set are contiguous.
 fn guide_place(group: u32, plane: u32, i: u32) -> u32 {
     if HALF {
         return 2u * (group / 2u * plane + i) + group % 2u;

@@ -1,12 +1,13 @@
-// A workgroup has TEAM subgroups. Each makes ROWS rows of sixteen pixels, for BLOCKS times sixteen outputs. Sixteen inputs at a time
-// are brought into workgroup memory, a pixel's side by side: then the pixels of a row at one tap are a matrix, and so are the weights.
+// A workgroup has TEAM subgroups. Each computes ROWS rows of sixteen pixels, for BLOCKS times sixteen outputs. Sixteen inputs
+// at a time are loaded into workgroup memory, contiguous for each pixel: then the pixels of a row at one tap form a matrix, and
+// so do the weights.
 
 const RADIUS: u32 = SIDE / 2u;
 const SPAN_X: u32 = 16u + 2u * RADIUS;
 const SPAN_Y: u32 = ROWS * TEAM + 2u * RADIUS;
 const TAPS: u32 = SIDE * SIDE;
 const THREADS: u32 = LANES * TEAM;
-// A pixel's inputs and the gap that spreads pixels over the banks of the memory, in vectors; the same for outputs.
+// The inputs of a pixel plus padding that spreads pixels over the banks of the memory, in vectors; the same for outputs.
 const PITCH: u32 = 6u;
 const MADE_PITCH: u32 = 5u;
 
@@ -32,7 +33,7 @@ fn bring(chunk: u32, group: vec3<u32>, lane: u32) {
     }
 }
 
-// Sums of a row that lie in workgroup memory become outputs: a lane does eight of a pixel.
+// Converts the sums of a row in workgroup memory to outputs: a lane handles eight of a pixel.
 fn leave(group: vec3<u32>, team: u32, lane: u32, row: u32) {
     for (var i = lane; i < 32u * BLOCKS; i += LANES) {
         let x = i % 16u;

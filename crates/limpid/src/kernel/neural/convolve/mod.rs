@@ -1,7 +1,7 @@
-//! One convolution of the network, together with what comes before it (blocks of pixels, pooling, or the sum of two maps) and after
-//! it (the leaky rectifier, or the way to full size).
+//! One convolution of the network, fused with the operation before it (blocks of pixels, pooling, or the sum of two maps) and
+//! after it (the leaky rectifier, or the upsampling to full size).
 //!
-//! On the CPU maps are planar; on a GPU four planes are one. Weights are a table whose order is that of the loops.
+//! On the CPU maps are planar; on a GPU four planes are packed into one. Weights are a table in the order of the loops.
 
 mod cpu;
 mod gpu;
@@ -10,55 +10,54 @@ use crate::definition::neural::{BLOCK, Convolution};
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 
-/// What is convolved.
+/// The input of the convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A map.
     Plain,
-    /// The largest of each 2×2 pixels of a map of twice the size.
+    /// The maximum of each 2×2 pixels of a map of twice the size.
     Pooled,
-    /// A map and one of half the size, repeated, which is read second.
+    /// A map plus a second one of half the size, upsampled by repetition.
     Joined,
-    /// Blocks of 2×2 pixels of the picture, as planes.
+    /// Blocks of 2×2 image pixels, as planes.
     Blocks,
 }
 
-/// What becomes of the sums.
+/// The output of the convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Into {
-    /// They are a map.
+    /// A map.
     Plain,
-    /// They are a map once those below zero are made small.
+    /// A map after the leaky rectifier.
     Rectified,
-    /// They are planes of full size in the ranges that the filter expects: guides, and in a second slot all
-    /// others.
+    /// Full-size planes in the ranges that the filter expects: guides, and in a second slot all others.
     Guides,
 }
 
 /// One convolution. The table of weights is read last.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Convolve {
-    /// Planes that it reads.
+    /// Number of input planes.
     pub inputs: usize,
-    /// Planes that it makes.
+    /// Number of output planes.
     pub outputs: usize,
-    /// 1 or 3.
+    /// Side of the kernel: 1 or 3.
     pub side: usize,
-    /// What is convolved.
+    /// The input.
     pub source: Source,
-    /// What becomes of the sums.
+    /// The output.
     pub into: Into,
-    /// Pixels of the picture for one of the map.
+    /// Scale of the map: image pixels per map pixel.
     pub scale: usize,
-    /// Whether a GPU's matrix units are used, where it has them. Maps are in half precision then.
+    /// Whether a GPU's matrix units are used, if present. Maps are then in half precision.
     pub matrices: bool,
 }
 
-/// Outputs that the CPU makes together.
+/// Outputs that the CPU computes together.
 const OUTS: usize = 8;
 
 impl Convolve {
-    /// The table of weights for the CPU: for each block of outputs the biases, then by input and tap the weights of the block.
+    /// The table of weights for the CPU: for each block of outputs the biases, then the weights of the block by input and tap.
     pub(crate) fn table_cpu(&self, from: &Convolution) -> Vec<u32> {
         let taps = from.side * from.side;
         let mut all = Vec::new();
@@ -73,7 +72,7 @@ impl Convolve {
         all.into_iter().map(f32::to_bits).collect()
     }
 
-    /// The order in which the CPU makes outputs: those of even rows of the picture before those of odd ones.
+    /// The order in which the CPU computes outputs: those of even image rows before those of odd ones.
     fn order(&self, from: &Convolution) -> Vec<usize> {
         let all = 0..from.outputs;
         match self.into {
@@ -96,7 +95,7 @@ impl Kernel for Convolve {
 
     fn contract(&self) -> Contract {
         let reads = 2 + usize::from(self.source == Source::Joined);
-        // Blocks of the coarsest map may start anywhere inside one of the picture.
+        // Blocks of the coarsest map may start anywhere inside an image block.
         let reach = self.side / 2 * self.scale
             + match self.source {
                 Source::Blocks => BLOCK - 1,

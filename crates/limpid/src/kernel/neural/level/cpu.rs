@@ -1,6 +1,6 @@
-//! The CPU body: rows of taps in a ring; for a strip of columns the distances of guides, the weights, and the sums.
+//! The CPU body: rows of taps in a ring buffer; for each strip of columns the guide distances, the weights, and the sums.
 //!
-//! The distance of two pixels is the same from both sides. It is computed once, by the pixel that comes first, and kept for the other.
+//! The distance of two pixels is symmetric. It is computed once, by the pixel that comes first, and kept for the other.
 
 use super::Level;
 use crate::definition::neural::{self, DARK, GUIDES, LEAST, PRECISION, TAPS};
@@ -12,20 +12,21 @@ use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use std::f32::consts::LOG2_E;
 
-/// Planes of the ring: distrust, whose margins are so large that they weigh nothing, the guides, the payload with its brightness.
+/// Planes of the ring: distrust, which is so large in the margins that they have no weight, the guides, the payload with its
+/// brightness.
 const FIRST_GUIDE: usize = 1;
 const PAYLOAD: usize = FIRST_GUIDE + GUIDES;
-/// Where brightness is in the payload.
+/// The plane of brightness in the payload.
 const BRIGHT: usize = 3;
 const SIDE: usize = TAPS.len();
 const COUNT: usize = SIDE * SIDE;
 const RADIUS: usize = SIDE / 2;
-/// Taps behind the pixel itself, in the order of rows: those to which it computes the distance.
+/// Taps after the pixel itself in row order: those to which it computes the distance.
 const BEHIND: usize = COUNT / 2;
-/// Planes that are summed while weights are made.
+/// Planes that are accumulated while weights are computed.
 const FIRST: usize = 3;
 
-/// Where everything is in the scratch memory.
+/// Layout of the scratch memory.
 struct Scratch {
     ring: Ring,
     /// Words of the distances of a row.
@@ -40,18 +41,18 @@ impl Scratch {
         Self { ring, row }
     }
 
-    /// Words of all distances: those of a row and of the rows before it that reach it.
+    /// Words of all distances: those of a row and of the earlier rows that reach it.
     fn distances(&self) -> usize {
         (RADIUS + 1) * self.row
     }
 
-    /// Where the distances of a row to the first tap behind are, for the first column.
+    /// Position of the distances of a row to the first following tap, for the first column.
     fn distance(&self, kernel: &Level, y: usize) -> usize {
         y / kernel.step % (RADIUS + 1) * self.row + self.ring.row(0)
     }
 }
 
-/// The ring, the distances, a row of each plane that is made, precisions (below zero), and the weights of a strip.
+/// The ring, the distances, a row of each output plane, precisions (negated), and the weights of a strip.
 pub(super) fn scratch(kernel: &Level, width: usize) -> usize {
     let scratch = Scratch::new(kernel, width);
     let made = scratch.ring.made();
@@ -100,7 +101,7 @@ fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
             }
         }
         ring.taps(&tap_rows, &mut taps);
-        // Rows before the first of a band belong to another one, so that their distances are not there yet.
+        // Rows before the first of a band belong to another band, so that their distances are not available.
         let follows = last.replace(y).is_some_and(|last| last + kernel.step == y);
         if !follows {
             for (_, row) in tap_rows.iter().filter(|(j, _)| *j < RADIUS) {
@@ -172,7 +173,7 @@ fn copy(kernel: &Level, ring: &Ring, reads: &[View<'_>], y: usize, memory: &mut 
     }
 }
 
-/// The taps behind a pixel, each with its number.
+/// The following taps of a pixel, each with its index.
 fn behind(ring: &Ring, rows: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut taps = Vec::new();
     ring.taps(rows, &mut taps);
@@ -182,11 +183,11 @@ fn behind(ring: &Ring, rows: &[(usize, usize)]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// A tap with all that its weight needs.
+/// A tap with the data for its weight.
 struct Reached {
-    /// Where its first plane is in the ring.
+    /// Position of its first plane in the ring.
     at: usize,
-    /// Where its distance from the pixel is.
+    /// Position of its distance from the pixel.
     distance: Option<usize>,
     /// `log2 h`.
     log: f32,
@@ -199,7 +200,7 @@ fn reach(scratch: &Scratch, kernel: &Level, tap: &Tap, y: usize) -> Reached {
     let distance = if number > BEHIND {
         Some(scratch.distance(kernel, y) + (number - BEHIND - 1) * stride)
     } else if number < BEHIND {
-        // The tap is the first of the two: seen from there, the pixel is the tap with the opposite number.
+        // The tap precedes the pixel: from its point of view, the pixel is the tap with the opposite index.
         let row = y + j * kernel.step - RADIUS * kernel.step;
         let first = scratch.distance(kernel, row) + (BEHIND - 1 - number) * stride;
         Some(first + i * kernel.step - RADIUS * kernel.step)
@@ -213,7 +214,7 @@ fn reach(scratch: &Scratch, kernel: &Level, tap: &Tap, y: usize) -> Reached {
     }
 }
 
-/// Distances of the guides of a strip of a row to the taps behind.
+/// Distances of the guides of a strip of a row to the following taps.
 #[inline(always)]
 fn compare<S: Simd>(
     simd: S,
@@ -241,12 +242,12 @@ fn compare<S: Simd>(
     }
 }
 
-/// A row that is made.
+/// An output row.
 struct Columns<'a> {
     kernel: &'a Level,
     ring: &'a Ring,
     taps: &'a [Reached],
-    /// Where the row is in the ring.
+    /// The row's position in the ring.
     own: usize,
     memory: &'a [f32],
     distances: &'a [f32],
@@ -254,7 +255,7 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// The weights of all taps of a strip, its first planes, and what the others have to be multiplied with.
+    /// Computes the weights of all taps of a strip and its first planes. Returns the factor of the others.
     #[inline(always)]
     fn weigh<S: Simd>(&self, simd: S, x: usize, weights: &mut [Strip], out: &mut [f32]) -> Strip {
         let (stride, made) = (self.ring.stride(), self.ring.made());

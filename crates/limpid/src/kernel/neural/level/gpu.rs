@@ -14,7 +14,8 @@ params! {
 
 const _: () = assert!(GUIDES == 8, "shaders read two vectors of guides");
 
-/// The entry point. A thread makes `run` pixels that are each other's taps, so that most taps are read once for several of them.
+/// The entry point. A thread computes `run` pixels that are taps of each other, so that most taps are read once for several of
+/// them.
 fn entry(run: usize, vectors: usize) -> Code {
     let mut code = Code::default();
     code.say("let line = group.y * 8u + lane / 32u")
@@ -57,7 +58,7 @@ fn entry(run: usize, vectors: usize) -> Code {
     code
 }
 
-/// The tap in row `j`, for all pixels that it belongs to.
+/// The tap in row `j`, for all pixels that use it.
 fn taps(code: &mut Code, [j, side]: [i32; 2], run: usize, vectors: usize) {
     code.say(format_args!(
         "let tap = tap_at(column, y + {j} * i32(p.step))"
@@ -84,7 +85,7 @@ fn taps(code: &mut Code, [j, side]: [i32; 2], run: usize, vectors: usize) {
 
 pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
     let (size, vectors) = (site.reads[0].size, site.reads[0].planes);
-    // More sums would not stay in registers. Of taps far away each is another line of the cache, so that sharing them is worth more.
+    // More sums would not stay in registers. Distant taps are all in different cache lines, so sharing them saves more.
     let run = match vectors {
         1 if kernel.step < 16 => 3,
         1 => 4,

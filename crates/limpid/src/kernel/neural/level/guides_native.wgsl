@@ -15,7 +15,8 @@ fn precisions_at(i: u32) -> vec4<f32> {
     return vec4<f32>(others[i]);
 }
 
-// Half precision holds for differences of guides. The last sum is in single precision: conversions take longer than additions.
+// Half precision suffices for differences of guides. The last sum is in single precision: conversions take longer than
+// additions.
 fn difference(a: Guides, b: Guides) -> f32 {
     let d = a.low - b.low;
     let e = a.high - b.high;

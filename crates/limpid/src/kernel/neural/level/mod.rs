@@ -7,7 +7,7 @@ use crate::definition::neural::TAPS;
 use crate::kernel::{Contract, Dispatch, Job, Kernel, Site};
 use crate::{Result, Size};
 
-/// What weighs besides the guides: brightness and distrust, by the planes of the network that say how much.
+/// Weights besides the guides: brightness and distrust, by the network planes that control them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Guided {
     /// Precision of the brightness.
@@ -18,21 +18,21 @@ pub(crate) struct Guided {
 
 /// One level. Reads the payload, the guides and the other planes of the network.
 ///
-/// With brightness, the payload is colour, then its brightness, which is made anew, then all that goes with it; on a GPU four planes
-/// are one. Without, it is three planes.
+/// With brightness, the payload is colour, then its brightness, which is recomputed, then all layers filtered along with it; on
+/// a GPU four planes are packed into one. Without, it is three planes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Level {
-    /// Distance of the taps.
+    /// Distance between taps.
     pub step: usize,
     /// The first plane of the guides.
     pub first: usize,
     /// The plane with the precision of the guides.
     pub precision: usize,
-    /// What else weighs.
+    /// The other weights.
     pub guided: Option<Guided>,
     /// Planes of the payload on the CPU.
     pub planes: usize,
-    /// Whether a GPU compares guides in half precision, where it can.
+    /// Whether a GPU compares guides in half precision, if supported.
     pub native: bool,
 }
 

@@ -6,7 +6,7 @@ use super::Work;
 use crate::kernel::fast_exp::fast_exp;
 
 impl Work<'_, '_> {
-    /// The least of colour and feature weights.
+    /// The minimum of colour and feature weights.
     #[inline(always)]
     pub(super) fn feature_weights(&mut self, y: usize, o: Offset) {
         let Some(features) = &self.nlm.features else {

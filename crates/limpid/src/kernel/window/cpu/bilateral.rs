@@ -1,8 +1,8 @@
-//! The bilateral filter by vectors along the row.
+//! The bilateral filter, vectorised along the row.
 //!
-//! Rows are copied with margins of a value so far away that its weight is nothing: borders need no tests. Products are
-//! added without rounding between them where the processor can (a third fewer operations), so here, and only here, the
-//! last bit depends on the SIMD level.
+//! Rows are copied with margins whose value is so far away that its weight is zero: borders need no tests. Products are
+//! accumulated with fused multiply-adds if available (a third fewer operations), so here, and only here, the last bit depends
+//! on the SIMD level.
 
 use super::clip;
 use crate::kernel::Job;
@@ -10,7 +10,7 @@ use crate::kernel::fast_exp::COEFFICIENTS;
 use crate::kernel::sweep::{LANES, store};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
-/// So far from any colour that its weight, `2^-125`, leaves nothing of it, and its square is finite.
+/// So far from any colour that its weight, `2^-125`, is negligible, and its square is finite.
 const FAR: f32 = 1e18;
 
 fn padded(radius: usize, width: usize) -> usize {
@@ -39,7 +39,7 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
     let src = job.reads[0].clone();
     let (width, height, rows) = (src.size().width, src.size().height, 2 * r + 1);
     let stride = padded(r, width);
-    // Exponents are in powers of two.
+    // Exponents are for base 2.
     let [near, alike] = sigmas.map(|s| -0.5 * std::f32::consts::LOG2_E / (s * s));
     let alike = f32x16::splat(simd, alike);
     let space: Vec<f32> = (0..rows * rows)
@@ -69,7 +69,7 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
             for p in 0..P {
                 c[p] = f32x16::from_slice(simd, &centre[p][x + r..x + r + LANES]);
             }
-            // The pixel itself weighs one.
+            // The centre pixel has weight one.
             let (mut sum, mut weights) = (c, f32x16::splat(simd, 1.0));
             for qy in window.clone() {
                 let q: [&[f32]; P] = std::array::from_fn(|p| &row(p, qy)[x..x + 2 * r + LANES]);
@@ -104,10 +104,10 @@ fn planes<S: Simd, const P: usize>(simd: S, job: &mut Job<'_>, r: usize, sigmas:
     }
 }
 
-/// `2^x` for `x <= 0`, and no less than `2^-125`. The arithmetic of `fast_exp`.
+/// `2^x` for `x <= 0`, clamped to at least `2^-125`. The arithmetic of `fast_exp`.
 #[inline(always)]
 fn power_of_two<S: Simd>(simd: S, x: f32x16<S>) -> f32x16<S> {
-    // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the lowest bits.
+    // Adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lowest bits.
     const MAGIC: f32 = 12_582_912.0;
     let x = x.max(f32x16::splat(simd, -125.0));
     let shifted = x + MAGIC;

@@ -5,17 +5,17 @@ use super::quads::{Axes, Quad, Stretch};
 use crate::kernel::sweep::{Piece, mix, mix_many, sweep, window};
 use fearless_simd::Simd;
 
-/// A filter of rank one: symmetric taps down and along.
+/// A filter of rank one: symmetric taps along columns and rows.
 #[derive(Debug)]
 pub(super) struct RankOne {
     taps: [Vec<f32>; 2],
-    /// Taps that fell outside must not darken: what a value is multiplied by at each row and near the ends of a row.
+    /// Normalisation for taps outside the image: the factor of each row, and near the ends of a row.
     rows: Vec<f32>,
     ends: Vec<(usize, f32)>,
 }
 
 impl RankOne {
-    /// For an image of this width and height. An axis that is left alone has one tap.
+    /// For an image of this width and height. An axis that is not filtered has one tap.
     pub(super) fn new(down: &[f32], along: &[f32], width: usize, height: usize) -> Self {
         let ends = (0..width).filter(|x| near_end(*x, width, along.len() / 2));
         Self {
@@ -29,7 +29,7 @@ impl RankOne {
     }
 }
 
-/// The sum of all taps over the sum of those that fall inside `0..n` around `at`.
+/// The sum of all taps over the sum of those inside `0..n` around `at`.
 fn inside(taps: &[f32], at: usize, n: usize) -> f32 {
     let r = taps.len() / 2;
     let window = clip(at, n, r);
@@ -41,7 +41,7 @@ fn inside(taps: &[f32], at: usize, n: usize) -> f32 {
     }
 }
 
-/// A padded row as rows that each start one later than the one before.
+/// A padded row as rows with successive start offsets.
 pub(super) fn shift<'a>(row: &'a [f32], columns: usize) -> impl Fn(usize) -> &'a [f32] {
     move |i| &row[i..i + columns]
 }
@@ -98,7 +98,7 @@ impl Axes<1, 1> for RankOne {
     }
 }
 
-/// Four rows of `N` taps, which read `R = N + 3` rows.
+/// Computes four rows with `N` taps, from `R = N + 3` rows.
 #[inline(always)]
 fn down<'a, S: Simd, const N: usize, const R: usize>(
     simd: S,
@@ -167,13 +167,13 @@ impl Tent2 {
 }
 
 impl Tent2 {
-    /// The counts of a window that is inside.
+    /// The counts of a window that is completely inside.
     fn whole(&self) -> (f32, f32) {
         let r = self.radius;
         ((2 * r + 1) as f32, (r * (r + 1)) as f32)
     }
 
-    /// The sum of the weights inside, in row `y`, for the counts of a column.
+    /// The sum of the weights inside, in row `y`, given the counts of a column.
     fn weights(&self, (nx, sx): (f32, f32), y: usize) -> f32 {
         let (ny, sy) = counts(y, self.height, self.radius);
         self.peak * nx * ny - self.slope * (ny * sx + nx * sy)
@@ -229,12 +229,12 @@ impl Axes<2, 1> for Tent2 {
     }
 }
 
-/// Whether a window around `at` leaves `0..n`.
+/// Whether a window around `at` extends beyond `0..n`.
 fn near_end(at: usize, n: usize, radius: usize) -> bool {
     at < radius || at + radius >= n
 }
 
-/// Taps inside, and the sum of their distances.
+/// Number of taps inside, and the sum of their distances.
 fn counts(at: usize, n: usize, radius: usize) -> (f32, f32) {
     let window = clip(at, n, radius);
     let distance: usize = window.clone().map(|q| q.abs_diff(at)).sum();

@@ -1,7 +1,7 @@
 //! The CPU bodies.
 //!
-//! Sums run in a fixed order, multiply then add, so that neither the SIMD level nor the height of bands changes a bit
-//! (the bilateral filter, which lives by its arithmetic, makes an exception for the level).
+//! Sums have a fixed order, multiply then add, so that neither the SIMD level nor the height of bands changes a bit. Only the
+//! bilateral filter, which is limited by arithmetic, depends on the SIMD level.
 
 mod bilateral;
 mod linear;
@@ -15,7 +15,7 @@ use crate::simd::dispatch;
 use quads::quads;
 use std::ops::Range;
 
-/// One axis after the other, in one pass over memory; the bilateral filter, which has no axes, by vectors.
+/// One axis after the other, in one pass over memory; the bilateral filter, which is not separable, with vectors.
 pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
     let (level, size) = (job.level, job.reads[0].size());
     match filter {
@@ -137,7 +137,7 @@ fn weight(filter: Filter, taps: &[f32], (i, j): (usize, usize), distance: impl F
 /// Mean and standard deviation from sum, sum of squares and weights.
 fn finish([sum, squares, weights]: [f32; 3]) -> (f32, f32) {
     let mean = sum / weights;
-    // One pixel has no spread; rounding must not give it one.
+    // A single pixel has no deviation, not even by rounding.
     let spread = if weights < 1.5 {
         0.0
     } else {

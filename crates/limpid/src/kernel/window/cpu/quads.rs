@@ -1,9 +1,9 @@
-//! Sums down columns, then along rows, four rows at a time.
+//! Sums along columns, then along rows, four rows at a time.
 //!
-//! The four share most of the rows that they read, which would otherwise come from the second cache once for each. Quads
-//! of rows start at multiples of four wherever a band does, so that sums are always made in the same order. Where
-//! little is to be added up, memory is what takes time: then a few hundred columns are made at a time, so that their sums stay in
-//! the first cache, and results are written past it.
+//! The four rows share most of their inputs, which would otherwise be read from the second-level cache once for each. Quads of
+//! rows start at multiples of four regardless of the band, so that sums always have the same order. Small filters are limited
+//! by memory: then a few hundred columns are computed at a time, so that their sums stay in the first-level cache, and results
+//! use non-temporal stores.
 
 use crate::Size;
 use crate::kernel::Job;
@@ -12,33 +12,33 @@ use crate::kernel::sweep::LANES;
 use fearless_simd::Simd;
 use std::ops::Range;
 
-/// Rows made together.
+/// Rows computed together.
 pub(super) const QUAD: usize = 4;
 
 /// A row of sums for each row of a quad.
 pub(super) type Quad<'a> = [&'a mut [f32]; QUAD];
 
-/// Columns of a row.
+/// A range of columns of a row.
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub y: usize,
     pub columns: Range<usize>,
 }
 
-/// A filter that is `SUMS` sums down columns, and then sums of these along rows with `RESULTS` results.
+/// A filter that computes `SUMS` sums along columns, and then `RESULTS` results from these along rows.
 pub(super) trait Axes<const SUMS: usize, const RESULTS: usize> {
-    /// Taps to each side, down and along.
+    /// Taps to each side, along columns and rows.
     fn reach(&self) -> [usize; 2];
 
-    /// The sums of four rows; `row(i)` gives the rows of their windows, from the first row of the first window on.
+    /// The sums of four rows; `row(i)` returns the rows of their windows, starting with the first row of the first window.
     fn down<'a, S: Simd>(&self, simd: S, row: impl Fn(usize) -> &'a [f32], sums: [Quad<'_>; SUMS]);
 
-    /// Whether the sums down columns are the results already, but for [`Axes::finish`].
+    /// Whether the sums along columns already are the results, except for [`Axes::finish`].
     fn stays_down(&self) -> bool {
         false
     }
 
-    /// The results of a stretch from its sums, which have the reach along as a margin at both sides.
+    /// The results of a stretch from its sums, which have the reach along rows as a margin at both sides.
     fn along<S: Simd>(
         &self,
         simd: S,
@@ -47,26 +47,26 @@ pub(super) trait Axes<const SUMS: usize, const RESULTS: usize> {
         made: [&mut [f32]; RESULTS],
     );
 
-    /// What is left to do with the results of a stretch.
+    /// Post-processes the results of a stretch.
     fn finish(&self, _at: &Stretch, _made: [&mut [f32]; RESULTS]) {}
 }
 
-/// How the columns of a row are taken: a stretch of sums, then the results that they suffice for.
+/// How the columns of a row are processed: a stretch of sums, then the results that they suffice for.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     along: usize,
     /// Columns of a stretch.
     columns: usize,
-    /// Columns by which sums run ahead of results: whole vectors, so that results begin where vectors do.
+    /// Columns by which sums are ahead of results: whole vectors, so that results start at vector boundaries.
     ahead: usize,
-    /// Whether results are written past the cache.
+    /// Whether results use non-temporal stores.
     streams: bool,
 }
 
-/// Columns of a stretch, and the most sums for a result, for results that are written past the cache.
+/// Columns of a stretch, and the maximum number of sums per result, for results with non-temporal stores.
 ///
-/// Measured for 3840 columns on two threads, stretches past the cache and whole rows into it: Gaussian of 3, 5, 7 taps
-/// 1.21, 1.45, 1.82 and 1.60, 1.58, 1.56 ns a pixel (with 1024 columns 1.25, 1.46, 1.56); mean and deviation 2.1, 2.6, 3.2
+/// Measured for 3840 columns on two threads, stretches with non-temporal stores and whole rows without: Gaussian of 3, 5, 7
+/// taps 1.21, 1.45, 1.82 and 1.60, 1.58, 1.56 ns a pixel (with 1024 columns 1.25, 1.46, 1.56); mean and deviation 2.1, 2.6, 3.2
 /// and 2.4, 2.3, 2.9 (with 1024 columns 2.5 for the first).
 const COLUMNS: usize = 512;
 const LIGHT: usize = 3;
@@ -83,7 +83,7 @@ impl Pace {
         }
     }
 
-    /// Columns of sums that are needed again for the next stretch.
+    /// Columns of sums that the next stretch needs again.
     fn kept(self) -> usize {
         self.ahead + self.along
     }
@@ -100,7 +100,7 @@ pub(super) fn scratch(along: usize, sums: usize, size: Size) -> usize {
     size.width + sums * QUAD * pace.length() + 2 * (pace.columns + pace.ahead)
 }
 
-/// As many slices as are asked for.
+/// The next `N` slices.
 #[inline(always)]
 fn take<'a, const N: usize>(rows: &mut impl Iterator<Item = &'a mut [f32]>) -> [&'a mut [f32]; N] {
     std::array::from_fn(|_| rows.next().unwrap_or_default())
@@ -121,7 +121,7 @@ pub(super) fn quads<S: Simd, const SUMS: usize, const RESULTS: usize>(
     let (zero, rest) = job.scratch.split_at_mut(width);
     let (sums, made) = rest.split_at_mut(SUMS * QUAD * length);
     zero.fill(0.0);
-    // Rows of a quad that lie outside the band are not made, so what they would need beyond this may be anything.
+    // Rows of a quad outside the band are not stored, so their inputs beyond this range are arbitrary.
     let known = job.rows.start.saturating_sub(down)..height.min(job.rows.end + down);
     for first in (job.rows.start / QUAD * QUAD..job.rows.end).step_by(QUAD) {
         for plane in 0..src.planes() {
@@ -129,7 +129,7 @@ pub(super) fn quads<S: Simd, const SUMS: usize, const RESULTS: usize>(
                 Some(y) if known.contains(&y) => src.row(plane, y),
                 _ => &*zero,
             };
-            // Whether the sums are written where the results go.
+            // Whether the sums are written directly to the results.
             let straight =
                 axes.stays_down() && job.rows.start <= first && first + QUAD <= job.rows.end;
             for row in sums.chunks_exact_mut(length) {

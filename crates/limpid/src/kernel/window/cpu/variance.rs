@@ -1,9 +1,9 @@
 //! Mean and standard deviation: column sums of values and squares, then along the row.
 //!
-//! Sums of a sliding window must not be made by adding and taking away: what was rounded would stay, and the result
-//! would depend on where a band starts. Down the columns the rows are cut into blocks as long as the window, each window
-//! is the end of one block and the start of the next, and both are running sums (van Herk); along the row sums of 1, 2,
-//! 4, … pixels are put together. Either way the work for a pixel hardly depends on the radius.
+//! A sliding sum must not be updated by adding and subtracting: rounding errors would accumulate, and the result would depend
+//! on the start of a band. Along columns the rows are divided into blocks as long as the window; each window is the end of one
+//! block and the start of the next, and both are running sums (van Herk). Along rows, sums of 1, 2, 4, … pixels are combined.
+//! Either way the work per pixel hardly depends on the radius.
 
 use super::clip;
 use super::linear::shift;
@@ -13,7 +13,7 @@ use crate::kernel::sweep::{Piece, sweep, window};
 use crate::kernel::{Job, View};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 
-/// Windows of up to this radius are added up directly.
+/// Windows of up to this radius are summed directly.
 const SMALL: usize = 3;
 
 /// Small windows: their sums are recomputed for each pixel.
@@ -21,7 +21,7 @@ const SMALL: usize = 3;
 pub(super) struct Small {
     pub radius: usize,
     pub height: usize,
-    /// One over the taps inside, for each column.
+    /// One over the number of taps inside, for each column.
     pub shares: Vec<f32>,
 }
 
@@ -65,7 +65,7 @@ impl Axes<2, 2> for Small {
     }
 }
 
-/// The rows of four windows: `R` is three more than a window has.
+/// The rows of four windows: `R` is three more than the size of a window.
 #[inline(always)]
 fn down<'a, S: Simd, const R: usize>(
     simd: S,
@@ -114,7 +114,7 @@ fn along<S: Simd, const N: usize>(
             let share = shares * share;
             let mean = sum * share;
             let spread = (squares * share - mean * mean).max(zero);
-            // One pixel has no spread; rounding must not give it one.
+            // A single pixel has no deviation, not even by rounding.
             let alone = share.simd_gt(0.75);
             let spread = fearless_simd::Select::select(alone, zero, spread.sqrt());
             [[mean], [spread]]
@@ -122,7 +122,7 @@ fn along<S: Simd, const N: usize>(
     );
 }
 
-/// Two padded rows, two rows for sums, one over the taps inside, a row of zeros; and the ends of blocks.
+/// Two padded rows, two rows for sums, one over the number of taps inside, a row of zeros; and the ends of blocks.
 pub(super) fn scratch(radius: usize, width: usize) -> usize {
     2 * (width + 2 * radius) + 2 * width + 2 * (2 * radius + 2) * width
 }
@@ -147,7 +147,7 @@ pub(super) fn large<S: Simd>(simd: S, job: &mut Job<'_>, r: usize) {
             blocks.down(&src, plane, y, (&mut s[r..r + width], &mut q[r..r + width]));
             let share = 1.0 / clip(y, height, r).len() as f32;
             let (a, b) = sums.split_at_mut(width);
-            // The padded rows are used up by the doubling.
+            // Doubling overwrites the padded rows.
             double(s, 2 * r + 1, a);
             double(q, 2 * r + 1, b);
             let made = [first[0].row(plane, y), second[0].row(plane, y)];
@@ -160,7 +160,7 @@ pub(super) fn large<S: Simd>(simd: S, job: &mut Job<'_>, r: usize) {
     }
 }
 
-/// `out[x] = Σ row[x + i]` for `i` in `0..length`, by sums of 1, 2, 4, … values made in place.
+/// `out[x] = Σ row[x + i]` for `i` in `0..length`, from sums of 1, 2, 4, … values computed in place.
 #[inline(always)]
 fn double(row: &mut [f32], length: usize, out: &mut [f32]) {
     let n = out.len();
@@ -181,11 +181,11 @@ fn double(row: &mut [f32], length: usize, out: &mut [f32]) {
     }
 }
 
-/// Sums down the columns by blocks of rows, each as long as the window.
+/// Sums along the columns by blocks of rows, each as long as the window.
 struct Blocks<'a> {
-    /// For each row of the present block the sums from there to the block's end; values, then squares.
+    /// For each row of the current block, the sums from there to the block's end; values, then squares.
     ends: &'a mut [f32],
-    /// The sums from the next block's start.
+    /// The sums from the start of the next block.
     start: (&'a mut [f32], &'a mut [f32]),
     width: usize,
     radius: usize,

@@ -26,7 +26,7 @@ pub(super) struct Front {
     /// Depth and class, positions.
     pub(super) features: SlotId,
     pub(super) light: SlotId,
-    /// The variance of its brightness in each pixel, yet to be smoothed.
+    /// The per-pixel variance of its brightness, before smoothing.
     pub(super) noise: SlotId,
     pub(super) guide: SlotId,
     /// Brightness before and after outliers were clamped.
@@ -128,7 +128,7 @@ impl Build<'_> {
         (light, bright)
     }
 
-    /// Light without outliers, and its brightness.
+    /// Light with outliers clamped, and its brightness.
     fn limited(
         &mut self,
         slot: SlotId,
@@ -148,7 +148,7 @@ impl Build<'_> {
         (light, bright)
     }
 
-    /// The light of two halves, its noise, and its brightness before and after.
+    /// The light of two halves, its noise, and its brightness before and after clamping.
     fn two(&mut self, class: SlotId, divide: SlotId) -> (SlotId, SlotId, Option<[SlotId; 2]>) {
         let n = self.channels;
         let [(a, bright_a), (b, bright_b)] =
@@ -179,8 +179,8 @@ impl Build<'_> {
         (light, noise, limit)
     }
 
-    /// The same for one buffer, given its light and brightness; and the brightness that guides the first level, if it was made on the
-    /// way.
+    /// The same for one buffer, given its light and brightness; also returns the brightness that guides the first level, if it
+    /// was computed.
     fn one(
         &mut self,
         [mut light, before]: [SlotId; 2],
@@ -206,7 +206,7 @@ impl Build<'_> {
             }
             return (light, bright, None, limit);
         }
-        // On the CPU a pass of its own is faster.
+        // On the CPU a separate pass is faster.
         let guides = self.on == Backend::Gpu;
         let mut reads = vec![light, class];
         reads.extend(guides.then_some(bright));

@@ -6,7 +6,7 @@ use crate::method::rdfc::part;
 use crate::plan::{Plan, SlotId};
 use crate::{Kind, Part, Result};
 
-/// Preprocessing: classes, and the brightness before and after outliers were clamped.
+/// The output of the preprocessing: classes, and the brightness before and after outliers were clamped.
 pub(super) struct Front {
     pub(super) class: SlotId,
     before: SlotId,
@@ -73,7 +73,7 @@ impl Build<'_> {
             before,
             after: bright(plan, now),
         };
-        // One factor for all channels, so that light layers still add up.
+        // One factor for all channels preserves the sum of light layers.
         let now = front.follow(&mut self.plan, mean, n);
         let v = part(Kind::Color, Part::Variance);
         let variance = self.shape.has(v.clone()).then(|| {
