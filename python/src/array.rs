@@ -255,7 +255,7 @@ pub(crate) fn frame(layers: &Bound<'_, PyDict>, every: usize) -> PyResult<Frame>
             "the frame has no layers".to_owned(),
         ));
     };
-    frame.set_every(every);
+    frame.set_sample_spacing(every);
     Ok(frame)
 }
 

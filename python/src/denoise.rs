@@ -158,10 +158,10 @@ impl Engine {
     }
 
     /// The method that was chosen for the last frame, and what it has seen of it.
-    fn seen(&self) -> (String, Option<String>) {
+    fn summary(&self) -> (String, Option<String>) {
         let sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
         let method = sequence.method();
-        (method.name().to_owned(), method.seen())
+        (method.name().to_owned(), method.summary())
     }
 
     /// How far a pixel of the result depends on pixels of such a frame (None: on the whole frame or on frames before it), to

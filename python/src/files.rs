@@ -58,7 +58,7 @@ pub(crate) fn read(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResu
         options = options.layer(layer).or_raise(py)?;
     }
     let picture = work(py, None, |_| io::read(&path, &options))?;
-    let every = picture.frame.every();
+    let every = picture.frame.sample_spacing();
     Ok((
         array::layers(py, picture.frame, Form::PLAIN)?,
         Origin(picture.origin.clone()),

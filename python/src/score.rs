@@ -88,7 +88,7 @@ pub(crate) fn page<'py>(
         let count = named.len() as f32;
         let mut all = Vec::new();
         for (i, (name, image)) in named.iter().enumerate() {
-            watch.go_on()?;
+            watch.check()?;
             watch.done(i as f32 / count);
             all.push(Compared {
                 name: name.clone(),

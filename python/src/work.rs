@@ -22,7 +22,7 @@ pub(crate) fn work<T: Send>(
 ) -> PyResult<T> {
     let share = Arc::new(AtomicU32::new(0));
     let told = share.clone();
-    let watch = Watch::telling(move |done| told.store(done.to_bits(), Ordering::Relaxed));
+    let watch = Watch::with_callback(move |done| told.store(done.to_bits(), Ordering::Relaxed));
     let stop = watch.stop_flag();
     let pool = pool().map_err(|message| raise(py, "InternalError", message))?;
     let mut interrupted = None;
@@ -164,7 +164,7 @@ pub(crate) fn panic_for_tests(py: Python<'_>, after: f32) -> PyResult<()> {
         for i in 0..steps {
             std::thread::sleep(Duration::from_millis(10));
             watch.done(i as f32 / steps as f32);
-            watch.go_on()?;
+            watch.check()?;
         }
         std::panic::panic_any("as asked".to_owned())
     })

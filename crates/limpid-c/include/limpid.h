@@ -75,7 +75,8 @@ LimpidFrame *limpid_frame_read(const char *path);
 // # Safety
 //
 // `frame` is a frame that has not been freed, and `path` is a NUL-terminated string.
-LimpidStatus limpid_frame_write(const LimpidFrame *frame, const char *path);
+LimpidStatus limpid_frame_write(const LimpidFrame *frame,
+                                const char *path);
 
 // Frees a frame; does nothing for NULL.
 //

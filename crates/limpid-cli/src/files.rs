@@ -24,7 +24,7 @@ pub(crate) fn run_and(
     say::notes(&picture.notes);
     let watch = say::watch(&name());
     let result = sequence.run(&picture.frame, &watch).with_context(name)?;
-    watch.go_on()?;
+    watch.check()?;
     let result = last(&picture, result)?;
     // Large frames: what was read is not needed beside the bytes to be written.
     drop(picture.frame);
@@ -39,7 +39,7 @@ pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) ->
     say::notes(&picture.notes);
     let watch = say::watch(&name());
     let result = sequence.run(&picture.frame, &watch).with_context(name)?;
-    watch.go_on()?;
+    watch.check()?;
     let mut options = WriteOptions::default();
     options.transfer = Some(Format::from_path(&job.to)?.transfer());
     options.bits = bits;
@@ -51,7 +51,7 @@ pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) ->
 pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
     let watch = say::quiet();
     let result = sequence.run(&Frame::new(image)?, &watch)?;
-    watch.go_on()?;
+    watch.check()?;
     color(result)
 }
 
@@ -73,6 +73,6 @@ pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<
         }
         None => sequence.finish(&watch)?,
     };
-    watch.go_on()?;
+    watch.check()?;
     made.into_iter().map(color).collect()
 }

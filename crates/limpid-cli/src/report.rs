@@ -71,7 +71,7 @@ pub(crate) fn layers(frame: &Frame) -> Vec<String> {
 impl Report {
     /// A report on the progress of a sequence since a given time.
     pub(crate) fn new(job: &Job, sequence: &Sequence, device: &Device, since: Instant) -> Self {
-        let text = sequence.method().seen();
+        let text = sequence.method().summary();
         let noise = text.as_ref().and_then(|t| t.split_once("noise "));
         Self {
             input: job.from.display().to_string(),

@@ -64,7 +64,7 @@ fn in_words(error: &limpid::Error) -> String {
         }
         Error::Device { fault, .. } => match fault {
             DeviceFault::OutOfMemory(_) => format!("{error}: try --tile or --device cpu"),
-            DeviceFault::Absent(_) => format!("{error}. The CPU always works: --device cpu"),
+            DeviceFault::NotFound(_) => format!("{error}. The CPU always works: --device cpu"),
             _ => error.to_string(),
         },
         other => other.to_string(),
@@ -320,7 +320,7 @@ pub(crate) fn watch(what: &str) -> Watch {
             bar.finish_and_clear();
         }
     };
-    Watch::telling(tell).with_flag(flag().clone())
+    Watch::with_callback(tell).with_flag(flag().clone())
 }
 
 /// Counts frames on a terminal.

@@ -245,7 +245,7 @@ impl Shot<'_> {
                 let results = sequence
                     .push(&picture.frame, &watch)
                     .with_context(|| job.from.display().to_string())?;
-                watch.go_on()?;
+                watch.check()?;
                 Ok((results, picture.origin, report::layers(&picture.frame)))
             });
             let (results, origin, layers) = match worked {
@@ -282,7 +282,7 @@ impl Shot<'_> {
         }
         let watch = say::quiet();
         let results = sequence.finish(&watch)?;
-        watch.go_on()?;
+        watch.check()?;
         self.send(&mut waiting, results, sequence, (made, done))?;
         Ok(failed)
     }

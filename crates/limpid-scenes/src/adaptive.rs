@@ -171,7 +171,7 @@ impl Render<'_> {
             .zip(samples.par_chunks(size.width))
             .enumerate()
             .try_for_each_init(Record::default, |record, (y, ((row, counts), samples))| {
-                watch.go_on()?;
+                watch.check()?;
                 let cells = row.chunks_exact_mut(channels);
                 for (x, ((cells, has), wanted)) in cells.zip(counts).zip(samples).enumerate() {
                     let mut tally = Tally::new(channels);

@@ -160,7 +160,7 @@ impl<'a> Render<'a> {
             .zip(&mut self.gather.rows)
             .enumerate()
             .try_for_each_init(Record::default, |record, (y, (row, count))| {
-                watch.go_on()?;
+                watch.check()?;
                 if *count < next {
                     for (x, cells) in row.chunks_exact_mut(channels).enumerate() {
                         let mut tally = Tally::new(channels);
@@ -183,7 +183,7 @@ impl<'a> Render<'a> {
     /// The frame made of the samples so far. A render that was stopped in the middle of a batch has none.
     pub fn frame(&self) -> Result<Frame> {
         let mut frame = self.gather.frame(&self.options)?;
-        frame.set_every(self.options.every);
+        frame.set_sample_spacing(self.options.every);
         let ids = self.ids();
         frame.insert(Kind::Id, ids)?;
         Ok(frame)

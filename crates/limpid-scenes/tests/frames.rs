@@ -142,7 +142,7 @@ fn a_continued_render_is_the_same_render() {
     // Stopped in the middle of the second batch.
     let flag: Arc<OnceLock<Arc<AtomicBool>>> = Arc::default();
     let inner = flag.clone();
-    let watch = Watch::telling(move |share| {
+    let watch = Watch::with_callback(move |share| {
         if share > 0.5
             && let Some(stop) = inner.get()
         {

@@ -7,7 +7,7 @@ mod sequence;
 use crate::exec::tiled::Tiles;
 use crate::exec::{self, PassTime, Runner, Watch};
 use crate::memory::caught;
-use crate::method::{self, Method, Ordered, Pick, Schedule};
+use crate::method::{self, Method, Ordered, Schedule, ScheduleChoice};
 use crate::plan::{Plan, Role, Slot};
 use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape, Size};
 use blend::blend;
@@ -20,7 +20,7 @@ pub struct Options {
     /// The method with its options.
     pub method: Box<dyn Method>,
     /// The schedule.
-    pub schedule: Pick,
+    pub schedule: ScheduleChoice,
     /// How much of the change to apply: 0 returns the input, 1 the full result.
     pub strength: f32,
     /// Longest side of a tile; `None` to use the device's limits.
@@ -39,7 +39,7 @@ impl Options {
     pub fn of(method: Box<dyn Method>) -> Self {
         Self {
             method,
-            schedule: Pick::Usual,
+            schedule: ScheduleChoice::Default,
             strength: 1.0,
             tile: None,
             memory: None,
@@ -102,7 +102,7 @@ pub struct Denoiser {
     tiles: Option<Tiles>,
     schedule: Schedule,
     strength: f32,
-    /// See [`Method::amounts`].
+    /// See [`Method::blend_amounts`].
     amounts: [f32; 2],
     limits: DeviceLimits,
     shape: Shape,
@@ -163,7 +163,7 @@ impl Denoiser {
             tiles,
             schedule,
             strength: options.strength,
-            amounts: options.method.amounts(),
+            amounts: options.method.blend_amounts(),
             limits: device.limits(),
             shape: shape.clone(),
             orders: in_place.then(|| options.method.boxed()),
@@ -185,7 +185,7 @@ impl Denoiser {
         if same {
             self.schedule = fit.schedule;
             self.strength = options.strength;
-            self.amounts = options.method.amounts();
+            self.amounts = options.method.blend_amounts();
         }
         Ok(same)
     }

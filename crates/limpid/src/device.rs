@@ -145,7 +145,7 @@ fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Resu
             let name = wanted
                 .filter(|w| !w.is_empty())
                 .map_or("gpu".to_owned(), |w| format!("gpu:{w}"));
-            Err(Error::device(name, DeviceFault::Absent(have)))
+            Err(Error::device(name, DeviceFault::NotFound(have)))
         }
     }
 }
@@ -156,7 +156,7 @@ fn open_gpu(wanted: Option<&str>, threads: Option<usize>, _checked: bool) -> Res
         None => Ok(Device::Cpu(Cpu::new(threads)?)),
         Some(_) => Err(Error::device(
             "gpu",
-            DeviceFault::Absent("This build has no GPU support".into()),
+            DeviceFault::NotFound("This build has no GPU support".into()),
         )),
     }
 }

@@ -83,7 +83,7 @@ pub enum Error {
 pub enum DeviceFault {
     /// No such device on this machine.
     #[error("not found. {0}")]
-    Absent(String),
+    NotFound(String),
     /// The work does not fit its memory.
     #[error("out of memory. {0}")]
     OutOfMemory(String),
@@ -92,10 +92,10 @@ pub enum DeviceFault {
     Lost(String),
     /// The driver refused a shader or a call.
     #[error("{0}")]
-    Refused(String),
+    Rejected(String),
     /// The driver exceeded its time limit.
     #[error("no answer. {0}")]
-    NoAnswer(String),
+    Timeout(String),
 }
 
 /// A result with Limpid's [`Error`].

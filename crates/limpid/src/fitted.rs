@@ -4,7 +4,7 @@ use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
 use crate::memory::in_words;
 use crate::method::{Backend, Schedule};
-use crate::plan::{Home, Pass, Plan, Role};
+use crate::plan::{Pass, Plan, Role, Storage};
 use crate::{Error, Options, Result, Shape, Size};
 
 /// Bytes of transient slots above which the CPU uses tiles.
@@ -34,7 +34,7 @@ impl DeviceLimits {
             Self::Gpu(target) => plan.slots.iter().all(|s| {
                 let side = s.size.width.max(s.size.height);
                 s.bytes() as u64 <= target.binding_bytes
-                    && (s.home == Home::Buffer || side <= target.texture_side as usize)
+                    && (s.storage == Storage::Buffer || side <= target.texture_side as usize)
             }),
         }
     }
@@ -58,7 +58,7 @@ pub struct FittedPlan {
     /// Bytes of the whole frame's inputs and outputs.
     pub frame_bytes: usize,
     pub(crate) tiles: Option<Tiles>,
-    /// Whether tiles are those of [`crate::method::Method::in_place`].
+    /// Whether tiles are those of [`crate::method::Method::tileable`].
     pub(crate) in_place: bool,
 }
 
@@ -85,7 +85,7 @@ impl FittedPlan {
         let fits = |plan: &Plan, tiled| limits.holds(plan) && takes(plan, tiled) as u64 <= most;
         // Values in an order that cannot be cut into tiles may have another order that can.
         let other = match whole.reach() {
-            None => options.method.in_place(),
+            None => options.method.tileable(),
             Some(_) => None,
         };
         let method = other.as_deref().unwrap_or(options.method.as_ref());

@@ -336,12 +336,12 @@ impl Frame {
 
     /// The side of the blocks whose first pixel holds a colour sample while the others are missing;
     /// 1 if all pixels hold one.
-    pub fn every(&self) -> usize {
+    pub fn sample_spacing(&self) -> usize {
         self.every
     }
 
     /// Declares that colour is sampled only at the first pixel of each block with this side.
-    pub fn set_every(&mut self, every: usize) {
+    pub fn set_sample_spacing(&mut self, every: usize) {
         self.every = every.max(1);
     }
 

@@ -1,6 +1,6 @@
 //! The fastest schedule, by measurement.
 //!
-//! [`Pick::Fastest`](crate::method::Pick) is the schedule that was fastest on this device, for this method with these options, for
+//! [`ScheduleChoice::Fastest`](crate::method::ScheduleChoice) is the schedule that was fastest on this device, for this method with these options, for
 //! frames of this size with these layers. It is measured once and stored in a file.
 
 use crate::method::{Method, Schedule, schedule};
@@ -110,7 +110,7 @@ fn store() -> Option<PathBuf> {
     };
     let caches = var("XDG_CACHE_HOME")
         .or_else(|| var("LOCALAPPDATA"))
-        .or_else(|| var("HOME").map(|home| home.join(".cache")))?;
+        .or_else(|| var("HOME").map(|storage| storage.join(".cache")))?;
     Some(caches.join("limpid").join("fastest.txt"))
 }
 

@@ -15,7 +15,7 @@ use crate::video;
 use anyhow::Result;
 use limpid::exec::PassTime;
 use limpid::io::y4m::Colour;
-use limpid::method::Pick;
+use limpid::method::ScheduleChoice;
 use limpid::plan::Role;
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Shape, Size};
 use limpid_lab::entry;
@@ -128,11 +128,11 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     };
     let size = args.size.unwrap_or(Size::new(3840, 2160));
     // Methods that look at other frames need several, in which things move.
-    let ahead = options.method.ahead();
+    let ahead = options.method.lookahead();
     let given = given.or_else(|| (ahead > 0).then(|| moving(size, args.grey)));
     if let Some([first, ..]) = given.as_deref() {
         options.method.prepare(first)?;
-        options.method.wait(ahead, false);
+        options.method.set_lookahead(ahead, false);
     }
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
         rows: Vec::new(),
     };
     let schedules = match &options.schedule {
-        Pick::Given(schedule) => vec![schedule.clone()],
+        ScheduleChoice::Explicit(schedule) => vec![schedule.clone()],
         _ => options.method.schedules(device.backend()),
     };
     for schedule in schedules {

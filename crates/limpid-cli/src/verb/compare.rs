@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut all = Vec::new();
     let mut items = Vec::new();
     for (i, image_path) in images.iter().enumerate() {
-        watch.go_on()?;
+        watch.check()?;
         watch.done(i as f32 / images.len() as f32);
         let loaded = match first.take() {
             Some(loaded) => loaded?,

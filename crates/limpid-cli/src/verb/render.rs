@@ -250,7 +250,7 @@ fn pick(frame: Frame, layers: Layers) -> Result<Frame> {
         Layers::Color => layer.part == Part::Mean && layer.kind == Kind::Color,
     };
     let mut out = Frame::empty(frame.size())?;
-    out.set_every(frame.every());
+    out.set_sample_spacing(frame.sample_spacing());
     for (layer, image) in frame.layers().filter(|(l, _)| wanted(l)) {
         out.insert(layer.clone(), image.clone())?;
     }

@@ -58,7 +58,7 @@ fn with(folder: &Path, driver: &Path, line: &str) -> Output {
     command
         .env("VK_DRIVER_FILES", driver)
         .env("VK_ICD_FILENAMES", driver);
-    command.env("LIMPID_PATIENCE", "1");
+    command.env("LIMPID_TIMEOUT", "1");
     command.args(line.split(' ')).output().unwrap()
 }
 

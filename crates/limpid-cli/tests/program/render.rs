@@ -119,7 +119,7 @@ fn files_say_at_which_pixels_colour_was_sampled() {
             &format!("render glossy -o in.exr --spp 4 --size 48x40 --every {n}"),
         );
         let input = read(&at.join("in.exr"));
-        assert_eq!(input.frame.every(), n);
+        assert_eq!(input.frame.sample_spacing(), n);
         let denoise = "denoise in.exr --method atrous --device cpu";
         let said = works(at, &format!("{denoise} -o seen.exr"));
         assert!(!said.contains("NaN"), "{said}");
@@ -129,7 +129,7 @@ fn files_say_at_which_pixels_colour_was_sampled() {
         assert_eq!(seen.frame.color().unwrap(), told.frame.color().unwrap());
         assert_ne!(seen.frame.color().unwrap(), full.frame.color().unwrap());
         // The result has a colour at every pixel, and the file no longer says otherwise.
-        assert_eq!(seen.frame.every(), 1);
+        assert_eq!(seen.frame.sample_spacing(), 1);
         assert_eq!(seen.origin.text("limpid.every"), None);
         assert_eq!(seen.origin.text("limpid.scene").as_deref(), Some("glossy"));
     }

@@ -23,7 +23,7 @@ impl Range {
         let mut most = light(frame);
         let there =
             |(layer, image): (&Layer, &Image)| power(layer) == 1 || image.magnitude().is_finite();
-        let whole = frame.every() == 1 && most.is_finite() && frame.layers().all(there);
+        let whole = frame.sample_spacing() == 1 && most.is_finite() && frame.layers().all(there);
         let frame = match whole {
             true => Cow::Borrowed(frame),
             false => frame.mended()?,

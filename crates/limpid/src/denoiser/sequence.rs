@@ -4,7 +4,7 @@ use super::range::Range;
 use super::{Denoiser, Options};
 use crate::exec::Watch;
 use crate::memory::caught;
-use crate::method::{Method, Pick, Schedule};
+use crate::method::{Method, Schedule, ScheduleChoice};
 use crate::plan::Role;
 use crate::{Device, Frame, Image, Result, Shape, Size, tune};
 use std::collections::VecDeque;
@@ -97,7 +97,7 @@ impl Sequence {
             if let Some(kept) = self.kept.as_mut()
                 && !self.fresh
                 && kept.shape == mended.shape()
-                && kept.options.method.begins(&mended)
+                && kept.options.method.is_scene_cut(&mended)
             {
                 kept.denoiser.reset();
                 self.fresh = true;
@@ -153,7 +153,7 @@ impl Sequence {
         let another = self.kept.as_mut().is_some_and(|kept| {
             kept.shape != mended.shape()
                 || self.range != range
-                || (!self.fresh && kept.options.method.begins(&mended))
+                || (!self.fresh && kept.options.method.is_scene_cut(&mended))
         });
         let mut out = match another {
             true => self.finish(watch)?,
@@ -162,7 +162,7 @@ impl Sequence {
         self.range = range;
         self.waits = true;
         let mut kept = self.ready(&mended)?;
-        let ahead = kept.options.method.ahead();
+        let ahead = kept.options.method.lookahead();
         // If results are delayed anyway, the device works on this frame while the previous result is read back.
         let overlaps = ahead > 0 && kept.denoiser.has_history();
         let made = if overlaps && kept.denoiser.begin(&mended, watch)? {
@@ -210,7 +210,7 @@ impl Sequence {
         let Some(mut kept) = self.kept.take() else {
             return Ok(Vec::new());
         };
-        let ahead = kept.options.method.ahead();
+        let ahead = kept.options.method.lookahead();
         let first = match std::mem::take(&mut self.started) {
             true => Some(kept.denoiser.end(watch)?),
             false => None,
@@ -220,12 +220,12 @@ impl Sequence {
         let mut made = Vec::new();
         if waiting > 0 {
             let nothing = kept.nothing()?;
-            kept.options.method.wait(ahead, true);
+            kept.options.method.set_lookahead(ahead, true);
             kept.denoiser.update(&kept.options)?;
             for _ in 0..ahead {
                 made.push(kept.denoiser.run_plain(&nothing, watch)?);
             }
-            kept.options.method.wait(ahead, false);
+            kept.options.method.set_lookahead(ahead, false);
             kept.denoiser.update(&kept.options)?;
         }
         kept.denoiser.reset();
@@ -271,7 +271,7 @@ impl Sequence {
             Some(kept)
                 if kept.denoiser.has_history()
                     && !fresh
-                    && !kept.options.method.measures_each() =>
+                    && !kept.options.method.measures_every_frame() =>
             {
                 Ok(kept)
             }
@@ -284,10 +284,10 @@ impl Sequence {
         let mut options = self.options.clone();
         options.method.prepare(frame)?;
         if self.waits {
-            let ahead = options.method.ahead();
-            options.method.wait(ahead, false);
+            let ahead = options.method.lookahead();
+            options.method.set_lookahead(ahead, false);
         }
-        if options.schedule == Pick::Fastest {
+        if options.schedule == ScheduleChoice::Fastest {
             let schedule = match self.fastest.take() {
                 Some((kept, schedule)) if kept == shape => schedule,
                 _ => {
@@ -296,7 +296,7 @@ impl Sequence {
                 }
             };
             self.fastest = Some((shape.clone(), schedule.clone()));
-            options.schedule = Pick::Given(schedule);
+            options.schedule = ScheduleChoice::Explicit(schedule);
         }
         if let Some(mut kept) = kept
             && kept.denoiser.update(&options)?

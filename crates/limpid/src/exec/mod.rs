@@ -89,7 +89,7 @@ pub(crate) fn are_outputs(plan: &Plan, size: Size, frame: &Frame) -> bool {
         _ => true,
     };
     frame.size() == size
-        && frame.every() == 1
+        && frame.sample_spacing() == 1
         && frame.layers().count() == outputs.count()
         && plan.slots.iter().all(same)
 }

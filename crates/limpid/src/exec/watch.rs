@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// use limpid::Watch;
 /// use std::sync::atomic::Ordering;
 /// let watch = Watch::default();
-/// assert!(watch.go_on().is_ok());
+/// assert!(watch.check().is_ok());
 /// watch.stop_flag().store(true, Ordering::Relaxed);
-/// assert!(matches!(watch.go_on(), Err(limpid::Error::Stopped)));
+/// assert!(matches!(watch.check(), Err(limpid::Error::Stopped)));
 /// ```
 #[derive(Clone, Default)]
 pub struct Watch {
@@ -23,7 +23,7 @@ pub struct Watch {
 
 impl Watch {
     /// A watch that receives the completed share, 0 … 1, from any thread.
-    pub fn telling(tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
+    pub fn with_callback(tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
         Self {
             stop: Arc::default(),
             tell: Some(Arc::new(tell)),
@@ -43,7 +43,7 @@ impl Watch {
     }
 
     /// [`Error::Stopped`] once the flag is set.
-    pub fn go_on(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.stopped() {
             Err(Error::Stopped)
         } else {

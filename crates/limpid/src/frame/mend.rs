@@ -21,7 +21,7 @@ impl Frame {
     /// The frame with missing samples filled, and a warning for each layer that had some.
     pub(crate) fn mended(&self) -> Result<Cow<'_, Self>> {
         let mended = self.mend()?;
-        let every = mended.frame.every();
+        let every = mended.frame.sample_spacing();
         for (layer, count) in &mended.missing {
             // Colour between samples is missing by design.
             if every > 1 && layer.kind == Kind::Color {
@@ -245,7 +245,7 @@ mod tests {
         let every = |f: &dyn Fn(usize, usize) -> bool, (width, height): (usize, usize)| {
             let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
             let frame = Frame::new(Image::from_fn(width, height, 3, value)).unwrap();
-            frame.mend().unwrap().frame.every()
+            frame.mend().unwrap().frame.sample_spacing()
         };
         for n in [2usize, 3, 4] {
             let on = |x: usize, y: usize| x.is_multiple_of(n) && y.is_multiple_of(n);
@@ -260,8 +260,8 @@ mod tests {
         let told = |f: &dyn Fn(usize, usize) -> bool| {
             let value = |x, y, _| if f(x, y) { 0.5 } else { f32::NAN };
             let mut frame = Frame::new(Image::from_fn(17, 13, 3, value)).unwrap();
-            frame.set_every(2);
-            frame.mend().unwrap().frame.every()
+            frame.set_sample_spacing(2);
+            frame.mend().unwrap().frame.sample_spacing()
         };
         assert_eq!(told(&|x, y| (x | y) & 1 == 0 && (x, y) != (4, 4)), 2);
         assert_eq!(told(&|x, y| (x, y) != (4, 4)), 1);

@@ -24,7 +24,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// The attribute that stores [`crate::Frame::every`]: which pixels hold a colour sample.
+/// The attribute that stores [`crate::Frame::sample_spacing`]: which pixels hold a colour sample.
 pub(super) const EVERY: &str = "limpid.every";
 
 /// Depth above this value means that a ray hit nothing: Cycles writes 1e10, other renderers larger values.

@@ -98,7 +98,7 @@ pub(crate) fn sweep<
 >(
     simd: S,
     (a, b, c): Rows<'_, A, B, C>,
-    out: [[&mut [f32]; M]; K],
+    mut out: [[&mut [f32]; M]; K],
     f: impl Fn(Piece<S, A, B, C>) -> [[f32x16<S>; M]; K],
 ) {
     let n = out.as_flattened().first().map_or(0, |o| o.len());
@@ -106,17 +106,44 @@ pub(crate) fn sweep<
     let a = cut(a, n, &mut filled.0);
     let b = cut(b, n, &mut filled.1);
     let c = cut(c, n, &mut filled.2);
-    let (length, last) = (n.min(LANES), n.saturating_sub(LANES));
+    // Short rows are computed as a whole piece beside their place.
+    let mut spare = None;
+    let whole = if n < LANES {
+        slices(spare.insert([[[0.0; LANES]; M]; K]))
+    } else {
+        slices(&mut out)
+    };
     for i in 0..n.div_ceil(LANES) {
-        // The last vector overlaps with the one before; both compute the same values.
-        let x = (i * LANES).min(last);
+        // The last piece overlaps with the one before; what both make is the same.
+        let x = (i * LANES).min(n.saturating_sub(LANES));
         let made = f((load(simd, &a, x), load(simd, &b, x), load(simd, &c, x)));
         for k in 0..K {
             for m in 0..M {
-                store(made[k][m], &mut out[k][m][x..x + length]);
+                made[k][m].store_slice(&mut whole[k][m][x..x + LANES]);
             }
         }
     }
+    if let Some(spare) = spare {
+        for (out, made) in out.as_flattened_mut().iter_mut().zip(spare.as_flattened()) {
+            out.copy_from_slice(&made[..n]);
+        }
+    }
+}
+
+/// Rows of any kind as slices.
+#[inline(always)]
+fn slices<T: AsMut<[f32]>, const M: usize, const K: usize>(
+    rows: &mut [[T; M]; K],
+) -> [[&mut [f32]; M]; K] {
+    rows.each_mut().map(
+        #[inline(always)]
+        |rows| {
+            rows.each_mut().map(
+                #[inline(always)]
+                |row| row.as_mut(),
+            )
+        },
+    )
 }
 
 /// `k_0 v[c] + Σ k_i (v[c-i] + v[c+i])`, for `half` of symmetric taps.

@@ -242,29 +242,31 @@ impl Method for Auto {
         Ok(())
     }
 
-    fn measures_each(&self) -> bool {
-        self.chosen.as_ref().is_some_and(|m| m.measures_each())
+    fn measures_every_frame(&self) -> bool {
+        self.chosen
+            .as_ref()
+            .is_some_and(|m| m.measures_every_frame())
     }
 
-    fn begins(&mut self, frame: &Frame) -> bool {
-        self.chosen.as_mut().is_some_and(|m| m.begins(frame))
+    fn is_scene_cut(&mut self, frame: &Frame) -> bool {
+        self.chosen.as_mut().is_some_and(|m| m.is_scene_cut(frame))
     }
 
-    fn ahead(&self) -> usize {
-        self.chosen.as_ref().map_or(0, |m| m.ahead())
+    fn lookahead(&self) -> usize {
+        self.chosen.as_ref().map_or(0, |m| m.lookahead())
     }
 
-    fn wait(&mut self, ahead: usize, ended: bool) {
+    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
         if let Some(method) = &mut self.chosen {
-            method.wait(ahead, ended);
+            method.set_lookahead(ahead, ended);
         }
     }
 
-    fn seen(&self) -> Option<String> {
-        self.chosen.as_ref().and_then(|m| m.seen())
+    fn summary(&self) -> Option<String> {
+        self.chosen.as_ref().and_then(|m| m.summary())
     }
 
-    fn amounts(&self) -> [f32; 2] {
+    fn blend_amounts(&self) -> [f32; 2] {
         match self.render {
             true => [self.options.luminance, self.options.chroma],
             false => [1.0, 1.0],

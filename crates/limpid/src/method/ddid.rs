@@ -115,7 +115,7 @@ impl Method for Ddid {
         self.measure(frame.color()?)
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         self.measured()
     }
 

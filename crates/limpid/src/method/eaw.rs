@@ -91,7 +91,7 @@ impl Method for Eaw {
         self.measure(frame.color()?)
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         self.measured()
     }
 

@@ -87,8 +87,8 @@ impl Method for Ensemble {
         self.nfor.prepare(frame)
     }
 
-    fn seen(&self) -> Option<String> {
-        self.nfor.seen()
+    fn summary(&self) -> Option<String> {
+        self.nfor.summary()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

@@ -1,7 +1,7 @@
 //! Films and sequences of pictures, denoised in time and space.
 //!
 //! The definition is `definition::film`. The plan keeps the last frames, normalised, in a ring buffer. Each run takes a frame
-//! and returns one, which is [`Method::ahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
+//! and returns one, which is [`Method::lookahead`] frames older if results may be delayed, see [`crate::Sequence::push`].
 
 mod scene;
 
@@ -141,23 +141,23 @@ impl Method for Film {
         options.measure(frame.color()?)
     }
 
-    fn begins(&mut self, frame: &Frame) -> bool {
+    fn is_scene_cut(&mut self, frame: &Frame) -> bool {
         match (&mut self.scene, &self.options.noise, frame.color()) {
             (Some(scene), Noise::Profile(noise), Ok(image)) => scene.ends(image, noise),
             _ => false,
         }
     }
 
-    fn ahead(&self) -> usize {
+    fn lookahead(&self) -> usize {
         self.radius().unwrap_or(0)
     }
 
-    fn wait(&mut self, ahead: usize, ended: bool) {
-        self.ahead = ahead.min(Method::ahead(self));
+    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
+        self.ahead = ahead.min(Method::lookahead(self));
         self.ended = ended;
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         self.options.measured()
     }
 

@@ -44,7 +44,7 @@ pub use nlm::Nlm;
 pub use patch::Patch;
 pub use poisson::Poisson;
 pub use rdfc::Rdfc;
-pub use schedule::{Pick, Schedule, schedule};
+pub use schedule::{Schedule, ScheduleChoice, schedule};
 pub use shrink::{Shrink, Threshold};
 pub use svgf::Svgf;
 pub use taa::Taa;
@@ -97,33 +97,33 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
 
     /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history, because its measurements hold
     /// for that frame only. Otherwise only the first frame of a sequence is measured.
-    fn measures_each(&self) -> bool {
+    fn measures_every_frame(&self) -> bool {
         false
     }
 
     /// Whether a frame starts a new film: earlier frames are not used for it, and [`Method::prepare`] measures again. Called
     /// for each frame of a film after the first, in order.
-    fn begins(&mut self, _frame: &Frame) -> bool {
+    fn is_scene_cut(&mut self, _frame: &Frame) -> bool {
         false
     }
 
     /// The number of later frames that the method uses, if it can wait for them: see
     /// [`crate::Sequence::push`].
-    fn ahead(&self) -> usize {
+    fn lookahead(&self) -> usize {
         0
     }
 
-    /// Sets by how many frames results may be delayed, at most [`Method::ahead`], and whether the film has ended: then no more
+    /// Sets by how many frames results may be delayed, at most [`Method::lookahead`], and whether the film has ended: then no more
     /// frames arrive, and the pending ones are returned. Without this call nothing is delayed.
-    fn wait(&mut self, _ahead: usize, _ended: bool) {}
+    fn set_lookahead(&mut self, _ahead: usize, _ended: bool) {}
 
     /// A short summary of what [`Method::prepare`] found.
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         None
     }
 
     /// How much of the change of luminance and of colour to apply, if the method leaves blending to the denoiser.
-    fn amounts(&self) -> [f32; 2] {
+    fn blend_amounts(&self) -> [f32; 2] {
         [1.0, 1.0]
     }
 
@@ -144,11 +144,11 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The same method with values in an order that can be cut into tiles, if its own order cannot: for example, coefficients
     /// at the positions of their samples, where [`Method::ordered`] converts frames between the two. Or the same method without
     /// history, which tiles cannot use.
-    fn in_place(&self) -> Option<Box<dyn Method>> {
+    fn tileable(&self) -> Option<Box<dyn Method>> {
         None
     }
 
-    /// Converts an input frame to the order of [`Method::in_place`], or a result to the method's own order; `None` if it is in that order
+    /// Converts an input frame to the order of [`Method::tileable`], or a result to the method's own order; `None` if it is in that order
     /// already.
     fn ordered(&self, _frame: &Frame, _what: Ordered) -> Result<Option<Frame>> {
         Ok(None)

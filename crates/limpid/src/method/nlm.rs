@@ -138,7 +138,7 @@ impl Method for Nlm {
         self.measure(frame.color()?)
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         self.measured()
     }
 

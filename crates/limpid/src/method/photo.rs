@@ -124,7 +124,7 @@ macro_rules! noise_options {
             }
 
             fn measured(&self) -> Option<String> {
-                $crate::method::photo::seen(self.sigma, &self.noise)
+                $crate::method::photo::summary(self.sigma, &self.noise)
             }
         }
     };
@@ -220,7 +220,7 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
 }
 
 /// A summary of the measurement.
-pub(crate) fn seen(sigma: Option<f32>, noise: &Noise) -> Option<String> {
+pub(crate) fn summary(sigma: Option<f32>, noise: &Noise) -> Option<String> {
     match (sigma, noise) {
         (Some(sigma), _) => Some(format!("noise {:.1}/255, white", 255.0 * sigma)),
         (None, Noise::Profile(profile)) => Some(profile.summary()),

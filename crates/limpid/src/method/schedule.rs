@@ -84,30 +84,30 @@ impl fmt::Display for Schedule {
 /// Selects the schedule of a method.
 ///
 /// ```
-/// use limpid::method::{Backend, Gaussian, Pick};
-/// let mut pick = Pick::from("two-pass");
+/// use limpid::method::{Backend, Gaussian, ScheduleChoice};
+/// let mut pick = ScheduleChoice::from("two-pass");
 /// pick.look_up(&Gaussian::default(), Backend::Cpu)?;
-/// assert!(matches!(pick, Pick::Given(_)));
+/// assert!(matches!(pick, ScheduleChoice::Explicit(_)));
 /// # Ok::<(), limpid::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Pick {
+pub enum ScheduleChoice {
     /// The first that the method lists for the device.
     #[default]
-    Usual,
+    Default,
     /// The fastest, by measurement; see [`crate::tune`].
     Fastest,
     /// The one with this name, if the method is not known yet.
-    Named(String),
+    ByName(String),
     /// This one.
-    Given(Schedule),
+    Explicit(Schedule),
 }
 
-impl Pick {
+impl ScheduleChoice {
     /// Resolves a name to the method's schedule.
     pub fn look_up(&mut self, method: &dyn Method, on: Backend) -> Result<()> {
-        if let Self::Named(name) = self {
-            *self = Self::Given(schedule(method, on, name)?);
+        if let Self::ByName(name) = self {
+            *self = Self::Explicit(schedule(method, on, name)?);
         }
         Ok(())
     }
@@ -115,14 +115,14 @@ impl Pick {
     /// The schedule for a back end; until measured, `Fastest` is the default one.
     pub(crate) fn resolve(&self, method: &dyn Method, on: Backend) -> Result<Schedule> {
         match self {
-            Self::Named(name) => schedule(method, on, name),
-            Self::Given(schedule) if schedule.backend() == on => Ok(schedule.clone()),
-            Self::Given(schedule) => Err(Error::unsupported(format!(
+            Self::ByName(name) => schedule(method, on, name),
+            Self::Explicit(schedule) if schedule.backend() == on => Ok(schedule.clone()),
+            Self::Explicit(schedule) => Err(Error::unsupported(format!(
                 "schedule '{schedule}' of {} is for the {}, not for the {on}",
                 method.name(),
                 schedule.backend()
             ))),
-            Self::Usual | Self::Fastest => {
+            Self::Default | Self::Fastest => {
                 let first = method.schedules(on).into_iter().next();
                 first.ok_or_else(|| {
                     Error::unsupported(format!("{} has no schedule for {on}", method.name()))
@@ -133,18 +133,18 @@ impl Pick {
 }
 
 /// A schedule by name; `auto` is the fastest.
-impl From<&str> for Pick {
+impl From<&str> for ScheduleChoice {
     fn from(name: &str) -> Self {
         match name {
             "auto" => Self::Fastest,
-            name => Self::Named(name.to_owned()),
+            name => Self::ByName(name.to_owned()),
         }
     }
 }
 
-impl From<Schedule> for Pick {
+impl From<Schedule> for ScheduleChoice {
     fn from(schedule: Schedule) -> Self {
-        Self::Given(schedule)
+        Self::Explicit(schedule)
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_schedule_of_another_back_end_is_refused() {
         let method = Gaussian::default();
-        let pick = Pick::from(method.schedules(Backend::Gpu).remove(0));
+        let pick = ScheduleChoice::from(method.schedules(Backend::Gpu).remove(0));
         assert!(pick.resolve(&method, Backend::Gpu).is_ok());
         let error = pick.resolve(&method, Backend::Cpu).unwrap_err();
         assert!(error.to_string().contains("is for the gpu"), "{error}");

@@ -153,7 +153,7 @@ impl Method for Shrink {
         self.measure(frame.color()?)
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         self.measured()
     }
 

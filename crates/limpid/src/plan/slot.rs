@@ -62,7 +62,7 @@ impl Element {
 
 /// Where a slot is stored on a GPU. The CPU keeps all slots in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Home {
+pub enum Storage {
     /// A storage buffer.
     Buffer,
     /// A texture of `rgba32float` (or the element's four-channel format), which fragment passes read and draw to.
@@ -87,7 +87,7 @@ pub struct Slot {
     /// The order of pixels.
     pub layout: Layout,
     /// Where it is stored on a GPU.
-    pub home: Home,
+    pub storage: Storage,
 }
 
 impl Slot {
@@ -100,7 +100,7 @@ impl Slot {
             planes,
             element: Element::F32,
             layout: Layout::Rows,
-            home: Home::Buffer,
+            storage: Storage::Buffer,
         }
     }
 
@@ -120,14 +120,14 @@ impl Slot {
 
     /// The slot with a different location.
     #[must_use]
-    pub fn home(mut self, home: Home) -> Self {
-        self.home = home;
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.storage = storage;
         self
     }
 
     /// Whether the other slot has the same purpose and memory; the contents of tables may differ.
     pub(super) fn same_form(&self, other: &Self) -> bool {
-        let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.home);
+        let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.storage);
         let role = match (&self.role, &other.role) {
             (Role::Data(a), Role::Data(b)) => a.len() == b.len(),
             (a, b) => a == b,

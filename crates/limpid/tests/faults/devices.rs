@@ -157,10 +157,10 @@ fn a_driver_that_hangs_is_given_up() {
         .run(&frame, &mut frame.clone(), &Watch::default())
         .unwrap();
     let (mut runner, frame) = slow(&gpu, 60_000);
-    gpu.set_patience(Duration::from_millis(300));
+    gpu.set_timeout(Duration::from_millis(300));
     let begin = Instant::now();
     let fault = fault(runner.run(&frame, &mut frame.clone(), &Watch::default()));
-    assert!(matches!(fault, DeviceFault::NoAnswer(_)), "{fault}");
+    assert!(matches!(fault, DeviceFault::Timeout(_)), "{fault}");
     let again = quick.run(&frame, &mut frame.clone(), &Watch::default());
     assert!(again.is_err());
     drop((runner, quick, gpu));

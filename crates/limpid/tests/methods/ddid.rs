@@ -151,7 +151,7 @@ fn progress_follows_the_work() {
     let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let ears = told.clone();
-    let watch = Watch::telling(move |share| ears.lock().unwrap().push(share));
+    let watch = Watch::with_callback(move |share| ears.lock().unwrap().push(share));
     denoiser.run_watched(&frame, &watch).unwrap();
     let told = told.lock().unwrap();
     assert!(*told.last().unwrap() > 0.999, "{told:?}");

@@ -283,5 +283,5 @@ fn wrong_options_are_told() {
     let frame = Frame::new(Image::new(9, 9, 3)).unwrap();
     let error = limpid::denoise(&frame, &Options::new(method)).unwrap_err();
     assert!(error.to_string().contains("3, 5, 7 or 9"), "{error}");
-    assert_eq!(Film::default().ahead(), 2);
+    assert_eq!(Film::default().lookahead(), 2);
 }

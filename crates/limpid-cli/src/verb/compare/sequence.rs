@@ -106,7 +106,7 @@ fn sequence(pattern: &Path, references: &Path, args: &Args) -> Result<Row> {
     let mut frames = Vec::new();
     let mut before: Option<Before> = None;
     for frame in numbers {
-        watch.go_on()?;
+        watch.check()?;
         let name = || format!("{}, frame {frame}", pattern.display());
         let Some(mut loaded) = images.frame(frame, args)? else {
             break;

@@ -85,7 +85,7 @@ impl CpuRunner {
             let mut residuals = Vec::new();
             for _ in 0..section.most {
                 for i in section.passes.clone() {
-                    watch.go_on()?;
+                    watch.check()?;
                     let begun = done;
                     done += passes[i].kernel.work();
                     let part = watch.part(begun / total, done / total);
@@ -263,7 +263,7 @@ impl Runner for CpuRunner {
         let pool = self.cpu.pool.clone();
         let result = pool.install(|| self.sections((&sections, &passes), input, output, watch));
         self.plan.passes = passes;
-        result.and_then(|()| watch.go_on())?;
+        result.and_then(|()| watch.check())?;
         for [a, b] in &self.plan.swaps {
             self.place.swap(a.0, b.0);
         }

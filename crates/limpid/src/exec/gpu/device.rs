@@ -109,7 +109,10 @@ impl Adapter {
             pollster::block_on(adapter.request_device(&desc))
         })?;
         let (device, queue) = opened.map_err(|e| {
-            Error::device(name, DeviceFault::Refused(format!("cannot be opened: {e}")))
+            Error::device(
+                name,
+                DeviceFault::Rejected(format!("cannot be opened: {e}")),
+            )
         })?;
         let mut gpu = Gpu::from_wgpu(&self.inner, device, queue);
         if let Some(inner) = Arc::get_mut(&mut gpu.0) {
@@ -323,7 +326,7 @@ fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
         wgpu::Error::OutOfMemory { .. } => out_of_memory(),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-            DeviceFault::Refused(description)
+            DeviceFault::Rejected(description)
         }
     }
 }

@@ -16,7 +16,7 @@ mod transfer;
 
 pub use device::{Adapter, Gpu};
 #[doc(hidden)]
-pub use patience::driver_is_stuck;
+pub use patience::driver_has_hung;
 pub use ports::Ports;
 pub use record::{Bindings, Recorder};
 pub use resource::Resource;

@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// How often a waiting call checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Timeout of a driver call: five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
+/// Timeout of a driver call: five minutes, or the seconds in the environment variable `LIMPID_TIMEOUT`.
 pub(super) fn patience() -> Duration {
-    let given = std::env::var("LIMPID_PATIENCE").ok();
+    let given = std::env::var("LIMPID_TIMEOUT").ok();
     let seconds = given.and_then(|text| text.parse().ok());
     let seconds = seconds.filter(|s: &f64| (1e-3..=1e9).contains(s));
     seconds.map_or(PATIENCE, Duration::from_secs_f64)
@@ -36,7 +36,7 @@ fn answer<T>(device: &str, doing: &str, patience: Duration, from: &Receiver<T>) 
 }
 
 fn failed(doing: &str) -> DeviceFault {
-    DeviceFault::Refused(format!("the driver failed while {doing}"))
+    DeviceFault::Rejected(format!("the driver failed while {doing}"))
 }
 
 /// Whether a driver has ever failed to return: then a thread of this process waits for it forever, and so may the ordinary exit
@@ -45,13 +45,13 @@ static STUCK: AtomicBool = AtomicBool::new(false);
 
 /// Whether a driver has ever failed to return. A program should then exit without the usual clean-up, which may wait for the
 /// driver.
-pub fn driver_is_stuck() -> bool {
+pub fn driver_has_hung() -> bool {
     STUCK.load(Ordering::Relaxed)
 }
 
 fn no_answer(doing: &str, patience: Duration) -> DeviceFault {
     STUCK.store(true, Ordering::Relaxed);
-    DeviceFault::NoAnswer(format!(
+    DeviceFault::Timeout(format!(
         "The driver has been {doing} for {} s; a restart of the machine may help, and the CPU does without it",
         patience.as_secs_f64()
     ))
@@ -66,7 +66,7 @@ pub(super) fn call_driver<T: Send + 'static>(
     let (send, receive) = channel();
     let thread = std::thread::Builder::new().name("limpid-driver".to_owned());
     let started = thread.spawn(move || drop(send.send(work())));
-    started.map_err(|e| Error::device(device, DeviceFault::Refused(e.to_string())))?;
+    started.map_err(|e| Error::device(device, DeviceFault::Rejected(e.to_string())))?;
     answer(device, doing, patience(), &receive)
 }
 
@@ -94,9 +94,9 @@ impl DriverThread {
 
 impl Gpu {
     /// Sets the timeout of one driver call, such as compiling a shader or the work of a frame; when it expires the device
-    /// counts as lost. The default is five minutes, or the seconds in the environment variable `LIMPID_PATIENCE`.
+    /// counts as lost. The default is five minutes, or the seconds in the environment variable `LIMPID_TIMEOUT`.
     #[doc(hidden)]
-    pub fn set_patience(&self, patience: Duration) {
+    pub fn set_timeout(&self, patience: Duration) {
         *locked(&self.0.patience) = patience;
     }
 
@@ -130,7 +130,7 @@ impl Gpu {
             let fault = match receive.recv_timeout(LOOK.min(patience)) {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() < patience => {
-                    watch.go_on()?;
+                    watch.check()?;
                     continue;
                 }
                 Err(RecvTimeoutError::Timeout) => no_answer(doing, patience),
@@ -166,7 +166,7 @@ impl Gpu {
             self.check()?;
             match polled {
                 Ok(_) => return Ok(()),
-                Err(wgpu::PollError::Timeout) if begin.elapsed() < patience => watch.go_on()?,
+                Err(wgpu::PollError::Timeout) if begin.elapsed() < patience => watch.check()?,
                 Err(wgpu::PollError::Timeout) => {
                     let fault = no_answer("working on a frame", patience);
                     self.abandon_device(&fault);
@@ -183,7 +183,7 @@ impl Gpu {
 
     /// Marks the device as lost. It is leaked instead of closed, because closing would wait for the driver.
     fn abandon_device(&self, fault: &DeviceFault) {
-        if matches!(fault, DeviceFault::NoAnswer(_)) {
+        if matches!(fault, DeviceFault::Timeout(_)) {
             self.set_lost(fault.clone());
             std::mem::forget(self.clone());
         }

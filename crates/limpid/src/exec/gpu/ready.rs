@@ -31,7 +31,7 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
         .iter()
         .map(|words| resource::buffer(gpu, "transient", 4 * words))
         .collect();
-    let home = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
+    let storage = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
         (Role::Input(_) | Role::Output(_), _) => None,
         (Role::Data(words), _) => {
             let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
@@ -42,7 +42,7 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
         (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
         (_, None) => Some(Resource::new(gpu, slot)),
     };
-    plan.slots.iter().zip(&memory.place).map(home).collect()
+    plan.slots.iter().zip(&memory.place).map(storage).collect()
 }
 
 /// All passes of a plan, and the bytes of their parameters.

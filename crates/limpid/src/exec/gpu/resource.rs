@@ -1,7 +1,7 @@
 //! Buffers and textures of slots.
 
 use super::Gpu;
-use crate::plan::{Element, Home, Slot};
+use crate::plan::{Element, Slot, Storage};
 use crate::{Error, Result};
 
 /// The memory of a slot on a GPU.
@@ -128,13 +128,13 @@ pub(super) fn buffer(gpu: &Gpu, label: &str, bytes: usize) -> wgpu::Buffer {
 
 /// The format of a slot that is stored in a texture.
 pub(super) fn format(slot: &Slot) -> Option<wgpu::TextureFormat> {
-    match (slot.home, slot.element) {
-        (Home::Buffer, _) => None,
-        (Home::Texture8, _) => Some(wgpu::TextureFormat::Rgba8Unorm),
-        (Home::Texture, Element::F32) => Some(wgpu::TextureFormat::R32Float),
-        (Home::Texture, Element::F32x4) => Some(wgpu::TextureFormat::Rgba32Float),
-        (Home::Texture, Element::F16x4) => Some(wgpu::TextureFormat::Rgba16Float),
-        (Home::Texture, Element::U32) => Some(wgpu::TextureFormat::R32Uint),
-        (Home::Texture, Element::U32x4) => Some(wgpu::TextureFormat::Rgba32Uint),
+    match (slot.storage, slot.element) {
+        (Storage::Buffer, _) => None,
+        (Storage::Texture8, _) => Some(wgpu::TextureFormat::Rgba8Unorm),
+        (Storage::Texture, Element::F32) => Some(wgpu::TextureFormat::R32Float),
+        (Storage::Texture, Element::F32x4) => Some(wgpu::TextureFormat::Rgba32Float),
+        (Storage::Texture, Element::F16x4) => Some(wgpu::TextureFormat::Rgba16Float),
+        (Storage::Texture, Element::U32) => Some(wgpu::TextureFormat::R32Uint),
+        (Storage::Texture, Element::U32x4) => Some(wgpu::TextureFormat::Rgba32Uint),
     }
 }

@@ -127,7 +127,7 @@ impl GpuRunner {
             while done < section.most {
                 let rounds = every.max(1).min(section.most - done);
                 for _ in 0..rounds {
-                    watch.go_on()?;
+                    watch.check()?;
                     match single {
                         true => passes
                             .iter()
@@ -287,7 +287,7 @@ impl GpuRunner {
         slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
         let refused = |what: String| {
             let what = format!("results cannot be read: {what}");
-            Error::device(gpu.name(), DeviceFault::Refused(what))
+            Error::device(gpu.name(), DeviceFault::Rejected(what))
         };
         let waited = gpu.wait_for(Some(sent), watch);
         // Another waiting thread may have polled the device and be about to run the callback.

@@ -112,7 +112,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
         two_buffers(&mut frame);
     }
     if let Some(every) = source.text(EVERY).and_then(|t| t.parse().ok()) {
-        frame.set_every(every);
+        frame.set_sample_spacing(every);
     }
     notes.append(&mut source.notes);
     Ok(Content {

@@ -61,7 +61,8 @@ pub(in crate::io) fn bytes(
         prepare(part, options);
         part.header.own_attributes.other.remove(&name(EVERY));
     }
-    let every = (frame.every() > 1).then(|| (EVERY.to_owned(), frame.every().to_string()));
+    let every = (frame.sample_spacing() > 1)
+        .then(|| (EVERY.to_owned(), frame.sample_spacing().to_string()));
     if let Some(first) = parts.first_mut() {
         for (key, value) in options.texts.iter().chain(&every) {
             let value = AttributeValue::Text(name(value));
@@ -129,8 +130,8 @@ fn changed<'a>(
         // A colour that the file contains twice is written twice.
         let mut homes = layers.iter().filter(|m| m.layer == *layer).peekable();
         if homes.peek().is_none() {
-            let home = layers.first().map_or(0, |m| m.part);
-            add_layer(&mut parts[home], layer, image, options);
+            let storage = layers.first().map_or(0, |m| m.part);
+            add_layer(&mut parts[storage], layer, image, options);
         }
         for mapped in homes {
             // The mean of two buffers, its variance, and layers that are written with the owner of their channels.

@@ -5,7 +5,7 @@ use crate::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
 use crate::kernel::wgsl::{Code, Wgsl, float};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Home};
+use crate::plan::{Element, Storage};
 
 params! {
     /// Parameters of all shaders.
@@ -29,9 +29,9 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             _ => planes,
         };
         let head = format!("{name}_at(at: i32) -> vec3<f32>");
-        text = match (slot.home, slot.element) {
-            (Home::Buffer, Element::F32x4) => text,
-            (Home::Buffer, _) => text.function(&head, values(name, channels)),
+        text = match (slot.storage, slot.element) {
+            (Storage::Buffer, Element::F32x4) => text,
+            (Storage::Buffer, _) => text.function(&head, values(name, channels)),
             _ => text.function(
                 &head,
                 format_args!(

@@ -109,7 +109,7 @@ impl Method for Atrous {
     }
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        let known = Some(frame.every()).filter(|n| setup::SQUARES.contains(n));
+        let known = Some(frame.sample_spacing()).filter(|n| setup::SQUARES.contains(n));
         self.subsample = self.subsample.or(known);
         self.estimate(frame)
     }

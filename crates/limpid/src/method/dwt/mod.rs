@@ -142,7 +142,7 @@ macro_rules! transform {
                 listed(self.ready(), on, $direction)
             }
 
-            fn in_place(&self) -> Option<Box<dyn Method>> {
+            fn tileable(&self) -> Option<Box<dyn Method>> {
                 self.ready().ok().filter(Ready::has_place)?;
                 Some(Box::new(Self {
                     layout: Arrangement::Interleaved,
@@ -276,7 +276,7 @@ impl Idwt {
     }
 }
 
-/// How [`Method::in_place`] reorders a frame: coefficients are the result of the forward and the input of the inverse
+/// How [`Method::tileable`] reorders a frame: coefficients are the result of the forward and the input of the inverse
 /// transform.
 fn reordered(direction: Direction, what: Ordered) -> Option<(Arrangement, Arrangement)> {
     match (direction, what) {

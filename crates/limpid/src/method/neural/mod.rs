@@ -156,11 +156,11 @@ impl Method for Neural {
     }
 
     /// Exposure and mean depth are measured in each frame.
-    fn measures_each(&self) -> bool {
+    fn measures_every_frame(&self) -> bool {
         true
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         let (_, there) = self.seen?;
         let names = ["albedo", "normal", "depth"].into_iter().zip(there);
         let names: Vec<&str> = names.filter(|(_, there)| *there).map(|(n, _)| n).collect();
@@ -197,7 +197,7 @@ impl Method for Neural {
     }
 
     /// Tiles have no history, because pixels move into them from outside.
-    fn in_place(&self) -> Option<Box<dyn Method>> {
+    fn tileable(&self) -> Option<Box<dyn Method>> {
         Some(Box::new(self.alone()))
     }
 

@@ -237,7 +237,7 @@ impl Method for Nfor {
         Ok(())
     }
 
-    fn seen(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         Some(format!(
             "{}noise {:.0} %{}",
             if self.facts.two { "two buffers, " } else { "" },

@@ -33,7 +33,7 @@ use crate::kernel::window::{
     Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
     margin,
 };
-use crate::plan::{Element, Home, Plan, Role, Slot, SlotId};
+use crate::plan::{Element, Plan, Role, Slot, SlotId, Storage};
 use crate::{Error, Layer, Result, Shape, Size};
 
 /// The filters in the list of methods.
@@ -213,7 +213,7 @@ impl Ready {
         }
         let rank_one = self.filter.side(0).is_some();
         let quad = |exchange, coarse| Walk::Quad { exchange, coarse };
-        let (walk, home) = match schedule.choice()? {
+        let (walk, storage) = match schedule.choice()? {
             WindowSchedule::Tile if rank_one => {
                 self.axes(&mut plan, Along::Tile, input, outputs[0]);
                 return Ok(plan);
@@ -231,20 +231,22 @@ impl Ready {
                     "{name} is not separable; '{schedule}' needs a separable filter"
                 )));
             }
-            WindowSchedule::Separable | WindowSchedule::Sliding => (Walk::Separable, Home::Buffer),
-            WindowSchedule::Direct => (Walk::Direct, Home::Buffer),
-            WindowSchedule::Tile => (Walk::Tile, Home::Buffer),
-            WindowSchedule::QuadCompute => (Walk::QuadCompute, Home::Buffer),
-            WindowSchedule::Fragment => (Walk::Fragment, Home::Texture),
-            WindowSchedule::Quad => (quad(Exchange::Rows, false), Home::Texture),
-            WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Home::Texture),
-            WindowSchedule::Fragment8 => (Walk::Fragment, Home::Texture8),
-            WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Home::Texture8),
-            WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Home::Texture8),
+            WindowSchedule::Separable | WindowSchedule::Sliding => {
+                (Walk::Separable, Storage::Buffer)
+            }
+            WindowSchedule::Direct => (Walk::Direct, Storage::Buffer),
+            WindowSchedule::Tile => (Walk::Tile, Storage::Buffer),
+            WindowSchedule::QuadCompute => (Walk::QuadCompute, Storage::Buffer),
+            WindowSchedule::Fragment => (Walk::Fragment, Storage::Texture),
+            WindowSchedule::Quad => (quad(Exchange::Rows, false), Storage::Texture),
+            WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Storage::Texture),
+            WindowSchedule::Fragment8 => (Walk::Fragment, Storage::Texture8),
+            WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Storage::Texture8),
+            WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Storage::Texture8),
         };
-        match home {
-            Home::Buffer => self.window(&mut plan, walk, input, &outputs),
-            _ => self.textures(&mut plan, walk, home, (input, &outputs)),
+        match storage {
+            Storage::Buffer => self.window(&mut plan, walk, input, &outputs),
+            _ => self.textures(&mut plan, walk, storage, (input, &outputs)),
         }
         Ok(plan)
     }
@@ -278,13 +280,13 @@ impl Ready {
         self,
         plan: &mut Plan,
         walk: Walk,
-        home: Home,
+        storage: Storage,
         (input, outputs): (SlotId, &[SlotId]),
     ) {
-        let texels = self.texels(plan, home, input);
+        let texels = self.texels(plan, storage, input);
         let size = plan.size;
         let drawn: Vec<SlotId> = (0..outputs.len())
-            .map(|i| texture(plan, &format!("drawn {i}"), size, home))
+            .map(|i| texture(plan, &format!("drawn {i}"), size, storage))
             .collect();
         self.window(plan, walk, texels, &drawn);
         for (from, to) in drawn.iter().zip(outputs) {
@@ -293,21 +295,21 @@ impl Ready {
     }
 
     fn linear(self, plan: &mut Plan, input: SlotId, output: SlotId) {
-        let texels = self.texels(plan, Home::Texture, input);
+        let texels = self.texels(plan, Storage::Texture, input);
         let size = plan.size;
         // The second pass needs rows above and below.
         let tall = Size::new(size.width, margin(size, self.radius).height);
-        let rows = texture(plan, "rows", tall, Home::Texture);
-        let drawn = texture(plan, "drawn", size, Home::Texture);
+        let rows = texture(plan, "rows", tall, Storage::Texture);
+        let drawn = texture(plan, "drawn", size, Storage::Texture);
         plan.pass(self.axis(Along::Linear, false), [texels], [rows]);
         plan.pass(self.axis(Along::Linear, true), [rows], [drawn]);
         plan.pass(FromTexture, [drawn], [output]);
     }
 
     /// The input as texels with a margin.
-    fn texels(self, plan: &mut Plan, home: Home, input: SlotId) -> SlotId {
+    fn texels(self, plan: &mut Plan, storage: Storage, input: SlotId) -> SlotId {
         let size = margin(plan.size, self.radius);
-        let texels = texture(plan, "texels", size, home);
+        let texels = texture(plan, "texels", size, storage);
         let kernel = ToTexture {
             margin: self.radius,
         };
@@ -316,9 +318,9 @@ impl Ready {
     }
 }
 
-fn texture(plan: &mut Plan, name: &str, size: Size, home: Home) -> SlotId {
+fn texture(plan: &mut Plan, name: &str, size: Size, storage: Storage) -> SlotId {
     let slot = Slot::new(name, Role::Transient, size, 1);
-    plan.slot(slot.element(Element::F32x4).home(home))
+    plan.slot(slot.element(Element::F32x4).storage(storage))
 }
 
 /// Implements [`super::Method`] for a filter that has `ready`, `defined` and `settings`.
