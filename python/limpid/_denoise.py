@@ -339,12 +339,12 @@ class Denoiser:
     @property
     def method(self) -> str:
         """The method that was chosen for the last frame."""
-        return self._engine.seen()[0]
+        return self._engine.summary()[0]
 
     @property
-    def seen(self) -> str | None:
-        """What the method has seen of the last frame, in a few words."""
-        return self._engine.seen()[1]
+    def summary(self) -> str | None:
+        """What the method measured in the last frame, in a few words."""
+        return self._engine.summary()[1]
 
     def __repr__(self) -> str:
         method, device, options = self._given

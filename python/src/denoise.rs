@@ -157,7 +157,7 @@ impl Engine {
         *sequence = Sequence::new(&self.device, &self.options);
     }
 
-    /// The method that was chosen for the last frame, and what it has seen of it.
+    /// The method that was chosen for the last frame, and what it measured in it.
     fn summary(&self) -> (String, Option<String>) {
         let sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
         let method = sequence.method();

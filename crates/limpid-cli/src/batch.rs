@@ -243,7 +243,7 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
         if shot::is_pattern(from) && !shot::is_pattern(output) {
             if is_file {
                 return usage(format!(
-                    "{}: several frames need a placeholder for their number, like OUT.####.exr, or a folder",
+                    "{}: several frames need a placeholder for their number, such as OUT.####.exr, or a folder",
                     output.display()
                 ));
             }
@@ -255,7 +255,7 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
     }
     if is_file {
         return usage(format!(
-            "{}: several inputs need an output folder; name one, like results/",
+            "{}: several inputs need an output folder; name one, such as results/",
             output.display()
         ));
     }

@@ -297,7 +297,7 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
         let them = listed_in_words(&holders);
         let message = match own {
             "auto" => {
-                format!("--{plain} is an option of {them}: name the method, like --method {first}")
+                format!("--{plain} is an option of {them}; add --method {first}")
             }
             own => format!("{own} has no option --{plain}; it is an option of {them}"),
         };

@@ -97,7 +97,7 @@ impl Layers {
         }
         for given in &self.layer_file {
             let Some((layer, file)) = given.split_once('=') else {
-                let message = format!("'{given}' is not LAYER=FILE, like color.b=second.exr");
+                let message = format!("'{given}' is not LAYER=FILE, such as color.b=second.exr");
                 return Err(Error::input(message)).or_usage();
             };
             files.push((layer.parse().or_usage()?, file.into()));

@@ -27,7 +27,7 @@ use std::ffi::OsString;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
+    after_help = "Exit codes: 0 success, 1 failure, 2 incorrect usage, 130 interrupted."
 )]
 struct Cli {
     /// Print only warnings and errors [also: LIMPID_QUIET=1]
@@ -36,7 +36,7 @@ struct Cli {
     /// Number of CPU threads [default: all cores]
     #[arg(long, value_name = "COUNT", global = true)]
     threads: Option<usize>,
-    /// Memory limit, like 8G or 500M: larger images are processed in tiles, or refused
+    /// Memory limit, such as 8G or 500M; larger images are processed in tiles, or rejected if the method cannot use tiles
     #[arg(long, value_name = "LIMIT", global = true)]
     memory: Option<run::Bytes>,
     #[command(subcommand)]

@@ -75,10 +75,10 @@ fn in_words(error: &limpid::Error) -> String {
 fn form_in_words(expected: &str) -> String {
     let (form, rest) = expected.split_at(expected.find(';').unwrap_or(expected.len()));
     let words = match form {
-        "COUNT" => "a whole number, like 3",
-        "NUMBER" => "a number, like 0.5 or 25/255",
-        "LIST" => "values separated by commas, like 1,0.5",
-        "WxH" => "a size, like 640x480",
+        "COUNT" => "a whole number, such as 3",
+        "NUMBER" => "a number, such as 0.5 or 25/255",
+        "LIST" => "values separated by commas, such as 1,0.5",
+        "WxH" => "a size, such as 640x480",
         other => other,
     };
     format!("{words}{rest}")

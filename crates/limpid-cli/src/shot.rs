@@ -77,7 +77,7 @@ pub(crate) fn numbered(pattern: &Path, frame: u32) -> PathBuf {
 
 /// Parses `3..9` or `3`.
 pub(crate) fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let wrong = || format!("'{text}' is not a range of frames; expected FIRST..LAST, like 0..9");
+    let wrong = || format!("'{text}' is not a range of frames; expected FIRST..LAST, such as 0..9");
     let (a, b) = text.split_once("..").unwrap_or((text, text));
     match (a.parse(), b.trim_start_matches('=').parse()) {
         (Ok(a), Ok(b)) if a <= b => Ok(a..=b),

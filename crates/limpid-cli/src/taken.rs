@@ -81,7 +81,7 @@ pub(crate) fn point(text: &str) -> Result<Vec3A, String> {
     match numbers[..] {
         [x, y, z] if text.split(',').count() == 3 => Ok(Vec3A::new(x, y, z)),
         _ => Err(format!(
-            "'{text}' is not a point; expected X,Y,Z, like 1,2.5,-3"
+            "'{text}' is not a point; expected X,Y,Z, such as 1,2.5,-3"
         )),
     }
 }

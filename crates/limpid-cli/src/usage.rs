@@ -78,10 +78,10 @@ fn has(verb: &Command, option: &str) -> bool {
 /// Why a value is refused.
 fn reason(why: &(dyn std::error::Error + 'static)) -> String {
     if why.is::<ParseIntError>() {
-        return "expected a whole number, like 3".to_owned();
+        return "expected a whole number, such as 3".to_owned();
     }
     if why.is::<ParseFloatError>() {
-        return "expected a number, like 0.5".to_owned();
+        return "expected a number, such as 0.5".to_owned();
     }
     match why.downcast_ref() {
         Some(limpid::Error::Option { expected, .. }) => format!("expected {expected}"),

@@ -200,6 +200,10 @@ fn hint(near: Option<&str>, known: &[String]) -> String {
 /// The system's message in words, without its error number.
 fn system(cause: &std::io::Error) -> String {
     use std::io::ErrorKind;
+    // A message of this library says more than the kind.
+    if cause.raw_os_error().is_none() && cause.get_ref().is_some() {
+        return cause.to_string();
+    }
     match cause.kind() {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::AlreadyExists => "exists already; choose another name".to_owned(),

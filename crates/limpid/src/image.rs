@@ -39,7 +39,7 @@ impl std::str::FromStr for Size {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             Error::input(format!(
-                "'{text}' is not a size; expected WIDTHxHEIGHT, like 1920x1080"
+                "'{text}' is not a size; expected WIDTHxHEIGHT, such as 1920x1080"
             ))
         };
         let (w, h) = text.split_once(['x', 'X', '×']).ok_or_else(wrong)?;

@@ -1,6 +1,6 @@
 //! A fast denoiser for renders, image sequences, photographs and films, on any GPU and on the CPU.
 //!
-//! With a single call, the method is chosen by the layers of the frame: a render with features, or a photograph.
+//! With a single call, Limpid chooses a method from the layers of the frame, for a render with features or for a photograph.
 //!
 //! ```
 //! use limpid::{Frame, Image, Options};
@@ -13,7 +13,7 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! Files are read and written by [`io`]; everything that the frame does not change is preserved:
+//! Files are read and written by [`io`]; everything that was not changed is preserved:
 //!
 //! ```no_run
 //! use limpid::{Options, io};
@@ -23,7 +23,7 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 //!
-//! Prepare once, run many times; history between frames lives in the [`Denoiser`]:
+//! To process many frames, prepare a [`Denoiser`] once; it also keeps the history between frames:
 //!
 //! ```
 //! # use limpid::{method::Gaussian, Denoiser, Device, Frame, Image, Options};
@@ -37,8 +37,8 @@
 //! An engine with its own wgpu device records a [`plan::Plan`] into its own encoder with `exec::gpu::Recorder`; see
 //! `examples/recorder.rs`. The crate re-exports the version of `wgpu` that it is built with.
 //!
-//! Vocabulary: a **frame** is a set of named layers of one size; a **method** is an algorithm with its options; a **schedule** is
-//! how it is mapped to the machine; a **plan** is a list of passes over slots, as data; a **kernel** is one operation with a CPU
+//! Vocabulary: a **frame** is a set of named layers of one size; a **method** is an algorithm with its options; a **schedule**
+//! determines how it is mapped to the hardware; a **plan** is a list of passes over slots, as data; a **kernel** is one operation with a CPU
 //! and a GPU body; a **definition** is a method in plain scalar code, which every plan is tested against.
 
 mod denoiser;

@@ -54,7 +54,7 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     exposure: f32,
-    /// Use the layer with this name in the files, like color=Beauty
+    /// Use the layer with this name in the files, such as color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// How much of the change to apply: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
-    /// For numbered files: first and last frame, like 0..9 [default: all existing frames]
+    /// For numbered files: first and last frame, such as 0..9 [default: all existing frames]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
     /// Keep existing results, and process only what is missing

@@ -11,7 +11,7 @@ use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
 use limpid::io::{Bits, Format};
-use limpid::method::{Dwt, DwtSchedule, Idwt, Method, Scale};
+use limpid::method::{Dwt, DwtSchedule, Idwt, Mapping, Method, Scale, ScheduleChoice};
 use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{Device, DeviceLimits, FittedPlan, Image, Options, Sequence, Shape, Size};
 use limpid_lab::cost;
@@ -64,9 +64,12 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
     how.look_up(&mut options, device.backend())?;
-    if let Some(name) = how.schedule.filter(|name| name.ends_with("memoryless")) {
+    if let ScheduleChoice::Explicit(schedule) = &options.schedule
+        && let Ok(DwtSchedule::Scheme(_, Mapping::Shaped(shape))) = schedule.choice()
+        && shape.memoryless
+    {
         let expected = "a schedule with a result; this one is for `limpid bench dwt` only";
-        return Err(limpid::Error::option("schedule", name, expected)).or_usage();
+        return Err(limpid::Error::option("schedule", schedule, expected)).or_usage();
     }
     let job = Job {
         from: input.clone(),

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Width and height
     #[arg(long, value_name = "WxH", default_value = "512x512")]
     size: Size,
-    /// First and last frame, like 0..9, or one
+    /// First and last frame, such as 0..9, or one
     #[arg(long, value_name = "A..B", default_value = "0", value_parser = shot::range)]
     frames: RangeInclusive<u32>,
     /// Seed of the noise
@@ -275,7 +275,7 @@ fn check_output(output: &Path, frames: &RangeInclusive<u32>) -> limpid::Result<(
     }
     if frames.start() != frames.end() && !shot::is_pattern(output) {
         return Err(Error::input(format!(
-            "{name}: several frames need a placeholder for their number, like OUT.####.exr"
+            "{name}: several frames need a placeholder for their number, such as OUT.####.exr"
         )));
     }
     Ok(())

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Write the page here and do not open it
     #[arg(short, long, value_name = "PAGE.html")]
     output: Option<PathBuf>,
-    /// Use the layer with this name in the files, like color=Beauty
+    /// Use the layer with this name in the files, such as color=Beauty
     #[arg(long = "layer", value_name = "LAYER=NAME")]
     layers: Vec<String>,
 }

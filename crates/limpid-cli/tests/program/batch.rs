@@ -263,7 +263,7 @@ fn options_name_the_method_that_they_belong_to() {
     for (options, words) in [
         (
             "--kernel 3",
-            "--kernel is an option of atrous: name the method, like --method atrous",
+            "--kernel is an option of atrous; add --method atrous",
         ),
         (
             "--method nlm --kernel 3",

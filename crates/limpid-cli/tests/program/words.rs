@@ -67,7 +67,7 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
             (
                 "info --threads many",
                 2,
-                "--threads many: expected a whole number, like 3",
+                "--threads many: expected a whole number, such as 3",
             ),
             (
                 "info --memory lots",
@@ -98,12 +98,12 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
             (
                 "filter gaussian a.png -o b.png --radius x",
                 2,
-                "--radius x: expected a whole number, like 3",
+                "--radius x: expected a whole number, such as 3",
             ),
             (
                 "denoise a.png a.png -o b.png",
                 2,
-                "b.png: several inputs need an output folder; name one, like results/",
+                "b.png: several inputs need an output folder; name one, such as results/",
             ),
         ],
     );

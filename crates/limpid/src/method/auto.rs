@@ -45,13 +45,13 @@ crate::options! {
         pub quality: Option<Quality> = None,
         /// Output of nfor: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
-        /// For photographs: standard deviation of white noise, like 25/255.
+        /// For photographs: standard deviation of white noise, such as 25/255.
         pub sigma: Option<f32> = None,
         /// For photographs without a sigma: noise measured in the image (auto), from a profile, or from another image.
         pub noise: Noise = Noise::Auto,
-        /// How much luminance noise to remove: 1 removes all that was found; larger values only for photographs.
+        /// How much luminance noise to remove: 1 removes all that was measured; larger values only for photographs.
         pub luminance: f32 = 1.0,
-        /// How much colour noise to remove: 1 removes all that was found; larger values only for photographs.
+        /// How much colour noise to remove: 1 removes all that was measured; larger values only for photographs.
         pub chroma: f32 = 1.0,
     }
 }

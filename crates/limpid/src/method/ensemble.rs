@@ -34,7 +34,7 @@ crate::options! {
         /// How much time nfor may take.
         pub quality: nfor::Quality = nfor::Quality::Best,
         /// The weights of the network of neural: those of the library, or a file.
-        pub weights: Weights = Weights::Own,
+        pub weights: Weights = Weights::Builtin,
     }
 }
 

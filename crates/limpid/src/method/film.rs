@@ -35,7 +35,7 @@ crate::choice! {
 crate::options! {
     /// The options of [`Film`].
     pub struct Options {
-        /// Standard deviation of white noise, like 25/255.
+        /// Standard deviation of white noise, such as 25/255.
         pub sigma: Option<f32> = None,
         use noise("film");
         /// Number of merged frames: 3, 5, 7 or 9.

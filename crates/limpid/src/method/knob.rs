@@ -181,9 +181,9 @@ macro_rules! options {
                     ", from a profile, or from another image."
                 )]
                 pub noise: $crate::method::photo::Noise = $crate::method::photo::Noise::Auto,
-                /// How much luminance noise to remove: 1 removes all that was found.
+                /// How much luminance noise to remove: 1 removes all that was measured.
                 pub luminance: f32 = 1.0,
-                /// How much colour noise to remove: 1 removes all that was found.
+                /// How much colour noise to remove: 1 removes all that was measured.
                 pub chroma: f32 = 1.0,
             ]
             $($rest)*

@@ -53,7 +53,7 @@ crate::choice! {
 crate::options! {
     /// Non-local means with its options.
     pub struct Nlm {
-        /// Standard deviation of white noise, like 25/255.
+        /// Standard deviation of white noise, such as 25/255.
         pub sigma: Option<f32> = None,
         use noise("image");
         /// Radius of the search window: 10 is 21 by 21 pixels.

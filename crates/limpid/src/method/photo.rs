@@ -144,7 +144,7 @@ impl Wanted<'_> {
         }
         for (name, value) in [("luminance", self.options[0]), ("chroma", self.options[1])] {
             if value < 0.0 {
-                let expected = "0 or more; 1 removes all noise that was found";
+                let expected = "0 or more; 1 removes all noise that was measured";
                 return Err(Error::option(name, value, expected));
             }
         }

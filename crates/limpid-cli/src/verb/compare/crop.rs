@@ -37,7 +37,7 @@ impl FromStr for Crop {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || anyhow!("'{text}' is not a crop; expected WxH+X+Y, like 256x256+100+40");
+        let wrong = || anyhow!("'{text}' is not a crop; expected WxH+X+Y, such as 256x256+100+40");
         let mut parts = text.split('+');
         let (size, x, y) = (parts.next(), parts.next(), parts.next());
         let (Some(size), Some(x), Some(y), None) = (size, x, y, parts.next()) else {

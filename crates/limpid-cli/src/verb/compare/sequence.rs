@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, images: &[PathBuf], reference: &Path) -> Result<(
     for pattern in images {
         if !is_sequence(pattern) {
             bail!(
-                "{}: the reference is a sequence, so the images must be sequences too, like OUT.####.exr, or films",
+                "{}: the reference is a sequence, so the images must be sequences too, such as OUT.####.exr, or films",
                 pattern.display()
             );
         }

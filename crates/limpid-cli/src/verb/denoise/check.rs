@@ -15,7 +15,7 @@ pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
         && args.frames.is_some()
     {
         return Err(Error::input(format!(
-            "{}: --frames is for numbered files, like 'shot.####.exr'; leave it out",
+            "{}: --frames is for numbered files, such as 'shot.####.exr'; leave it out",
             job.from.display()
         )));
     }
@@ -29,7 +29,7 @@ pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
     }
     if args.resume && follows(args) && jobs.iter().any(|j| !in_time(&j.from)) {
         return Err(Error::input(
-            "--resume needs the frames as one name, like 'shot.####.exr', because each frame needs the previous one",
+            "--resume needs the frames as one name, such as 'shot.####.exr', because each frame needs the previous one",
         ));
     }
     let is_jpeg = |job: &Job| matches!(Format::from_path(&job.to), Ok(Format::Jpeg));

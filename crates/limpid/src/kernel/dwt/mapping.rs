@@ -85,7 +85,7 @@ impl FromStr for GroupShape {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            let expected = "quads per thread (1 to 16), threads (up to 1024) and double, texture or memoryless, like 4q-32x8 or 2q-16x16-double";
+            let expected = "quads per thread (1 to 16), threads (up to 1024) and double, texture or memoryless, such as 4q-32x8 or 2q-16x16-double";
             Error::option("mapping", text, expected)
         };
         let mut words = text.split('-');

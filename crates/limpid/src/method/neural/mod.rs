@@ -42,7 +42,7 @@ crate::options! {
     /// The options of the filter with learned guides.
     pub struct Options {
         /// The weights of the network: those of the library, or a file.
-        pub weights: Weights = Weights::Own,
+        pub weights: Weights = Weights::Builtin,
         /// In sequences with motion: least share of a new frame in what is filtered. A smaller one is steadier and follows changes of
         /// light more slowly; 1 leaves history out.
         pub alpha: f32 = 0.3,

@@ -58,7 +58,7 @@ impl Loaded {
 pub enum Weights {
     /// The bundled weights.
     #[default]
-    Own,
+    Builtin,
     /// Weights from a file.
     File {
         /// Its path.
@@ -72,7 +72,7 @@ impl Weights {
     /// The network.
     pub(super) fn loaded(&self) -> Result<Arc<Loaded>> {
         match self {
-            Self::Own => LOADED
+            Self::Builtin => LOADED
                 .clone()
                 .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
@@ -95,18 +95,18 @@ impl Weights {
 }
 
 impl Value for Weights {
-    const FORM: &'static str = "own|FILE.safetensors";
+    const FORM: &'static str = "builtin|FILE.safetensors";
 
     fn parse(text: &str) -> std::result::Result<Self, Refused> {
         match text {
-            "own" => Ok(Self::Own),
+            "builtin" => Ok(Self::Builtin),
             path => Self::load(path).map_err(Refused::because),
         }
     }
 
     fn show(&self) -> String {
         match self {
-            Self::Own => "own".into(),
+            Self::Builtin => "builtin".into(),
             Self::File { path, .. } => path.clone(),
         }
     }
