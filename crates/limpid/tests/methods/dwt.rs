@@ -369,7 +369,7 @@ fn schemes_take_the_parameters_of_the_generator() {
     assert_eq!(found.as_str(), "lifting-y:strips");
     for (name, part) in [
         ("lifting*:0q-32x8", "1 to 16"),
-        ("lifting*:4q-32x8-dubble", "like 4q-32x8"),
+        ("lifting*:4q-32x8-dubble", "such as 4q-32x8"),
         ("liftin:4q-32x8", "lifting"),
     ] {
         let error = schedule(&there, Backend::Gpu, name)

@@ -176,7 +176,7 @@ fn refused_weights_say_why() {
         let Error::Option { expected, .. } = &error else {
             panic!("{error:?}");
         };
-        assert!(expected.starts_with("own|FILE"), "{error}");
+        assert!(expected.starts_with("builtin|FILE"), "{error}");
         assert!(expected.to_lowercase().contains(why), "{error}");
     }
 }
