@@ -32,7 +32,12 @@ fn has_history(method: &dyn Method) -> bool {
 /// A method whose first frame does not take minutes on a software device.
 fn method(entry: &Entry) -> Box<dyn Method> {
     match entry.name {
-        "ddid" => (entry.make)().examples().swap_remove(0),
+        "ddid" | "ensemble" | "rdfc" => (entry.make)().examples().swap_remove(0),
+        "shrink" => {
+            let mut method = (entry.make)();
+            method.set("shifts", "1").unwrap();
+            method
+        }
         "patch" => {
             let mut method = (entry.make)();
             method.set("rounds", "1").unwrap();

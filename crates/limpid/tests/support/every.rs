@@ -34,7 +34,7 @@ fn largest(name: &str) -> usize {
         // Fourteen solves of 75 rows per pixel in double precision: larger images take minutes.
         "reconstruct:patch" => 1000,
         // Each pixel reads large windows, several times.
-        "rdfc" | "ddid" | "nfor" => 2100,
+        "rdfc" | "ddid" | "nfor" | "ensemble" => 2100,
         _ => usize::MAX,
     }
 }
