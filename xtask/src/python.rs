@@ -19,8 +19,8 @@ const PACKAGES: [(&str, &str); 6] = [
 const OLDEST: (u32, u32) = (3, 10);
 
 /// Everything that is built: with the targets of the tests, because their dependencies have more features, and without them the
-/// library would be built again for the module.
-pub(crate) const BUILD: &str = "build --workspace --all-targets";
+/// library would be built again for the module. (`--all-targets` would also build the module as a test, which it is not.)
+pub(crate) const BUILD: &str = "build --workspace --lib --bins --examples --tests";
 
 /// Builds the module and runs its tests.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
