@@ -32,7 +32,7 @@ pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> 
         }
         ErrorKind::UnknownArgument if verb.is_some_and(|verb| has(verb, &option)) => {
             let verb = verb.map_or("", Command::get_name);
-            format!("{option} stands after the verb: limpid {verb} … {option}")
+            format!("{option} goes after the subcommand: limpid {verb} … {option}")
         }
         ErrorKind::UnknownArgument if option.starts_with('-') => {
             format!("unknown option {option}{}", near(ContextKind::SuggestedArg))
@@ -45,9 +45,9 @@ pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> 
             // The nearest is the last.
             let near = match of(ContextKind::SuggestedSubcommand).pop() {
                 Some(near) => format!(". Did you mean {near}?"),
-                None => "; `limpid --help` lists the verbs".to_owned(),
+                None => "; `limpid --help` lists the subcommands".to_owned(),
             };
-            format!("unknown verb '{verb}'{near}")
+            format!("unknown subcommand '{verb}'{near}")
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let value = first(ContextKind::InvalidValue).unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::exec::tiled::Tiles;
 use crate::kernel::Target;
 use crate::memory::in_words;
 use crate::method::{Backend, Schedule};
-use crate::plan::{Pass, Plan, Role, Storage};
+use crate::plan::{Backing, Pass, Plan, Role};
 use crate::{Error, Options, Result, Shape, Size};
 
 /// Bytes of transient slots above which the CPU uses tiles.
@@ -34,7 +34,7 @@ impl DeviceLimits {
             Self::Gpu(target) => plan.slots.iter().all(|s| {
                 let side = s.size.width.max(s.size.height);
                 s.bytes() as u64 <= target.binding_bytes
-                    && (s.storage == Storage::Buffer || side <= target.texture_side as usize)
+                    && (s.backing == Backing::Buffer || side <= target.texture_side as usize)
             }),
         }
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use limpid::exec::gpu::{Bindings, Gpu, Ports, Recorder};
 use limpid::method::{Method, Schedule, Svgf};
-use limpid::plan::{Element, Role, Storage};
+use limpid::plan::{Backing, Element, Role};
 use limpid::{Frame, Image, Size};
 
 /// Everything that is made once: the recorder, the engine's textures, the bindings between them, and timestamps.
@@ -27,7 +27,7 @@ impl Stage {
         let slots = recorder.plan().slots();
         let textures: Vec<_> = slots
             .iter()
-            .map(|s| (s.storage == Storage::Texture).then(|| texture(gpu, s.size)))
+            .map(|s| (s.backing == Backing::Texture).then(|| texture(gpu, s.size)))
             .collect();
         let mut ports = Ports::default();
         for (slot, texture) in slots.iter().zip(&textures) {

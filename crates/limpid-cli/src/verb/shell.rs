@@ -15,7 +15,7 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-/// Print the manual page, or write one for each verb into a folder
+/// Print the manual page, or write one for each subcommand into a folder
 #[derive(clap::Args)]
 pub(crate) struct Man {
     /// Folder for limpid.1, limpid-denoise.1, …

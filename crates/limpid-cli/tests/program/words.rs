@@ -39,12 +39,12 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
             (
                 "denois a.png",
                 2,
-                "unknown verb 'denois'. Did you mean denoise?",
+                "unknown subcommand 'denois'. Did you mean denoise?",
             ),
             (
                 "sharpen a.png",
                 2,
-                "unknown verb 'sharpen'; `limpid --help` lists the verbs",
+                "unknown subcommand 'sharpen'; `limpid --help` lists the subcommands",
             ),
             (
                 "denoise a.png",
@@ -77,7 +77,7 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
             (
                 "--device cpu denoise a.png -o b.png",
                 2,
-                "--device stands after the verb: limpid denoise … --device",
+                "--device goes after the subcommand: limpid denoise … --device",
             ),
             (
                 "filter gaussian a.png -o b.png --quality fast",

@@ -9,7 +9,7 @@ use crate::definition::taa::Settings;
 use crate::kernel::taa::{Resolve, to_ycocg};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
-use crate::plan::{Element, Plan, Role, Slot, SlotId, Storage};
+use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape, definition};
 
 /// Temporal anti-aliasing in the list of methods.
@@ -124,7 +124,7 @@ impl Taa {
         }
         let texture = |plan: &mut Plan, name: &str, size| {
             let slot = Slot::new(name, Role::Transient, size, 1).element(Element::F32x4);
-            plan.slot(slot.storage(Storage::Texture))
+            plan.slot(slot.backing(Backing::Texture))
         };
         let size = plan.size;
         let texels = texture(plan, "texels", margin(size, self.radius));

@@ -3,7 +3,7 @@
 //! Transient slots with disjoint lifetimes share a buffer. A slot lives from the first pass that uses it to the
 //! last; inside a repetition it lives as long as the repetition.
 
-use super::{Plan, Role, Slot, Storage};
+use super::{Backing, Plan, Role, Slot};
 
 /// Which buffer each transient slot uses, and how large the buffers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Plan {
     /// Assigns transient slots to buffers by first and last use.
     pub fn memory(&self) -> Memory {
         let life = self.lifetimes();
-        let shared = |s: &Slot| s.role == Role::Transient && s.storage == Storage::Buffer;
+        let shared = |s: &Slot| s.role == Role::Transient && s.backing == Backing::Buffer;
         let mut order: Vec<usize> = (0..self.slots.len())
             .filter(|&i| shared(&self.slots[i]))
             .collect();

@@ -24,7 +24,7 @@ pub use layout::{Order, Phases};
 pub use memory::Memory;
 pub(crate) use section::Section;
 pub use section::Until;
-pub use slot::{Element, Role, Slot, SlotId, Storage};
+pub use slot::{Backing, Element, Role, Slot, SlotId};
 
 use crate::kernel::{Dispatch, Kernel, Scope, Site, Target};
 use crate::{Error, Layer, Result, Size};
@@ -378,7 +378,7 @@ impl Plan {
 
     /// Returns an error in history or swapped slots.
     fn history_fault(&self) -> Option<String> {
-        let kept = |s: &&Slot| s.role == Role::History && s.storage != Storage::Buffer;
+        let kept = |s: &&Slot| s.role == Role::History && s.backing != Backing::Buffer;
         if let Some(slot) = self.slots.iter().find(kept) {
             return Some(format!(
                 "'{}' is history and must be a buffer: textures cannot be cleared on every device",
@@ -398,7 +398,7 @@ impl Plan {
             }
             seen.push(*id);
         }
-        let form = |s: &Slot| (s.size, s.planes, s.element, s.layout, s.storage);
+        let form = |s: &Slot| (s.size, s.planes, s.element, s.layout, s.backing);
         let mut pairs = self.swaps.iter().map(|pair| pair.map(|id| self.at(id)));
         let [a, b] = pairs.find(|[a, b]| form(a) != form(b))?;
         Some(format!(

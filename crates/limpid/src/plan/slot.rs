@@ -48,7 +48,7 @@ impl Element {
         }
     }
 
-    /// The WGSL type of a storage array's element.
+    /// The WGSL type of a backing array's element.
     pub const fn wgsl(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -62,8 +62,8 @@ impl Element {
 
 /// Where a slot is stored on a GPU. The CPU keeps all slots in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Storage {
-    /// A storage buffer.
+pub enum Backing {
+    /// A backing buffer.
     Buffer,
     /// A texture of `rgba32float` (or the element's four-channel format), which fragment passes read and draw to.
     Texture,
@@ -87,7 +87,7 @@ pub struct Slot {
     /// The order of pixels.
     pub layout: Layout,
     /// Where it is stored on a GPU.
-    pub storage: Storage,
+    pub backing: Backing,
 }
 
 impl Slot {
@@ -100,7 +100,7 @@ impl Slot {
             planes,
             element: Element::F32,
             layout: Layout::Rows,
-            storage: Storage::Buffer,
+            backing: Backing::Buffer,
         }
     }
 
@@ -120,14 +120,14 @@ impl Slot {
 
     /// The slot with a different location.
     #[must_use]
-    pub fn storage(mut self, storage: Storage) -> Self {
-        self.storage = storage;
+    pub fn backing(mut self, backing: Backing) -> Self {
+        self.backing = backing;
         self
     }
 
     /// Whether the other slot has the same purpose and memory; the contents of tables may differ.
     pub(super) fn same_form(&self, other: &Self) -> bool {
-        let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.storage);
+        let form = |s: &Self| (s.size, s.planes, s.element, s.layout, s.backing);
         let role = match (&self.role, &other.role) {
             (Role::Data(a), Role::Data(b)) => a.len() == b.len(),
             (a, b) => a == b,

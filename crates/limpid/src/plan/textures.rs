@@ -1,6 +1,6 @@
 //! Plans for engines, which keep their images in textures.
 
-use super::{Element, Pass, Plan, Role, Slot, SlotId, Storage};
+use super::{Backing, Element, Pass, Plan, Role, Slot, SlotId};
 use crate::kernel::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Plan {
 
 fn as_texture(slot: Slot, element: Element) -> Slot {
     let texture = Slot::new(slot.name, slot.role, slot.size, 1);
-    texture.element(element).storage(Storage::Texture)
+    texture.element(element).backing(Backing::Texture)
 }
 
 /// Whether some pass needs the planes of a slot.

@@ -4,7 +4,7 @@
 use limpid::exec::Runner;
 use limpid::exec::Watch;
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
-use limpid::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, Storage, Until};
+use limpid::plan::{Backing, Element, Layout, Order, Phases, Plan, Role, Slot, Until};
 use limpid::{Device, Frame, Image, Layer, Result, Size, params};
 
 params! {
@@ -421,7 +421,7 @@ fn fragment_passes_stand_beside_compute_passes() {
     let texture = |name: &str| {
         Slot::new(name, Role::Transient, size, 1)
             .element(Element::F32x4)
-            .storage(Storage::Texture)
+            .backing(Backing::Texture)
     };
     let from = plan.slot(texture("from"));
     let to = plan.slot(texture("to"));
@@ -468,7 +468,7 @@ fn wrong_plans_are_refused() {
         plan.swap(one, other);
         refused(&plan, why);
     }
-    let drawn = Slot::new("drawn", Role::History, Size::new(4, 4), 1).storage(Storage::Texture);
+    let drawn = Slot::new("drawn", Role::History, Size::new(4, 4), 1).backing(Backing::Texture);
     plan.slot(drawn);
     refused(&plan, "'drawn' is history");
 }

@@ -6,7 +6,7 @@ use limpid::exec::cpu::CpuRunner;
 use limpid::exec::gpu::{Gpu, GpuRunner, Ports, Recorder, Resource};
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
 use limpid::method::{Atrous, Backend, Method, Svgf};
-use limpid::plan::{Element, Plan, Role, Slot, Storage, Until};
+use limpid::plan::{Backing, Element, Plan, Role, Slot, Until};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Result, Size, Watch};
 
 // Engines have no alpha.
@@ -211,7 +211,7 @@ fn records(method: &dyn Method, copies: usize) {
             .plan()
             .slots()
             .iter()
-            .map(|s| (s.storage == Storage::Texture).then(|| texture(gpu)))
+            .map(|s| (s.backing == Backing::Texture).then(|| texture(gpu)))
             .collect();
         let view = |texture: &wgpu::Texture| texture.create_view(&Default::default());
         let bindings = recorder
@@ -271,7 +271,7 @@ fn default_limits_are_enough_for_textures() {
     let large = method.plan(&large, &schedule).unwrap();
     for slot in large.on_textures(Element::F32x4).slots() {
         let fits = slot.bytes() as u64 <= Target::BASE.binding_bytes;
-        assert!(fits || slot.storage != Storage::Buffer, "{}", slot.name);
+        assert!(fits || slot.backing != Backing::Buffer, "{}", slot.name);
     }
     let plan = method.plan(&shape, &schedule).unwrap();
     for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY)) {

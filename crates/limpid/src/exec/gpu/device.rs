@@ -1,7 +1,7 @@
 //! Adapters and devices.
 
-use super::patience::{DriverThread, call_driver, patience};
 use super::pipeline::Pipelines;
+use super::timeout::{DriverThread, call_driver, timeout};
 use crate::kernel::Target;
 use crate::{DeviceFault, Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -192,7 +192,7 @@ pub(super) struct Inner {
     pub(super) checked: bool,
     pub(super) pipelines: Mutex<Pipelines>,
     pub(super) driver: DriverThread,
-    pub(super) patience: Mutex<Duration>,
+    pub(super) timeout: Mutex<Duration>,
     /// Limit of the memory that may be allocated.
     most: Mutex<Option<u64>>,
     faults: Arc<Mutex<Faults>>,
@@ -218,7 +218,7 @@ impl Gpu {
             checked: false,
             pipelines: Mutex::default(),
             driver: DriverThread::new(),
-            patience: Mutex::new(patience()),
+            timeout: Mutex::new(timeout()),
             most: Mutex::new(None),
             faults: Arc::default(),
             device,

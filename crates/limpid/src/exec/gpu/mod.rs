@@ -5,19 +5,19 @@
 
 mod copy;
 mod device;
-mod patience;
 mod pipeline;
 mod ports;
 mod ready;
 mod record;
 mod resource;
 mod runner;
+mod timeout;
 mod transfer;
 
 pub use device::{Adapter, Gpu};
-#[doc(hidden)]
-pub use patience::driver_has_hung;
 pub use ports::Ports;
 pub use record::{Bindings, Recorder};
 pub use resource::Resource;
 pub use runner::GpuRunner;
+#[doc(hidden)]
+pub use timeout::driver_has_hung;

@@ -31,18 +31,23 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
         .iter()
         .map(|words| resource::buffer(gpu, "transient", 4 * words))
         .collect();
-    let storage = |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
-        (Role::Input(_) | Role::Output(_), _) => None,
-        (Role::Data(words), _) => {
-            let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
-            let bytes = bytemuck::cast_slice(words);
-            gpu.queue().write_buffer(&buffer, 0, bytes);
-            Some(Resource::Buffer(buffer))
-        }
-        (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
-        (_, None) => Some(Resource::new(gpu, slot)),
-    };
-    plan.slots.iter().zip(&memory.place).map(storage).collect()
+    let resource_of =
+        |(slot, place): (&crate::plan::Slot, &Option<usize>)| match (&slot.role, place) {
+            (Role::Input(_) | Role::Output(_), _) => None,
+            (Role::Data(words), _) => {
+                let buffer = resource::buffer(gpu, &slot.name, slot.bytes());
+                let bytes = bytemuck::cast_slice(words);
+                gpu.queue().write_buffer(&buffer, 0, bytes);
+                Some(Resource::Buffer(buffer))
+            }
+            (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
+            (_, None) => Some(Resource::new(gpu, slot)),
+        };
+    plan.slots
+        .iter()
+        .zip(&memory.place)
+        .map(resource_of)
+        .collect()
 }
 
 /// All passes of a plan, and the bytes of their parameters.

@@ -6,7 +6,7 @@ use super::pipeline::{Bind, Kind};
 use super::ready::{Ready, memory, prepare};
 use super::resource::Resource;
 use crate::kernel::Stage;
-use crate::plan::{Plan, Role, SlotId, Storage};
+use crate::plan::{Backing, Plan, Role, SlotId};
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -59,7 +59,7 @@ impl Recorder {
         plan.check()?;
         let target = gpu.target();
         for slot in &plan.slots {
-            if slot.storage == Storage::Buffer && slot.bytes() as u64 > target.binding_bytes {
+            if slot.backing == Backing::Buffer && slot.bytes() as u64 > target.binding_bytes {
                 return Err(Error::unsupported(format!(
                     "slot '{}' needs {} bytes, {} binds at most {}; run in tiles",
                     slot.name,
@@ -68,7 +68,7 @@ impl Recorder {
                     target.binding_bytes
                 )));
             }
-            if slot.storage != Storage::Buffer && slot.planes != 1 {
+            if slot.backing != Backing::Buffer && slot.planes != 1 {
                 return Err(Error::unsupported(format!(
                     "slot '{}': a texture has one plane",
                     slot.name

@@ -1,7 +1,7 @@
 //! Buffers and textures of slots.
 
 use super::Gpu;
-use crate::plan::{Element, Slot, Storage};
+use crate::plan::{Backing, Element, Slot};
 use crate::{Error, Result};
 
 /// The memory of a slot on a GPU.
@@ -128,13 +128,13 @@ pub(super) fn buffer(gpu: &Gpu, label: &str, bytes: usize) -> wgpu::Buffer {
 
 /// The format of a slot that is stored in a texture.
 pub(super) fn format(slot: &Slot) -> Option<wgpu::TextureFormat> {
-    match (slot.storage, slot.element) {
-        (Storage::Buffer, _) => None,
-        (Storage::Texture8, _) => Some(wgpu::TextureFormat::Rgba8Unorm),
-        (Storage::Texture, Element::F32) => Some(wgpu::TextureFormat::R32Float),
-        (Storage::Texture, Element::F32x4) => Some(wgpu::TextureFormat::Rgba32Float),
-        (Storage::Texture, Element::F16x4) => Some(wgpu::TextureFormat::Rgba16Float),
-        (Storage::Texture, Element::U32) => Some(wgpu::TextureFormat::R32Uint),
-        (Storage::Texture, Element::U32x4) => Some(wgpu::TextureFormat::Rgba32Uint),
+    match (slot.backing, slot.element) {
+        (Backing::Buffer, _) => None,
+        (Backing::Texture8, _) => Some(wgpu::TextureFormat::Rgba8Unorm),
+        (Backing::Texture, Element::F32) => Some(wgpu::TextureFormat::R32Float),
+        (Backing::Texture, Element::F32x4) => Some(wgpu::TextureFormat::Rgba32Float),
+        (Backing::Texture, Element::F16x4) => Some(wgpu::TextureFormat::Rgba16Float),
+        (Backing::Texture, Element::U32) => Some(wgpu::TextureFormat::R32Uint),
+        (Backing::Texture, Element::U32x4) => Some(wgpu::TextureFormat::Rgba32Uint),
     }
 }

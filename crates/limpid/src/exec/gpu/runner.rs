@@ -291,7 +291,7 @@ impl GpuRunner {
         };
         let waited = gpu.wait_for(Some(sent), watch);
         // Another waiting thread may have polled the device and be about to run the callback.
-        let result = waited.and_then(|()| match receive.recv_timeout(gpu.patience()) {
+        let result = waited.and_then(|()| match receive.recv_timeout(gpu.timeout()) {
             Ok(Ok(())) => match slice.get_mapped_range() {
                 Ok(view) => read(&view[..bytes as usize]),
                 Err(e) => Err(refused(e.to_string())),

@@ -130,8 +130,8 @@ fn changed<'a>(
         // A colour that the file contains twice is written twice.
         let mut homes = layers.iter().filter(|m| m.layer == *layer).peekable();
         if homes.peek().is_none() {
-            let storage = layers.first().map_or(0, |m| m.part);
-            add_layer(&mut parts[storage], layer, image, options);
+            let part = layers.first().map_or(0, |m| m.part);
+            add_layer(&mut parts[part], layer, image, options);
         }
         for mapped in homes {
             // The mean of two buffers, its variance, and layers that are written with the owner of their channels.

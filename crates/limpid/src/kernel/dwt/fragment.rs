@@ -11,7 +11,7 @@ use super::plane::halves;
 use super::{Level, Params, keeps_mirrored};
 use crate::kernel::wgsl::Wgsl;
 use crate::kernel::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
-use crate::plan::Storage;
+use crate::plan::Backing;
 use crate::wavelet::{Direction, Matrix, Scheme};
 use crate::{Result, Size};
 
@@ -122,7 +122,7 @@ impl Kernel for Quads {
                 let text = if self.inverse() {
                     load_coefficients(text, 1, level, Access::Samples)
                 } else {
-                    load_image(text, 1, (Storage::Buffer, Access::Samples))
+                    load_image(text, 1, (Backing::Buffer, Access::Samples))
                 };
                 text.writes_texture(1 + site.reads.len(), "quads", "rgba32float")
                     .body(include_str!("quads_load.wgsl"))

@@ -215,7 +215,7 @@ impl Kernel for Level {
             Direction::Inverse => site.reads[0],
             Direction::Forward | Direction::Adjoint => site.writes[0],
         };
-        let source = (site.reads[0].storage, packed.size.width);
+        let source = (site.reads[0].backing, packed.size.width);
         let (text, region) = emit::kernel(self, &site.target, source)?;
         let mut params = self.params(packed.size);
         if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {

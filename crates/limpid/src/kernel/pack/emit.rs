@@ -4,7 +4,7 @@ use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use crate::definition::atrous::BLACK;
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct};
-use crate::plan::{Element, Order, Slot, Storage};
+use crate::plan::{Backing, Element, Order, Slot};
 use crate::{LUMINANCE, params};
 
 params! {
@@ -106,7 +106,7 @@ fn places(kernel: &Unpack) -> Wgsl {
 fn albedo(kernel: &Unpack, site: &Site<'_>) -> (Code, impl Fn(usize) -> String) {
     let slot = site.reads.get(1).filter(|_| kernel.packed_at.albedo);
     let exact = kernel.exact;
-    let texture = slot.is_some_and(|s| s.storage != Storage::Buffer);
+    let texture = slot.is_some_and(|s| s.backing != Backing::Buffer);
     let planes = albedo_planes(site);
     let mut read = Code::default();
     if texture {

@@ -4,7 +4,7 @@ use super::graph::{Graph, Node, One, Plane, Two, Write};
 use crate::kernel::wgsl::{Code, PIXELS, Wgsl};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Storage};
+use crate::plan::{Backing, Element};
 use crate::{Error, Result};
 
 params! {
@@ -17,7 +17,7 @@ pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
     let images = site.reads.iter().enumerate();
     let images = images.filter(|(k, _)| !graph.single(*k)).map(|(_, s)| s);
     let mut slots = images.chain(&site.writes);
-    if !slots.all(|s| s.size == size && (s.element == Element::F32 || s.storage != Storage::Buffer))
+    if !slots.all(|s| s.size == size && (s.element == Element::F32 || s.backing != Backing::Buffer))
     {
         return Err(Error::unsupported("a stencil works on planes of one size"));
     }
@@ -159,7 +159,7 @@ impl<'a> Text<'a> {
                 dy,
             } => {
                 let (x, y) = (moved("x", dx), moved("y", dy));
-                if self.site.reads[slot].storage != Storage::Buffer {
+                if self.site.reads[slot].backing != Backing::Buffer {
                     let lane = match plane {
                         Plane::Each(0) => "c".into(),
                         Plane::Each(first) => format!("c + {first}u"),

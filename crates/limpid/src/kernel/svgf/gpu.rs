@@ -10,7 +10,7 @@ use crate::kernel::atrous::light_weights;
 use crate::kernel::wgsl::{Code, PIXELS, Wgsl, float};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Order, Slot, Storage};
+use crate::plan::{Backing, Element, Order, Slot};
 
 params! {
     /// Size of the frame.
@@ -41,7 +41,7 @@ fn each(site: &Site<'_>, text: Wgsl) -> Dispatch {
 
 /// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.
 fn with_layer(text: Wgsl, slot: &Slot, name: &str, planes: usize) -> Wgsl {
-    let texture = slot.storage != Storage::Buffer;
+    let texture = slot.backing != Backing::Buffer;
     let value = |k: usize| match k {
         k if k < planes && texture => format!("v[{k}]"),
         k if k < planes => format!("{name}[{k}u * p.width * p.height + i]"),

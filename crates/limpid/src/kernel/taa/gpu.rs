@@ -5,7 +5,7 @@ use crate::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
 use crate::kernel::wgsl::{Code, Wgsl, float};
 use crate::kernel::{Dispatch, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Storage};
+use crate::plan::{Backing, Element};
 
 params! {
     /// Parameters of all shaders.
@@ -29,9 +29,9 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
             _ => planes,
         };
         let head = format!("{name}_at(at: i32) -> vec3<f32>");
-        text = match (slot.storage, slot.element) {
-            (Storage::Buffer, Element::F32x4) => text,
-            (Storage::Buffer, _) => text.function(&head, values(name, channels)),
+        text = match (slot.backing, slot.element) {
+            (Backing::Buffer, Element::F32x4) => text,
+            (Backing::Buffer, _) => text.function(&head, values(name, channels)),
             _ => text.function(
                 &head,
                 format_args!(

@@ -6,7 +6,7 @@
 use super::wgsl::{PIXELS, Wgsl};
 use super::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
 use crate::params;
-use crate::plan::{Element, Storage};
+use crate::plan::{Backing, Element};
 use crate::{Error, Result};
 
 /// Packs a planar image of up to three planes into texels; the image starts at `(margin, margin)`.
@@ -51,8 +51,8 @@ impl Kernel for ToTexture {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let (src, dst) = (site.reads[0], site.writes[0]);
         few_planes(src.planes)?;
-        let format = match (dst.storage, dst.element) {
-            (Storage::Texture8, _) => "rgba8unorm",
+        let format = match (dst.backing, dst.element) {
+            (Backing::Texture8, _) => "rgba8unorm",
             (_, Element::F16x4) => "rgba16float",
             _ => "rgba32float",
         };

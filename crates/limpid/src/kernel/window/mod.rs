@@ -16,7 +16,7 @@ mod shader;
 mod tests;
 
 use super::{Contract, Dispatch, Job, Kernel, Site};
-use crate::plan::Storage;
+use crate::plan::Backing;
 use crate::{Error, Result, Size};
 
 /// A filter with its weights `g(i, j)`.
@@ -305,7 +305,7 @@ impl Kernel for WindowAxis {
             Along::Tile => shader::axis_tile(self, site),
             Along::Linear => {
                 // A device without linear sampling of 32-bit floats may have it for narrower ones.
-                if site.reads[0].storage == Storage::Texture && !site.target.filter_f32 {
+                if site.reads[0].backing == Backing::Texture && !site.target.filter_f32 {
                     return Err(Error::unsupported(
                         "this device cannot sample 32-bit floats linearly; use another schedule",
                     ));

@@ -6,7 +6,7 @@ use crate::definition::atrous::{dimming, modulate};
 use crate::kernel::guard::{Guard, Powers};
 use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
 use crate::method::{Backend, Schedule};
-use crate::plan::{Element, Layout, Plan, SlotId, Storage};
+use crate::plan::{Backing, Element, Layout, Plan, SlotId};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
 
 /// The validated options of the à-trous filter, with the passes before and after its levels.
@@ -152,9 +152,9 @@ impl Around {
         let slot = plan.slots().get(color.0);
         // The following passes rely on the form of the slot.
         let fits = slot.is_some_and(|s| {
-            let form = (s.element, s.storage, s.layout);
+            let form = (s.element, s.backing, s.layout);
             (s.size, s.planes) == (plan.size, self.setup.colors)
-                && form == (Element::F32, Storage::Buffer, Layout::Rows)
+                && form == (Element::F32, Backing::Buffer, Layout::Rows)
         });
         let albedo = begun.albedo.map(|a| plan.slots().get(a.0));
         if !fits || albedo.is_some_and(|a| a.is_none_or(|a| (a.size, a.planes) != (plan.size, 3))) {

@@ -5,7 +5,7 @@ use crate::definition::dwt::{Arrangement, Coefficients, Detail, Dwt as Definitio
 use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads, mended, remainder};
 use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
-use crate::plan::{Element, Plan, Role, Slot, SlotId, Storage};
+use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
 use crate::wavelet::{Boundary, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 
@@ -233,7 +233,7 @@ impl Ready {
                 _ if mapping.texture() && !back && planes <= 3 => {
                     let texels = Slot::new(format!("texels {i}"), Role::Transient, sizes[i], 1);
                     let texels =
-                        plan.slot(texels.element(Element::F32x4).storage(Storage::Texture));
+                        plan.slot(texels.element(Element::F32x4).backing(Backing::Texture));
                     plan.pass(ToTexture { margin: 0 }, reads, [texels]);
                     plan.pass(kernel, [texels], writes);
                 }
@@ -396,7 +396,7 @@ fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[Sl
         };
         let texture = |plan: &mut Plan| {
             let slot = Slot::new("quads", Role::Transient, grid, 1);
-            plan.slot(slot.element(Element::F32x4).storage(Storage::Texture))
+            plan.slot(slot.element(Element::F32x4).backing(Backing::Texture))
         };
         let mut now = texture(plan);
         plan.pass(quads(QuadPass::Load), reads, [now]);

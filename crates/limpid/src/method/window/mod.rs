@@ -33,7 +33,7 @@ use crate::kernel::window::{
     Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
     margin,
 };
-use crate::plan::{Element, Plan, Role, Slot, SlotId, Storage};
+use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Result, Shape, Size};
 
 /// The filters in the list of methods.
@@ -213,7 +213,7 @@ impl Ready {
         }
         let rank_one = self.filter.side(0).is_some();
         let quad = |exchange, coarse| Walk::Quad { exchange, coarse };
-        let (walk, storage) = match schedule.choice()? {
+        let (walk, backing) = match schedule.choice()? {
             WindowSchedule::Tile if rank_one => {
                 self.axes(&mut plan, Along::Tile, input, outputs[0]);
                 return Ok(plan);
@@ -232,21 +232,21 @@ impl Ready {
                 )));
             }
             WindowSchedule::Separable | WindowSchedule::Sliding => {
-                (Walk::Separable, Storage::Buffer)
+                (Walk::Separable, Backing::Buffer)
             }
-            WindowSchedule::Direct => (Walk::Direct, Storage::Buffer),
-            WindowSchedule::Tile => (Walk::Tile, Storage::Buffer),
-            WindowSchedule::QuadCompute => (Walk::QuadCompute, Storage::Buffer),
-            WindowSchedule::Fragment => (Walk::Fragment, Storage::Texture),
-            WindowSchedule::Quad => (quad(Exchange::Rows, false), Storage::Texture),
-            WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Storage::Texture),
-            WindowSchedule::Fragment8 => (Walk::Fragment, Storage::Texture8),
-            WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Storage::Texture8),
-            WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Storage::Texture8),
+            WindowSchedule::Direct => (Walk::Direct, Backing::Buffer),
+            WindowSchedule::Tile => (Walk::Tile, Backing::Buffer),
+            WindowSchedule::QuadCompute => (Walk::QuadCompute, Backing::Buffer),
+            WindowSchedule::Fragment => (Walk::Fragment, Backing::Texture),
+            WindowSchedule::Quad => (quad(Exchange::Rows, false), Backing::Texture),
+            WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Backing::Texture),
+            WindowSchedule::Fragment8 => (Walk::Fragment, Backing::Texture8),
+            WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Backing::Texture8),
+            WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Backing::Texture8),
         };
-        match storage {
-            Storage::Buffer => self.window(&mut plan, walk, input, &outputs),
-            _ => self.textures(&mut plan, walk, storage, (input, &outputs)),
+        match backing {
+            Backing::Buffer => self.window(&mut plan, walk, input, &outputs),
+            _ => self.textures(&mut plan, walk, backing, (input, &outputs)),
         }
         Ok(plan)
     }
@@ -280,13 +280,13 @@ impl Ready {
         self,
         plan: &mut Plan,
         walk: Walk,
-        storage: Storage,
+        backing: Backing,
         (input, outputs): (SlotId, &[SlotId]),
     ) {
-        let texels = self.texels(plan, storage, input);
+        let texels = self.texels(plan, backing, input);
         let size = plan.size;
         let drawn: Vec<SlotId> = (0..outputs.len())
-            .map(|i| texture(plan, &format!("drawn {i}"), size, storage))
+            .map(|i| texture(plan, &format!("drawn {i}"), size, backing))
             .collect();
         self.window(plan, walk, texels, &drawn);
         for (from, to) in drawn.iter().zip(outputs) {
@@ -295,21 +295,21 @@ impl Ready {
     }
 
     fn linear(self, plan: &mut Plan, input: SlotId, output: SlotId) {
-        let texels = self.texels(plan, Storage::Texture, input);
+        let texels = self.texels(plan, Backing::Texture, input);
         let size = plan.size;
         // The second pass needs rows above and below.
         let tall = Size::new(size.width, margin(size, self.radius).height);
-        let rows = texture(plan, "rows", tall, Storage::Texture);
-        let drawn = texture(plan, "drawn", size, Storage::Texture);
+        let rows = texture(plan, "rows", tall, Backing::Texture);
+        let drawn = texture(plan, "drawn", size, Backing::Texture);
         plan.pass(self.axis(Along::Linear, false), [texels], [rows]);
         plan.pass(self.axis(Along::Linear, true), [rows], [drawn]);
         plan.pass(FromTexture, [drawn], [output]);
     }
 
     /// The input as texels with a margin.
-    fn texels(self, plan: &mut Plan, storage: Storage, input: SlotId) -> SlotId {
+    fn texels(self, plan: &mut Plan, backing: Backing, input: SlotId) -> SlotId {
         let size = margin(plan.size, self.radius);
-        let texels = texture(plan, "texels", size, storage);
+        let texels = texture(plan, "texels", size, backing);
         let kernel = ToTexture {
             margin: self.radius,
         };
@@ -318,9 +318,9 @@ impl Ready {
     }
 }
 
-fn texture(plan: &mut Plan, name: &str, size: Size, storage: Storage) -> SlotId {
+fn texture(plan: &mut Plan, name: &str, size: Size, backing: Backing) -> SlotId {
     let slot = Slot::new(name, Role::Transient, size, 1);
-    plan.slot(slot.element(Element::F32x4).storage(storage))
+    plan.slot(slot.element(Element::F32x4).backing(backing))
 }
 
 /// Implements [`super::Method`] for a filter that has `ready`, `defined` and `settings`.

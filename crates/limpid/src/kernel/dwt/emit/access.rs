@@ -2,7 +2,7 @@
 
 use crate::kernel::dwt::{Level, Limits};
 use crate::kernel::wgsl::{Wgsl, vec4};
-use crate::plan::Storage;
+use crate::plan::Backing;
 
 /// `mirror`: the index of sample `i` in a line of `n` samples mirrored at its first and last sample. Only small images need
 /// more than one reflection.
@@ -41,10 +41,10 @@ impl Access {
 pub(in crate::kernel::dwt) fn load_image(
     text: Wgsl,
     binding: usize,
-    (storage, access): (Storage, Access),
+    (backing, access): (Backing, Access),
 ) -> Wgsl {
     let one = include_str!("../load_image.wgsl");
-    if storage != Storage::Buffer {
+    if backing != Backing::Buffer {
         let text = text.reads_texture(binding, "src");
         return text.body(include_str!("../pixel_texture.wgsl")).body(one);
     }

@@ -18,17 +18,17 @@ use super::plane::halves;
 use super::{Level, Params, keeps_mirrored};
 use crate::kernel::wgsl::{Code, Wgsl};
 use crate::kernel::{Kernel, Target, WgslStruct};
-use crate::plan::Storage;
+use crate::plan::Backing;
 use crate::wavelet::{Direction, Scheme};
 use crate::{Error, Result};
 use region::{Exchange, Quads, Region};
 use stage::Stages;
 
-/// The text of the kernel and its region. `storage` is where the image is stored, `packed` the width of the packed image.
+/// The text of the kernel and its region. `backing` is where the image is stored, `packed` the width of the packed image.
 pub(super) fn kernel(
     level: &Level,
     target: &Target,
-    (storage, packed): (Storage, usize),
+    (backing, packed): (Backing, usize),
 ) -> Result<(Wgsl, Region)> {
     let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
     let mirrored = !keeps_mirrored(&level.lifting);
@@ -67,7 +67,7 @@ pub(super) fn kernel(
             store_image(text, 1 + level.contract().reads, access)
         }
         Direction::Forward | Direction::Adjoint => {
-            let text = load_image(text, 1, (storage, access));
+            let text = load_image(text, 1, (backing, access));
             store_coefficients(text, 2, level, access)
         }
     };

@@ -11,24 +11,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Default timeout of one driver call: listing devices, compiling a shader, or the work of a frame.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How often a waiting call checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Timeout of a driver call: five minutes, or the seconds in the environment variable `LIMPID_TIMEOUT`.
-pub(super) fn patience() -> Duration {
+pub(super) fn timeout() -> Duration {
     let given = std::env::var("LIMPID_TIMEOUT").ok();
     let seconds = given.and_then(|text| text.parse().ok());
     let seconds = seconds.filter(|s: &f64| (1e-3..=1e9).contains(s));
-    seconds.map_or(PATIENCE, Duration::from_secs_f64)
+    seconds.map_or(TIMEOUT, Duration::from_secs_f64)
 }
 
 /// The result of a call, or an error if it did not return in time.
-fn answer<T>(device: &str, doing: &str, patience: Duration, from: &Receiver<T>) -> Result<T> {
-    from.recv_timeout(patience).map_err(|error| {
+fn answer<T>(device: &str, doing: &str, timeout: Duration, from: &Receiver<T>) -> Result<T> {
+    from.recv_timeout(timeout).map_err(|error| {
         let fault = match error {
-            RecvTimeoutError::Timeout => no_answer(doing, patience),
+            RecvTimeoutError::Timeout => no_answer(doing, timeout),
             RecvTimeoutError::Disconnected => failed(doing),
         };
         Error::device(device, fault)
@@ -49,11 +49,11 @@ pub fn driver_has_hung() -> bool {
     STUCK.load(Ordering::Relaxed)
 }
 
-fn no_answer(doing: &str, patience: Duration) -> DeviceFault {
+fn no_answer(doing: &str, timeout: Duration) -> DeviceFault {
     STUCK.store(true, Ordering::Relaxed);
     DeviceFault::Timeout(format!(
         "The driver has been {doing} for {} s; a restart of the machine may help, and the CPU does without it",
-        patience.as_secs_f64()
+        timeout.as_secs_f64()
     ))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn call_driver<T: Send + 'static>(
     let thread = std::thread::Builder::new().name("limpid-driver".to_owned());
     let started = thread.spawn(move || drop(send.send(work())));
     started.map_err(|e| Error::device(device, DeviceFault::Rejected(e.to_string())))?;
-    answer(device, doing, patience(), &receive)
+    answer(device, doing, timeout(), &receive)
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -96,12 +96,12 @@ impl Gpu {
     /// Sets the timeout of one driver call, such as compiling a shader or the work of a frame; when it expires the device
     /// counts as lost. The default is five minutes, or the seconds in the environment variable `LIMPID_TIMEOUT`.
     #[doc(hidden)]
-    pub fn set_timeout(&self, patience: Duration) {
-        *locked(&self.0.patience) = patience;
+    pub fn set_timeout(&self, timeout: Duration) {
+        *locked(&self.0.timeout) = timeout;
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        *locked(&self.0.patience)
+    pub(super) fn timeout(&self) -> Duration {
+        *locked(&self.0.timeout)
     }
 
     /// Runs a driver call that may take long, with the timeout.
@@ -125,15 +125,15 @@ impl Gpu {
         let job: Job = Box::new(move || drop(send.send(work(&gpu))));
         // If the thread is gone, the channel closes.
         let _ = locked(&self.0.driver.0).send(job);
-        let (begin, patience) = (Instant::now(), self.patience());
+        let (begin, timeout) = (Instant::now(), self.timeout());
         loop {
-            let fault = match receive.recv_timeout(LOOK.min(patience)) {
+            let fault = match receive.recv_timeout(LOOK.min(timeout)) {
                 Ok(answer) => return answer,
-                Err(RecvTimeoutError::Timeout) if begin.elapsed() < patience => {
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() < timeout => {
                     watch.check()?;
                     continue;
                 }
-                Err(RecvTimeoutError::Timeout) => no_answer(doing, patience),
+                Err(RecvTimeoutError::Timeout) => no_answer(doing, timeout),
                 Err(RecvTimeoutError::Disconnected) => failed(doing),
             };
             self.abandon_device(&fault);
@@ -157,18 +157,18 @@ impl Gpu {
         done: Option<wgpu::SubmissionIndex>,
         watch: &Watch,
     ) -> Result<()> {
-        let (begin, patience) = (Instant::now(), self.patience());
+        let (begin, timeout) = (Instant::now(), self.timeout());
         loop {
             let polled = self.device().poll(wgpu::PollType::Wait {
                 submission_index: done.clone(),
-                timeout: Some(LOOK.min(patience)),
+                timeout: Some(LOOK.min(timeout)),
             });
             self.check()?;
             match polled {
                 Ok(_) => return Ok(()),
-                Err(wgpu::PollError::Timeout) if begin.elapsed() < patience => watch.check()?,
+                Err(wgpu::PollError::Timeout) if begin.elapsed() < timeout => watch.check()?,
                 Err(wgpu::PollError::Timeout) => {
-                    let fault = no_answer("working on a frame", patience);
+                    let fault = no_answer("working on a frame", timeout);
                     self.abandon_device(&fault);
                     return Err(Error::device(self.name(), fault));
                 }
