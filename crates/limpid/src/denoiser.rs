@@ -4,13 +4,13 @@ mod blend;
 mod range;
 mod sequence;
 
-use crate::exec::tiled::Tiles;
-use crate::exec::{self, PassTime, Runner, Watch};
-use crate::memory::caught;
-use crate::method::{self, Method, Ordered, Schedule, ScheduleChoice};
-use crate::plan::{Plan, Role, Slot};
 use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape, Size};
+use crate::{method, method::Method, method::Ordered, method::Schedule, method::ScheduleChoice};
 use blend::blend;
+use limpid_core::memory::caught;
+use limpid_exec::tiled::Tiles;
+use limpid_exec::{PassTime, Runner, Watch};
+use limpid_plan::{Plan, Role, Slot};
 
 pub use sequence::Sequence;
 
@@ -249,10 +249,10 @@ impl Denoiser {
     /// Images for all outputs. Their contents are undefined, because every run overwrites all of them.
     fn outputs(&mut self, size: Size) -> Result<Frame> {
         let spare = self.spare.take();
-        let fits = |frame: &Frame| exec::are_outputs(self.plan(), size, frame);
+        let fits = |frame: &Frame| limpid_exec::are_outputs(self.plan(), size, frame);
         match spare.filter(fits) {
             Some(frame) => Ok(frame),
-            None => exec::outputs(self.plan(), size),
+            None => limpid_exec::outputs(self.plan(), size),
         }
     }
 
@@ -300,7 +300,7 @@ impl Denoiser {
         match self.tiles.clone() {
             None => self.runner.run(frame, &mut out, watch)?,
             Some(tiles) => {
-                let mut part = exec::outputs(self.plan(), tiles.read)?;
+                let mut part = limpid_exec::outputs(self.plan(), tiles.read)?;
                 let all = tiles.all();
                 for (i, tile) in all.iter().enumerate() {
                     let share = |i: usize| i as f32 / all.len() as f32;

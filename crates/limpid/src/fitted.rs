@@ -1,44 +1,10 @@
 //! Fits a method to a device, whole or in tiles, and computes the memory it needs before anything is allocated.
 
-use crate::exec::tiled::Tiles;
-use crate::kernel::Target;
-use crate::memory::in_words;
-use crate::method::{Backend, Schedule};
-use crate::plan::{Backing, Pass, Plan, Role};
-use crate::{Error, Options, Result, Shape, Size};
-
-/// Bytes of transient slots above which the CPU uses tiles.
-const CPU_TRANSIENT: usize = 1 << 30;
-
-/// The limits of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceLimits {
-    /// A CPU: limited only to keep memory use reasonable.
-    Cpu,
-    /// The limits of a GPU.
-    Gpu(Target),
-}
-
-impl DeviceLimits {
-    /// The back end.
-    pub fn backend(self) -> Backend {
-        match self {
-            Self::Cpu => Backend::Cpu,
-            Self::Gpu(_) => Backend::Gpu,
-        }
-    }
-
-    fn holds(self, plan: &Plan) -> bool {
-        match self {
-            Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
-            Self::Gpu(target) => plan.slots.iter().all(|s| {
-                let side = s.size.width.max(s.size.height);
-                s.bytes() as u64 <= target.binding_bytes
-                    && (s.backing == Backing::Buffer || side <= target.texture_side as usize)
-            }),
-        }
-    }
-}
+use crate::method::Schedule;
+use crate::{DeviceLimits, Error, Options, Result, Shape, Size};
+use limpid_core::memory::in_words;
+use limpid_exec::tiled::Tiles;
+use limpid_plan::{Plan, Role};
 
 /// A plan that fits the device: for the whole frame, or for one tile.
 ///
@@ -147,7 +113,7 @@ impl FittedPlan {
         } else {
             0
         };
-        frame + own_bytes(&self.plan) + threads * most_scratch(&self.plan) * size_of::<f32>()
+        frame + own_bytes(&self.plan) + threads * self.plan.most_scratch() * size_of::<f32>()
     }
 }
 
@@ -165,20 +131,7 @@ fn output_bytes(plan: &Plan) -> usize {
 
 /// Bytes of scratch memory of all threads.
 fn scratch_bytes(plan: &Plan) -> usize {
-    rayon::current_num_threads() * most_scratch(plan) * size_of::<f32>()
-}
-
-/// Words of scratch memory that suffice for every pass of a plan.
-pub(crate) fn most_scratch(plan: &Plan) -> usize {
-    let words = plan.passes.iter().map(|p| scratch_words(plan, p));
-    words.max().unwrap_or(0)
-}
-
-/// Words of scratch memory of a pass.
-pub(crate) fn scratch_words(plan: &Plan, pass: &Pass) -> usize {
-    let first = pass.writes.first();
-    let size = first.map_or(plan.size, |id| plan.at(*id).size);
-    pass.kernel.scratch(size)
+    rayon::current_num_threads() * plan.most_scratch() * size_of::<f32>()
 }
 
 /// Why a plan does not fit, and what would fit.

@@ -42,36 +42,50 @@
 //! and a GPU body; a **definition** is a method in plain scalar code, which every plan is tested against.
 
 mod denoiser;
-mod device;
-mod error;
 mod fitted;
-mod frame;
-mod image;
-#[cfg(feature = "io")]
-pub mod io;
-mod memory;
-pub mod metric;
-pub mod noise;
-mod simd;
+pub mod method;
+pub mod tune;
 
 /// Methods in plain scalar code, for tests. Not part of the stable interface.
 #[doc(hidden)]
-pub mod definition;
-pub mod exec;
-pub mod kernel;
-pub mod method;
-pub mod plan;
-pub mod tune;
-pub mod wavelet;
+pub use limpid_reference::definition;
+
+pub use limpid_exec as exec;
+#[cfg(feature = "io")]
+pub use limpid_io as io;
+pub use limpid_metric as metric;
+pub use limpid_reference::noise;
+pub use limpid_wavelet as wavelet;
+
+/// Plans: slots, passes, and the order of passes.
+pub mod plan {
+    pub use limpid_plan::{
+        Backing, Element, Layout, Memory, Pass, Plan, Role, Slot, SlotId, Until,
+    };
+    #[doc(hidden)]
+    pub use limpid_plan::{Order, Phases};
+}
+
+/// The interface of kernels, for operations of other crates.
+pub mod kernel {
+    #[doc(hidden)]
+    pub use limpid_plan::fast_exp;
+    pub use limpid_plan::{
+        Contract, Dispatch, Job, Kernel, Scope, Site, Stage, Target, View, ViewMut, WgslStruct,
+        tiles,
+    };
+}
+
+pub use limpid_plan::params;
 
 /// The version of wgpu that this crate is built with, for engines that share their device.
 #[cfg(feature = "gpu")]
-pub use wgpu;
+pub use limpid_exec::wgpu;
 
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
-pub use device::Device;
-pub use error::{DeviceFault, Error, Result};
-pub use exec::Watch;
-pub use fitted::{DeviceLimits, FittedPlan};
-pub use frame::{Frame, Kind, Layer, Mended, Part, Shape};
-pub use image::{Image, LUMINANCE, Size, linear_to_srgb, luminance, srgb_to_linear};
+pub use fitted::FittedPlan;
+pub use limpid_core::{
+    DeviceFault, Error, Frame, Image, Kind, LUMINANCE, Layer, Mended, Part, Result, Shape, Size,
+    linear_to_srgb, luminance, srgb_to_linear,
+};
+pub use limpid_exec::{Device, DeviceLimits, Watch};

@@ -3,8 +3,8 @@
 //! [`ScheduleChoice::Fastest`](crate::method::ScheduleChoice) is the schedule that was fastest on this device, for this method with these options, for
 //! frames of this size with these layers. It is measured once and stored in a file.
 
-use crate::method::{Method, Schedule, schedule};
 use crate::{Denoiser, Device, Error, Frame, Options, Result, Shape};
+use crate::{method::Method, method::Schedule, method::schedule};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub fn measure(
         match measured {
             Ok(runs) => {
                 let total =
-                    |passes: &Vec<crate::exec::PassTime>| passes.iter().map(|p| p.time).sum();
+                    |passes: &Vec<limpid_exec::PassTime>| passes.iter().map(|p| p.time).sum();
                 let times: Vec<Duration> = runs.iter().map(total).collect();
                 found.extend(times.into_iter().min().map(|time| (schedule, time)));
             }

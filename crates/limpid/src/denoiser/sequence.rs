@@ -2,11 +2,11 @@
 
 use super::range::Range;
 use super::{Denoiser, Options};
-use crate::exec::Watch;
-use crate::memory::caught;
-use crate::method::{Method, Schedule, ScheduleChoice};
-use crate::plan::Role;
 use crate::{Device, Frame, Image, Result, Shape, Size, tune};
+use crate::{method::Method, method::Schedule, method::ScheduleChoice};
+use limpid_core::memory::caught;
+use limpid_exec::Watch;
+use limpid_plan::Role;
 use std::collections::VecDeque;
 
 /// Processes frames in order. Their shapes may change.

@@ -6,8 +6,8 @@ use super::{
     Backend, Ddid, Eaw, Ensemble, Entry, Film, Knob, Knobs, METHODS, Method, Schedule, Use, Value,
 };
 use super::{ddid, film, neural, nfor};
-use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
+use limpid_plan::Plan;
 
 crate::choice! {
     /// How much time to spend.

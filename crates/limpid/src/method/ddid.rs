@@ -6,14 +6,18 @@
 pub use super::photo::Noise;
 use super::photo::NoiseOptions;
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::ddid::{LEAST_POWER, Step, steps_2013, steps_2015, steps_of};
-use crate::kernel::ddid::DualDomain;
-use crate::kernel::ddid::anscombe::Inverse;
-pub use crate::kernel::ddid::anscombe::Poisson;
-use crate::kernel::ddid::point::{Enter, Leave};
-use crate::noise::Spectrum;
-use crate::plan::Plan;
-use crate::{Frame, Layer, Result, Shape, definition};
+use crate::{Frame, Layer, Result, Shape};
+use limpid_kernel_photo::ddid::DualDomain;
+use limpid_kernel_photo::ddid::anscombe::Inverse;
+pub use limpid_kernel_photo::ddid::anscombe::Poisson;
+use limpid_kernel_photo::{ddid::point::Enter, ddid::point::Leave};
+use limpid_plan::Plan;
+use limpid_reference::definition;
+use limpid_reference::noise::Spectrum;
+use limpid_reference::{
+    definition::ddid::LEAST_POWER, definition::ddid::Step, definition::ddid::steps_2013,
+    definition::ddid::steps_2015, definition::ddid::steps_of,
+};
 
 /// Dual-domain denoising in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

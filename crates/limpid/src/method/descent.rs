@@ -1,8 +1,8 @@
 //! Conjugate gradients as part of a plan, for any symmetric system (Vicini 2015, `CGSOLVE`).
 
 use crate::Size;
-use crate::kernel::poisson::{Dot, Scalar};
-use crate::plan::{Plan, Role, Slot, SlotId, Until};
+use limpid_kernel_render::{poisson::Dot, poisson::Scalar};
+use limpid_plan::{Plan, Role, Slot, SlotId, Until};
 
 /// The slots of a solve, apart from the estimate and those of the system.
 #[derive(Debug, Clone, Copy)]

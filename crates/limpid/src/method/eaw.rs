@@ -6,12 +6,14 @@
 use super::atrous::AtrousSchedule;
 use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition;
-use crate::kernel::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
-use crate::kernel::pack::{Pack, PackedAt, Unpack};
-use crate::kernel::upward::Upward;
-use crate::plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Layer, Result, Shape};
+use limpid_kernel_render::upward::Upward;
+use limpid_kernel_render::{
+    atrous::Atrous as Level, atrous::Mode, atrous::Source, atrous::Stops, atrous::Walk,
+};
+use limpid_kernel_render::{pack::Pack, pack::PackedAt, pack::Unpack};
+use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
+use limpid_reference::definition;
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {

@@ -6,9 +6,9 @@
 use super::neural::{Neural, Weights};
 use super::nfor::{self, Nfor};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::kernel::front::between;
-use crate::plan::Plan;
 use crate::{Error, Frame, Image, Result, Shape};
+use limpid_kernel_render::front::between;
+use limpid_plan::Plan;
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {

@@ -7,13 +7,20 @@ mod scene;
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::definition::film::{self, CELL, FINE, LEAST_POWER, LEVELS, SECOND, Settings};
-use crate::definition::stabilise;
-use crate::kernel::film::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
-use crate::kernel::wiener::Wiener;
-use crate::noise::SIDE;
-use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+use limpid_kernel_photo::wiener::Wiener;
+use limpid_kernel_photo::{
+    film::Halve, film::Keep, film::Merge, film::Motion, film::Reel, film::Search,
+    film::SearchStart, film::Tick,
+};
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::definition::stabilise;
+use limpid_reference::noise::SIDE;
+use limpid_reference::{
+    definition::film, definition::film::CELL, definition::film::FINE,
+    definition::film::LEAST_POWER, definition::film::LEVELS, definition::film::SECOND,
+    definition::film::Settings,
+};
 use scene::Scene;
 
 /// Films in the list of methods.

@@ -101,12 +101,15 @@ plain_value!(bool, "true|false");
 plain_value!(String, "TEXT");
 plain_value!(crate::Size, "WxH");
 plain_value!(
-    crate::wavelet::Boundary,
+    limpid_wavelet::Boundary,
     "mirror|symmetric|reflect|periodic|periodization|zero|constant|smooth|antisymmetric|antireflect"
 );
-plain_value!(crate::definition::dwt::Arrangement, "subbands|interleaved");
 plain_value!(
-    crate::definition::atrous::Border,
+    limpid_reference::definition::dwt::Arrangement,
+    "subbands|interleaved"
+);
+plain_value!(
+    limpid_reference::definition::atrous::Border,
     "zero|mirror|mirror-local"
 );
 

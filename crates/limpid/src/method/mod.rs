@@ -50,27 +50,11 @@ pub use svgf::Svgf;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
-use crate::plan::Plan;
 use crate::{Error, Frame, Result, Shape};
+use limpid_plan::Plan;
 use std::fmt;
 
-/// The kind of device that runs a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Backend {
-    /// Threads and SIMD.
-    Cpu,
-    /// A GPU.
-    Gpu,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-        })
-    }
-}
+pub use limpid_exec::Backend;
 
 /// What [`Method::ordered`] reorders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

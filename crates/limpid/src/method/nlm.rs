@@ -6,13 +6,15 @@
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::nlm::{Filter, Guide, half_window};
-use crate::definition::noise;
-use crate::kernel::nlm::{Nlm as Kernel, Noise as Uniformity};
-use crate::kernel::rdfc::floor;
-use crate::noise::Spectrum;
-use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use limpid_kernel_render::rdfc::floor;
+use limpid_kernel_render::{nlm::Nlm as Kernel, nlm::Noise as Uniformity};
+use limpid_plan::Plan;
+use limpid_reference::definition::noise;
+use limpid_reference::noise::Spectrum;
+use limpid_reference::{
+    definition::nlm::Filter, definition::nlm::Guide, definition::nlm::half_window,
+};
 
 /// Non-local means in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

@@ -1,17 +1,18 @@
 //! Common parts of the methods for photographs: the kind of noise, and how much of it to remove.
 //!
-//! They work on normalised values (`crate::definition::stabilise`): luminance and colour differences whose noise has standard
+//! They work on normalised values (`limpid_reference::definition::stabilise`): luminance and colour differences whose noise has standard
 //! deviation 1 everywhere. The noise is then characterised by its spectrum alone, which each method uses in its own way.
 
 use super::{Refused, Value};
-pub use crate::kernel::ddid::anscombe::Poisson;
-use crate::kernel::stabilise::Stabilise;
-use crate::kernel::wiener::Wiener;
-use crate::noise::{Component, Profile, Spectrum, Stabiliser};
-use crate::plan::{Plan, SlotId};
-use crate::{Error, Image, Result, definition};
+use crate::{Error, Image, Result};
 use definition::film::LEAST_POWER;
 use definition::wiener::{self, AREA, SIDE};
+pub use limpid_kernel_photo::ddid::anscombe::Poisson;
+use limpid_kernel_photo::stabilise::Stabilise;
+use limpid_kernel_photo::wiener::Wiener;
+use limpid_plan::{Plan, SlotId};
+use limpid_reference::definition;
+use limpid_reference::{noise::Component, noise::Profile, noise::Spectrum, noise::Stabiliser};
 use std::sync::Arc;
 
 /// The kind of noise.

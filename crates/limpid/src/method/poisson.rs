@@ -7,9 +7,9 @@
 pub(super) mod build;
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::poisson::Problem;
-use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Result, Shape};
+use limpid_plan::Plan;
+use limpid_reference::definition::poisson::Problem;
 
 /// Poisson reconstruction in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

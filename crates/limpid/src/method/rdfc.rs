@@ -1,15 +1,17 @@
 //! Robust denoising with features and colour, for path-traced stills.
 //!
-//! The definition is `definition::rdfc`. The schedules are those of its underlying filter, `crate::kernel::nlm`.
+//! The definition is `definition::rdfc`. The schedules are those of its underlying filter, `limpid_kernel_render::nlm`.
 
 mod build;
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::front;
-use crate::definition::nfor::DARK;
-use crate::definition::rdfc::{Settings, Signal, rdfc};
-use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use limpid_plan::Plan;
+use limpid_reference::definition::front;
+use limpid_reference::definition::nfor::DARK;
+use limpid_reference::{
+    definition::rdfc::Settings, definition::rdfc::Signal, definition::rdfc::rdfc,
+};
 
 /// RDFC in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

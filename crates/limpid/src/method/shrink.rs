@@ -5,13 +5,18 @@
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::photo::{Noise, NoiseOptions, Stabilised};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::shrink as definition;
-use crate::definition::shrink::{Rule, deviations, visu};
-use crate::kernel::dwt::Limits;
-use crate::kernel::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, sums_size};
-use crate::plan::{Plan, Role, Slot, SlotId};
-use crate::wavelet::{Direction, Form, Kind, SchemeName};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
+use limpid_kernel_wavelet::dwt::Limits;
+use limpid_kernel_wavelet::{
+    shrink::Band, shrink::BandSums, shrink::Find, shrink::Roll, shrink::Thresholds, shrink::bands,
+    shrink::sums_size,
+};
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::definition::shrink as definition;
+use limpid_reference::{
+    definition::shrink::Rule, definition::shrink::deviations, definition::shrink::visu,
+};
+use limpid_wavelet::{Direction, Form, Kind, SchemeName};
 
 /// Shrinkage in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

@@ -11,15 +11,22 @@ pub(super) use lights::{Light, Slots, planes};
 use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::svgf::{RESOLVE, Settings, TAPS};
-use crate::definition::taa;
-use crate::kernel::atrous::{Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk};
-use crate::kernel::front::divisor;
-use crate::kernel::pack::{PackedAt, Unpack};
-use crate::kernel::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
-use crate::kernel::taa::{Resolve, edges};
-use crate::plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
+use limpid_kernel_render::front::divisor;
+use limpid_kernel_render::{
+    atrous::Atrous as Level, atrous::Guided, atrous::Mode, atrous::Shape as Tile, atrous::Source,
+    atrous::Stops, atrous::Walk,
+};
+use limpid_kernel_render::{pack::PackedAt, pack::Unpack};
+use limpid_kernel_render::{
+    svgf::Layers, svgf::Origin, svgf::Past, svgf::SpatialVariance, svgf::Temporal,
+};
+use limpid_kernel_render::{taa::Resolve, taa::edges};
+use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
+use limpid_reference::definition::taa;
+use limpid_reference::{
+    definition::svgf::RESOLVE, definition::svgf::Settings, definition::svgf::TAPS,
+};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {

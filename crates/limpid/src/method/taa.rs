@@ -5,12 +5,15 @@
 //! whose quads share their sums.
 
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::taa::Settings;
-use crate::kernel::taa::{Resolve, to_ycocg};
-use crate::kernel::texture::{FromTexture, ToTexture};
-use crate::kernel::window::{Exchange, Filter, Walk, Window, margin};
-use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
-use crate::{Error, Frame, Kind, Layer, Result, Shape, definition};
+use crate::{Error, Frame, Kind, Layer, Result, Shape};
+use limpid_kernel_photo::{
+    window::Exchange, window::Filter, window::Walk, window::Window, window::margin,
+};
+use limpid_kernel_render::{taa::Resolve, taa::to_ycocg};
+use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
+use limpid_plan::{texture::FromTexture, texture::ToTexture};
+use limpid_reference::definition;
+use limpid_reference::definition::taa::Settings;
 
 /// Temporal anti-aliasing in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

@@ -56,3 +56,4 @@ mod recorder;
 mod sequence;
 mod svgf;
 mod taa;
+mod window;

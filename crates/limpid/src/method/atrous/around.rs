@@ -2,12 +2,12 @@
 
 use super::setup::Setup;
 use super::{Atrous, AtrousSchedule, define, walk};
-use crate::definition::atrous::{dimming, modulate};
-use crate::kernel::guard::{Guard, Powers};
-use crate::kernel::pack::{Pack, PackFeatures, Packing, Unpack};
-use crate::method::{Backend, Schedule};
-use crate::plan::{Backing, Element, Layout, Plan, SlotId};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
+use crate::{method::Backend, method::Schedule};
+use limpid_kernel_render::{guard::Guard, guard::Powers};
+use limpid_kernel_render::{pack::Pack, pack::PackFeatures, pack::Packing, pack::Unpack};
+use limpid_plan::{Backing, Element, Layout, Plan, SlotId};
+use limpid_reference::{definition::atrous::dimming, definition::atrous::modulate};
 
 /// The validated options of the à-trous filter, with the passes before and after its levels.
 #[derive(Debug, Clone)]

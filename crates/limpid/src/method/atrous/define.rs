@@ -2,8 +2,12 @@
 
 use super::Atrous;
 use super::setup::Setup;
-use crate::definition::atrous::{self, Filter, Guide, dimming, modulate, prefilter, stored};
 use crate::{Frame, Image, Kind, LUMINANCE, Layer, Part, Result};
+use limpid_reference::{
+    definition::atrous, definition::atrous::Filter, definition::atrous::Guide,
+    definition::atrous::dimming, definition::atrous::modulate, definition::atrous::prefilter,
+    definition::atrous::stored,
+};
 
 pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -> Result<Frame> {
     let size = frame.size();

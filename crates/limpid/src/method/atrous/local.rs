@@ -11,13 +11,15 @@ pub(in crate::method::atrous) use define::define;
 use super::Atrous;
 use super::setup::{Item, Setup};
 use super::walk::{self, State};
-use crate::definition::front;
-use crate::kernel::front as kernel;
-use crate::kernel::pack::{Pack, PackFeatures, PackSurface, PackedAt, Packing, Unpack};
-use crate::method::window::{box_mean_twice, box_mean_twice_beside};
-use crate::method::{Backend, Schedule};
-use crate::plan::{Layout, Plan};
 use crate::{Kind, Layer, Part, Result, Shape};
+use crate::{method::Backend, method::Schedule};
+use crate::{method::window::box_mean_twice, method::window::box_mean_twice_beside};
+use limpid_kernel_render::front as kernel;
+use limpid_kernel_render::{
+    pack::Pack, pack::PackFeatures, pack::PackSurface, pack::PackedAt, pack::Packing, pack::Unpack,
+};
+use limpid_plan::{Layout, Plan};
+use limpid_reference::definition::front;
 use passes::Build;
 
 /// How many standard deviations of noise count as equal.
@@ -75,9 +77,13 @@ impl Local {
     }
 
     /// The weight of brightness at a level.
-    pub(super) fn weight(&self, level: usize, symmetric: bool) -> crate::kernel::atrous::Local {
+    pub(super) fn weight(
+        &self,
+        level: usize,
+        symmetric: bool,
+    ) -> limpid_kernel_render::atrous::Local {
         let first = level == 0;
-        crate::kernel::atrous::Local {
+        limpid_kernel_render::atrous::Local {
             square: 2.0 * DEVIATIONS * DEVIATIONS * if first { SHARE } else { 1.0 },
             least: LEAST,
             plane: first.then_some(front::GUIDE),

@@ -20,9 +20,9 @@ pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
 use super::{Backend, Entry, Method, Schedule, Use};
-pub use crate::definition::atrous::Border;
-use crate::plan::Plan;
 use crate::{Frame, Result, Shape};
+use limpid_plan::Plan;
+pub use limpid_reference::definition::atrous::Border;
 
 /// The à-trous filter in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

@@ -2,9 +2,9 @@
 
 use super::{Atrous, Border};
 use crate::Error;
-use crate::kernel::atrous::{Shape as Tile, Source};
-use crate::method::{Backend, Schedule};
-use crate::plan::Order;
+use crate::{method::Backend, method::Schedule};
+use limpid_kernel_render::{atrous::Shape as Tile, atrous::Source};
+use limpid_plan::Order;
 use std::fmt;
 use std::str::FromStr;
 

@@ -2,10 +2,10 @@
 
 use super::local::Local;
 use super::{Atrous, Border, Storage, Taps};
-use crate::definition::noise;
-use crate::kernel::pack::PackedAt;
 use crate::method::Value;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape, luminance};
+use limpid_kernel_render::pack::PackedAt;
+use limpid_reference::definition::noise;
 
 /// Sides of the squares with one sample each.
 pub(super) const SQUARES: [usize; 3] = [1, 2, 4];
@@ -376,7 +376,7 @@ impl Atrous {
         let color = frame.color()?;
         let albedo = frame.get(Kind::Albedo).filter(|_| self.divides());
         let light = match albedo {
-            Some(albedo) => crate::definition::atrous::modulate(color, albedo, true),
+            Some(albedo) => limpid_reference::definition::atrous::modulate(color, albedo, true),
             None => color.clone(),
         };
         self.sigma_color = Some((NOISE * noise::spread(&luminances(&light))).max(1e-4));

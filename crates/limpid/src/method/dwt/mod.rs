@@ -10,15 +10,15 @@ mod schedule;
 mod tables;
 mod volume;
 
-pub use crate::definition::dwt::Arrangement;
-pub use crate::kernel::dwt::{GroupShape, Mapping};
+pub use limpid_kernel_wavelet::{dwt::GroupShape, dwt::Mapping};
+pub use limpid_reference::definition::dwt::Arrangement;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
 use super::{Backend, Entry, Method, Ordered, Schedule, Use};
-use crate::plan::Plan;
-use crate::wavelet::{Boundary, Direction, Normalisation, Wavelet};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
+use limpid_plan::Plan;
+use limpid_wavelet::{Boundary, Direction, Normalisation, Wavelet};
 
 /// The transform and its inverse in the list of methods.
 pub(super) const ENTRIES: [Entry; 2] = [

@@ -1,13 +1,19 @@
 //! Resolved options of a transform, and its plans.
 
 use super::{DwtSchedule, Scale, wavelet};
-use crate::definition::dwt::{Arrangement, Coefficients, Detail, Dwt as Definition, Undecimated};
-use crate::kernel::dwt::{Interleave, Level, Limits, Mapping, QuadPass, Quads, mended, remainder};
-use crate::kernel::texture::ToTexture;
 use crate::method::Schedule;
-use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
-use crate::wavelet::{Boundary, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+use limpid_kernel_wavelet::{
+    dwt::Interleave, dwt::Level, dwt::Limits, dwt::Mapping, dwt::QuadPass, dwt::Quads, dwt::mended,
+    dwt::remainder,
+};
+use limpid_plan::texture::ToTexture;
+use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::dwt::Arrangement, definition::dwt::Coefficients, definition::dwt::Detail,
+    definition::dwt::Dwt as Definition, definition::dwt::Undecimated,
+};
+use limpid_wavelet::{Boundary, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 
 /// Resolved options.
 pub(in crate::method) struct Ready {

@@ -1,11 +1,14 @@
 //! The reversible 5/3 transform as a plan, and by its definition.
 
 use super::Ready;
-use crate::definition::dwt::{Arrangement, reversible_forward, reversible_inverse};
-use crate::kernel::reversible::Reversible;
-use crate::kernel::shrink::Roll;
-use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Image, Result};
+use limpid_kernel_wavelet::reversible::Reversible;
+use limpid_kernel_wavelet::shrink::Roll;
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::dwt::Arrangement, definition::dwt::reversible_forward,
+    definition::dwt::reversible_inverse,
+};
 
 impl Ready {
     /// The largest sample of reversible transforms.

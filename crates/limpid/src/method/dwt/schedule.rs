@@ -1,10 +1,10 @@
 //! The schedules of a transform.
 
 use super::Ready;
-use crate::kernel::dwt::{Mapping, keeps_mirrored};
-use crate::method::{Backend, Schedule};
-use crate::wavelet::{Direction, Form, Kind, Lifting, SchemeName};
 use crate::{Error, Result};
+use crate::{method::Backend, method::Schedule};
+use limpid_kernel_wavelet::{dwt::Mapping, dwt::keeps_mirrored};
+use limpid_wavelet::{Direction, Form, Kind, Lifting, SchemeName};
 use std::fmt;
 use std::str::FromStr;
 

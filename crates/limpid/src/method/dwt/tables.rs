@@ -1,10 +1,13 @@
 //! A transform by tables: any wavelet with any border, along rows, then along columns.
 
 use super::Ready;
-use crate::definition::dwt::{Pass, counts, line_tables, spread_tables};
-use crate::kernel::lines::{self, Frames, Lines, words};
-use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Result, Size};
+use limpid_kernel_wavelet::{lines, lines::Frames, lines::Lines, lines::words};
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::dwt::Pass, definition::dwt::counts, definition::dwt::line_tables,
+    definition::dwt::spread_tables,
+};
 
 /// Tables of both bands along one axis.
 struct Axis {

@@ -1,12 +1,15 @@
 //! Plans for volumes: each level transforms along time by tables, then each frame as an image.
 
 use super::{DwtSchedule, Ready};
-use crate::definition::dwt::{Extent, Pass, Table, extent, line_tables, low_frames};
-use crate::kernel::lines::{Axis, Frames, Lines, words};
 use crate::method::Schedule;
-use crate::plan::{Plan, Role, Slot, SlotId};
-use crate::wavelet::Direction;
 use crate::{Result, Size};
+use limpid_kernel_wavelet::{lines::Axis, lines::Frames, lines::Lines, lines::words};
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::dwt::Extent, definition::dwt::Pass, definition::dwt::Table,
+    definition::dwt::extent, definition::dwt::line_tables, definition::dwt::low_frames,
+};
+use limpid_wavelet::Direction;
 
 /// A volume in a slot.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Detects whether the noise of a film still matches the measured noise: it may change at a cut or with the lighting.
 
 use crate::Image;
-use crate::noise::Profile;
+use limpid_reference::noise::Profile;
 
 /// Cells of a frame's thumbnail, along x and y.
 const CELLS: [usize; 2] = [32, 18];

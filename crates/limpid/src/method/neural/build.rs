@@ -2,14 +2,19 @@
 
 use super::weights::Loaded;
 use super::{Neural, NeuralSchedule, features, others, time};
-use crate::definition::neural::{
-    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, FORMS, GUIDES, INPUTS, NEAR, OUTPUTS, PRECISION,
-    SHARPNESS, STEPS,
-};
-use crate::kernel::neural::{Convolve, Finish, Guided, Into, Level, Prepare, Source};
-use crate::method::{Backend, Schedule};
-use crate::plan::{Element, Plan, Role, Slot, SlotId};
 use crate::{Kind, Layer, Result, Shape, Size};
+use crate::{method::Backend, method::Schedule};
+use limpid_kernel_render::{
+    neural::Convolve, neural::Finish, neural::Guided, neural::Into, neural::Level, neural::Prepare,
+    neural::Source,
+};
+use limpid_plan::{Element, Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::neural::BLOCK, definition::neural::DISTRUST, definition::neural::DIVISOR,
+    definition::neural::DIVISOR_STEPS, definition::neural::FORMS, definition::neural::GUIDES,
+    definition::neural::INPUTS, definition::neural::NEAR, definition::neural::OUTPUTS,
+    definition::neural::PRECISION, definition::neural::SHARPNESS, definition::neural::STEPS,
+};
 use std::sync::Arc;
 
 /// A plan under construction.

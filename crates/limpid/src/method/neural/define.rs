@@ -1,9 +1,9 @@
 //! The definition, applied to the layers of a frame.
 
 use super::{Neural, features, others, three};
-use crate::definition::neural;
-use crate::definition::svgf::{History, integrate};
 use crate::{Frame, Image, Kind, Result};
+use limpid_reference::definition::neural;
+use limpid_reference::{definition::svgf::History, definition::svgf::integrate};
 
 impl Neural {
     /// The definition on the next frame of a sequence: the result, and the state for the following frame if history is used.

@@ -14,9 +14,9 @@ pub use weights::Weights;
 
 use super::svgf::Setup;
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Svgf, Use};
-use crate::definition::neural::{self, FAR, Whole};
-use crate::plan::Plan;
 use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
+use limpid_plan::Plan;
+use limpid_reference::{definition::neural, definition::neural::FAR, definition::neural::Whole};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry {

@@ -2,8 +2,10 @@
 
 use crate::Layer;
 use crate::method::Backend;
-use crate::method::svgf::{Setup, Slots, planes, resolve};
-use crate::plan::{Plan, SlotId};
+use crate::{
+    method::svgf::Setup, method::svgf::Slots, method::svgf::planes, method::svgf::resolve,
+};
+use limpid_plan::{Plan, SlotId};
 
 /// The slots that history needs.
 pub(super) fn slots(plan: Plan, setup: &Setup, on: Backend) -> Slots {

@@ -1,8 +1,10 @@
 //! The weights of the network: a safetensors file of half floats.
 
-use crate::definition::neural::{Convolution, FORMS, Network};
-use crate::method::{Backend, Refused, Value};
 use crate::{Error, Result};
+use crate::{method::Backend, method::Refused, method::Value};
+use limpid_reference::{
+    definition::neural::Convolution, definition::neural::FORMS, definition::neural::Network,
+};
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
 

@@ -4,18 +4,24 @@ mod features;
 mod others;
 
 use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, halves};
-use crate::definition::nfor::{DARK, DARK_SQUARE, FitSettings, SMOOTH, Settings};
-use crate::kernel::front::{
-    Limit, Surface, brightness, checkerboard, divide, finish, larger, minus, off, pick,
-    scale_others, square_difference, square_plus,
-};
-use crate::kernel::nfor::{LocalRegression, choose, contest, errors, mix};
-use crate::kernel::rdfc::join;
-use crate::kernel::stencil::Stencil;
 use crate::method::Schedule;
 use crate::method::window::box_mean;
-use crate::plan::{Plan, SlotId};
 use crate::{Kind, Layer, Part, Result, Shape};
+use limpid_kernel_render::rdfc::join;
+use limpid_kernel_render::{
+    front::Limit, front::Surface, front::brightness, front::checkerboard, front::divide,
+    front::finish, front::larger, front::minus, front::off, front::pick, front::scale_others,
+    front::square_difference, front::square_plus,
+};
+use limpid_kernel_render::{
+    nfor::LocalRegression, nfor::choose, nfor::contest, nfor::errors, nfor::mix,
+};
+use limpid_plan::stencil::Stencil;
+use limpid_plan::{Plan, SlotId};
+use limpid_reference::{
+    definition::nfor::DARK, definition::nfor::DARK_SQUARE, definition::nfor::FitSettings,
+    definition::nfor::SMOOTH, definition::nfor::Settings,
+};
 
 pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
     let mut build = Build {

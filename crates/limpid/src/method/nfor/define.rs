@@ -1,11 +1,11 @@
 //! The definition, applied to the layers of a frame.
 
 use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
-use crate::definition::front::{self, Surface};
-use crate::definition::nfor::{Buffers, DARK, nfor};
-use crate::definition::nlm::{Filter, Guide};
-use crate::definition::window::tent;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
+use limpid_reference::definition::window::tent;
+use limpid_reference::{definition::front, definition::front::Surface};
+use limpid_reference::{definition::nfor::Buffers, definition::nfor::DARK, definition::nfor::nfor};
+use limpid_reference::{definition::nlm::Filter, definition::nlm::Guide};
 
 pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     let shape = frame.shape();

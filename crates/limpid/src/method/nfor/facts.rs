@@ -1,9 +1,13 @@
 //! Properties of a whole frame that the plan depends on.
 
 use super::{features, halves, others};
-use crate::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
-use crate::definition::noise::spread;
-use crate::{Frame, Image, Kind, Layer, Part, Result, memory};
+use crate::{Frame, Image, Kind, Layer, Part, Result};
+use limpid_core::memory;
+use limpid_reference::definition::noise::spread;
+use limpid_reference::{
+    definition::front::Depth, definition::front::FAR, definition::front::NOISE_FLOOR,
+    definition::front::brightness, definition::front::noise_share,
+};
 
 /// Properties of a whole frame.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! First-order regression, for path-traced stills of any renderer.
 //!
 //! The definition is `definition::nfor` after `definition::front`. The schedules are those of the fit:
-//! `crate::kernel::nfor`.
+//! `limpid_kernel_render::nfor`.
 
 mod build;
 mod define;
@@ -13,9 +13,11 @@ pub use facts::Facts;
 pub use target::Estimate;
 
 use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
-use crate::definition::nfor::{FitSettings, Settings, Window};
-use crate::plan::Plan;
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
+use limpid_plan::Plan;
+use limpid_reference::{
+    definition::nfor::FitSettings, definition::nfor::Settings, definition::nfor::Window,
+};
 
 /// NFOR in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

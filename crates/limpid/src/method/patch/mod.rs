@@ -7,10 +7,12 @@ mod build;
 
 use super::poisson::PoissonSchedule;
 use super::{Backend, Entry, Method, Schedule, Use};
-use crate::definition::patch::{Input, Samples, reconstruct};
-use crate::definition::poisson::ROUNDS;
-use crate::plan::Plan;
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use limpid_plan::Plan;
+use limpid_reference::definition::poisson::ROUNDS;
+use limpid_reference::{
+    definition::patch::Input, definition::patch::Samples, definition::patch::reconstruct,
+};
 
 /// Patch reconstruction in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

@@ -1,15 +1,19 @@
 //! The passes of a Poisson reconstruction.
 
 use super::{Norm, Poisson, PoissonSchedule};
-use crate::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
-use crate::kernel::poisson::{
-    Advance, Apply, Coarsen, Cosine, Dot, Down, Up, coarse, direction, residual, right_side, weigh,
-};
-use crate::kernel::rdfc::join;
 use crate::method::Schedule;
-use crate::method::descent::{Descent, Done, System};
-use crate::plan::{Plan, Role, Slot, SlotId};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
+use crate::{method::descent::Descent, method::descent::Done, method::descent::System};
+use limpid_kernel_render::rdfc::join;
+use limpid_kernel_render::{
+    poisson::Advance, poisson::Apply, poisson::Coarsen, poisson::Cosine, poisson::Dot,
+    poisson::Down, poisson::Up, poisson::coarse, poisson::direction, poisson::residual,
+    poisson::right_side, poisson::weigh,
+};
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::{
+    definition::poisson::REG_INIT, definition::poisson::REG_ITER, definition::poisson::ROUNDS,
+};
 
 /// Maximum number of steps of one solve: far more than any converging one needs.
 const MOST_STEPS: usize = 200;

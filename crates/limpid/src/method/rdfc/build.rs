@@ -3,18 +3,19 @@
 mod front;
 
 use super::{FEATURES, Layers, Rdfc, choice_layer, extras, part, risk_layers, selection_layer};
-use crate::definition::rdfc::{CLASSES, LEAST_SHARE};
-use crate::kernel::front::{at_least, clamp, squared};
-use crate::kernel::nlm::{Feature, Features, Nlm, Noise};
-use crate::kernel::rdfc::{
-    blend, contrast, floor, half_difference, image_variance, join, scale, select, square, zeros,
-};
-use crate::kernel::window::Filter;
 use crate::method::Schedule;
-use crate::method::window::{box_mean, separable};
-use crate::plan::{Plan, SlotId};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
+use crate::{method::window::box_mean, method::window::separable};
 use front::Front;
+use limpid_kernel_photo::window::Filter;
+use limpid_kernel_render::{front::at_least, front::clamp, front::squared};
+use limpid_kernel_render::{nlm::Feature, nlm::Features, nlm::Nlm, nlm::Noise};
+use limpid_kernel_render::{
+    rdfc::blend, rdfc::contrast, rdfc::floor, rdfc::half_difference, rdfc::image_variance,
+    rdfc::join, rdfc::scale, rdfc::select, rdfc::square, rdfc::zeros,
+};
+use limpid_plan::{Plan, SlotId};
+use limpid_reference::{definition::rdfc::CLASSES, definition::rdfc::LEAST_SHARE};
 
 /// Planes that one pass filters besides the guide: more would exhaust a GPU's registers.
 const CHUNK: usize = 8;

@@ -2,12 +2,17 @@
 
 use super::lights::{Light, planes};
 use super::{Setup, Svgf};
-use crate::definition::atrous::modulate;
-use crate::definition::front;
-use crate::definition::svgf::{Features, History, features, svgf};
-use crate::definition::taa::{nearest_motion, soften_edges, taa};
-use crate::kernel::svgf::Origin;
 use crate::{Frame, Image, Kind, Result};
+use limpid_kernel_render::svgf::Origin;
+use limpid_reference::definition::atrous::modulate;
+use limpid_reference::definition::front;
+use limpid_reference::{
+    definition::svgf::Features, definition::svgf::History, definition::svgf::features,
+    definition::svgf::svgf,
+};
+use limpid_reference::{
+    definition::taa::nearest_motion, definition::taa::soften_edges, definition::taa::taa,
+};
 use std::borrow::Cow;
 
 impl Svgf {

@@ -1,13 +1,13 @@
 //! Slots, and the layers that are filtered along with the colour.
 
 use super::{Setup, layers};
-use crate::kernel::atrous::FEATURES;
-use crate::kernel::front::{brightness, follow, follow_each};
-use crate::kernel::pack::{Pack, PackedAt, Unpack};
-use crate::kernel::svgf::{MOMENTS, Past};
 use crate::method::Backend;
-use crate::plan::{Element, Layout, Plan, Role, Slot, SlotId};
 use crate::{Kind, Layer, Part, Shape};
+use limpid_kernel_render::atrous::FEATURES;
+use limpid_kernel_render::{front::brightness, front::follow, front::follow_each};
+use limpid_kernel_render::{pack::Pack, pack::PackedAt, pack::Unpack};
+use limpid_kernel_render::{svgf::MOMENTS, svgf::Past};
+use limpid_plan::{Element, Layout, Plan, Role, Slot, SlotId};
 
 /// A layer that is filtered along with the colour.
 pub(in crate::method) struct Light {

@@ -1,10 +1,10 @@
 //! The Gaussian filter.
 
 use super::{Ready, checked_radius, positive, window_method};
-use crate::definition::window;
-use crate::kernel::window::Filter;
-use crate::method::{Entry, Use};
 use crate::{Frame, Image, Result};
+use crate::{method::Entry, method::Use};
+use limpid_kernel_photo::window::Filter;
+use limpid_reference::definition::window;
 
 /// The Gaussian filter in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

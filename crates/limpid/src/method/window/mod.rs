@@ -28,13 +28,13 @@ pub use tent::{Tent, Tent2};
 pub use variance::{DEVIATION, Variance, deviation};
 
 use super::{Backend, Entry, Schedule};
-use crate::kernel::texture::{FromTexture, ToTexture};
-use crate::kernel::window::{
-    Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
-    margin,
-};
-use crate::plan::{Backing, Element, Plan, Role, Slot, SlotId};
 use crate::{Error, Layer, Result, Shape, Size};
+use limpid_kernel_photo::{
+    window::Along, window::Exchange, window::Filter, window::TILE_COLUMNS, window::TILE_SQUARE,
+    window::Walk, window::Window, window::WindowAxis, window::WindowPack, window::margin,
+};
+use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
+use limpid_plan::{texture::FromTexture, texture::ToTexture};
 
 /// The filters in the list of methods.
 pub(super) const ENTRIES: [Entry; 5] = [

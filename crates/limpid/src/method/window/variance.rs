@@ -1,10 +1,10 @@
 //! Mean and standard deviation of a window.
 
 use super::{Ready, checked_radius, window_method};
-use crate::definition::window;
-use crate::kernel::window::Filter;
-use crate::method::{Entry, Use};
 use crate::{Frame, Image, Kind, Layer, Result};
+use crate::{method::Entry, method::Use};
+use limpid_kernel_photo::window::Filter;
+use limpid_reference::definition::window;
 
 /// Mean and deviation in the list of methods.
 pub(super) const ENTRY: Entry = Entry {

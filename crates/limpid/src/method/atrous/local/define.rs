@@ -1,13 +1,16 @@
 //! The definition of the filter by local noise, applied to the layers of a frame.
 
 use super::{ANY, AROUND, DEVIATIONS, LEAST, SHARE, halves, kinds};
-use crate::definition::atrous::{self, Filter, Guide, stored};
-use crate::definition::front::{self, Surface};
-use crate::definition::nfor::DARK;
-use crate::definition::window::tent;
 use crate::method::atrous::Atrous;
 use crate::method::window::twice;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
+use limpid_reference::definition::nfor::DARK;
+use limpid_reference::definition::window::tent;
+use limpid_reference::{
+    definition::atrous, definition::atrous::Filter, definition::atrous::Guide,
+    definition::atrous::stored,
+};
+use limpid_reference::{definition::front, definition::front::Surface};
 
 /// The definition.
 pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Result<Frame> {

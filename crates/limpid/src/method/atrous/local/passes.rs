@@ -2,12 +2,12 @@
 
 use super::super::Atrous;
 use super::{ANY, halves, is_sharp, kinds};
-use crate::definition::nfor::DARK;
-use crate::kernel::front as kernel;
 use crate::method::Backend;
 use crate::method::window::box_mean;
-use crate::plan::{Plan, SlotId};
 use crate::{Kind, Layer, Part, Shape};
+use limpid_kernel_render::front as kernel;
+use limpid_plan::{Plan, SlotId};
+use limpid_reference::definition::nfor::DARK;
 
 /// Adds them to a plan.
 pub(super) struct Build<'a> {
@@ -36,7 +36,7 @@ pub(super) struct Front {
 impl Build<'_> {
     pub(super) fn small(
         &mut self,
-        kernel: impl crate::kernel::Kernel + 'static,
+        kernel: impl limpid_plan::Kernel + 'static,
         name: &str,
         reads: &[SlotId],
         planes: usize,

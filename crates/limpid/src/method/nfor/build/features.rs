@@ -1,12 +1,15 @@
 //! Noisy features, filtered before they are used.
 
 use super::Build;
-use crate::kernel::front::{log_variance, logarithm, roughness, square_difference, variance};
-use crate::kernel::nlm::{Nlm, Noise};
-use crate::kernel::rdfc::join;
 use crate::method::window::box_mean;
-use crate::plan::SlotId;
 use crate::{Kind, Layer, Part};
+use limpid_kernel_render::rdfc::join;
+use limpid_kernel_render::{
+    front::log_variance, front::logarithm, front::roughness, front::square_difference,
+    front::variance,
+};
+use limpid_kernel_render::{nlm::Nlm, nlm::Noise};
+use limpid_plan::SlotId;
 
 impl Build<'_> {
     /// Features filtered by themselves, each kind by its own noise.

@@ -1,12 +1,12 @@
 //! Light layers and alpha, filtered by the fits of the colour.
 
 use super::{Build, Chain, Ground, Pair};
-use crate::kernel::front::{divide, finish, follow, middle};
-use crate::kernel::nfor::{balance, total};
-use crate::kernel::rdfc::join;
 use crate::method::nfor::others;
-use crate::plan::SlotId;
 use crate::{Kind, Layer};
+use limpid_kernel_render::rdfc::join;
+use limpid_kernel_render::{front::divide, front::finish, front::follow, front::middle};
+use limpid_kernel_render::{nfor::balance, nfor::total};
+use limpid_plan::SlotId;
 
 /// Planes of other layers that are fitted together: more would exhaust a GPU's registers.
 const CHUNK: usize = 6;

@@ -1,10 +1,12 @@
 //! Preprocessing: classes, and limits for outliers.
 
 use super::{Build, Signal};
-use crate::kernel::front::{Limit, brightness, class, lower, middle};
 use crate::method::rdfc::part;
-use crate::plan::{Plan, SlotId};
 use crate::{Kind, Part, Result};
+use limpid_kernel_render::{
+    front::Limit, front::brightness, front::class, front::lower, front::middle,
+};
+use limpid_plan::{Plan, SlotId};
 
 /// The output of the preprocessing: classes, and the brightness before and after outliers were clamped.
 pub(super) struct Front {

@@ -1,0 +1,174 @@
+//! Devices by name.
+
+use crate::cpu::{Cpu, CpuRunner};
+#[cfg(feature = "gpu")]
+use crate::gpu::{Adapter, Gpu, GpuRunner};
+use crate::{Backend, DeviceLimits, Runner};
+use limpid_core::{DeviceFault, Error, Result};
+use limpid_plan::Plan;
+
+/// A device that runs plans: the CPU or a GPU.
+///
+/// ```
+/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub use limpid_exec as exec; }
+/// use limpid::Device;
+/// let device = Device::open("cpu")?;
+/// assert_eq!(device.backend().to_string(), "cpu");
+/// assert!(Device::open("gpu:no such card").is_err());
+/// # Ok::<(), limpid::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub enum Device {
+    /// Threads and SIMD.
+    Cpu(Cpu),
+    /// A GPU.
+    #[cfg(feature = "gpu")]
+    Gpu(Gpu),
+}
+
+impl Device {
+    /// Opens `cpu`, `gpu` (the best), `gpu:NAME` (part of its name), `gpu:INDEX`, or `auto`.
+    ///
+    /// `auto` picks a hardware GPU, otherwise the CPU, and never a software adapter. A named device that is not found is an
+    /// error.
+    pub fn open(name: &str) -> Result<Self> {
+        Self::open_with(name, None, cfg!(debug_assertions))
+    }
+
+    /// Opens a device with a number of CPU threads; `checked` keeps runtime checks in shaders.
+    pub fn open_with(name: &str, threads: Option<usize>, checked: bool) -> Result<Self> {
+        if name == "cpu" {
+            return Ok(Self::Cpu(Cpu::new(threads)?));
+        }
+        let wanted = match name.split_once(':') {
+            Some(("gpu", which)) => Some(which),
+            None if name == "gpu" => Some(""),
+            None if name == "auto" => None,
+            _ => {
+                return Err(Error::unknown(
+                    "device",
+                    name,
+                    ["auto", "cpu", "gpu", "gpu:NAME", "gpu:INDEX"],
+                ));
+            }
+        };
+        open_gpu(wanted, threads, checked)
+    }
+
+    /// The kind of the device.
+    pub fn backend(&self) -> Backend {
+        match self {
+            Self::Cpu(_) => Backend::Cpu,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => Backend::Gpu,
+        }
+    }
+
+    /// Prepares a plan: compiles its shaders and allocates its memory.
+    pub fn runner(&self, plan: Plan) -> Result<Box<dyn Runner>> {
+        Ok(match self {
+            Self::Cpu(cpu) => Box::new(CpuRunner::new(cpu, plan)?),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Box::new(GpuRunner::new(gpu, plan)?),
+        })
+    }
+
+    /// The limits of the device.
+    pub fn limits(&self) -> DeviceLimits {
+        match self {
+            Self::Cpu(_) => DeviceLimits::Cpu,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => DeviceLimits::Gpu(gpu.target()),
+        }
+    }
+
+    /// Its display name.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => format!("cpu ({})", cpu.describe()),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.name().to_owned(),
+        }
+    }
+
+    /// Copies `bytes` bytes `runs` times and returns the median time of a copy; each byte is read once and written once.
+    #[doc(hidden)]
+    pub fn copy_time(&self, bytes: usize, runs: usize) -> Result<std::time::Duration> {
+        let mut times = match self {
+            Self::Cpu(cpu) => crate::copy::cpu_times(cpu, bytes, runs),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.copy_times(bytes, runs)?,
+        };
+        times.sort();
+        Ok(times[times.len() / 2])
+    }
+
+    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software
+    /// adapters, with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently.
+    #[doc(hidden)]
+    pub fn all_for_tests() -> Result<Vec<Self>> {
+        let mut devices = Vec::new();
+        for (i, (_, level)) in Cpu::levels().into_iter().enumerate() {
+            devices.push(Self::Cpu(
+                Cpu::with_level(Some(i % 3 + 1), level)?.with_band([3, 16, 7, 64][i % 4]),
+            ));
+        }
+        #[cfg(feature = "gpu")]
+        devices.push(open_gpu(Some(""), None, true)?);
+        Ok(devices)
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Result<Device> {
+    let all = match (Adapter::all(), wanted) {
+        (Ok(all), _) => all,
+        // `auto` falls back to the CPU.
+        (Err(error), None) => {
+            log::warn!("{error}; the CPU is used");
+            Vec::new()
+        }
+        (Err(error), Some(_)) => return Err(error),
+    };
+    let found = match wanted {
+        None => match all.iter().find(|a| !a.software) {
+            Some(adapter) => Some(adapter),
+            None => return Ok(Device::Cpu(Cpu::new(threads)?)),
+        },
+        Some("") => all.first(),
+        Some(which) => match which.parse::<usize>() {
+            Ok(index) => all.get(index),
+            Err(_) => all
+                .iter()
+                .find(|a| a.info.name.to_lowercase().contains(&which.to_lowercase())),
+        },
+    };
+    match found {
+        Some(adapter) => Ok(Device::Gpu(adapter.open(checked)?)),
+        None => {
+            let names: Vec<&str> = all.iter().map(|a| a.info.name.as_str()).collect();
+            let have = if names.is_empty() {
+                "This machine has no Vulkan, Metal or DirectX 12 driver; install one (on Debian \
+                 and Ubuntu: apt-get install mesa-vulkan-drivers)"
+                    .to_owned()
+            } else {
+                format!("This machine has: {}", names.join(", "))
+            };
+            let name = wanted
+                .filter(|w| !w.is_empty())
+                .map_or("gpu".to_owned(), |w| format!("gpu:{w}"));
+            Err(Error::device(name, DeviceFault::NotFound(have)))
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn open_gpu(wanted: Option<&str>, threads: Option<usize>, _checked: bool) -> Result<Device> {
+    match wanted {
+        None => Ok(Device::Cpu(Cpu::new(threads)?)),
+        Some(_) => Err(Error::device(
+            "gpu",
+            DeviceFault::NotFound("This build has no GPU support".into()),
+        )),
+    }
+}

@@ -1,0 +1,57 @@
+//! Kinds of devices, and what they hold.
+
+use limpid_plan::{Backing, Plan, Target};
+use std::fmt;
+
+/// The kind of device that runs a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Backend {
+    /// Threads and SIMD.
+    Cpu,
+    /// A GPU.
+    Gpu,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+        })
+    }
+}
+
+/// Bytes of transient slots above which the CPU uses tiles.
+const CPU_TRANSIENT: usize = 1 << 30;
+
+/// The limits of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceLimits {
+    /// A CPU: limited only to keep memory use reasonable.
+    Cpu,
+    /// The limits of a GPU.
+    Gpu(Target),
+}
+
+impl DeviceLimits {
+    /// The back end.
+    pub fn backend(self) -> Backend {
+        match self {
+            Self::Cpu => Backend::Cpu,
+            Self::Gpu(_) => Backend::Gpu,
+        }
+    }
+
+    /// Whether the slots of a plan fit.
+    #[doc(hidden)]
+    pub fn holds(self, plan: &Plan) -> bool {
+        match self {
+            Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
+            Self::Gpu(target) => plan.slots.iter().all(|s| {
+                let side = s.size.width.max(s.size.height);
+                s.bytes() as u64 <= target.binding_bytes
+                    && (s.backing == Backing::Buffer || side <= target.texture_side as usize)
+            }),
+        }
+    }
+}

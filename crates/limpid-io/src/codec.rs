@@ -1,0 +1,175 @@
+//! The interface of a file format: a [`Codec`], one row in the table of [`Format`].
+
+use super::raster::{self, Raster, Transfer};
+use super::{Facts, Format, Origin, Picture, ReadOptions, WriteOptions};
+use limpid_core::{Frame, Image, Result};
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file format: how its files are recognised, read and written.
+pub(super) struct Codec {
+    /// Its display name.
+    pub(super) name: &'static str,
+    /// Its extensions, the usual one first.
+    pub(super) extensions: &'static [&'static str],
+    /// Whether the first bytes of a file belong to this format.
+    pub(super) begins: fn(&[u8]) -> bool,
+    /// Whether the colour of a new file is linear or encoded.
+    pub(super) transfer: Transfer,
+    /// Which layers it can store.
+    pub(super) holds: Holds,
+    /// Reads a whole file.
+    pub(super) read: fn(Cow<'_, [u8]>, &Path, &ReadOptions) -> Result<Content>,
+    /// Describes a file, if that is possible without reading its pixels.
+    pub(super) inspect: Option<Inspect>,
+    /// Encodes a file. Returns notes, too.
+    pub(super) write: fn(&Page<'_>) -> Result<Written>,
+}
+
+/// Describes a file.
+pub(super) type Inspect = fn(&[u8], &Path, &ReadOptions) -> Result<Facts>;
+
+/// The bytes of a file, and notes.
+pub(super) type Written = (Vec<u8>, Vec<String>);
+
+/// Which layers a format can store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// All layers of a frame.
+    Layers,
+    /// Colour and alpha.
+    Alpha,
+    /// Colour.
+    Color,
+}
+
+/// The data of a file that is preserved besides the layers of its frame, in the format's own form.
+pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
+    /// Whether the colour of the file is linear or encoded.
+    fn transfer(&self) -> Transfer;
+
+    /// The sample type, as text.
+    fn sample(&self) -> &'static str {
+        ""
+    }
+
+    /// The compression, as text.
+    fn compression(&self) -> String {
+        String::new()
+    }
+
+    /// The names of preserved data.
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A text attribute of the file.
+    fn text(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// The EXIF data of the file.
+    fn exif(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The alpha of the file.
+    fn alpha(&self) -> Option<Image> {
+        None
+    }
+}
+
+/// The contents of a file.
+pub(super) struct Content {
+    pub(super) frame: Frame,
+    pub(super) kept: Arc<dyn Kept>,
+    /// The alpha of a raster, for frames without alpha.
+    pub(super) alpha: Option<Image>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Content {
+    /// Content from colour and alpha, other preserved data, and notes.
+    pub(super) fn of((raster, kept, notes): (Raster<'_>, impl Kept, Vec<String>)) -> Result<Self> {
+        let alpha = raster.alpha.clone();
+        Ok(Self {
+            frame: raster.into_frame()?,
+            kept: Arc::new(kept),
+            alpha,
+            notes,
+        })
+    }
+
+    /// The file as a picture.
+    pub(super) fn picture(self, format: Format, path: &Path) -> Picture {
+        Picture {
+            frame: self.frame,
+            origin: Origin {
+                format,
+                kept: self.kept,
+                alpha: self.alpha,
+            },
+            notes: tell(path, self.notes),
+        }
+    }
+}
+
+/// A frame to be written.
+pub(super) struct Page<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) origin: Option<&'a Origin>,
+    pub(super) options: &'a WriteOptions,
+    /// For messages.
+    pub(super) path: &'a Path,
+}
+
+impl Page<'_> {
+    /// Whether the colour of the frame is linear or encoded.
+    pub(super) fn transfer(&self) -> Transfer {
+        let origin = self.origin.map(Origin::transfer);
+        origin.or(self.options.transfer).unwrap_or(Transfer::Linear)
+    }
+
+    /// Colour and alpha, linear or encoded.
+    pub(super) fn raster(&self, to: Transfer) -> Result<Raster<'_>> {
+        Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
+    }
+
+    /// Encodes a file of colour and alpha, linear or encoded, with a format's function that also takes the preserved data.
+    pub(super) fn file<K: Kept>(
+        &self,
+        to: Transfer,
+        encode: impl FnOnce(&Raster, Option<&K>) -> Result<Vec<u8>>,
+    ) -> Result<Written> {
+        Ok((encode(&self.raster(to)?, self.kept())?, Vec::new()))
+    }
+
+    /// The preserved data of the source, if it has the same format.
+    pub(super) fn kept<K: Kept>(&self) -> Option<&K> {
+        let kept: &dyn Any = self.origin?.kept.as_ref();
+        kept.downcast_ref()
+    }
+
+    /// Notes on data that a format cannot store.
+    pub(super) fn lost(&self, format: Format) -> Vec<String> {
+        let holds = format.codec().holds;
+        let mut notes = Vec::new();
+        if holds != Holds::Layers {
+            notes.extend(raster::left_out(self.frame, format));
+        }
+        if holds == Holds::Color {
+            let alpha = raster::alpha(self.frame, self.origin);
+            notes.extend(raster::no_alpha(alpha.as_ref(), format));
+        }
+        notes
+    }
+}
+
+/// Notes, prefixed with their file.
+pub(super) fn tell(path: &Path, notes: Vec<String>) -> Vec<String> {
+    let about = |n| format!("{}: {n}", path.display());
+    notes.into_iter().map(about).collect()
+}

@@ -1,0 +1,269 @@
+//! Reading an EXR file: headers by the `exr` crate, the structure checked here, blocks decompressed on all cores.
+//!
+//! The structure (offset tables, block positions and lengths) is checked before any pixel memory is allocated, so that a
+//! truncated file is reported as such, and a small file that declares a huge image is refused.
+
+use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
+use super::{PartSource, Samples, Source, fault, size_of};
+use ::exr::compression::Compression;
+use ::exr::error::Error as ExrError;
+use ::exr::math::Vec2;
+use ::exr::meta::attribute::{ChannelList, IntegerBounds, LevelMode};
+use ::exr::meta::header::Header;
+use ::exr::meta::{BlockDescription, MetaData};
+use limpid_core::{Error, Result, Size};
+use rayon::prelude::*;
+use std::io::Cursor;
+use std::path::Path;
+
+/// Bytes of pixels that are decompressed together.
+const BATCH: usize = 64 << 20;
+
+/// The validated headers, and the position of the offset tables.
+pub(crate) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
+    check_version(bytes, path)?;
+    check_windows(bytes, path)?;
+    let mut cursor = Cursor::new(bytes);
+    let meta = MetaData::read_from_buffered(&mut cursor, false).map_err(|e| fault(path, e))?;
+    for header in &meta.headers {
+        check_header(header, path)?;
+    }
+    MetaData::validate(&meta.headers, false).map_err(|e| fault(path, e))?;
+    Ok((meta, cursor.position() as usize))
+}
+
+/// Rejects files that the format permits but Limpid does not support, with the reason.
+fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
+    let Some(&[version, flags, ..]) = bytes.get(4..8) else {
+        return Err(Error::input(format!(
+            "{}: the file ends in its header; it is truncated",
+            path.display()
+        )));
+    };
+    let unsupported = |what: String| Err(Error::unsupported(format!("{}: {what}", path.display())));
+    if version != 2 {
+        return unsupported(format!(
+            "OpenEXR version {version} is not supported, only version 2"
+        ));
+    }
+    if flags & 0x08 != 0 {
+        return unsupported(
+            "deep images (many samples in a pixel) are not supported; flatten the image first"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Checks the data windows before the `exr` crate does, which overflows on an empty window (its end before its start).
+fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
+    let mut rest = bytes.get(8..).unwrap_or_default();
+    let word = |rest: &mut &[u8]| -> Option<Vec<u8>> {
+        let end = rest.iter().take(256).position(|b| *b == 0)?;
+        let word = rest[..end].to_vec();
+        *rest = &rest[end + 1..];
+        Some(word)
+    };
+    let many = bytes.get(5).is_some_and(|flags| flags & 0x10 != 0);
+    // Attributes are consecutive, an empty name ends a header, and multiple headers end with an empty one. If the structure is
+    // invalid, the real reader reports the reason.
+    let mut ended = !many;
+    while let Some(name) = word(&mut rest) {
+        if name.is_empty() {
+            if ended {
+                break;
+            }
+            ended = true;
+            continue;
+        }
+        ended = !many;
+        let length = word(&mut rest).and_then(|_| array::<4>(rest, 0));
+        let Some(value) = length
+            .and_then(|l| usize::try_from(i32::from_le_bytes(l)).ok())
+            .and_then(|l| rest.get(4..4_usize.checked_add(l)?))
+        else {
+            break;
+        };
+        rest = &rest[4 + value.len()..];
+        if name == b"dataWindow" && value.len() == 16 {
+            let int = |i: usize| i32::from_le_bytes(array(value, 4 * i).unwrap_or_default());
+            if int(2) < int(0) || int(3) < int(1) {
+                return Err(Error::input(format!(
+                    "{}: the image has no pixels (empty data window); at least 1x1 is needed",
+                    path.display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_header(header: &Header, path: &Path) -> Result<()> {
+    let path = path.display();
+    let size = size_of(header);
+    if size.width == 0 || size.height == 0 {
+        return Err(Error::input(format!(
+            "{path}: the image is {size}; at least 1x1 is needed"
+        )));
+    }
+    if header.channels.list.is_empty() {
+        return Err(Error::input(format!("{path}: a part has no channels")));
+    }
+    if header.deep {
+        return Err(Error::unsupported(format!(
+            "{path}: deep images (many samples in a pixel) are not supported; flatten the image first"
+        )));
+    }
+    let sampled = header.channels.list.iter();
+    if let Some(channel) = sampled.into_iter().find(|c| c.sampling != Vec2(1, 1)) {
+        return Err(Error::unsupported(format!(
+            "{path}: channel {} is stored at a lower resolution ({}x{} sub-sampling), which is not supported; write it \
+             at full resolution",
+            channel.name, channel.sampling.0, channel.sampling.1
+        )));
+    }
+    if matches!(
+        header.compression,
+        Compression::HTJ2K32 | Compression::HTJ2K256
+    ) {
+        return Err(Error::unsupported(format!(
+            "{path}: HTJ2K compression is not supported; use ZIP, PIZ or DWAA"
+        )));
+    }
+    Ok(())
+}
+
+/// Reads all parts and channels.
+pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Source> {
+    let (meta, tables) = headers(bytes, path)?;
+    let blocks = blocks(bytes, &meta, tables, path)?;
+    check_memory(&meta, &blocks, path, limit)?;
+    let mut notes = Vec::new();
+    let mut parts: Vec<PartSource> = Vec::with_capacity(meta.headers.len());
+    for header in &meta.headers {
+        if let BlockDescription::Tiles(tiles) = header.blocks
+            && tiles.level_mode != LevelMode::Singular
+        {
+            notes.push("the smaller levels of a mip map are not preserved".to_owned());
+        }
+        let count = size_of(header).pixels();
+        parts.push(PartSource {
+            header: header.clone(),
+            samples: header
+                .channels
+                .list
+                .iter()
+                .map(|c| Samples::zeros(c.sample_type, count))
+                .collect::<Result<_>>()?,
+        });
+    }
+    let mut rest = blocks.as_slice();
+    while !rest.is_empty() {
+        let mut count = 0;
+        let mut total = 0;
+        while count < rest.len() && (total < BATCH || count < 2 * rayon::current_num_threads()) {
+            total += raw_size(&meta.headers[rest[count].part], &rest[count].bounds);
+            count += 1;
+        }
+        let (batch, after) = rest.split_at(count);
+        decode(bytes, batch, &mut parts, path)?;
+        rest = after;
+    }
+    Ok(Source { parts, notes })
+}
+
+/// Decompresses blocks on all cores and puts their samples into the parts' channels.
+fn decode(bytes: &[u8], blocks: &[Block], parts: &mut [PartSource], path: &Path) -> Result<()> {
+    let raw: Vec<Vec<u8>> = blocks
+        .par_iter()
+        .map(|block| {
+            let header = &parts[block.part].header;
+            decompress(header, &bytes[block.range.clone()], block.bounds)
+                .map_err(|e| fault(path, e))
+        })
+        .collect::<Result<_>>()?;
+    for (part, PartSource { header, samples }) in parts.iter_mut().enumerate() {
+        let size = size_of(header);
+        let offsets = channel_offsets(&header.channels);
+        samples
+            .par_iter_mut()
+            .zip(offsets)
+            .for_each(|(samples, offset)| {
+                let mine = blocks.iter().zip(&raw).filter(|(b, _)| b.part == part);
+                for (block, raw) in mine {
+                    scatter(
+                        samples,
+                        size,
+                        block,
+                        raw,
+                        (offset, header.channels.bytes_per_pixel),
+                    );
+                }
+            });
+    }
+    Ok(())
+}
+
+fn decompress(
+    header: &Header,
+    compressed: &[u8],
+    bounds: IntegerBounds,
+) -> ::exr::error::Result<Vec<u8>> {
+    check_payload(header, compressed, &bounds)?;
+    let expected = raw_size(header, &bounds);
+    let raw = header.compression.decompress_image_section_from_le(
+        header,
+        compressed.to_vec(),
+        bounds,
+        false,
+    )?;
+    if raw.len() != expected {
+        return Err(ExrError::Invalid("length of a block of pixels".into()));
+    }
+    Ok(raw)
+}
+
+/// Byte offset of each channel for one pixel of a line.
+fn channel_offsets(channels: &ChannelList) -> Vec<usize> {
+    let mut offset = 0;
+    let sizes = channels
+        .list
+        .iter()
+        .map(|c| c.sample_type.bytes_per_sample());
+    let mut before = |size: usize| {
+        offset += size;
+        offset - size
+    };
+    sizes.map(&mut before).collect()
+}
+
+/// Copies one channel of a block: a line holds all samples of the first channel, then of the second, and so on.
+fn scatter(
+    samples: &mut Samples,
+    size: Size,
+    block: &Block,
+    raw: &[u8],
+    (offset, pixel_bytes): (usize, usize),
+) {
+    let (width, height) = (block.bounds.size.0, block.bounds.size.1);
+    let (x, y) = (
+        block.bounds.position.0 as usize,
+        block.bounds.position.1 as usize,
+    );
+    for row in 0..height {
+        let line = &raw[row * width * pixel_bytes + width * offset..];
+        let at = (y + row) * size.width + x;
+        match samples {
+            Samples::F16(out) => fill(&mut out[at..at + width], line, half::f16::from_ne_bytes),
+            Samples::F32(out) => fill(&mut out[at..at + width], line, f32::from_ne_bytes),
+            Samples::U32(out) => fill(&mut out[at..at + width], line, u32::from_ne_bytes),
+        }
+    }
+}
+
+fn fill<T, const N: usize>(out: &mut [T], bytes: &[u8], decode: impl Fn([u8; N]) -> T) {
+    let (chunks, _) = bytes.as_chunks::<N>();
+    out.iter_mut()
+        .zip(chunks)
+        .for_each(|(o, c)| *o = decode(*c));
+}

@@ -1,0 +1,392 @@
+//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and the quality is
+//! that of the source.
+
+use super::WriteOptions;
+use super::codec::{self, Codec, Content, Holds};
+use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
+use jpeg_encoder::{
+    Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
+};
+use limpid_core::{Error, Result, Size};
+use rayon::prelude::*;
+use std::path::Path;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+/// JPEG in the table of formats.
+pub(super) const CODEC: Codec = Codec {
+    name: "JPEG",
+    extensions: &["jpg", "jpeg", "jpe"],
+    begins: |bytes| bytes.starts_with(&[0xff, 0xd8, 0xff]),
+    transfer: Transfer::Encoded,
+    holds: Holds::Color,
+    read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
+    inspect: None,
+    write: |page| {
+        page.file(Transfer::Encoded, |raster, kept| {
+            write(raster, kept, page.options, page.path)
+        })
+    },
+};
+
+/// The data of a JPEG file that is preserved besides its pixels.
+#[derive(Debug)]
+struct Kept {
+    /// Whole segments: marker, length and data.
+    segments: Vec<Vec<u8>>,
+    quality: u8,
+}
+
+impl codec::Kept for Kept {
+    fn transfer(&self) -> Transfer {
+        Transfer::Encoded
+    }
+
+    fn sample(&self) -> &'static str {
+        "8 bit"
+    }
+
+    fn compression(&self) -> String {
+        format!("quality {}", self.quality)
+    }
+
+    /// The names of the segments.
+    fn names(&self) -> Vec<String> {
+        let name = |s: &Vec<u8>| {
+            let data = &s[4..];
+            match s[1] {
+                0xfe => "comment".to_owned(),
+                0xe1 if data.starts_with(b"Exif") => "EXIF".to_owned(),
+                0xe1 if data.starts_with(b"http://ns.adobe") => "XMP".to_owned(),
+                0xe2 if data.starts_with(b"ICC_PROFILE") => "ICC profile".to_owned(),
+                marker => format!("APP{}", marker - 0xe0),
+            }
+        };
+        self.segments.iter().map(name).collect()
+    }
+
+    fn exif(&self) -> Option<&[u8]> {
+        let mut data = self.segments.iter().map(|s| &s[4..]);
+        data.find(|data| data.starts_with(b"Exif\0\0"))
+    }
+}
+
+/// The contents of the segments before the pixels.
+struct Structure {
+    size: (u64, u64),
+    components: u8,
+    segments: Vec<Vec<u8>>,
+    quality: Option<u8>,
+}
+
+/// The luminance table of the standard (Annex K), in zigzag order as files store it.
+const LUMINANCE: [u16; 64] = [
+    16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37,
+    29, 40, 58, 51, 61, 60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81,
+    87, 95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
+];
+
+fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+    let damaged =
+        |what: String| Error::input(format!("{}: corrupt JPEG file: {what}", path.display()));
+    let structure =
+        structure(bytes).ok_or_else(|| damaged("the file ends before its pixels".to_owned()))?;
+    let (width, height) = structure.size;
+    let size = check_size((width, height, 3), limit, path)?;
+    // Every block of 64 pixels takes at least one bit.
+    if size.pixels() / 1024 > bytes.len() {
+        return Err(damaged(format!(
+            "{} bytes cannot hold {size} pixels",
+            bytes.len()
+        )));
+    }
+    if !bytes.windows(2).rev().any(|w| w == [0xff, 0xd9]) {
+        return Err(Error::input(format!(
+            "{}: the JPEG file is truncated",
+            path.display()
+        )));
+    }
+    check_memory(size, 3)?;
+    let fault = |e: DecodeErrors| match e {
+        DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
+        e => damaged(e.to_string()),
+    };
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(size.width)
+        .set_max_height(size.height);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(fault)?;
+    if decoder.dimensions() != Some((size.width, size.height)) {
+        return Err(damaged("it declares its size twice".to_owned()));
+    }
+    // Everything except grey is converted to red, green and blue.
+    let (channels, space) = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => (1, ColorSpace::Luma),
+        _ => (3, ColorSpace::RGB),
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
+    let mut buffer = limpid_core::memory::zeroed::<u8>(size.pixels() * channels)?;
+    decoder.decode_into(&mut buffer).map_err(fault)?;
+    let raster = Raster::from_bytes(size, channels, &buffer)?;
+    let mut notes = Vec::new();
+    let mut segments = structure.segments;
+    if structure.components == 4 {
+        notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());
+        segments.retain(|s| !s[4..].starts_with(b"ICC_PROFILE"));
+    }
+    let kept = Kept {
+        segments,
+        quality: structure.quality.unwrap_or(95),
+    };
+    Ok((raster, kept, notes))
+}
+
+/// Walks the segments up to the pixels.
+fn structure(bytes: &[u8]) -> Option<Structure> {
+    let mut at = 2;
+    let mut structure = Structure {
+        size: (0, 0),
+        components: 0,
+        segments: Vec::new(),
+        quality: None,
+    };
+    loop {
+        while *bytes.get(at)? == 0xff && *bytes.get(at + 1)? == 0xff {
+            at += 1;
+        }
+        let [0xff, marker, high, low] = *bytes.get(at..at + 4)? else {
+            return None;
+        };
+        let length = usize::from(high) << 8 | usize::from(low);
+        let segment = bytes.get(at..at.checked_add(2 + length.max(2))?)?;
+        match marker {
+            0xda => return (structure.size != (0, 0)).then_some(structure),
+            // Frame headers: C0 … CF except DHT, JPG and DAC.
+            0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
+                let &[_, y1, y2, x1, x2, components, ..] = segment.get(4..)? else {
+                    return None;
+                };
+                let int = |a: u8, b: u8| u64::from(a) << 8 | u64::from(b);
+                structure.size = (int(x1, x2), int(y1, y2));
+                structure.components = components;
+            }
+            0xdb => structure.quality = structure.quality.or(quality(&segment[4..])),
+            // Application data and comments. APP14 specifies the colour transform, which the writer sets itself.
+            0xe0..=0xed | 0xef | 0xfe => structure.segments.push(segment.to_vec()),
+            _ => {}
+        }
+        at += segment.len();
+    }
+}
+
+/// The quality whose luminance table is closest to the one in a file.
+fn quality(tables: &[u8]) -> Option<u8> {
+    let (&kind, table) = tables.split_first()?;
+    if kind & 0x0f != 0 {
+        return None;
+    }
+    let values: Vec<u16> = if kind >> 4 == 0 {
+        table.get(..64)?.iter().map(|v| u16::from(*v)).collect()
+    } else {
+        let (pairs, _) = table.get(..128)?.as_chunks::<2>();
+        pairs.iter().map(|p| u16::from_be_bytes(*p)).collect()
+    };
+    (1..=100_u8).min_by_key(|q| -> u32 {
+        let scaled = LUMINANCE.map(|v| scale(v, *q));
+        scaled
+            .iter()
+            .zip(&values)
+            .map(|(a, b)| u32::from(a.abs_diff(*b)))
+            .sum()
+    })
+}
+
+/// An entry of a table for a quality, scaled as in the reference software.
+fn scale(value: u16, quality: u8) -> u16 {
+    let quality = u32::from(quality);
+    let percent = if quality < 50 {
+        5000 / quality
+    } else {
+        200 - 2 * quality
+    };
+    ((u32::from(value) * percent + 50) / 100).clamp(1, 255) as u16
+}
+
+/// Alpha is dropped, because the format has none.
+fn write(
+    raster: &Raster<'_>,
+    kept: Option<&Kept>,
+    options: &WriteOptions,
+    path: &Path,
+) -> Result<Vec<u8>> {
+    let size = raster.size();
+    check_longest(size, 65_535, "JPEG", path)?;
+    let planes: Vec<&[f32]> = raster.color.planes().collect();
+    let data = interleaved(&planes, byte)?;
+    let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
+    let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
+        let path = path.display();
+        Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
+    })?;
+    if let Some(kept) = kept {
+        // The source's segments replace the encoder's own JFIF header.
+        let own = match file.get(2..6) {
+            Some(&[0xff, 0xe0, high, low]) => 4 + (usize::from(high) << 8 | usize::from(low)),
+            _ => 2,
+        };
+        let tail = file.split_off(own);
+        file.truncate(2);
+        file.extend(kept.segments.iter().flatten());
+        file.extend(tail);
+    }
+    Ok(file)
+}
+
+/// Rows of a strip of a large image: a multiple of the eight rows of a block.
+const STRIP: usize = 64;
+
+/// Grey or colour of 8 bits, without chroma subsampling. Strips are encoded in parallel, with restart markers between them.
+fn encode(
+    data: &[u8],
+    size: Size,
+    channels: usize,
+    quality: u8,
+) -> std::result::Result<Vec<u8>, EncodingError> {
+    let row = size.width * channels;
+    let interval = u16::try_from(size.width.div_ceil(8) * STRIP / 8).ok();
+    let interval = interval.filter(|_| size.height > STRIP);
+    let rows = if interval.is_some() {
+        STRIP
+    } else {
+        size.height
+    };
+    let strip = |data: &[u8]| {
+        let mut file = Vec::new();
+        let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
+        encoder.set_sampling_factor(SamplingFactor::F_1_1);
+        encoder.set_restart_interval(interval.unwrap_or_default());
+        encoder.encode_image(Pixels {
+            data,
+            size: Size::new(size.width, data.len() / row),
+            channels,
+        })?;
+        Ok(file)
+    };
+    let strips = data.par_chunks(rows * row).map(strip);
+    let strips: Vec<Vec<u8>> = strips.collect::<std::result::Result<_, EncodingError>>()?;
+    Ok(match &strips[..] {
+        [_, _, ..] => joined(&strips, size.height),
+        _ => strips.into_iter().next().unwrap_or_default(),
+    })
+}
+
+/// Merges the files of the strips of an image of this height into one.
+fn joined(strips: &[Vec<u8>], height: usize) -> Vec<u8> {
+    let mut file = Vec::with_capacity(strips.iter().map(Vec::len).sum());
+    for (i, strip) in strips.iter().enumerate() {
+        let (frame, scan) = frame_and_scan(strip);
+        if i == 0 {
+            file.extend(&strip[..scan]);
+            // Length and sample depth of the frame header come before the height.
+            file[frame + 5..frame + 7].copy_from_slice(&(height as u16).to_be_bytes());
+        } else {
+            file.extend([0xff, 0xd0 + (i - 1) as u8 % 8]);
+        }
+        file.extend(&strip[scan..strip.len() - 2]);
+    }
+    file.extend([0xff, 0xd9]);
+    file
+}
+
+/// The positions of the frame header and the entropy-coded data in a file from the encoder.
+fn frame_and_scan(file: &[u8]) -> (usize, usize) {
+    let (mut at, mut frame) = (2, 0);
+    loop {
+        let length = usize::from(file[at + 2]) << 8 | usize::from(file[at + 3]);
+        match file[at + 1] {
+            0xc0 => frame = at,
+            0xda => return (frame, at + 2 + length),
+            _ => {}
+        }
+        at += 2 + length;
+    }
+}
+
+/// Interleaved pixels, grey or colour. The encoder is generic: with a separate type for each kind of pixels it would be
+/// compiled nine times.
+struct Pixels<'a> {
+    data: &'a [u8],
+    size: Size,
+    channels: usize,
+}
+
+impl ImageBuffer for Pixels<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        match self.channels {
+            1 => JpegColorType::Luma,
+            _ => JpegColorType::Ycbcr,
+        }
+    }
+
+    fn width(&self) -> u16 {
+        self.size.width as u16
+    }
+
+    fn height(&self) -> u16 {
+        self.size.height as u16
+    }
+
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let row = self.size.width * self.channels;
+        let row = &self.data[usize::from(y) * row..][..row];
+        if self.channels == 1 {
+            buffers[0].extend_from_slice(row);
+            return;
+        }
+        let [luma, blue, red, _] = buffers;
+        for pixel in row.chunks_exact(3) {
+            let (y, cb, cr) = rgb_to_ycbcr(pixel[0], pixel[1], pixel[2]);
+            luma.push(y);
+            blue.push(cb);
+            red.push(cr);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_are_one_image() {
+        for (channels, height) in [(1, 64), (1, 65), (3, 700)] {
+            let size = Size::new(90, height);
+            let count = size.pixels() * channels;
+            let data: Vec<u8> = (0..count).map(|i| (i / 900 + i % 9) as u8).collect();
+            let file = encode(&data, size, channels, 95).unwrap();
+            let markers = |b: u8| file.windows(2).filter(|w| **w == [0xff, b]).count();
+            let restarts: usize = (0xd0..=0xd7).map(markers).sum();
+            assert_eq!(restarts, (height - 1) / STRIP);
+            let (raster, ..) = read(&file, Path::new("strips.jpg"), 1 << 30).unwrap();
+            assert_eq!(raster.size(), size);
+            let (_, back) = raster.samples(byte).unwrap();
+            let off = back.iter().zip(&data).map(|(a, b)| a.abs_diff(*b));
+            assert!(
+                off.max().unwrap() < 24,
+                "{channels} channels, {height} rows"
+            );
+        }
+    }
+
+    #[test]
+    fn the_quality_is_found_again() {
+        for q in [10_u8, 50, 75, 90, 95, 100] {
+            let file = encode(&[127; 64], Size::new(8, 8), 1, q).unwrap();
+            assert_eq!(structure(&file).unwrap().quality, Some(q));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Square blocks of planes.
+
+/// The block of a plane at a corner; values beyond the border are clamped.
+#[inline(always)]
+pub fn part<'a, const SIDE: usize, const PIXELS: usize>(
+    plane: &'a [f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    copy: &'a mut [f32; PIXELS],
+) -> (&'a [f32], usize) {
+    let side = SIDE as i32;
+    if x >= 0 && y >= 0 && x + side <= width && y + side <= height {
+        return (&plane[(y * width + x) as usize..], width as usize);
+    }
+    beyond::<SIDE>(plane, (width, height), (x, y), copy);
+    (&copy[..], SIDE)
+}
+
+/// Copies a block that extends beyond the border: rare, and kept out of the hot loop.
+#[cold]
+#[inline(never)]
+fn beyond<const SIDE: usize>(
+    plane: &[f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    copy: &mut [f32],
+) {
+    for (j, to) in copy.chunks_exact_mut(SIDE).take(SIDE).enumerate() {
+        let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..];
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = row[(x + i as i32).clamp(0, width - 1) as usize];
+        }
+    }
+}
+
+/// Prefetches rows of a block that [`part`] will read, unless they are beyond the border.
+#[inline(always)]
+pub fn prefetch_rows(
+    plane: &[f32],
+    (width, height): (i32, i32),
+    (x, y): (i32, i32),
+    rows: std::ops::Range<i32>,
+) {
+    if x < 0 || x >= width || y + rows.start < 0 || y + rows.end > height {
+        return;
+    }
+    for j in rows {
+        if let Some(value) = plane.get(((y + j) * width + x) as usize) {
+            prefetch(value);
+        }
+    }
+}
+
+#[inline(always)]
+fn prefetch(value: &f32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the address is that of a value; a prefetch has no observable effect.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = value;
+}

@@ -1,0 +1,165 @@
+//! The GPU bodies.
+
+use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
+use limpid_core::Size;
+use limpid_plan::params;
+use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{wgsl::PIXELS, wgsl::Wgsl, wgsl::vec4};
+use limpid_reference::noise::SIDE;
+use limpid_reference::{
+    definition::film::BLOCK_MATCH, definition::film::BRIGHTNESS_SCALE, definition::film::CELL,
+    definition::film::DUPLICATE, definition::film::FAR, definition::film::FREQUENCY_SCALE,
+    definition::film::LAMBDA, definition::film::MARGIN, definition::film::MOST,
+    definition::film::SKIP, definition::film::STEP, definition::film::WEIGHTS,
+    definition::film::WINDOW, definition::film::cosine,
+};
+
+params! {
+    /// Parameters of all shaders: output and input sizes, planes of a frame, the ring, and two kernel-specific values.
+    struct Params { width: u32, height: u32, wide: u32, high: u32, planes: u32, places: u32, ahead: u32, number: f32 }
+}
+
+fn params(site: &Site<'_>, reel: Reel, planes: usize, number: f32) -> Params {
+    let to = site.writes[0].size;
+    let from = site.reads.first().map_or(to, |slot| slot.size);
+    Params {
+        width: to.width as u32,
+        height: to.height as u32,
+        wide: from.width as u32,
+        high: from.height as u32,
+        planes: planes as u32,
+        places: reel.places() as u32,
+        ahead: reel.ahead as u32,
+        number,
+    }
+}
+
+/// Code shared by all shaders that read the clock.
+fn shared(site: &Site<'_>) -> Wgsl {
+    Wgsl::default()
+        .body(&site.slots())
+        .body(include_str!("shared.wgsl"))
+}
+
+pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
+    let reel = Reel {
+        radius: 0,
+        ahead: 0,
+    };
+    let source = Wgsl::default()
+        .body(Params::WGSL)
+        .body(&site.slots())
+        .body(include_str!("tick.wgsl"))
+        .text();
+    let number = if kernel.ended { 0.0 } else { 1.0 };
+    Dispatch::own(source, &params(site, reel, 1, number), [1, 1, 1])
+}
+
+/// A shader with one thread for each pixel.
+fn pixels(site: &Site<'_>, params: Params, text: &str) -> Dispatch {
+    let source = shared(site).body(Params::WGSL).body(text).body(PIXELS);
+    Dispatch::own(source.text(), &params, tiles(site.writes[0].size, 32, 8))
+}
+
+pub(super) fn keep(kernel: &Keep, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, site.reads[0].planes, 0.0);
+    pixels(site, params, include_str!("keep.wgsl"))
+}
+
+pub(super) fn search(kernel: &Search, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, 1, kernel.gain);
+    let text = Wgsl::default()
+        .constant("MOST", "f32", format_args!("{MOST:?}"))
+        .body(include_str!("search.wgsl"));
+    pixels(site, params, &text.text())
+}
+
+pub(super) fn halve(kernel: &Halve, site: &Site<'_>) -> Dispatch {
+    let params = params(site, kernel.reel, 1, 0.0);
+    pixels(site, params, include_str!("halve.wgsl"))
+}
+
+/// Threads that search for the motion of one cell.
+const LANES: u32 = 8;
+
+pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
+    let coarse = kernel.around != SearchStart::Nothing;
+    let finest = kernel.around == SearchStart::Finest;
+    let size = site.reads.get(2).map_or(site.writes[0].size, |s| s.size);
+    let source = shared(site)
+        .body(Params::WGSL)
+        .constant("CELL", "i32", CELL)
+        .constant("WINDOW", "i32", WINDOW)
+        .constant("SKIP", "i32", SKIP)
+        .constant("FAR", "i32", FAR)
+        .constant("MARGIN", "f32", format_args!("{MARGIN:?}"))
+        .constant("FINEST", "bool", finest)
+        .constant("LANES", "u32", LANES)
+        .body(match coarse {
+            true => include_str!("coarse.wgsl"),
+            false => include_str!("everywhere.wgsl"),
+        })
+        .body(include_str!("motion.wgsl"))
+        .text();
+    let mut params = params(site, kernel.reel, 1, 0.0);
+    params.planes = size.width as u32;
+    params.number = size.height as f32;
+    let Size { width, height } = site.writes[0].size;
+    let others = kernel.reel.places() as u32 - 1;
+    let groups = (width as u32).div_ceil(64 / LANES);
+    Dispatch::own(source, &params, [groups, height as u32, others])
+}
+
+pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
+    let planes = site.writes[0].planes / 3;
+    let powers = kernel.step.powers.iter().flatten().copied();
+    let mut numbers: Vec<f32> = (0..SIDE * SIDE)
+        .map(|at| cosine(at / SIDE, at % SIDE))
+        .collect();
+    numbers.extend(powers);
+    numbers.resize(4 * SIDE * SIDE, 1.0);
+    let share = |c: usize| match (planes, c) {
+        (1, _) => 1.0,
+        (_, 0) => 0.5,
+        _ => 0.25,
+    };
+    let counts = (0..3).map(|c| {
+        let stronger = kernel.step.stronger.get(c).copied().unwrap_or(0.0);
+        let share = if c < planes { share(c) } else { 0.0 };
+        share * stronger * stronger / (2.0 * (SIDE * SIDE - 1) as f32)
+    });
+    numbers.extend(counts);
+    numbers.extend((0..3).map(|c| {
+        let powers = kernel.step.powers.get(c);
+        powers.map_or(1.0, |p| (SIDE * SIDE) as f32 / p.iter().sum::<f32>())
+    }));
+    let pair = |[a, b]: [f32; 2]| format!("vec2({a:?}, {b:?})");
+    let source = shared(site)
+        .body(&Params::wgsl_with(numbers.len()))
+        .constant("PLANES", "u32", planes)
+        .constant("CELL", "u32", CELL)
+        .constant("STEP", "u32", STEP)
+        .constant("BLOCK_MATCH", "vec2<f32>", pair(BLOCK_MATCH))
+        .constant("DUPLICATE", "vec2<f32>", pair(DUPLICATE))
+        .constant(
+            "BRIGHTNESS_SCALE",
+            "f32",
+            format_args!("{BRIGHTNESS_SCALE:?}"),
+        )
+        .constant(
+            "FREQUENCY_SCALE",
+            "f32",
+            format_args!("{FREQUENCY_SCALE:?}"),
+        )
+        .constant("LAMBDA", "f32", format_args!("{LAMBDA:?}"))
+        .constant("EDGE", "vec4<f32>", vec4(WEIGHTS))
+        .body(include_str!("merge.wgsl"))
+        .text();
+    let [x, y, _] = tiles(site.writes[0].size, 16, 16);
+    let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
+    let mut params = params(site, kernel.reel, planes, 0.0);
+    // Motion cells per row.
+    params.number = site.reads[2].size.width as f32;
+    dispatch.params = params.bytes_with(&numbers);
+    dispatch
+}

@@ -1,0 +1,119 @@
+//! One convolution of the network, fused with the operation before it (blocks of pixels, pooling, or the sum of two maps) and
+//! after it (the leaky rectifier, or the upsampling to full size).
+//!
+//! On the CPU maps are planar; on a GPU four planes are packed into one. Weights are a table in the order of the loops.
+
+mod cpu;
+mod gpu;
+
+use limpid_core::{Result, Size};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_reference::{definition::neural::BLOCK, definition::neural::Convolution};
+
+/// The input of the convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A map.
+    Plain,
+    /// The maximum of each 2×2 pixels of a map of twice the size.
+    Pooled,
+    /// A map plus a second one of half the size, upsampled by repetition.
+    Joined,
+    /// Blocks of 2×2 image pixels, as planes.
+    Blocks,
+}
+
+/// The output of the convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Into {
+    /// A map.
+    Plain,
+    /// A map after the leaky rectifier.
+    Rectified,
+    /// Full-size planes in the ranges that the filter expects: guides, and in a second slot all others.
+    Guides,
+}
+
+/// One convolution. The table of weights is read last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Convolve {
+    /// Number of input planes.
+    pub inputs: usize,
+    /// Number of output planes.
+    pub outputs: usize,
+    /// Side of the kernel: 1 or 3.
+    pub side: usize,
+    /// The input.
+    pub source: Source,
+    /// The output.
+    pub into: Into,
+    /// Scale of the map: image pixels per map pixel.
+    pub scale: usize,
+    /// Whether a GPU's matrix units are used, if present. Maps are then in half precision.
+    pub matrices: bool,
+}
+
+/// Outputs that the CPU computes together.
+const OUTS: usize = 8;
+
+impl Convolve {
+    /// The table of weights for the CPU: for each block of outputs the biases, then the weights of the block by input and tap.
+    pub fn table_cpu(&self, from: &Convolution) -> Vec<u32> {
+        let taps = from.side * from.side;
+        let mut all = Vec::new();
+        for block in self.order(from).chunks(OUTS) {
+            all.extend(block.iter().map(|o| from.bias[*o]));
+            for input in 0..from.inputs {
+                for tap in 0..taps {
+                    all.extend(block.iter().map(|o| from.weight(*o, input, tap)));
+                }
+            }
+        }
+        all.into_iter().map(f32::to_bits).collect()
+    }
+
+    /// The order in which the CPU computes outputs: those of even image rows before those of odd ones.
+    fn order(&self, from: &Convolution) -> Vec<usize> {
+        let all = 0..from.outputs;
+        match self.into {
+            Into::Guides => {
+                let (even, odd): (Vec<usize>, Vec<usize>) = all.partition(|o| o % 4 < 2);
+                even.into_iter().chain(odd).collect()
+            }
+            _ => all.collect(),
+        }
+    }
+}
+
+impl Kernel for Convolve {
+    fn name(&self) -> &'static str {
+        match self.into {
+            Into::Guides => "neural-guides",
+            _ => "neural-convolve",
+        }
+    }
+
+    fn contract(&self) -> Contract {
+        let reads = 2 + usize::from(self.source == Source::Joined);
+        // Blocks of the coarsest map may start anywhere inside an image block.
+        let reach = self.side / 2 * self.scale
+            + match self.source {
+                Source::Blocks => BLOCK - 1,
+                _ => 0,
+            };
+        let writes = 1 + usize::from(self.into == Into::Guides);
+        Contract::gather(reads, writes, Some(reach))
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::run(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        gpu::dispatch(self, site)
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(self, size.width)
+    }
+}

@@ -1,0 +1,19 @@
+//! The à-trous filter with learned guides: the inputs of the network, its convolutions, and the levels of the filter.
+
+mod convolve;
+mod level;
+mod prepare;
+
+use limpid_plan::Element;
+
+pub use convolve::{Convolve, Into, Source};
+pub use level::{Guided, Level};
+pub use prepare::{Finish, Prepare};
+
+/// How four values are stored on a GPU: the type `Stored` with its functions.
+fn stored(element: Element) -> &'static str {
+    match element {
+        Element::F16x4 => include_str!("half.wgsl"),
+        _ => include_str!("full.wgsl"),
+    }
+}

@@ -1,0 +1,210 @@
+//! The GPU bodies.
+
+use super::{Origin, Past, SpatialVariance, Temporal};
+use crate::atrous::light_weights;
+use limpid_plan::params;
+use limpid_plan::{Backing, Element, Order, Slot};
+use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl, wgsl::float};
+use limpid_reference::definition::atrous::BLACK;
+use limpid_reference::{
+    definition::svgf::DEPTH_CHANGE, definition::svgf::DEPTH_LEAST, definition::svgf::MIRROR_ALPHA,
+    definition::svgf::MIRROR_VARIANCE, definition::svgf::MOST_FRAMES,
+    definition::svgf::NORMAL_CHANGE, definition::svgf::SHORT, definition::svgf::TAPS_LEAST,
+    definition::svgf::WINDOW, definition::svgf::deepest,
+};
+
+params! {
+    /// Size of the frame.
+    struct Params { width: u32, height: u32 }
+}
+
+/// The start of a shader with these names for its slots. Defines `four`, `put` and `put_variance` for the payload.
+fn begun(site: &Site<'_>, names: &[&str]) -> Wgsl {
+    Wgsl::default()
+        .body(Params::WGSL)
+        .slots(site, names)
+        .body(match site.writes[0].element {
+            Element::F16x4 => include_str!("half.wgsl"),
+            _ => include_str!("full.wgsl"),
+        })
+        .body(include_str!("surface.wgsl"))
+}
+
+/// A shader that calls `pixel(x, y)` for each pixel.
+fn each(site: &Site<'_>, text: Wgsl) -> Dispatch {
+    let size = site.writes[0].size;
+    let params = Params {
+        width: size.width as u32,
+        height: size.height as u32,
+    };
+    Dispatch::own(text.body(PIXELS).text(), &params, tiles(size, 32, 8))
+}
+
+/// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.
+fn with_layer(text: Wgsl, slot: &Slot, name: &str, planes: usize) -> Wgsl {
+    let texture = slot.backing != Backing::Buffer;
+    let value = |k: usize| match k {
+        k if k < planes && texture => format!("v[{k}]"),
+        k if k < planes => format!("{name}[{k}u * p.width * p.height + i]"),
+        _ => "0.0".to_owned(),
+    };
+    let mut code = Code::default();
+    match texture {
+        true => code.say(format_args!("let v = textureLoad({name}, q, 0)")),
+        false => code.say("let i = q.y * p.width + q.x"),
+    };
+    let [x, y, z] = [0, 1, 2].map(value);
+    code.say(format_args!("return vec3({x}, {y}, {z})"));
+    text.statements(&format!("{name}_at(q: vec2<u32>) -> vec3<f32>"), code)
+}
+
+/// The layers that [`Temporal`] reads, with their planes, and the names of its slots.
+fn layers(kernel: &Temporal) -> (Vec<(&'static str, usize)>, Vec<&'static str>) {
+    let layers = &kernel.layers;
+    let mut all = vec![("color", layers.colors)];
+    let others = [
+        ("albedo", layers.colors),
+        ("normal", 3),
+        ("depth", 1),
+        ("position", 3),
+        ("ids", 1),
+    ];
+    let used = others.iter().zip(layers.used());
+    all.extend(used.filter_map(|(layer, used)| used.then_some(*layer)));
+    if kernel.lights {
+        all.push(("lights", 0));
+    }
+    if kernel.past.is_some() {
+        all.push(("motion", 2));
+    }
+    let mut names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    if kernel.past.is_some() {
+        names.extend(["old_color", "old_features", "old_moments"]);
+    }
+    names.extend(["payload", "features", "moments"]);
+    (all, names)
+}
+
+/// `surface_at(q)`: the features of a pixel of the frame.
+fn with_surface(text: Wgsl, kernel: &Temporal) -> Wgsl {
+    let depth = match kernel.layers.depth {
+        Origin::Layer => "depth_at(q).x",
+        Origin::Position => "length(position_at(q))",
+    };
+    let normal = match kernel.layers.normal {
+        Origin::Layer => "normal_at(q)",
+        Origin::Position => {
+            "cross(position_at(ex.b) - position_at(ex.a), position_at(ey.b) - position_at(ey.a))"
+        }
+    };
+    let id = match kernel.layers.id {
+        true => "ids_at(q).x",
+        false => "0.0",
+    };
+    text.function("id_at(q: vec2<u32>) -> f32", id)
+        .function("z_at(q: vec2<u32>) -> f32", depth)
+        .function(
+            "normal_of(q: vec2<u32>, ex: Pair, ey: Pair) -> vec3<f32>",
+            normal,
+        )
+        .body(include_str!("frame.wgsl"))
+}
+
+/// `blend(q, own, id, now)`: light and moments, blended with history.
+fn with_blend(text: Wgsl, past: &Past, lights: bool) -> Wgsl {
+    let order = past.order.map(|o| (o.level, o.order == Order::Local));
+    let (level, local) = order.unwrap_or_default();
+    text.constant("LOCAL", "bool", local)
+        .constant("MIRROR", "bool", false)
+        .constant("LEVEL", "u32", level)
+        .constant("LIGHTS", "bool", lights)
+        .constant("MIRRORS", "bool", past.mirrors)
+        .constant("MIRROR_ALPHA", "f32", float(MIRROR_ALPHA))
+        .constant("MIRROR_VARIANCE", "f32", float(MIRROR_VARIANCE))
+        .constant("ALPHA", "f32", float(past.alpha))
+        .constant("DEEPEST", "f32", float(deepest(past.alpha)))
+        .constant("MOST_FRAMES", "f32", float(MOST_FRAMES))
+        .constant("DEPTH_CHANGE", "f32", float(DEPTH_CHANGE))
+        .constant("NORMAL_CHANGE", "f32", float(NORMAL_CHANGE))
+        .constant("TAPS_LEAST", "f32", float(TAPS_LEAST))
+        .body(include_str!("../atrous/phases.wgsl"))
+        .body(include_str!("blend.wgsl"))
+}
+
+/// The light layers of a pixel, blended with their history.
+fn put_lights(kernel: &Temporal, vectors: usize) -> Code {
+    let mut code = Code::default();
+    for vector in (1..vectors).filter(|_| kernel.lights) {
+        let from = format!("{}u * p.width * p.height", vector - 1);
+        let to = format!("{vector}u * p.width * p.height");
+        code.say(format_args!("var light{vector} = lights[{from} + i]"));
+        if kernel.past.is_some() {
+            let tap = |k: usize| format!("taps_weight[{k}] * four(old_color[{to} + taps_at[{k}]])");
+            let old = [0, 1, 2, 3].map(tap).join(" + ");
+            code.block("if taps_alpha < 1.0", |code| {
+                code.say(format_args!("let then = {old}"));
+                code.say(format_args!(
+                    "light{vector} = then + taps_alpha * (light{vector} - then)"
+                ));
+            });
+        }
+        code.say(format_args!("put({to} + i, light{vector})"));
+    }
+    code
+}
+
+pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
+    let (layers, names) = layers(kernel);
+    let mut text = begun(site, &names);
+    for ((name, planes), slot) in layers.into_iter().zip(&site.reads) {
+        if name != "lights" {
+            text = with_layer(text, slot, name, planes);
+        }
+    }
+    text = with_surface(text, kernel);
+    let blended = match &kernel.past {
+        Some(past) => {
+            text = with_blend(text, past, kernel.lights);
+            "blend(q, own, id, now)"
+        }
+        None => "now",
+    };
+    let light = match kernel.layers.albedo {
+        true => "divided(color_at(q), albedo_at(q))",
+        false => "color_at(q)",
+    };
+    let [r, g, b] = light_weights(kernel.layers.colors);
+    let luminance = format!("vec3({r:?}, {g:?}, {b:?})");
+    let text = text
+        .constant("BLACK", "f32", float(BLACK))
+        .constant("LUMINANCE", "vec3<f32>", luminance)
+        .function("light_at(q: vec2<u32>) -> vec3<f32>", light)
+        .function(
+            "blended(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen",
+            blended,
+        )
+        .statements(
+            "put_lights(i: u32)",
+            put_lights(kernel, site.writes[0].planes),
+        )
+        .body(include_str!("temporal.wgsl"));
+    each(site, text)
+}
+
+pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dispatch {
+    let text = begun(site, &["features", "moments", "payload"])
+        .constant("WINDOW", "i32", WINDOW)
+        .constant("SHORT", "f32", float(SHORT))
+        .constant("DEPTH", "f32", float(kernel.depth))
+        .constant("DEPTH_LEAST", "f32", float(DEPTH_LEAST))
+        .constant("POWER", "f32", float((1u32 << kernel.squarings) as f32))
+        .constant("MIRRORS", "bool", kernel.mirrors)
+        .constant("MIRROR_VARIANCE", "f32", float(MIRROR_VARIANCE))
+        .body(include_str!("spatial.wgsl"))
+        .procedure(
+            "pixel(x: u32, y: u32)",
+            "spatial(i32(x), i32(y), y * p.width + x)",
+        );
+    each(site, text)
+}

@@ -1,0 +1,168 @@
+//! Passes of variance-guided filtering before its à-trous levels: temporal accumulation, and spatial variance where history is
+//! short. The definition is `definition::svgf`.
+//!
+//! Slots, as planes on the CPU and as vectors of four channels on the GPU: `payload` is light (colour divided by albedo) and
+//! the variance of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments`
+//! are the means of luminance and of its square, the number of frames, and the object id.
+
+mod cpu;
+mod gpu;
+mod spatial;
+
+use crate::atrous::FEATURES;
+use limpid_core::{Result, Size};
+use limpid_plan::Phases;
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_reference::definition::svgf::WINDOW;
+
+/// Planes of the moments.
+pub const MOMENTS: usize = 4;
+
+/// The source of normals or depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A separate layer.
+    Layer,
+    /// Positions.
+    Position,
+}
+
+/// The layers of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layers {
+    /// Channels of colour.
+    pub colors: usize,
+    /// Whether there is albedo to divide by.
+    pub albedo: bool,
+    /// The source of normals.
+    pub normal: Origin,
+    /// The source of depth.
+    pub depth: Origin,
+    /// Whether there are object ids.
+    pub id: bool,
+}
+
+impl Layers {
+    /// Whether each is read after colour: albedo, normal, depth, position, id.
+    pub fn used(&self) -> [bool; 5] {
+        let layer = |from| from == Origin::Layer;
+        let position = !layer(self.normal) || !layer(self.depth);
+        [
+            self.albedo,
+            layer(self.normal),
+            layer(self.depth),
+            position,
+            self.id,
+        ]
+    }
+
+    /// The index of a layer among the reads.
+    fn read(&self, layer: usize) -> Option<usize> {
+        let used = self.used();
+        used[layer].then(|| 1 + used[..layer].iter().filter(|l| **l).count())
+    }
+
+    /// Number of layers that are read, including colour.
+    fn count(&self) -> usize {
+        1 + self.used().iter().filter(|l| **l).count()
+    }
+}
+
+/// Parameters of blending with history.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Past {
+    /// Smallest share of the new frame.
+    pub alpha: f32,
+    /// Whether negative depth marks mirrors, glass and emitters.
+    pub mirrors: bool,
+    /// The order of the last frame's colour; rows if `None`.
+    pub order: Option<Phases>,
+}
+
+/// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history. Their variance
+/// is accurate where history is long enough; [`SpatialVariance`] computes it elsewhere.
+///
+/// Reads colour, then albedo, normal, depth, position and id, if used; with history, motion and the previous frame's
+/// first-level colour, features and moments. Writes payload, features and moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Temporal {
+    /// The layers of a frame.
+    pub layers: Layers,
+    /// How history is blended, if there is any.
+    pub past: Option<Past>,
+    /// Whether the payload is rounded to half precision.
+    pub half: bool,
+    /// Whether light layers are filtered too: a slot of them follows the layers, and their planes come after the payload's.
+    pub lights: bool,
+}
+
+impl Kernel for Temporal {
+    fn name(&self) -> &'static str {
+        "svgf-temporal"
+    }
+
+    fn contract(&self) -> Contract {
+        let layers = self.layers.count() + usize::from(self.lights);
+        match self.past {
+            Some(_) => Contract::gather(layers + 4, 3, None),
+            None => Contract::rows(layers, 3, 1),
+        }
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        cpu::scratch(size.width)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::temporal(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(gpu::temporal(self, site))
+    }
+
+    /// The layers of a frame and motion.
+    fn reads_texture(&self, read: usize) -> bool {
+        let layers = self.layers.count();
+        let motion = layers + usize::from(self.lights);
+        read < layers || (self.past.is_some() && read == motion)
+    }
+}
+
+/// Computes the variance of luminance from the surrounding pixels where history is short. Reads features and moments; updates
+/// the payload's variance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpatialVariance {
+    /// Channels of colour.
+    pub colors: usize,
+    /// σ of depth.
+    pub depth: f32,
+    /// The cosine of normals is squared this many times.
+    pub squarings: u32,
+    /// Whether negative depth marks mirrors, glass and emitters.
+    pub mirrors: bool,
+    /// Whether results are rounded to half precision.
+    pub half: bool,
+}
+
+impl Kernel for SpatialVariance {
+    fn name(&self) -> &'static str {
+        "svgf-spatial-variance"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(2, 1, WINDOW).updating()
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        spatial::scratch(size.width)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        spatial::run(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(gpu::spatial_variance(self, site))
+    }
+}

@@ -1,0 +1,9 @@
+//! Kernels of wavelet transforms: in two dimensions, in one along lines, of whole numbers, and shrinkage.
+//!
+//! This crate is a part of [`limpid`](https://docs.rs/limpid). Each module is one operation or a few that belong together: a
+//! contract and two bodies, see [`limpid_plan::Kernel`].
+
+pub mod dwt;
+pub mod lines;
+pub mod reversible;
+pub mod shrink;
