@@ -77,7 +77,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
 /// Black images for all outputs of a plan: of the plan's own size, or of the frame that its tiles cover.
 pub fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
-    for slot in &plan.slots {
+    for slot in plan.slots() {
         if let Role::Output(layer) = &slot.role {
             let image = Image::try_new(size.width, size.height, slot.planes)?;
             frame.insert(layer.clone(), image)?;
@@ -89,7 +89,7 @@ pub fn outputs(plan: &Plan, size: Size) -> Result<Frame> {
 /// Whether a frame has exactly the layers that [`outputs`] creates.
 pub fn are_outputs(plan: &Plan, size: Size, frame: &Frame) -> bool {
     let is_output = |s: &&Slot| matches!(s.role, Role::Output(_));
-    let outputs = plan.slots.iter().filter(is_output);
+    let outputs = plan.slots().iter().filter(is_output);
     let same = |slot: &Slot| match &slot.role {
         Role::Output(layer) => {
             (frame.get(layer.clone())).is_some_and(|i| i.channels() == slot.planes)
@@ -99,5 +99,5 @@ pub fn are_outputs(plan: &Plan, size: Size, frame: &Frame) -> bool {
     frame.size() == size
         && frame.sample_spacing() == 1
         && frame.layers().count() == outputs.count()
-        && plan.slots.iter().all(same)
+        && plan.slots().iter().all(same)
 }

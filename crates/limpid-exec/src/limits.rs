@@ -47,7 +47,7 @@ impl DeviceLimits {
     pub fn holds(self, plan: &Plan) -> bool {
         match self {
             Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
-            Self::Gpu(target) => plan.slots.iter().all(|s| {
+            Self::Gpu(target) => plan.slots().iter().all(|s| {
                 let side = s.size.width.max(s.size.height);
                 s.bytes() as u64 <= target.binding_bytes
                     && (s.backing == Backing::Buffer || side <= target.texture_side as usize)

@@ -18,10 +18,13 @@ pub struct Tiles {
 /// One tile: what it reads, and which part of that it writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tile {
+    /// First column that it reads.
     pub x: usize,
+    /// First row that it reads.
     pub y: usize,
-    /// Columns and rows of the image that this tile writes.
+    /// Columns of the image that it writes.
     pub columns: Range<usize>,
+    /// Rows of the image that it writes.
     pub rows: Range<usize>,
 }
 

@@ -2,7 +2,7 @@
 
 /// The block of a plane at a corner; values beyond the border are clamped.
 #[inline(always)]
-pub fn part<'a, const SIDE: usize, const PIXELS: usize>(
+pub(crate) fn part<'a, const SIDE: usize, const PIXELS: usize>(
     plane: &'a [f32],
     (width, height): (i32, i32),
     (x, y): (i32, i32),
@@ -35,7 +35,7 @@ fn beyond<const SIDE: usize>(
 
 /// Prefetches rows of a block that [`part`] will read, unless they are beyond the border.
 #[inline(always)]
-pub fn prefetch_rows(
+pub(crate) fn prefetch_rows(
     plane: &[f32],
     (width, height): (i32, i32),
     (x, y): (i32, i32),

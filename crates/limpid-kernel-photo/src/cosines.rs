@@ -8,7 +8,7 @@ use fearless_simd::{Simd, SimdFloat};
 /// The transform along columns of `N` rows; row `k` of `cosines` is the basis function of frequency `k`. Symmetric pairs of
 /// rows share products, recursively.
 #[inline(always)]
-pub fn along<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
+pub(crate) fn along<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     simd: S,
     cosines: &[f32],
     rows: [V; N],
@@ -42,7 +42,7 @@ pub fn along<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
 
 /// The inverse of [`along`].
 #[inline(always)]
-pub fn back<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
+pub(crate) fn back<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     simd: S,
     cosines: &[f32],
     rows: [V; N],
@@ -74,7 +74,7 @@ pub fn back<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
 
 /// Interleaves the first half of the rows with the second, this many times. After log2 `N` times the block is transposed.
 #[inline(always)]
-pub fn interleaved<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
+pub(crate) fn interleaved<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize>(
     mut rows: [V; N],
     times: usize,
 ) -> [V; N] {

@@ -16,6 +16,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// A view of the rows `rows` of a slot whose elements have `words` words each.
     pub fn new(data: &'a [f32], size: Size, words: usize, rows: Range<usize>) -> Self {
         let plane = (size.pixels() * words).max(1);
         Self {
@@ -77,6 +78,7 @@ pub struct ViewMut<'a> {
 }
 
 impl<'a> ViewMut<'a> {
+    /// The rows of a slot from row `first` on, one slice for each plane.
     pub fn new(planes: Vec<&'a mut [f32]>, size: Size, words: usize, first: usize) -> Self {
         Self {
             planes,

@@ -12,20 +12,21 @@
 //! are history of the same form.
 
 use crate::section::Section;
-use crate::{Backing, Dispatch, Element, Kernel, Role, Scope, Site, Slot, SlotId, Target, Until};
+use crate::{
+    Backing, Dispatch, Element, Kernel, Layout, Role, Scope, Site, Slot, SlotId, Target, Until,
+};
 use limpid_core::{Error, Layer, Result, Size};
-use std::fmt;
 use std::sync::Arc;
 
 /// A kernel applied to slots.
 #[derive(Debug, Clone)]
 pub struct Pass {
     /// The operation.
-    pub kernel: Arc<dyn Kernel>,
+    pub(crate) kernel: Arc<dyn Kernel>,
     /// Slots it reads, in the order of its contract.
-    pub reads: Vec<SlotId>,
+    pub(crate) reads: Vec<SlotId>,
     /// Slots it writes, in the order of its contract.
-    pub writes: Vec<SlotId>,
+    pub(crate) writes: Vec<SlotId>,
 }
 
 impl Pass {
@@ -34,9 +35,19 @@ impl Pass {
         self.kernel.name()
     }
 
-    /// The kernel with its parameters, for display.
-    pub fn kernel(&self) -> &dyn fmt::Debug {
-        &self.kernel
+    /// The kernel with its parameters.
+    pub fn kernel(&self) -> &dyn Kernel {
+        &*self.kernel
+    }
+
+    /// Slots it reads, in the order of its contract.
+    pub fn reads(&self) -> &[SlotId] {
+        &self.reads
+    }
+
+    /// Slots it writes, in the order of its contract.
+    pub fn writes(&self) -> &[SlotId] {
+        &self.writes
     }
 
     /// The shader of this pass on a device, for inspection; it keeps its runtime checks. The pass must belong to this plan.
@@ -59,21 +70,21 @@ impl Pass {
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Method and schedule, for display.
-    pub title: String,
+    pub(crate) title: String,
     /// Size of the frame.
-    pub size: Size,
+    pub(crate) size: Size,
     /// The logical images.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
     /// The passes, in order.
-    pub passes: Vec<Pass>,
+    pub(crate) passes: Vec<Pass>,
     /// Ranges of repeated passes, in order and without overlaps.
-    pub repeats: Vec<Section>,
+    pub(crate) repeats: Vec<Section>,
     /// Pairs of history slots that are swapped after each run.
-    pub swaps: Vec<[SlotId; 2]>,
+    pub(crate) swaps: Vec<[SlotId; 2]>,
     /// Tiles must start at multiples of this in x and y (sub-sampled transforms); 1 otherwise.
-    pub align: usize,
+    pub(crate) align: usize,
     /// How far outputs depend on inputs, if the method knows a tighter bound than its kernels.
-    pub local: Option<usize>,
+    pub(crate) local: Option<usize>,
 }
 
 impl Plan {
@@ -94,6 +105,11 @@ impl Plan {
     /// Method and schedule, for display.
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Sets what is displayed as method and schedule.
+    pub fn set_title(&mut self, title: impl Into<String>) {
+        self.title = title.into();
     }
 
     /// Size of the frame.
@@ -235,6 +251,29 @@ impl Plan {
             most,
             until,
         });
+    }
+
+    /// The repetitions, in order and without overlaps.
+    #[doc(hidden)]
+    pub fn repeats(&self) -> &[Section] {
+        &self.repeats
+    }
+
+    /// Pairs of history slots that are swapped after each run.
+    #[doc(hidden)]
+    pub fn swaps(&self) -> &[[SlotId; 2]] {
+        &self.swaps
+    }
+
+    /// Limits how far outputs depend on inputs, if the method knows a tighter bound than its kernels.
+    pub fn set_reach(&mut self, reach: Option<usize>) {
+        self.local = reach;
+    }
+
+    /// Sets the order of a slot's pixels, before a pass uses it.
+    #[doc(hidden)]
+    pub fn set_layout(&mut self, id: SlotId, layout: Layout) {
+        self.slots[id.0].layout = layout;
     }
 
     /// All passes in order, those of a repetition once.

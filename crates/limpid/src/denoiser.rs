@@ -192,7 +192,7 @@ impl Denoiser {
 
     fn has_history(&self) -> bool {
         let history = |s: &Slot| s.role == Role::History;
-        self.plan().slots.iter().any(history)
+        self.plan().slots().iter().any(history)
     }
 
     /// Runs on a frame without missing samples.
@@ -331,7 +331,7 @@ impl Denoiser {
 
     /// The times of the passes in each of `runs` runs on these frames in turn, see [`Runner::measure`].
     pub fn measure(&mut self, frames: &[Frame], runs: usize) -> Result<Vec<Vec<PassTime>>> {
-        let part = |frame: &Frame| frame.crop(0, 0, self.plan().size);
+        let part = |frame: &Frame| frame.crop(0, 0, self.plan().size());
         let parts: Vec<Frame> = frames.iter().map(part).collect();
         self.runner.measure(&parts, runs)
     }

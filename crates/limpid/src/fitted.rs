@@ -66,7 +66,7 @@ impl FittedPlan {
             };
             let tiles = whole.reach().and_then(|reach| {
                 let ok = |size| small(size) && plan(size).is_ok_and(|p| fits(&p, true));
-                Tiles::new(shape.size, reach, whole.align, ok)
+                Tiles::new(shape.size, reach, whole.align(), ok)
             });
             match tiles {
                 Some(tiles) => {
@@ -77,7 +77,7 @@ impl FittedPlan {
                     return Err(Error::unsupported(format!(
                         "{} on {} takes {} of memory, and no tile of it fits into the limit of {}; allow more or make the \
                          image smaller",
-                        whole.title,
+                        whole.title(),
                         shape.size,
                         in_words(takes(&whole, false) as u64),
                         in_words(most)
@@ -124,7 +124,7 @@ fn own_bytes(plan: &Plan) -> usize {
 
 /// Bytes read back from a GPU.
 fn output_bytes(plan: &Plan) -> usize {
-    let outputs = plan.slots.iter();
+    let outputs = plan.slots().iter();
     let outputs = outputs.filter(|s| matches!(s.role, Role::Output(_)));
     outputs.map(|s| s.bytes()).sum()
 }
@@ -136,7 +136,7 @@ fn scratch_bytes(plan: &Plan) -> usize {
 
 /// Why a plan does not fit, and what would fit.
 fn no_room(limits: DeviceLimits, whole: &Plan) -> String {
-    let (title, size) = (&whole.title, whole.size);
+    let (title, size) = (&whole.title(), whole.size());
     if whole.reach().is_some() {
         return format!(
             "{title} on {size} cannot run in tiles that small; larger ones, another schedule or the CPU can"
@@ -146,7 +146,7 @@ fn no_room(limits: DeviceLimits, whole: &Plan) -> String {
     match limits {
         DeviceLimits::Cpu => format!("{reason} and has no tiles"),
         DeviceLimits::Gpu(target) => {
-            let largest = whole.slots.iter().max_by_key(|s| s.bytes());
+            let largest = whole.slots().iter().max_by_key(|s| s.bytes());
             let (name, bytes) = largest.map_or(("", 0), |s| (s.name.as_str(), s.bytes()));
             format!(
                 "{reason}, and its slot '{name}' takes {} MiB where this device binds {} at most; the CPU can run it",

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The CPU: a pool of threads and a SIMD level.
 #[derive(Debug, Clone)]
 pub struct Cpu {
-    pub pool: Arc<rayon::ThreadPool>,
-    pub level: Level,
-    pub band: Option<usize>,
+    pub(crate) pool: Arc<rayon::ThreadPool>,
+    pub(crate) level: Level,
+    pub(crate) band: Option<usize>,
 }
 
 impl Cpu {

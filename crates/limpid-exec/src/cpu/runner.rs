@@ -8,6 +8,7 @@ use limpid_plan::{Job, Scope, View, ViewMut};
 use limpid_plan::{Pass, Plan, Role, Section, Slot, SlotId};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -16,7 +17,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct CpuRunner {
     cpu: Cpu,
-    plan: Plan,
+    plan: Arc<Plan>,
     /// Shared buffers of transient slots, then one buffer per history slot.
     buffers: Vec<AlignedVec>,
     /// The buffer of each slot.
@@ -31,16 +32,16 @@ impl CpuRunner {
     /// Validates the plan and allocates its memory.
     pub fn new(cpu: &Cpu, plan: Plan) -> Result<Self> {
         plan.check()?;
-        if let Some(pass) = plan.passes().iter().find(|p| p.kernel.gpu_only()) {
+        if let Some(pass) = plan.passes().iter().find(|p| p.kernel().gpu_only()) {
             return Err(Error::unsupported(format!(
                 "{}: its pass {} is for GPUs only",
-                plan.title,
+                plan.title(),
                 pass.name()
             )));
         }
         let memory = plan.memory();
         let (mut place, mut words) = (memory.place, memory.buffers);
-        for (i, slot) in plan.slots.iter().enumerate() {
+        for (i, slot) in plan.slots().iter().enumerate() {
             // Textures exist on GPUs only; on the CPU every transient slot is plain memory.
             if slot.role == Role::History || (slot.role == Role::Transient && place[i].is_none()) {
                 place[i] = Some(words.len());
@@ -52,19 +53,19 @@ impl CpuRunner {
         let scratch: Result<_> = (0..cpu.threads())
             .map(|_| Ok(Mutex::new(zeroed(scratch)?)))
             .collect();
-        let times = plan.passes.iter().map(time_zero).collect();
+        let times = plan.passes().iter().map(time_zero).collect();
         Ok(Self {
             cpu: cpu.clone(),
             buffers: buffers?,
             place,
             scratch: scratch?,
-            plan,
+            plan: Arc::new(plan),
             times,
             residuals: Vec::new(),
         })
     }
 
-    /// Runs all passes. The caller has moved them out of the plan, so that `self` can be borrowed mutably.
+    /// Runs all passes. The caller holds the plan, so that `self` can be borrowed mutably.
     fn sections(
         &mut self,
         (sections, passes): (&[Section], &[Pass]),
@@ -73,7 +74,7 @@ impl CpuRunner {
         watch: &Watch,
     ) -> Result<()> {
         let work = |s: &Section| {
-            let once = passes[s.passes.clone()].iter().map(|p| p.kernel.work());
+            let once = passes[s.passes.clone()].iter().map(|p| p.kernel().work());
             s.most as f32 * once.sum::<f32>()
         };
         let total: f32 = sections.iter().map(work).sum();
@@ -86,7 +87,7 @@ impl CpuRunner {
                 for i in section.passes.clone() {
                     watch.check()?;
                     let begun = done;
-                    done += passes[i].kernel.work();
+                    done += passes[i].kernel().work();
                     let part = watch.part(begun / total, done / total);
                     let start = Instant::now();
                     self.pass(&passes[i], input, output, &part);
@@ -112,7 +113,7 @@ impl CpuRunner {
 
     /// All layers must exist with the sizes that the plan was made for.
     fn check_frames(&self, input: &Frame, output: &Frame) -> Result<()> {
-        for slot in &self.plan.slots {
+        for slot in self.plan.slots() {
             let image = match &slot.role {
                 Role::Input(layer) => input.require(layer.clone())?,
                 Role::Output(layer) => output.require(layer.clone())?,
@@ -145,12 +146,12 @@ impl CpuRunner {
     fn pass(&mut self, pass: &Pass, input: &Frame, output: &mut Frame, watch: &Watch) {
         // Moves written slots out of their storage while the pass runs, so that the others can be borrowed.
         let mut taken: Vec<AlignedVec> = pass
-            .writes
+            .writes()
             .iter()
             .map(|id| self.take(*id, output))
             .collect();
         self.run_bands(pass, input, output, &mut taken, watch);
-        for (id, data) in pass.writes.iter().zip(taken) {
+        for (id, data) in pass.writes().iter().zip(taken) {
             self.give_back(*id, output, data);
         }
     }
@@ -186,13 +187,13 @@ impl CpuRunner {
         taken: &mut [AlignedVec],
         watch: &Watch,
     ) {
-        let scope = pass.kernel.contract().scope;
+        let scope = pass.kernel().contract().scope;
         let reads: Vec<(&Slot, &[f32])> = pass
-            .reads
+            .reads()
             .iter()
             .map(|id| (self.plan.at(*id), self.read(*id, input, output)))
             .collect();
-        let writes: Vec<&Slot> = pass.writes.iter().map(|id| self.plan.at(*id)).collect();
+        let writes: Vec<&Slot> = pass.writes().iter().map(|id| self.plan.at(*id)).collect();
         let height = writes[0].size.height;
         let band = match scope {
             Scope::Whole => height,
@@ -229,7 +230,7 @@ impl CpuRunner {
                 }
             };
             let (level, reads) = (self.cpu.level, reads.collect());
-            pass.kernel.cpu(&mut Job {
+            pass.kernel().cpu(&mut Job {
                 level,
                 rows,
                 reads,
@@ -257,13 +258,13 @@ impl Runner for CpuRunner {
         }
         self.residuals.clear();
         let sections = self.plan.sections();
-        let passes = std::mem::take(&mut self.plan.passes);
+        let plan = self.plan.clone();
         // Enters the pool once for all passes: each entry wakes up a thread.
         let pool = self.cpu.pool.clone();
-        let result = pool.install(|| self.sections((&sections, &passes), input, output, watch));
-        self.plan.passes = passes;
+        let result =
+            pool.install(|| self.sections((&sections, plan.passes()), input, output, watch));
         result.and_then(|()| watch.check())?;
-        for [a, b] in &self.plan.swaps {
+        for [a, b] in self.plan.swaps() {
             self.place.swap(a.0, b.0);
         }
         Ok(())
@@ -279,12 +280,12 @@ impl Runner for CpuRunner {
             let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
             scratch.resize(words.max(scratch.len()), 0.0);
         }
-        self.plan = plan.clone();
+        self.plan = Arc::new(plan.clone());
         Ok(true)
     }
 
     fn reset(&mut self) {
-        for (slot, place) in self.plan.slots.iter().zip(&self.place) {
+        for (slot, place) in self.plan.slots().iter().zip(&self.place) {
             if let (Role::History, Some(at)) = (&slot.role, place) {
                 self.buffers[*at].fill(0.0);
             }
@@ -363,7 +364,7 @@ fn cut<'a>(
 
 fn time_zero(pass: &Pass) -> PassTime {
     PassTime {
-        name: pass.kernel.name().to_owned(),
+        name: pass.kernel().name().to_owned(),
         time: Default::default(),
     }
 }

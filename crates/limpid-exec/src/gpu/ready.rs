@@ -43,7 +43,7 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
             (_, Some(at)) => Some(Resource::Buffer(shared[*at].clone())),
             (_, None) => Some(Resource::new(gpu, slot)),
         };
-    plan.slots
+    plan.slots()
         .iter()
         .zip(&memory.place)
         .map(resource_of)
@@ -54,7 +54,7 @@ pub(super) fn memory(gpu: &Gpu, plan: &Plan) -> Vec<Option<Resource>> {
 pub(super) fn prepare(gpu: &Gpu, plan: &Plan) -> Result<(Vec<Ready>, Vec<u8>)> {
     let mut uniforms = Vec::new();
     let ready = |(number, pass)| prepare_pass(gpu, plan, pass, &mut uniforms, number);
-    let passes: Result<_> = plan.passes.iter().enumerate().map(ready).collect();
+    let passes: Result<_> = plan.passes().iter().enumerate().map(ready).collect();
     Ok((passes?, uniforms))
 }
 
@@ -66,8 +66,8 @@ fn prepare_pass(
     number: usize,
 ) -> Result<Ready> {
     let site = pass.site(plan, gpu.target());
-    let name = pass.kernel.name();
-    let dispatch = pass.kernel.gpu(&site)?;
+    let name = pass.kernel().name();
+    let dispatch = pass.kernel().gpu(&site)?;
     if let Stage::Compute { groups } = dispatch.stage
         && groups.iter().any(|n| *n > site.target.groups)
     {
@@ -82,14 +82,18 @@ fn prepare_pass(
     uniforms.extend(&dispatch.params);
     uniforms.resize(uniforms.len().next_multiple_of(16), 0);
     let fragment = dispatch.stage == Stage::Fragment;
-    let writes = if fragment { &[][..] } else { &pass.writes[..] };
+    let writes = if fragment {
+        &[][..]
+    } else {
+        &pass.writes()[..]
+    };
     Ok(Ready {
         number,
         name,
         pipeline,
-        slots: pass.reads.iter().chain(writes).copied().collect(),
+        slots: pass.reads().iter().chain(writes).copied().collect(),
         targets: if fragment {
-            pass.writes.clone()
+            pass.writes().to_vec()
         } else {
             Vec::new()
         },

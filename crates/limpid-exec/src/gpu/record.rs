@@ -58,7 +58,7 @@ impl Recorder {
     pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
         plan.check()?;
         let target = gpu.target();
-        for slot in &plan.slots {
+        for slot in plan.slots() {
             if slot.backing == Backing::Buffer && slot.bytes() as u64 > target.binding_bytes {
                 return Err(Error::unsupported(format!(
                     "slot '{}' needs {} bytes, {} binds at most {}; run in tiles",
@@ -127,7 +127,7 @@ impl Recorder {
         self.gpu.guarded(|| {
             let queue = self.gpu.queue();
             queue.write_buffer(&self.params, 0, &uniforms);
-            let pairs = plan.slots.iter().zip(&self.plan.slots).zip(&self.own);
+            let pairs = plan.slots().iter().zip(self.plan.slots()).zip(&self.own);
             for ((new, old), own) in pairs {
                 if let (Role::Data(words), Some(Resource::Buffer(buffer))) = (&new.role, own)
                     && new.role != old.role
@@ -158,13 +158,13 @@ impl Recorder {
 
     /// Ends a frame: exchanges swapped slots. Returns the set of bindings that it used.
     pub(super) fn advance(&self) -> usize {
-        let by = usize::from(!self.plan.swaps.is_empty());
+        let by = usize::from(!self.plan.swaps().is_empty());
         self.set.fetch_xor(by, Ordering::Relaxed)
     }
 
     /// The slot that a slot is swapped with.
     fn partner(&self, id: SlotId) -> Option<SlotId> {
-        let mut swaps = self.plan.swaps.iter();
+        let mut swaps = self.plan.swaps().iter();
         swaps.find_map(|[a, b]| match id {
             id if id == *a => Some(*b),
             id if id == *b => Some(*a),
@@ -190,14 +190,14 @@ impl Recorder {
             let missing = || {
                 Error::input(format!(
                     "no memory was given for '{}'",
-                    self.plan.slots[i].name
+                    self.plan.slots()[i].name
                 ))
             };
             all.push(match own {
                 Some(resource) => resource.clone(),
                 None => {
                     let resource = outside(SlotId(i)).ok_or_else(missing)?;
-                    resource.check(&self.plan.slots[i])?;
+                    resource.check(&self.plan.slots()[i])?;
                     resource
                 }
             });
@@ -208,8 +208,8 @@ impl Recorder {
             let groups = passes.iter().map(|ready| self.group(ready, &all)).collect();
             let targets = passes.iter().map(|ready| views(ready, &all)).collect();
             let mut sets = vec![Bound { groups, targets }];
-            if !self.plan.swaps.is_empty() {
-                for [a, b] in &self.plan.swaps {
+            if !self.plan.swaps().is_empty() {
+                for [a, b] in self.plan.swaps() {
                     all.swap(a.0, b.0);
                 }
                 // Passes without swapped slots share their bindings.
@@ -233,22 +233,23 @@ impl Recorder {
 
     /// Textures must have the usages that the passes need.
     fn check_usages(&self, all: &[Resource]) -> Result<()> {
-        for (ready, pass) in self.passes.iter().zip(&self.plan.passes) {
+        for (ready, pass) in self.passes.iter().zip(self.plan.passes()) {
             let written = match computes(ready) {
                 true => wgpu::TextureUsages::STORAGE_BINDING,
                 false => wgpu::TextureUsages::RENDER_ATTACHMENT,
             };
             let reads = pass
-                .reads
+                .reads()
                 .iter()
                 .map(|id| (id, wgpu::TextureUsages::TEXTURE_BINDING));
-            for (id, usage) in reads.chain(pass.writes.iter().map(|id| (id, written))) {
+            for (id, usage) in reads.chain(pass.writes().iter().map(|id| (id, written))) {
                 if let Resource::Texture(view) = &all[id.0]
                     && !view.texture().usage().contains(usage)
                 {
                     return Err(Error::input(format!(
                         "memory of '{}': a texture without the usage {usage:?}, which '{}' needs",
-                        self.plan.slots[id.0].name, ready.name
+                        self.plan.slots()[id.0].name,
+                        ready.name
                     )));
                 }
             }
@@ -330,7 +331,7 @@ impl Recorder {
 
     /// Whether all passes are compute passes and none is repeated: then they share one compute pass of the encoder.
     pub(super) fn only_computes(&self) -> bool {
-        self.plan.repeats.is_empty() && self.passes.iter().all(computes)
+        self.plan.repeats().is_empty() && self.passes.iter().all(computes)
     }
 
     /// Records passes in order; consecutive compute passes share one compute pass of the encoder, which costs the driver less
@@ -407,7 +408,7 @@ impl Recorder {
 
     /// Clears the history buffers in the given encoder.
     pub fn reset(&self, encoder: &mut wgpu::CommandEncoder) {
-        for (slot, own) in self.plan.slots.iter().zip(&self.own) {
+        for (slot, own) in self.plan.slots().iter().zip(&self.own) {
             if let (Role::History, Some(Resource::Buffer(buffer))) = (&slot.role, own) {
                 encoder.clear_buffer(buffer, 0, None);
             }

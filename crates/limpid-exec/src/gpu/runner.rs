@@ -36,7 +36,7 @@ impl GpuRunner {
     pub fn new(gpu: &Gpu, plan: Plan) -> Result<Self> {
         let passes = plan.passes().len();
         let outputs = plan
-            .slots
+            .slots()
             .iter()
             .filter(|s| matches!(s.role, Role::Output(_)));
         let bytes: usize = outputs.map(|s| s.bytes()).sum();
@@ -49,7 +49,7 @@ impl GpuRunner {
         let plan = recorder.plan();
         let (outside, timer) = gpu.guarded(|| {
             let outside: Vec<Option<wgpu::Buffer>> = plan
-                .slots
+                .slots()
                 .iter()
                 .map(|slot| match slot.role {
                     Role::Input(_) | Role::Output(_) => {
@@ -59,14 +59,14 @@ impl GpuRunner {
                 })
                 .collect();
             // The timestamps of a repeated pass would cover its last round only.
-            let once = plan.repeats.is_empty();
+            let once = plan.repeats().is_empty();
             let timed = gpu.timestamps() && passes > 0 && passes < 2048 && once;
             let timer = timed.then(|| timer(gpu, passes));
             Ok((outside, timer))
         })?;
         let bindings = recorder.bind_slots(|id| outside[id.0].clone().map(Resource::Buffer))?;
         let name = |p: &limpid_plan::Pass| PassTime {
-            name: p.kernel.name().into(),
+            name: p.kernel().name().into(),
             time: Duration::ZERO,
         };
         let times = plan.passes().iter().map(name).collect();
@@ -89,7 +89,7 @@ impl GpuRunner {
     pub fn upload(&mut self, input: &Frame) -> Result<()> {
         let gpu = self.gpu.clone();
         gpu.guarded(|| {
-            for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
+            for (slot, buffer) in self.recorder.plan().slots().iter().zip(&self.outside) {
                 if let (Role::Input(layer), Some(buffer)) = (&slot.role, buffer) {
                     let data = input.require(layer.clone())?.data();
                     if data.len() != slot.words() {
@@ -184,7 +184,7 @@ impl GpuRunner {
     /// Copies all outputs to a buffer, one after the other. Returns their size in bytes.
     fn copy_outputs(&self, encoder: &mut wgpu::CommandEncoder, to: &wgpu::Buffer) -> u64 {
         let mut at = 0;
-        for (slot, buffer) in self.recorder.plan().slots.iter().zip(&self.outside) {
+        for (slot, buffer) in self.recorder.plan().slots().iter().zip(&self.outside) {
             if let (Role::Output(_), Some(buffer)) = (&slot.role, buffer) {
                 encoder.copy_buffer_to_buffer(buffer, 0, to, at, slot.bytes() as u64);
                 at += slot.bytes() as u64;
@@ -324,7 +324,7 @@ impl Runner for GpuRunner {
 
     /// Returns false for plans with repetitions: their end condition has to be read back during the run.
     fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
-        if !self.plan().repeats.is_empty() || self.started.len() == LANES {
+        if !self.plan().repeats().is_empty() || self.started.len() == LANES {
             return Ok(false);
         }
         let gpu = self.gpu.clone();
@@ -351,7 +351,7 @@ impl Runner for GpuRunner {
         let (lane, sent) = self.started.pop_front().ok_or_else(none)?;
         let plan = self.recorder.plan();
         let outputs = plan
-            .slots
+            .slots()
             .iter()
             .filter(|s| matches!(s.role, Role::Output(_)));
         let bytes = outputs.map(|s| s.bytes() as u64).sum();
@@ -418,7 +418,7 @@ impl Runner for GpuRunner {
             }
             once(self)?;
         }
-        let repeats = !self.plan().repeats.is_empty();
+        let repeats = !self.plan().repeats().is_empty();
         let mut times = Vec::with_capacity(runs);
         for frame in frames.iter().cycle().take(runs) {
             if several {

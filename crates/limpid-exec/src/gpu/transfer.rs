@@ -32,7 +32,7 @@ pub(super) fn read_buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
 pub(super) fn read_outputs(plan: &Plan, bytes: &[u8], output: &mut Frame) -> Result<()> {
     let words: &[f32] = bytemuck::cast_slice(bytes);
     let mut at = 0;
-    for slot in &plan.slots {
+    for slot in plan.slots() {
         if let Role::Output(layer) = &slot.role {
             let image = output
                 .get_mut(layer.clone())

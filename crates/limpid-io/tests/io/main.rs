@@ -1,5 +1,4 @@
 //! Files: which data is recognised, preserved, rejected.
-#![cfg(feature = "io")]
 #![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
 mod damage;

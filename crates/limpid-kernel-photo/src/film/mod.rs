@@ -60,6 +60,7 @@ impl Kernel for Tick {
 /// Stores a frame in the ring. Reads the frame and the clock, updates the ring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keep {
+    /// The ring of frames.
     pub reel: Reel,
 }
 
@@ -93,6 +94,7 @@ impl Kernel for Keep {
 /// Luminance for the motion search: smoothed, as integers. Reads the frame and the clock, updates the ring of the finest level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
+    /// The ring of frames.
     pub reel: Reel,
     /// Factor of stabilised luminance.
     pub gain: f32,
@@ -119,6 +121,7 @@ impl Kernel for Search {
 /// Halves the size. Reads the ring of a level and the clock, updates that of the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Halve {
+    /// The ring of frames.
     pub reel: Reel,
 }
 
@@ -155,7 +158,9 @@ pub enum SearchStart {
 /// the motion of the coarser level; writes two planes for each frame, in half pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Motion {
+    /// The ring of frames.
     pub reel: Reel,
+    /// Where the search starts.
     pub around: SearchStart,
 }
 
@@ -186,6 +191,7 @@ impl Kernel for Motion {
 /// of the shrunk frame, of the merged one, and of its remaining variance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merge {
+    /// The ring of frames.
     pub reel: Reel,
     /// The parameters of the method.
     pub step: Settings,

@@ -23,7 +23,7 @@ params! {
 /// Sides of a tile.
 const TILE: (u32, u32) = (16, 8);
 /// Maximum number of candidates of one dispatch.
-pub const CANDIDATES: usize = 2;
+pub(super) const CANDIDATES: usize = 2;
 /// Taps between two barriers.
 const TOGETHER: usize = 4;
 

@@ -22,7 +22,7 @@ fn gathered(text: Wgsl, kind: &str) -> Wgsl {
 
 /// WGSL with one workgroup per row, and the grid of workgroups: `each(x, y)` of the text is done for every pixel and gives what it adds
 /// to the row's sum, which is of this `kind`; `last(y, sum)` is done once.
-pub fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
+pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32; 3]) {
     let text = gathered(text, kind)
         .constant("ROWS", "u32", ROWS)
         .body(include_str!("per_row.wgsl"));
@@ -114,7 +114,7 @@ impl Kernel for Dot {
 const ROWS: u32 = 32_768;
 
 /// Sums that are taken side by side, so that they fit vectors.
-pub const SIDE_BY_SIDE: usize = 16;
+pub(crate) const SIDE_BY_SIDE: usize = 16;
 
 #[inline(always)]
 fn dot<S: Simd>(_simd: S, job: &mut Job<'_>) {
@@ -138,7 +138,7 @@ pub(super) fn products(a: &[f32], b: &[f32]) -> f32 {
 
 /// Adds the products of two rows to sums that are taken side by side.
 #[inline(always)]
-pub fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
+pub(crate) fn add_products(sums: &mut [f32; SIDE_BY_SIDE], a: &[f32], b: &[f32]) {
     let (a, a_rest) = a.as_chunks::<SIDE_BY_SIDE>();
     let (b, b_rest) = b.as_chunks::<SIDE_BY_SIDE>();
     for (a, b) in a.iter().zip(b) {

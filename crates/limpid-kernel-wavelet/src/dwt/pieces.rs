@@ -13,7 +13,7 @@ const PIECE: usize = 8;
 
 /// Division of the work among threads.
 #[derive(Debug, Clone, Copy)]
-pub struct Threading {
+pub(super) struct Threading {
     /// The SIMD level.
     pub level: Level,
     /// Bands: one per thread.
@@ -24,7 +24,7 @@ pub struct Threading {
 
 impl Threading {
     /// Strips of the usual width.
-    pub fn new(level: Level, threads: usize) -> Self {
+    pub(super) fn new(level: Level, threads: usize) -> Self {
         Self {
             level,
             threads,

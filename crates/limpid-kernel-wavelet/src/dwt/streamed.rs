@@ -6,7 +6,7 @@ use limpid_wavelet::{Lifting, Normalisation, Pair, Taps as Filter};
 
 /// A lifting with few taps, in `f32`: the input of the fast path.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Streamed {
+pub(super) struct Streamed {
     pub(super) taps: Taps,
     /// Final scale factors of low and high samples.
     pub(super) scales: [f32; 2],
@@ -28,7 +28,7 @@ pub(super) enum Taps {
 impl Streamed {
     /// The steps of a lifting, if supported: one or two pairs of steps with two equal taps, or one pair with two pairs of equal
     /// taps, as in symmetric wavelets; or one pair that reads no other pair (Haar).
-    pub fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
+    pub(super) fn new(lifting: &Lifting, normalisation: Normalisation) -> Option<Self> {
         let (fl, fh) = normalisation.factors();
         let scales = [
             (lifting.low_scale * fl) as f32,
@@ -58,7 +58,7 @@ impl Streamed {
 
     /// Whether images of this size can be transformed. Steps with equal taps preserve the symmetry of a mirrored signal; others
     /// need an even number of samples at every level.
-    pub fn takes(&self, size: Size, levels: usize) -> bool {
+    pub(super) fn takes(&self, size: Size, levels: usize) -> bool {
         let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
         !matches!(self.taps, Taps::One(_)) || sizes(size, levels).iter().all(even)
     }

@@ -8,7 +8,7 @@ use limpid_core::{Error, Result, Size};
 
 /// Buffers reused between calls: the low bands of inner levels, and the state of the threads.
 #[derive(Debug, Default)]
-pub struct Workspace {
+pub(super) struct Workspace {
     low: [Vec<f32>; 2],
     state: Vec<f32>,
 }
@@ -52,7 +52,7 @@ fn check(steps: &Streamed, size: Size, levels: usize, lengths: [usize; 2]) -> Re
 }
 
 /// The packed sub-bands of one plane, `levels` deep.
-pub fn forward(
+pub(super) fn forward(
     steps: &Streamed,
     layout: &Threading,
     (src, size): (&[f32], Size),
@@ -92,7 +92,7 @@ pub fn forward(
 }
 
 /// The plane whose packed sub-bands these are.
-pub fn inverse(
+pub(super) fn inverse(
     steps: &Streamed,
     layout: &Threading,
     (packed, size): (&[f32], Size),

@@ -59,7 +59,7 @@ pub(super) trait System {
 impl Descent {
     /// Slots for images of this many channels.
     pub(super) fn new(plan: &mut Plan, channels: usize) -> Self {
-        let finest = plan.size;
+        let finest = plan.size();
         let mut slot = |name: &str, size: Size, planes: usize| {
             plan.slot(Slot::new(name, Role::Transient, size, planes))
         };

@@ -129,7 +129,7 @@ impl Taa {
             let slot = Slot::new(name, Role::Transient, size, 1).element(Element::F32x4);
             plan.slot(slot.backing(Backing::Texture))
         };
-        let size = plan.size;
+        let size = plan.size();
         let texels = texture(plan, "texels", margin(size, self.radius));
         let drawn = [
             texture(plan, "drawn mean", size),

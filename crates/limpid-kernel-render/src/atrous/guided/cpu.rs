@@ -33,8 +33,9 @@ pub struct Surfaces {
     pub squarings: u32,
     /// Whether there are object ids.
     pub objects: bool,
-    /// Taps to each side, and their distance in image pixels.
+    /// Taps to each side.
     pub radius: usize,
+    /// The distance of the taps, in image pixels.
     pub step: usize,
 }
 

@@ -65,8 +65,11 @@ pub struct Coefficients {
 /// The operation on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
+    /// Analysis.
     Forward,
+    /// Synthesis.
     Inverse,
+    /// The transpose of the analysis.
     Adjoint,
 }
 

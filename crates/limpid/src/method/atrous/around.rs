@@ -65,7 +65,7 @@ impl Around {
     /// The whole filter as a plan.
     pub fn plan(&self, name: &str, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
         let mut plan = walk::plan(&self.method, &self.setup, shape, schedule)?;
-        plan.title = format!("{name} {schedule}");
+        plan.set_title(format!("{name} {schedule}"));
         Ok(plan)
     }
 
@@ -153,11 +153,12 @@ impl Around {
         // The following passes rely on the form of the slot.
         let fits = slot.is_some_and(|s| {
             let form = (s.element, s.backing, s.layout);
-            (s.size, s.planes) == (plan.size, self.setup.colors)
+            (s.size, s.planes) == (plan.size(), self.setup.colors)
                 && form == (Element::F32, Backing::Buffer, Layout::Rows)
         });
         let albedo = begun.albedo.map(|a| plan.slots().get(a.0));
-        if !fits || albedo.is_some_and(|a| a.is_none_or(|a| (a.size, a.planes) != (plan.size, 3))) {
+        if !fits || albedo.is_some_and(|a| a.is_none_or(|a| (a.size, a.planes) != (plan.size(), 3)))
+        {
             return Err(Error::input("the plan belongs to another method"));
         }
         let output = plan.output(Layer::COLOR, self.setup.colors);

@@ -97,7 +97,7 @@ impl Slots<'_> {
             Backend::Gpu if self.setup.half => (self.setup.vectors(), Element::F16x4),
             Backend::Gpu => (self.setup.vectors(), Element::F32x4),
         };
-        let slot = Slot::new(name, Role::Transient, self.plan.size, planes);
+        let slot = Slot::new(name, Role::Transient, self.plan.size(), planes);
         self.plan.slot(slot.element(element).layout(layout))
     }
 
@@ -108,7 +108,7 @@ impl Slots<'_> {
             Backend::Gpu if self.setup.packs() => (1, Element::U32x4),
             Backend::Gpu => (dims.div_ceil(4), Element::F32x4),
         };
-        let slot = Slot::new(name, Role::Transient, self.plan.size, planes);
+        let slot = Slot::new(name, Role::Transient, self.plan.size(), planes);
         self.plan.slot(slot.element(element).layout(layout))
     }
 }
@@ -128,10 +128,10 @@ pub(super) fn slots<'a>(
     let mut plan = Plan::new(format!("atrous {schedule}"), shape.size);
     // Samples of a sub-sampled image lie at multiples of the grid; mirrored orders depend on the positions of the splits. Both
     // are powers of two.
-    plan.align = match traversal.phases {
+    plan.set_align(match traversal.phases {
         Some(phases) if phases.mirror => method.grid().max(1 << setup.levels),
         _ => method.grid(),
-    };
+    });
     Ok(Slots {
         setup,
         traversal,
@@ -380,6 +380,6 @@ fn full(slots: &mut Slots<'_>) -> SlotId {
         Backend::Cpu => (slots.setup.planes(), Element::F32),
         Backend::Gpu => (slots.setup.vectors(), Element::F32x4),
     };
-    let slot = Slot::new("details", Role::Transient, slots.plan.size, planes);
+    let slot = Slot::new("details", Role::Transient, slots.plan.size(), planes);
     slots.plan.slot(slot.element(element))
 }

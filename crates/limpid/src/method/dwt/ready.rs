@@ -308,8 +308,8 @@ impl Ready {
             // Interleaved coefficients stay at the positions of their samples, so tiles of whole blocks of the last level give
             // the same result.
             let blocks = u32::try_from(self.levels).ok().filter(|l| *l < 16);
-            plan.local = blocks.map(|l| self.reach() * ((1usize << l) - 1));
-            plan.align = blocks.map_or(1, |l| 1 << l);
+            plan.set_reach(blocks.map(|l| self.reach() * ((1usize << l) - 1)));
+            plan.set_align(blocks.map_or(1, |l| 1 << l));
         }
         Ok(plan)
     }

@@ -33,10 +33,10 @@ pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<
     };
     build.run()?;
     // The parity of the checkerboard must not change between tiles.
-    build.plan.align = match halves(shape) {
+    build.plan.set_align(match halves(shape) {
         true => 1,
         false => 2 * build.settings.cell,
-    };
+    });
     Ok(build.plan)
 }
 

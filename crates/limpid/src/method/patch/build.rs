@@ -265,7 +265,7 @@ impl Build<'_> {
     fn solver(&mut self) -> Solver {
         let n = self.channels;
         let plan = &mut self.plan;
-        let size = plan.size;
+        let size = plan.size();
         let bases = Slot::new("basis", Role::Transient, size, BASIS_PLANES);
         let matrix = Slot::new("matrix", Role::Transient, matrix_size(size), 1);
         Solver {

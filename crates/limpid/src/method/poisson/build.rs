@@ -130,7 +130,7 @@ struct Grids {
 impl Grids {
     /// Without a preconditioner there is one level, whose correction is the residual.
     fn new(plan: &mut Plan, channels: usize, residual: SlotId, plain: bool) -> Self {
-        let mut size = plan.size;
+        let mut size = plan.size();
         let x = plan.transient("estimate", channels);
         let mut slot = |name: &str, size: Size, planes: usize| {
             plan.slot(Slot::new(name, Role::Transient, size, planes))

@@ -77,7 +77,7 @@ impl Slots {
             Backend::Cpu => (planes, Element::F32),
             Backend::Gpu => (vectors, element),
         };
-        let slot = Slot::new(name, role, self.plan.size, planes);
+        let slot = Slot::new(name, role, self.plan.size(), planes);
         self.plan.slot(slot.element(element))
     }
 
@@ -87,7 +87,7 @@ impl Slots {
 
     pub(in crate::method) fn features(&mut self, name: &str, role: Role, layout: Layout) -> SlotId {
         let id = self.add(name, role, FEATURES, Element::U32x4);
-        self.plan.slots[id.0].layout = layout;
+        self.plan.set_layout(id, layout);
         id
     }
 
@@ -100,7 +100,7 @@ impl Slots {
         let (planes, vectors) = self.lights;
         let count = (self.colors + 1 + planes, 1 + vectors);
         let id = self.add_vectors(name, role, count, element);
-        self.plan.slots[id.0].layout = layout;
+        self.plan.set_layout(id, layout);
         id
     }
 

@@ -284,7 +284,7 @@ impl Ready {
         (input, outputs): (SlotId, &[SlotId]),
     ) {
         let texels = self.texels(plan, backing, input);
-        let size = plan.size;
+        let size = plan.size();
         let drawn: Vec<SlotId> = (0..outputs.len())
             .map(|i| texture(plan, &format!("drawn {i}"), size, backing))
             .collect();
@@ -296,7 +296,7 @@ impl Ready {
 
     fn linear(self, plan: &mut Plan, input: SlotId, output: SlotId) {
         let texels = self.texels(plan, Backing::Texture, input);
-        let size = plan.size;
+        let size = plan.size();
         // The second pass needs rows above and below.
         let tall = Size::new(size.width, margin(size, self.radius).height);
         let rows = texture(plan, "rows", tall, Backing::Texture);
@@ -308,7 +308,7 @@ impl Ready {
 
     /// The input as texels with a margin.
     fn texels(self, plan: &mut Plan, backing: Backing, input: SlotId) -> SlotId {
-        let size = margin(plan.size, self.radius);
+        let size = margin(plan.size(), self.radius);
         let texels = texture(plan, "texels", size, backing);
         let kernel = ToTexture {
             margin: self.radius,
