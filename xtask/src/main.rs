@@ -21,7 +21,7 @@ Chores:
   test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
            there is none), format, lints with all and with no features, unit, integration and documentation tests,
            and the tests of the Python module where Python is found
-  checks   only the repository checks: lengths of files, refused words, dependencies between folders, reasons for crates,
+  checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
            links between pages
   docs     the documentation site, with mdBook, in target/book
   rustdoc  the documentation of the crates, without warnings

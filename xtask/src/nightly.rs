@@ -36,24 +36,8 @@ pub(crate) fn miri() -> Outcome {
         let flags = "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows";
         for arguments in [
             &["miri", "test", "-p", "limpid-c", "--test", "interface"][..],
-            &[
-                "miri",
-                "test",
-                "-p",
-                "limpid",
-                "--no-default-features",
-                "--lib",
-                "memory::",
-            ],
-            &[
-                "miri",
-                "test",
-                "-p",
-                "limpid",
-                "--no-default-features",
-                "--lib",
-                "stream::",
-            ],
+            &["miri", "test", "-p", "limpid-core", "--lib", "memory::"],
+            &["miri", "test", "-p", "limpid-plan", "--lib", "stream::"],
         ] {
             run(nightly("miri", arguments).env("MIRIFLAGS", flags))?;
         }

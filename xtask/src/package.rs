@@ -4,7 +4,17 @@ use crate::{Outcome, root, run};
 use std::process::Command;
 
 /// The crates in the order in which they are published: each needs those before it.
-pub(crate) const CRATES: [&str; 5] = [
+pub(crate) const CRATES: [&str; 15] = [
+    "limpid-core",
+    "limpid-wavelet",
+    "limpid-reference",
+    "limpid-io",
+    "limpid-metric",
+    "limpid-plan",
+    "limpid-exec",
+    "limpid-kernel-wavelet",
+    "limpid-kernel-render",
+    "limpid-kernel-photo",
     "limpid",
     "limpid-lab",
     "limpid-scenes",

@@ -156,6 +156,7 @@ impl Image {
     }
 
     /// Width and height.
+    #[inline]
     pub fn size(&self) -> Size {
         self.size
     }
@@ -301,11 +302,13 @@ pub const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 /// # use limpid_core as limpid;
 /// assert!((limpid::luminance([1.0, 1.0, 1.0]) - 1.0).abs() < 1e-6);
 /// ```
+#[inline]
 pub fn luminance(rgb: [f32; 3]) -> f32 {
     rgb.iter().zip(LUMINANCE).map(|(v, w)| v * w).sum()
 }
 
 /// Encodes a linear value with the sRGB curve. Values outside 0 … 1 follow the curve; negative ones are mirrored.
+#[inline]
 pub fn linear_to_srgb(v: f32) -> f32 {
     let a = v.abs();
     let s = if a <= 0.003_130_8 {
@@ -317,6 +320,7 @@ pub fn linear_to_srgb(v: f32) -> f32 {
 }
 
 /// Decodes an sRGB value to linear light: the inverse of [`linear_to_srgb`].
+#[inline]
 pub fn srgb_to_linear(v: f32) -> f32 {
     let a = v.abs();
     let l = if a <= 0.040_45 {

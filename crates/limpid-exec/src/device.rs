@@ -3,9 +3,9 @@
 use crate::cpu::{Cpu, CpuRunner};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Adapter, Gpu, GpuRunner};
-use crate::{Backend, DeviceLimits, Runner};
+use crate::{DeviceLimits, Runner};
 use limpid_core::{DeviceFault, Error, Result};
-use limpid_plan::Plan;
+use limpid_plan::{Backend, Plan};
 
 /// A device that runs plans: the CPU or a GPU.
 ///

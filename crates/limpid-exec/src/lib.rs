@@ -10,7 +10,7 @@ pub mod tiled;
 mod watch;
 
 pub use device::Device;
-pub use limits::{Backend, DeviceLimits};
+pub use limits::DeviceLimits;
 pub use watch::Watch;
 
 /// The version of wgpu that this crate is built with.

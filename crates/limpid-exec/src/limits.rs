@@ -1,25 +1,6 @@
-//! Kinds of devices, and what they hold.
+//! What devices hold.
 
-use limpid_plan::{Backing, Plan, Target};
-use std::fmt;
-
-/// The kind of device that runs a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Backend {
-    /// Threads and SIMD.
-    Cpu,
-    /// A GPU.
-    Gpu,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-        })
-    }
-}
+use limpid_plan::{Backend, Backing, Plan, Target};
 
 /// Bytes of transient slots above which the CPU uses tiles.
 const CPU_TRANSIENT: usize = 1 << 30;

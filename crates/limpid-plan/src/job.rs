@@ -29,11 +29,13 @@ impl<'a> View<'a> {
     }
 
     /// Size of the slot.
+    #[inline]
     pub fn size(&self) -> Size {
         self.size
     }
 
     /// Number of planes.
+    #[inline]
     pub fn planes(&self) -> usize {
         self.planes
     }
@@ -89,11 +91,13 @@ impl<'a> ViewMut<'a> {
     }
 
     /// Size of the whole slot.
+    #[inline]
     pub fn size(&self) -> Size {
         self.size
     }
 
     /// Number of planes.
+    #[inline]
     pub fn planes(&self) -> usize {
         self.planes.len()
     }
@@ -112,6 +116,7 @@ impl<'a> ViewMut<'a> {
     }
 
     /// The same row of all planes.
+    #[inline]
     pub fn rows(&mut self, y: usize) -> impl Iterator<Item = &mut [f32]> {
         let width = self.size.width * self.words;
         let at = (y - self.first) * width;
@@ -130,6 +135,7 @@ impl<'a> ViewMut<'a> {
     }
 
     /// The band of one plane, all rows of it.
+    #[inline]
     pub fn band(&mut self, plane: usize) -> &mut [f32] {
         self.planes[plane]
     }

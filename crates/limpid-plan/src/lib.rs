@@ -5,6 +5,7 @@
 //! [`stencil`]. What the bodies of larger kernels share is here as well: the [`wgsl`] builder, the parameters of shaders
 //! ([`params!`]), and for the CPU row rings, sliding sums, non-temporal stores, fast exponentials and Fourier transforms.
 
+mod backend;
 mod dispatch;
 #[doc(hidden)]
 pub mod fast_exp;
@@ -33,6 +34,7 @@ pub mod texture;
 mod textures;
 pub mod wgsl;
 
+pub use backend::Backend;
 pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
 pub use job::{Job, View, ViewMut};
 pub use kernel::{Contract, Kernel, Scope};

@@ -77,16 +77,19 @@ impl Ring {
     }
 
     /// Number of output columns, in whole strips.
+    #[inline]
     pub fn made(&self) -> usize {
         self.made
     }
 
     /// Stride between planes in words.
+    #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
     /// Words of all rows.
+    #[inline]
     pub fn words(&self) -> usize {
         (2 * self.radius + 1) * self.planes * self.stride
     }
@@ -106,11 +109,13 @@ impl Ring {
     }
 
     /// Position of the first output column of the first plane of a row.
+    #[inline]
     pub fn row(&self, y: usize) -> usize {
         y / self.step % (2 * self.radius + 1) * self.planes * self.stride + self.left
     }
 
     /// The spans, each with its first column in a plane, relative to the first output column.
+    #[inline]
     pub fn columns(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut at = 0;
         self.spans.iter().map(move |span| {
@@ -133,6 +138,7 @@ impl Ring {
     }
 
     /// The rows of a band in an order in which rows that share taps are consecutive.
+    #[inline]
     pub fn order(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let step = self.step;
         let starts = rows.clone().take(step);
@@ -140,6 +146,7 @@ impl Ring {
     }
 
     /// The rows of taps for a row in an image of this height: the index of the tap, starting at 0, and the row.
+    #[inline]
     pub fn tap_rows(&self, height: usize, y: usize) -> Vec<(usize, usize)> {
         let row = |tap: usize| {
             let q = (y + tap * self.step).checked_sub(self.radius * self.step)?;
@@ -149,6 +156,7 @@ impl Ring {
     }
 
     /// Lists the taps of a row: those in these rows, each with its index along y.
+    #[inline]
     pub fn taps(&self, rows: &[(usize, usize)], taps: &mut Vec<Tap>) {
         taps.clear();
         for (j, row) in rows {
@@ -179,6 +187,7 @@ impl Held {
     }
 
     /// Whether a row has to be copied; it counts as held afterwards.
+    #[inline]
     pub fn lacks(&mut self, ring: &Ring, y: usize) -> bool {
         let slot = &mut self.0[y / ring.step % (2 * ring.radius + 1)];
         slot.replace(y) != Some(y)

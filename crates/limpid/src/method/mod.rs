@@ -54,7 +54,7 @@ use crate::{Error, Frame, Result, Shape};
 use limpid_plan::Plan;
 use std::fmt;
 
-pub use limpid_exec::Backend;
+pub use limpid_plan::Backend;
 
 /// What [`Method::ordered`] reorders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
