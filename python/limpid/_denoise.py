@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _limpid
-from ._errors import InputError, OptionError, UnknownNameError
+from ._errors import DeviceError, InputError, OptionError, UnknownNameError
 from ._frame import Frame, as_array, packed, read, squeezed
 
 Progress = Callable[[float], object]
@@ -54,21 +54,63 @@ def methods() -> dict[str, Method]:
 
 _devices: dict[tuple[int, str, int | None], _limpid.Device] = {}
 _lock = threading.Lock()
+#: The process that looked for GPUs.
+_looked: int | None = None
+
+
+def _after_fork() -> None:
+    """A process that was forked has none of the threads of its parent, which may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    _devices.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _usable(name: str) -> str:
+    """The device that this process can open: drivers of GPUs do not survive a fork."""
+    global _looked
+    if name == "cpu" or _looked in (None, os.getpid()):
+        _looked = _looked if name == "cpu" else os.getpid()
+        return name
+    if name == "auto":
+        return "cpu"
+    raise DeviceError(
+        f"device {name}: the process looked for GPUs before it was forked, and drivers do not survive that; "
+        "use multiprocessing.get_context('spawn'), or device='cpu'"
+    )
 
 
 def device(name: str = "auto", threads: int | None = None) -> _limpid.Device:
-    """Opens a device, once: ``auto``, ``cpu``, ``gpu``, ``gpu:NAME``, ``gpu:INDEX``.
+    """Opens a device, once: ``auto``, ``cpu``, ``gpu``, ``gpu:NAME``, ``gpu:INDEX``; :func:`devices` lists them.
+
+    In a process that was forked from one that looked for GPUs, ``auto`` is the CPU: drivers of GPUs do not survive a fork.
 
     >>> import limpid
     >>> limpid.device("cpu").kind
     'cpu'
     """
-    # A process that was forked has none of the threads of its parent.
-    key = (os.getpid(), name, threads)
     with _lock:
+        name = _usable(name)
+        key = (os.getpid(), name, threads)
         if key not in _devices:
             _devices[key] = _limpid.Device(name, threads)
         return _devices[key]
+
+
+def devices() -> list[str]:
+    """The devices of this machine, as ``device`` takes them, with what they are: the CPU, and GPUs by their index.
+
+    >>> import limpid
+    >>> limpid.devices()[0].split()[0]
+    'cpu'
+    """
+    if _looked not in (None, os.getpid()):
+        return [_limpid.Device("cpu").name]
+    _usable("auto")
+    return _limpid.devices()
 
 
 def _text(name: str, value: object) -> str:
@@ -306,8 +348,13 @@ class Denoiser:
     """
 
     def __init__(self, method: str = "auto", device: str = "auto", **options: object) -> None:
-        self._engine = engine(method, device, options, sequence=True)
         self._given = (method, device, options)
+        self._made()
+
+    def _made(self) -> None:
+        method, device, options = self._given
+        self._engine = engine(method, device, options, sequence=True)
+        self._owner = os.getpid()
 
     def __call__(
         self,
@@ -322,6 +369,9 @@ class Denoiser:
         for name in layers:
             if name not in _LAYERS:
                 raise UnknownNameError(f"unknown layer '{name}'. Known: {', '.join(_LAYERS)}")
+        if self._owner != os.getpid():
+            # Threads and history stayed in the process that this one was forked from.
+            self._made()
         frame = frame_of(color, layers, halves, lights)
         out = run(
             lambda arrays, kind, planar: self._engine.run(arrays, kind, planar, progress, frame.every), frame

@@ -40,6 +40,24 @@ pub struct LimpidDenoiser {
     sequence: Option<Sequence>,
 }
 
+/// Runs when the library is loaded, before it has threads: without a desktop, a layer of Mesa's Vulkan drivers complains on
+/// standard error that there is no Wayland display. The layer only sorts devices for windows.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static HEADLESS: extern "C" fn() = headless;
+
+#[cfg(target_os = "linux")]
+extern "C" fn headless() {
+    let place = std::env::var_os("XDG_RUNTIME_DIR");
+    let place = place.is_some_and(|p| std::path::Path::new(&p).is_absolute());
+    let asked = |name: &str| std::env::var_os(name).is_some();
+    if !place && !asked("MESA_VK_DEVICE_SELECT") && !asked("NODEVICE_SELECT") {
+        // SAFETY: the loader runs this before the functions of the library, on the thread that loads it.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}
+
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }

@@ -72,12 +72,15 @@ fn a_c_program_denoises() {
     let picture = folder.path().join("clean.exr");
     let ran = Command::new(&program)
         .arg(&picture)
+        .env_remove("XDG_RUNTIME_DIR")
         .env("LD_LIBRARY_PATH", library())
         .env("DYLD_LIBRARY_PATH", library())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
+    // Drivers do not complain about a desktop that is not there.
+    assert_eq!(said, "");
     assert!(String::from_utf8_lossy(&ran.stdout).starts_with("limpid 0."));
     assert!(limpid::io::read(&picture, &limpid::io::ReadOptions::default()).is_ok());
 }

@@ -102,8 +102,9 @@ impl Report {
         if !say::is_quiet() {
             let found = self.found.in_words();
             let found = found.map_or(String::new(), |f| format!(", {f}"));
+            let position = say::position().map_or(String::new(), |p| format!(" ({p})"));
             say::line(&format!(
-                "{}: {} on {}{found}, {:.2} s, written to {}",
+                "{}: {} on {}{found}, {:.2} s, written to {}{position}",
                 self.input, self.method, self.device, self.seconds, self.output
             ));
         }
