@@ -287,6 +287,7 @@ def denoise(
     lights: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     device: str = "auto",
+    channel_axis: int = -1,
     progress: Progress | None = None,
     **options: object,
 ) -> Any:
@@ -298,6 +299,8 @@ def denoise(
 
     The other layers are what a renderer writes: ``albedo``, ``normal``, ``position``, ``depth``, ``visibility``, ``motion``, ``id``, the ``variance`` of the
     colour, and two ``halves`` (means over half the samples each). NaN and infinity are missing samples and are filled.
+
+    ``channel_axis`` is the axis of the channels in arrays of three axes: 0 for those of PyTorch.
 
     ``method="auto"`` chooses the method by the layers. ``device`` is ``auto``, ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options
     are those of the program's ``limpid denoise --method NAME --help``, with underscores; :func:`methods` lists them. ``strength`` (0 … 1), ``tile``,
@@ -323,12 +326,33 @@ def denoise(
     if isinstance(variance, str):
         # An option of that name, no layer.
         given["variance"], options["variance"] = None, variance
+    if channel_axis not in (-1, 2):
+        if isinstance(color, (Frame, Mapping)):
+            raise OptionError("channel_axis is for arrays; layers of frames have their channels last")
+        color, halves, lights, given = _channels_last(channel_axis, color, halves, lights, given)
     frame = frame_of(color, {name: given[name] for name in _LAYERS}, halves, lights)
     ready = engine(method, device, options)
     out = run(lambda layers, kind, planar: ready.run(layers, kind, planar, progress, frame.every), frame)
     if isinstance(color, (Frame, Mapping)) or lights:
         return out
-    return out.color
+    made = out.color
+    return made if made.ndim != 3 else np.moveaxis(made, -1, channel_axis)
+
+
+def _channels_last(axis: int, color: Any, halves: Any, lights: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Arrays of three axes with their channels last."""
+    if axis not in (0, 1, -2, -3):
+        raise OptionError(f"channel_axis {axis!r}: expected an axis of an array of three axes")
+
+    def moved(value: Any) -> Any:
+        if value is None or isinstance(value, str):
+            return value
+        array = as_array(value, "color")
+        return array if array.ndim != 3 else np.moveaxis(array, axis, -1)
+
+    halves = halves if halves is None else tuple(moved(half) for half in halves)
+    lights = lights if lights is None else {name: moved(light) for name, light in lights.items()}
+    return moved(color), halves, lights, {**given, **{name: moved(given[name]) for name in _LAYERS}}
 
 
 class Denoiser:

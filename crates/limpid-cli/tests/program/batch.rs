@@ -43,6 +43,9 @@ fn one_line_per_file_says_what_was_done() {
     assert_eq!(fact["input"], "a.png");
     assert_eq!(fact["output"], "d.png");
     assert_eq!(fact["method"], "eaw");
+    assert_eq!(fact["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(fact["options"]["sigma"], 0.02);
+    assert_eq!(fact["found"]["sigma"][0], 0.02);
     assert!(fact["seconds"].as_f64().is_some() && said(&got).is_empty());
 }
 

@@ -237,6 +237,12 @@ fn refuse(directory: &Directory, bytes: &[u8], path: &Path) -> Option<Error> {
             path.display()
         )));
     }
+    if let Some(kind) = directory.unread_color(bytes) {
+        return Some(Error::unsupported(format!(
+            "{}: TIFF with {kind} is not supported; convert it to grey or RGB of 8 or 16 bits, or float",
+            path.display()
+        )));
+    }
     let name = directory.unread(bytes)?;
     Some(Error::unsupported(format!(
         "{}: a TIFF file compressed with {name}, which is not supported; write it with deflate or LZW",
@@ -302,9 +308,9 @@ fn fault(path: &Path, error: &TiffError) -> Error {
     let path_text = path.display();
     match error {
         TiffError::UnsupportedError(e) => Error::unsupported(format!("{path_text}: TIFF: {e}")),
-        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(format!("{path_text}: the TIFF file is truncated"))
-        }
+        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Error::input(
+            format!("{path_text}: the TIFF file is truncated, or its pixels are corrupt"),
+        ),
         TiffError::LimitsExceeded => Error::input(format!(
             "{path_text}: the TIFF file declares more pixels than the limit allows, or than it can hold"
         )),

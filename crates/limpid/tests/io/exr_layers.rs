@@ -254,7 +254,7 @@ fn the_result_of_a_noisy_image_takes_the_place_of_the_renderers() {
     let result = Frame::new(noisy.map(|v| v + 1.0)).unwrap();
     write(&path, &result, Some(&picture.origin));
     // People look at the combined image; the noisy one is as it was.
-    assert_eq!(read(&path).frame.color(), result.color());
+    assert_eq!(read(&path).frame.color().unwrap(), result.color().unwrap());
     let again = io::read(&path, &options).unwrap();
     assert_eq!(again.frame.color().unwrap(), &noisy);
 }

@@ -184,12 +184,25 @@ impl Directory {
         }
     }
 
-    /// The compression of the file, and a name for it if it is not read.
+    /// The name of a kind of samples that is not read.
+    pub(super) fn unread_color(&self, bytes: &[u8]) -> Option<String> {
+        match self.value(bytes, tag::PHOTOMETRIC) {
+            Some(5) => return Some("CMYK".to_owned()),
+            Some(8..=10) => return Some("Lab".to_owned()),
+            Some(32844 | 32845) => return Some("LogLuv".to_owned()),
+            _ => {}
+        }
+        let bits = self.value(bytes, tag::BITS)?;
+        let known = [1, 2, 4, 8, 16, 32, 64].contains(&bits);
+        (!known).then(|| format!("{bits} bit samples"))
+    }
+
+    /// The name of the file's compression, if it is not read.
     pub(super) fn unread(&self, bytes: &[u8]) -> Option<&'static str> {
         Some(match self.value(bytes, tag::COMPRESSION)? {
             2 => "CCITT run lengths",
             3 => "fax group 3",
-            6 => "the JPEG of TIFF 6, which was replaced",
+            6 => "old-style JPEG",
             32766 => "NeXT run lengths",
             32809 => "ThunderScan",
             34661 => "JBIG",
