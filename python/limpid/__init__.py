@@ -15,11 +15,15 @@ import os as _os
 import sys as _sys
 
 # Without a desktop, a layer of Mesa's Vulkan drivers complains on standard error that there is no Wayland display. It only sorts devices for windows.
-if _sys.platform == "linux" and not {"XDG_RUNTIME_DIR", "MESA_VK_DEVICE_SELECT"} & _os.environ.keys():
+if (
+    _sys.platform == "linux"
+    and not _os.environ.get("XDG_RUNTIME_DIR", "").startswith("/")
+    and "MESA_VK_DEVICE_SELECT" not in _os.environ
+):
     _os.environ.setdefault("NODEVICE_SELECT", "1")
 
 from . import _errors as errors  # noqa: E402
-from ._denoise import Denoiser, Method, Option, Plan, denoise, device, methods, noise_profile, plan
+from ._denoise import Denoiser, Method, Option, Plan, denoise, device, devices, methods, noise_profile, plan
 from ._errors import (
     DeviceError,
     Error,
@@ -58,6 +62,7 @@ __all__ = [
     "compare",
     "denoise",
     "device",
+    "devices",
     "errors",
     "methods",
     "noise_profile",

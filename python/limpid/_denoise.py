@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _limpid
-from ._errors import InputError, OptionError, UnknownNameError
+from ._errors import DeviceError, InputError, OptionError, UnknownNameError
 from ._frame import Frame, as_array, packed, read, squeezed
 
 Progress = Callable[[float], object]
@@ -54,21 +54,63 @@ def methods() -> dict[str, Method]:
 
 _devices: dict[tuple[int, str, int | None], _limpid.Device] = {}
 _lock = threading.Lock()
+#: The process that looked for GPUs.
+_looked: int | None = None
+
+
+def _after_fork() -> None:
+    """A process that was forked has none of the threads of its parent, which may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    _devices.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _usable(name: str) -> str:
+    """The device that this process can open: drivers of GPUs do not survive a fork."""
+    global _looked
+    if name == "cpu" or _looked in (None, os.getpid()):
+        _looked = _looked if name == "cpu" else os.getpid()
+        return name
+    if name == "auto":
+        return "cpu"
+    raise DeviceError(
+        f"device {name}: the process looked for GPUs before it was forked, and drivers do not survive that; "
+        "use multiprocessing.get_context('spawn'), or device='cpu'"
+    )
 
 
 def device(name: str = "auto", threads: int | None = None) -> _limpid.Device:
-    """Opens a device, once: ``auto``, ``cpu``, ``gpu``, ``gpu:NAME``, ``gpu:INDEX``.
+    """Opens a device, once: ``auto``, ``cpu``, ``gpu``, ``gpu:NAME``, ``gpu:INDEX``; :func:`devices` lists them.
+
+    In a process that was forked from one that looked for GPUs, ``auto`` is the CPU: drivers of GPUs do not survive a fork.
 
     >>> import limpid
     >>> limpid.device("cpu").kind
     'cpu'
     """
-    # A process that was forked has none of the threads of its parent.
-    key = (os.getpid(), name, threads)
     with _lock:
+        name = _usable(name)
+        key = (os.getpid(), name, threads)
         if key not in _devices:
             _devices[key] = _limpid.Device(name, threads)
         return _devices[key]
+
+
+def devices() -> list[str]:
+    """The devices of this machine, as ``device`` takes them, with what they are: the CPU, and GPUs by their index.
+
+    >>> import limpid
+    >>> limpid.devices()[0].split()[0]
+    'cpu'
+    """
+    if _looked not in (None, os.getpid()):
+        return [_limpid.Device("cpu").name]
+    _usable("auto")
+    return _limpid.devices()
 
 
 def _text(name: str, value: object) -> str:
@@ -245,6 +287,7 @@ def denoise(
     lights: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     device: str = "auto",
+    channel_axis: int = -1,
     progress: Progress | None = None,
     **options: object,
 ) -> Any:
@@ -256,6 +299,8 @@ def denoise(
 
     The other layers are what a renderer writes: ``albedo``, ``normal``, ``position``, ``depth``, ``visibility``, ``motion``, ``id``, the ``variance`` of the
     colour, and two ``halves`` (means over half the samples each). NaN and infinity are missing samples and are filled.
+
+    ``channel_axis`` is the axis of the channels in arrays of three axes: 0 for those of PyTorch.
 
     ``method="auto"`` chooses the method by the layers. ``device`` is ``auto``, ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options
     are those of the program's ``limpid denoise --method NAME --help``, with underscores; :func:`methods` lists them. ``strength`` (0 … 1), ``tile``,
@@ -281,12 +326,33 @@ def denoise(
     if isinstance(variance, str):
         # An option of that name, no layer.
         given["variance"], options["variance"] = None, variance
+    if channel_axis not in (-1, 2):
+        if isinstance(color, (Frame, Mapping)):
+            raise OptionError("channel_axis is for arrays; layers of frames have their channels last")
+        color, halves, lights, given = _channels_last(channel_axis, color, halves, lights, given)
     frame = frame_of(color, {name: given[name] for name in _LAYERS}, halves, lights)
     ready = engine(method, device, options)
     out = run(lambda layers, kind, planar: ready.run(layers, kind, planar, progress, frame.every), frame)
     if isinstance(color, (Frame, Mapping)) or lights:
         return out
-    return out.color
+    made = out.color
+    return made if made.ndim != 3 else np.moveaxis(made, -1, channel_axis)
+
+
+def _channels_last(axis: int, color: Any, halves: Any, lights: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Arrays of three axes with their channels last."""
+    if axis not in (0, 1, -2, -3):
+        raise OptionError(f"channel_axis {axis!r}: expected an axis of an array of three axes")
+
+    def moved(value: Any) -> Any:
+        if value is None or isinstance(value, str):
+            return value
+        array = as_array(value, "color")
+        return array if array.ndim != 3 else np.moveaxis(array, axis, -1)
+
+    halves = halves if halves is None else tuple(moved(half) for half in halves)
+    lights = lights if lights is None else {name: moved(light) for name, light in lights.items()}
+    return moved(color), halves, lights, {**given, **{name: moved(given[name]) for name in _LAYERS}}
 
 
 class Denoiser:
@@ -306,8 +372,13 @@ class Denoiser:
     """
 
     def __init__(self, method: str = "auto", device: str = "auto", **options: object) -> None:
-        self._engine = engine(method, device, options, sequence=True)
         self._given = (method, device, options)
+        self._made()
+
+    def _made(self) -> None:
+        method, device, options = self._given
+        self._engine = engine(method, device, options, sequence=True)
+        self._owner = os.getpid()
 
     def __call__(
         self,
@@ -322,6 +393,9 @@ class Denoiser:
         for name in layers:
             if name not in _LAYERS:
                 raise UnknownNameError(f"unknown layer '{name}'. Known: {', '.join(_LAYERS)}")
+        if self._owner != os.getpid():
+            # Threads and history stayed in the process that this one was forked from.
+            self._made()
         frame = frame_of(color, layers, halves, lights)
         out = run(
             lambda arrays, kind, planar: self._engine.run(arrays, kind, planar, progress, frame.every), frame

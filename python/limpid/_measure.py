@@ -10,18 +10,40 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _limpid
 from ._denoise import Progress
+from ._errors import OptionError
 from ._frame import Frame, as_array, split_alpha, squeezed
 
 
-def _shown(image: ArrayLike | Frame) -> tuple[NDArray[Any], str]:
-    """An image, and whether it is light or display values."""
-    frame = image if isinstance(image, Frame) else Frame(color=as_array(image, "color"))
-    color, _ = split_alpha(frame.color)
-    return color, "display" if frame.transfer == "encoded" else "linear"
+def _shown(image: ArrayLike | Frame) -> tuple[NDArray[Any], str | None]:
+    """An image, and what its values are if it says so."""
+    if isinstance(image, Frame):
+        color, _ = split_alpha(image.color)
+        return color, "display" if image.transfer == "encoded" else "linear"
+    color, _ = split_alpha(as_array(image, "color"))
+    return color, None
 
 
-def _space(asked: str, reference: str) -> str:
-    return reference if asked == "auto" else asked
+def _space(asked: str, *known: str | None) -> str:
+    """The space that was asked for, or that of the first frame, or display values."""
+    if asked != "auto":
+        return asked
+    return next((space for space in known if space), "display")
+
+
+def _scaled(image: NDArray[Any], data_range: float | None) -> NDArray[Any]:
+    """Floats whose white is ``data_range`` as 0 … 1; whole numbers already are."""
+    if data_range is None or image.dtype.kind != "f":
+        return image
+    return image / image.dtype.type(data_range)
+
+
+def _checked(data_range: float | None, space: str) -> None:
+    if data_range is None:
+        return
+    if not (isinstance(data_range, (int, float)) and 0 < data_range < float("inf")):
+        raise OptionError(f"data_range {data_range!r}: expected a number above 0")
+    if space == "linear":
+        raise OptionError("data_range is for display values; light has no largest value. Leave it out")
 
 
 def compare(
@@ -30,23 +52,31 @@ def compare(
     *,
     space: str = "auto",
     exposure: float = 0.0,
+    data_range: float | None = None,
     picture: bool = False,
 ) -> dict[str, Any]:
     """Compares an image with a reference: MSE, relative errors, PSNR, SSIM, FLIP.
 
-    ``space`` is ``"linear"`` (light: PSNR and SSIM of display values after ``exposure`` stops, FLIP over a range of exposures) or
-    ``"display"`` (display values, 0 … 1); ``"auto"`` treats integers and frames of encoded files as display values, floats as light. With
-    ``picture=True`` the result includes the FLIP error of each pixel as the image ``flip_picture``.
+    ``space`` is ``"display"`` (display values, 0 … 1) or ``"linear"`` (light: PSNR and SSIM of display values after ``exposure`` stops, FLIP
+    over a range of exposures). ``"auto"`` takes arrays as they are, as display values, and frames as what they say they are: renders are light,
+    photographs display values. ``data_range`` is the white of float arrays, 1 unless given, as in scikit-image. With ``picture=True`` the result
+    includes the FLIP error of each pixel as the image ``flip_picture``.
 
     >>> import numpy as np, limpid
     >>> reference = np.linspace(0, 1, 256).reshape(16, 16)
-    >>> scores = limpid.compare(reference + 0.01, reference, space="display")
-    >>> round(scores["psnr"], 3)
+    >>> round(limpid.compare(reference + 0.01, reference)["psnr"], 3)
+    40.0
+    >>> round(limpid.compare(255 * reference + 2.55, 255 * reference, data_range=255)["psnr"], 3)
     40.0
     """
-    a, _ = _shown(image)
-    b, natural = _shown(reference)
-    return _limpid.compare(a, b, _space(space, natural), exposure, picture)
+    (a, own), (b, natural) = _shown(image), _shown(reference)
+    space = _space(space, natural, own)
+    _checked(data_range, space)
+    scores = _limpid.compare(_scaled(a, data_range), _scaled(b, data_range), space, exposure, picture)
+    if data_range is not None and a.dtype.kind == b.dtype.kind == "f":
+        # The error of the values as given.
+        scores["mse"] *= float(data_range) ** 2
+    return scores
 
 
 def page(
@@ -56,9 +86,12 @@ def page(
     *,
     space: str = "auto",
     exposure: float = 0.0,
+    data_range: float | None = None,
     name: str = "reference",
 ) -> dict[str, dict[str, Any]]:
     """Writes an HTML page with images and their errors against a reference, in one file; returns the scores by name.
+
+    ``space``, ``exposure`` and ``data_range`` are those of :func:`compare`.
 
     >>> import numpy as np, limpid, tempfile, pathlib
     >>> clean = np.full((16, 16, 3), 0.5)
@@ -67,8 +100,11 @@ def page(
     ['bright', 'dark']
     """
     clean, natural = _shown(reference)
-    named = [(str(key), _shown(image)[0]) for key, image in images.items()]
-    return _limpid.page(named, (name, clean), os.fspath(path), _space(space, natural), exposure)
+    shown = {str(key): _shown(image) for key, image in images.items()}
+    space = _space(space, natural, *(own for _, own in shown.values()))
+    _checked(data_range, space)
+    named = [(key, _scaled(image, data_range)) for key, (image, _) in shown.items()]
+    return _limpid.page(named, (name, _scaled(clean, data_range)), os.fspath(path), space, exposure)
 
 
 def scenes() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Restoration of images with scikit-image's names and signatures, on all cores.
 
 Replace ``from skimage.restoration import denoise_wavelet`` by ``from limpid.restoration import denoise_wavelet``; each function says how far its results
-agree with those of scikit-image. Images have two axes, or three with ``channel_axis``.
+agree with those of scikit-image. Images have two axes, or three with ``channel_axis``; wavelets take volumes too.
 
 >>> import numpy as np
 >>> from limpid.restoration import denoise_wavelet, estimate_sigma
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from . import _limpid
 from ._denoise import denoise
 from ._errors import InputError, OptionError, UnsupportedError
-from .wavelets import Wavelet, dwt2, dwtn_max_level
+from .wavelets import Wavelet, dwtn, dwtn_max_level, threshold, wavedecn, waverecn
 from .wavelets._multilevel import levels
 from .wavelets._single import analysis, synthesis
 
@@ -53,24 +53,21 @@ def _as_float(image: Any, preserve_range: bool = False) -> Array:
     raise InputError(f"an array of {array.dtype} is no image")
 
 
-def _last(image: Array, channel_axis: int | None) -> Array:
-    """The image with its channels last; a grey image gets one channel."""
-    if channel_axis is None:
-        if image.ndim != 2:
-            raise UnsupportedError(
-                f"an array of shape {image.shape} without channel_axis has {image.ndim} axes; only pictures of two axes are done here"
-            )
-        return image[:, :, None]
-    if image.ndim != 3:
+def _last(image: Array, channel_axis: int | None, axes: int | None = 2) -> Array:
+    """The image with its channels last, of which there may be only one; pictures have two more axes, volumes any number."""
+    planes = image[..., None] if channel_axis is None else np.moveaxis(image, channel_axis, -1)
+    if (axes is not None and planes.ndim != axes + 1) or planes.ndim < 2:
+        given = "without" if channel_axis is None else "with"
         raise UnsupportedError(
-            f"an array of shape {image.shape} with channel_axis has {image.ndim} axes; only pictures of two axes and channels are done here"
+            f"an array of shape {image.shape} {given} channel_axis has {image.ndim} axes; "
+            "only pictures of two axes, and channels, are done here"
         )
-    return np.moveaxis(image, channel_axis, -1)
+    return planes
 
 
 def _first(image: Array, channel_axis: int | None) -> Array:
     """The inverse of `_last`."""
-    return image[:, :, 0] if channel_axis is None else np.moveaxis(image, -1, channel_axis)
+    return image[..., 0] if channel_axis is None else np.moveaxis(image, -1, channel_axis)
 
 
 def _deviation(band: Array) -> float:
@@ -93,18 +90,22 @@ def estimate_sigma(image: Any, average_sigmas: bool = False, *, channel_axis: in
             "channel_axis=-1 for proper noise estimation.",
             stacklevel=2,
         )
-    planes = _last(array, channel_axis)
-    found = [_deviation(dwt2(planes[:, :, c], "db2")[1][2]) for c in range(planes.shape[2])]
+    planes = _last(array, channel_axis, None)
+    finest = "d" * (planes.ndim - 1)
+    found = [_deviation(dwtn(planes[..., c], "db2")[finest]) for c in range(planes.shape[-1])]
     if channel_axis is None:
         return found[0]
     return float(np.mean(found)) if average_sigmas else found
 
 
 def _shrunk(image: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode: str, count: int | None) -> Array:
-    """An image of three axes with its coefficients shrunk, channel by channel."""
-    height, width = image.shape[:2]
+    """An image with its coefficients shrunk, channel by channel; the last axis is that of channels."""
     if not image.size:
         raise InputError(f"an array of shape {image.shape} is empty")
+    if image.ndim != 3:
+        volumes = [_shrunk_volume(image[..., c], wavelet, method, s, mode, count) for c, s in enumerate(sigmas)]
+        return np.stack(volumes, axis=-1)
+    height, width = image.shape[:2]
     if count is None:
         count = max(dwtn_max_level((height, width), wavelet) - 3, 1)
     count = levels((height, width), [wavelet.dec_len] * 2, count)
@@ -112,6 +113,28 @@ def _shrunk(image: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode
     sigmas = [None if s is None else float(s) for s in sigmas]
     banks = analysis(wavelet, "symmetric"), synthesis(wavelet, "symmetric")
     return _limpid.denoise_wavelet(np.require(image, requirements="CA"), *banks, count, mode == "soft", factor, sigmas)
+
+
+def _shrunk_volume(
+    volume: Array, wavelet: Wavelet, method: str, sigma: float | None, mode: str, count: int | None
+) -> Array:
+    """A line, a volume, or an array of more axes with its coefficients shrunk."""
+    if count is None:
+        count = max(dwtn_max_level(volume.shape, wavelet) - 3, 1)
+    rough, *details = wavedecn(volume, wavelet, level=count)
+    if sigma is None:
+        sigma = _deviation(details[-1]["d" * volume.ndim])
+    square = float(sigma) ** 2
+
+    def limit(band: Array) -> float:
+        if method == "VisuShrink":
+            return float(sigma) * math.sqrt(2 * math.log(volume.size))  # type: ignore[arg-type]
+        signal = float(np.mean(band * band)) - square
+        return square / math.sqrt(max(signal, float(np.finfo(volume.dtype).eps)))
+
+    shrunk = [{name: threshold(band, limit(band), mode) for name, band in level.items()} for level in details]
+    made = waverecn([rough, *shrunk], wavelet)
+    return made[tuple(slice(side) for side in volume.shape)]
 
 
 #: Studio colours of 8 bits, ITU-R BT.601.
@@ -135,7 +158,7 @@ def denoise_wavelet(
 ) -> Array:
     """Shrinks wavelet coefficients by BayesShrink or VisuShrink, with the results of scikit-image up to rounding.
 
-    Arguments are those of ``skimage.restoration.denoise_wavelet``.
+    Arguments are those of ``skimage.restoration.denoise_wavelet``; images may have any number of axes.
     """
     if method not in ("BayesShrink", "VisuShrink"):
         raise OptionError(f"method {method}: expected BayesShrink or VisuShrink")
@@ -151,8 +174,8 @@ def denoise_wavelet(
             stacklevel=2,
         )
     given = np.asarray(image)
-    planes = _last(_as_float(given), channel_axis)
-    count = planes.shape[2]
+    planes = _last(_as_float(given), channel_axis, None)
+    count = planes.shape[-1]
     sigmas = list(sigma) if np.iterable(sigma) else [sigma] * count
     if len(sigmas) != count:
         raise OptionError("sigma must be a scalar or have length equal to the number of channels")
@@ -175,12 +198,12 @@ def denoise_wavelet(
             squares = np.asarray(sigmas, np.float64) ** 2
             sigmas = [float(np.sqrt(np.sum(row * row * squares))) for row in _YCBCR]
         for c in range(3):
-            plane = coded[:, :, c]
+            plane = coded[..., c]
             low, width = plane.min(), plane.max() - plane.min()
             if width == 0:
                 continue
             own = None if sigmas[c] is None else sigmas[c] / float(width)
-            coded[:, :, c] = shrunk((plane - low)[:, :, None] / width, [own])[:, :, 0] * width + low
+            coded[..., c] = shrunk((plane - low)[..., None] / width, [own])[..., 0] * width + low
         out = ((coded - _OFFSET) @ np.linalg.inv(_YCBCR).T).astype(planes.dtype)
     else:
         out = shrunk(planes, sigmas)

@@ -1,6 +1,7 @@
 //! NumPy arrays ↔ images and frames.
 
 use crate::error::{OrRaise, raise};
+use crate::work::short;
 use half::f16;
 use limpid::{Frame, Image, Kind, Layer, Size};
 use numpy::ndarray::{ArrayView3, Axis, Ix2, Ix3};
@@ -116,7 +117,7 @@ fn from_view<T: Number>(
         _ => view.into_dimensionality::<Ix3>(),
     };
     match view {
-        Ok(view) => py.detach(|| Ok(planes(&view))),
+        Ok(view) => short(py, || planes(&view)),
         Err(_) => {
             let message = format!(
                 "{name}: an array of shape {shape:?} is not an image; expected (height, width) or (height, width, channels)"
@@ -208,10 +209,10 @@ fn filled<'py, T: Number>(
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            py.detach(|| {
+            short(py, || {
                 let pairs = out.par_iter_mut().zip(image.data());
                 pairs.for_each(|(to, from)| *to = T::from_image(*from));
-            });
+            })?;
         }
         return array.permute(Some([1, 2, 0])).map(Bound::into_any);
     }
@@ -219,7 +220,7 @@ fn filled<'py, T: Number>(
     {
         let mut out = array.readwrite();
         let out = out.as_slice_mut()?;
-        py.detach(|| {
+        short(py, || {
             let rows = out.par_chunks_mut((width * channels).max(1)).enumerate();
             rows.with_min_len(8).for_each(|(y, out)| {
                 for c in 0..channels {
@@ -229,7 +230,7 @@ fn filled<'py, T: Number>(
                     }
                 }
             });
-        });
+        })?;
     }
     Ok(array.into_any())
 }

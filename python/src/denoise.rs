@@ -38,6 +38,23 @@ impl Device {
     fn kind(&self) -> String {
         self.0.backend().to_string()
     }
+
+    fn __repr__(&self) -> String {
+        format!("<limpid.Device {}>", self.0.name())
+    }
+}
+
+/// The devices of this machine, in words: the CPU, and GPUs with the names that open them.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<String>> {
+    let found = py.detach(|| {
+        let mut all = vec![limpid::Device::open_with("cpu", None, false)?.name()];
+        for adapter in limpid::exec::gpu::Adapter::all()? {
+            all.push(format!("gpu:{} ({})", adapter.index, adapter.info.name));
+        }
+        limpid::Result::Ok(all)
+    });
+    found.or_raise(py)
 }
 
 /// A method with its options on a device; history between frames lives here.

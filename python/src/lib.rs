@@ -28,6 +28,7 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         };
     }
     functions!(
+        denoise::devices,
         denoise::methods,
         denoise::profile,
         files::read,

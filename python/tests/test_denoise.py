@@ -1,6 +1,9 @@
 """Arrays in, arrays out."""
 
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 
@@ -232,3 +235,54 @@ def test_every_device_that_is_there(photo):
         return
     gpu = limpid.denoise(color, method="nlm", sigma=0.1, device="gpu")
     np.testing.assert_allclose(gpu, cpu, atol=2e-3)
+
+
+_FORK = """
+import functools, multiprocessing
+import numpy as np, limpid
+a = np.random.default_rng(0).random((32, 32, 3)).astype("float32")
+one = functools.partial(limpid.denoise, sigma=0.1)
+expected = one(a)
+kept = limpid.Denoiser("nlm", sigma=0.1)
+again = kept(a)
+limpid.device("cpu", 1)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    for made in pool.map(one, [a, a]) + pool.map(functools.partial(one, threads=1), [a, a]):
+        np.testing.assert_allclose(made, expected, atol=1e-4)
+
+def child():
+    np.testing.assert_allclose(kept(a), again, atol=1e-4)
+    try:
+        limpid.denoise(a, device="gpu", sigma=0.1)
+    except limpid.DeviceError as error:
+        assert "spawn" in str(error)
+    else:
+        raise AssertionError("a driver does not survive a fork")
+
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+assert process.exitcode == 0
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_denoises():
+    # A process of its own, which can be ended: it used to wait for ever.
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=120)
+    assert ran.stdout == "done\n", ran.stderr
+
+
+def test_channels_may_come_first(photo):
+    color = photo.astype("float32")
+    usual = limpid.denoise(color, sigma=0.1, device="cpu")
+    first = limpid.denoise(color.transpose(2, 0, 1), sigma=0.1, device="cpu", channel_axis=0)
+    np.testing.assert_array_equal(first.transpose(1, 2, 0), usual)
+    with pytest.raises(limpid.OptionError, match="channel_axis"):
+        limpid.denoise(color, channel_axis=7)
+
+
+def test_devices_say_what_they_are():
+    assert limpid.devices()[0].startswith("cpu (")
+    assert repr(limpid.device("cpu")).startswith("<limpid.Device cpu (")

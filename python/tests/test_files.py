@@ -57,6 +57,24 @@ def test_scores_are_those_of_numpy(photo):
     assert limpid.compare(whole, whole)["mse"] == 0
 
 
+def test_floats_are_compared_as_they_are():
+    rng = np.random.default_rng(3)
+    clean = rng.uniform(0.3, 0.7, (128, 128))
+    noisy = clean + rng.normal(0, 0.1, clean.shape)
+    # The rule of denoise: arrays are used unchanged.
+    assert limpid.compare(noisy, clean)["psnr"] == pytest.approx(20, abs=0.1)
+    wide = limpid.compare(255 * noisy, 255 * clean, data_range=255)
+    assert wide["psnr"] == pytest.approx(20, abs=0.1)
+    assert wide["mse"] == pytest.approx(25.5**2, rel=0.03)
+    # Frames know what they are.
+    light = limpid.Frame(color=clean)
+    assert limpid.compare(noisy, light) == limpid.compare(noisy, clean, space="linear")
+    with pytest.raises(limpid.OptionError, match="data_range"):
+        limpid.compare(noisy, light, data_range=2)
+    with pytest.raises(limpid.OptionError, match="data_range"):
+        limpid.compare(noisy, clean, data_range=0)
+
+
 def test_a_page_is_written(photo, tmp_path):
     path = tmp_path / "page.html"
     scores = limpid.page({"noisy <1>": photo + 0.05, "grey": photo * 0 + 0.5}, photo, path, space="display")

@@ -128,3 +128,31 @@ def test_wrong_input_is_told():
         with pytest.raises(NotImplementedError):
             call()
     assert issubclass(limpid.UnsupportedError, NotImplementedError)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("options", [{}, {"method": "VisuShrink", "wavelet": "db2"}, {"sigma": 0.1}], ids=str)
+def test_volumes_are_shrunk_as_by_scikit_image(kind, options):
+    rng = np.random.default_rng(2)
+    z, y, x = np.mgrid[0:20, 0:33, 0:24]
+    volume = (np.sin(x / 5) * np.cos(y / 6) + z / 20 + rng.normal(0, 0.1, x.shape)).astype(kind)
+    assert ours.estimate_sigma(volume) == pytest.approx(theirs.estimate_sigma(volume), rel=1e-4)
+    mine, expected = ours.denoise_wavelet(volume, **options), theirs.denoise_wavelet(volume, **options)
+    assert mine.dtype == expected.dtype
+    np.testing.assert_allclose(mine, expected, atol=1e-10 if kind == "float64" else 2e-5)
+    colors = np.stack([volume, 0.5 * volume], axis=0)
+    mine, expected = (f(colors, channel_axis=0) for f in (ours.denoise_wavelet, theirs.denoise_wavelet))
+    np.testing.assert_allclose(mine, expected, atol=1e-10 if kind == "float64" else 2e-5)
+
+
+def test_functions_of_scikit_image_take_ours(picture):
+    _, noisy = picture
+    small = noisy[:64, :64].astype("float32")
+    calibrated = theirs.calibrate_denoiser(small, ours.denoise_wavelet, {"sigma": [0.05, 0.1, 0.2]})
+    assert calibrated(small, channel_axis=-1).shape == small.shape
+    spun = theirs.cycle_spin(small, ours.denoise_wavelet, max_shifts=1, func_kw={"channel_axis": -1}, channel_axis=-1)
+    np.testing.assert_allclose(
+        spun,
+        theirs.cycle_spin(small, theirs.denoise_wavelet, max_shifts=1, func_kw={"channel_axis": -1}, channel_axis=-1),
+        atol=1e-4,
+    )

@@ -133,10 +133,10 @@ fn apart(name: &str, text: &str) -> Vec<String> {
     }
     let library = |crates: &&str| {
         let rest = name.strip_prefix("crates/");
-        rest.and_then(|n| n.strip_prefix(**crates))
+        rest.and_then(|n| n.strip_prefix(*crates))
             .is_some_and(|n| n.starts_with("src/"))
     };
-    if LIBRARY.iter().any(|c| library(&c)) {
+    if LIBRARY.iter().any(library) {
         for (i, line) in lines() {
             let flag = |at: &str| at.starts_with(|c: char| c.is_ascii_lowercase() || c == '{');
             if [" --", "\"--", "'--"]

@@ -1,9 +1,11 @@
 //! The C interface. Every function catches panics; the last error message is kept for each thread.
 
-use limpid::method::{Auto, Method, Use, find};
-use limpid::{Device, Error, Frame, Image, Layer, Options, Sequence, Watch, io};
+mod denoiser;
+
+pub use denoiser::*;
+use limpid::{Error, Frame, Image, Layer, io};
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a call.
@@ -26,18 +28,30 @@ pub enum LimpidStatus {
     Io = 6,
     /// An internal error in the library (a bug).
     Internal = 7,
+    /// The work was stopped by the function of `limpid_denoiser_watch`.
+    Stopped = 8,
 }
 
 /// A set of named layers of the same size.
 #[derive(Debug)]
-pub struct LimpidFrame(Frame);
+pub struct LimpidFrame(pub(crate) Frame);
 
-/// A method on a device. It keeps compiled shaders, memory and the history of sequences from frame to frame.
-#[derive(Debug)]
-pub struct LimpidDenoiser {
-    device: Device,
-    options: Options,
-    sequence: Option<Sequence>,
+/// Runs when the library is loaded, before it has threads: without a desktop, a layer of Mesa's Vulkan drivers complains on
+/// standard error that there is no Wayland display. The layer only sorts devices for windows.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static HEADLESS: extern "C" fn() = headless;
+
+#[cfg(target_os = "linux")]
+extern "C" fn headless() {
+    let place = std::env::var_os("XDG_RUNTIME_DIR");
+    let place = place.is_some_and(|p| std::path::Path::new(&p).is_absolute());
+    let asked = |name: &str| std::env::var_os(name).is_some();
+    if !place && !asked("MESA_VK_DEVICE_SELECT") && !asked("NODEVICE_SELECT") {
+        // SAFETY: the loader runs this before the functions of the library, on the thread that loads it.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
 }
 
 thread_local! {
@@ -56,6 +70,7 @@ fn status(error: &Error) -> LimpidStatus {
         Error::Unsupported(_) => LimpidStatus::Unsupported,
         Error::Device { .. } => LimpidStatus::Device,
         Error::Io { .. } => LimpidStatus::Io,
+        Error::Stopped => LimpidStatus::Stopped,
         _ => LimpidStatus::Input,
     }
 }
@@ -102,6 +117,18 @@ unsafe fn string<'a>(text: *const c_char, what: &str) -> limpid::Result<&'a str>
     let text = unsafe { CStr::from_ptr(text) };
     let wrong = |_| Error::input(format!("{what} is not UTF-8"));
     text.to_str().map_err(wrong)
+}
+
+/// Refuses a number of channels that a layer does not have.
+fn checked(layer: &Layer, channels: usize) -> limpid::Result<()> {
+    let known: Vec<String> = layer.kind.channels().iter().map(usize::to_string).collect();
+    match layer.kind.channels().contains(&channels) {
+        true => Ok(()),
+        false => Err(Error::input(format!(
+            "{layer} has {} channels, not {channels}",
+            known.join(" or ")
+        ))),
+    }
 }
 
 fn null(what: &str) -> Error {
@@ -240,16 +267,59 @@ pub unsafe extern "C" fn limpid_frame_set(
             return Err(null("pixels"));
         }
         let (size, channels) = (frame.0.size(), channels as usize);
-        if !layer.kind.channels().contains(&channels) {
-            return Err(Error::input(format!(
-                "{layer} has {:?} channels, not {channels}",
-                layer.kind.channels()
-            )));
-        }
+        checked(&layer, channels)?;
         // SAFETY: the pointer is not null, and the caller promises as many floats.
         let pixels = unsafe { std::slice::from_raw_parts(pixels, size.pixels() * channels) };
         let image = Image::from_fn(size.width, size.height, channels, |x, y, c| {
             pixels[(y * size.width + x) * channels + c]
+        });
+        frame.0.insert(layer, image)
+    }))
+}
+
+/// The same from pixels that lie apart, as in the textures and structures of a renderer: a pixel is `pixel_stride` bytes after the one to its
+/// left and `row_stride` bytes after the one above. `sample_bytes` is 4 for floats and 2 for half floats, which stand next to each other
+/// in a pixel.
+///
+/// # Safety
+///
+/// `frame` is a frame that has not been freed, `layer` is a NUL-terminated string, and all samples lie in memory that may be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn limpid_frame_set_strided(
+    frame: *mut LimpidFrame,
+    layer: *const c_char,
+    pixels: *const c_void,
+    channels: u32,
+    sample_bytes: u32,
+    pixel_stride: usize,
+    row_stride: usize,
+) -> LimpidStatus {
+    code(guarded(|| {
+        // SAFETY: as promised by the caller.
+        let (frame, layer) = unsafe { (frame.as_mut(), string(layer, "layer")?) };
+        let frame = frame.ok_or_else(|| null("frame"))?;
+        let layer: Layer = layer.parse()?;
+        if pixels.is_null() {
+            return Err(null("pixels"));
+        }
+        if !matches!(sample_bytes, 2 | 4) {
+            let expected = "4 for floats or 2 for half floats";
+            return Err(Error::option("sample_bytes", sample_bytes, expected));
+        }
+        let (size, channels) = (frame.0.size(), channels as usize);
+        checked(&layer, channels)?;
+        let image = Image::from_fn(size.width, size.height, channels, |x, y, c| {
+            let at = y * row_stride + x * pixel_stride + c * sample_bytes as usize;
+            let place = pixels.cast::<u8>();
+            // SAFETY: the caller promises that all samples lie in memory that may be read; they need no alignment.
+            unsafe {
+                match sample_bytes {
+                    2 => {
+                        half::f16::from_bits(place.add(at).cast::<u16>().read_unaligned()).to_f32()
+                    }
+                    _ => place.add(at).cast::<f32>().read_unaligned(),
+                }
+            }
         });
         frame.0.insert(layer, image)
     }))
@@ -293,116 +363,4 @@ pub unsafe extern "C" fn limpid_frame_get(
         }
         Ok(())
     }))
-}
-
-/// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-/// from the layers of each frame. Returns NULL on errors.
-///
-/// # Safety
-///
-/// `device` is a NUL-terminated string, and `method` is such a string or NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn limpid_denoiser_new(
-    device: *const c_char,
-    method: *const c_char,
-) -> *mut LimpidDenoiser {
-    boxed(guarded(|| {
-        // SAFETY: as promised by the caller.
-        let device = Device::open_with(unsafe { string(device, "device")? }, None, false)?;
-        let method: Box<dyn Method> = match method.is_null() {
-            true => Box::new(Auto::default()),
-            // SAFETY: not null, and so a string, as promised by the caller.
-            false => find(Use::Denoise, unsafe { string(method, "method")? })?,
-        };
-        Ok(LimpidDenoiser {
-            device,
-            options: Options::of(method),
-            sequence: None,
-        })
-    }))
-}
-
-/// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1. This clears the
-/// history.
-///
-/// # Safety
-///
-/// `denoiser` is a denoiser that has not been freed, and `name` and `value` are NUL-terminated strings.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn limpid_denoiser_set(
-    denoiser: *mut LimpidDenoiser,
-    name: *const c_char,
-    value: *const c_char,
-) -> LimpidStatus {
-    code(guarded(|| {
-        // SAFETY: as promised by the caller.
-        let (denoiser, name, value) = unsafe {
-            (
-                denoiser.as_mut(),
-                string(name, "name")?,
-                string(value, "value")?,
-            )
-        };
-        let denoiser = denoiser.ok_or_else(|| null("denoiser"))?;
-        if name == "strength" {
-            let strength = value.parse().ok().filter(|s| (0.0..=1.0).contains(s));
-            denoiser.options.strength =
-                strength.ok_or_else(|| Error::option(name, value, "0 … 1"))?;
-        } else {
-            denoiser.options.method.set(name, value)?;
-        }
-        denoiser.sequence = None;
-        Ok(())
-    }))
-}
-
-/// Denoises a frame; pass the frames of a sequence in order. Returns a new frame, or NULL on errors.
-///
-/// # Safety
-///
-/// `denoiser` and `frame` have not been freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn limpid_denoiser_run(
-    denoiser: *mut LimpidDenoiser,
-    frame: *const LimpidFrame,
-) -> *mut LimpidFrame {
-    boxed(guarded(|| {
-        // SAFETY: as promised by the caller.
-        let (denoiser, frame) = unsafe { (denoiser.as_mut(), frame.as_ref()) };
-        let denoiser = denoiser.ok_or_else(|| null("denoiser"))?;
-        let frame = frame.ok_or_else(|| null("frame"))?;
-        let LimpidDenoiser {
-            device,
-            options,
-            sequence,
-        } = denoiser;
-        let sequence = sequence.get_or_insert_with(|| Sequence::new(device, options));
-        sequence.run(&frame.0, &Watch::default()).map(LimpidFrame)
-    }))
-}
-
-/// Clears the history of a sequence; call it after a cut.
-///
-/// # Safety
-///
-/// `denoiser` is NULL or a denoiser that has not been freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn limpid_denoiser_reset(denoiser: *mut LimpidDenoiser) {
-    // SAFETY: as promised by the caller.
-    if let Some(denoiser) = unsafe { denoiser.as_mut() } {
-        denoiser.sequence = None;
-    }
-}
-
-/// Frees a denoiser; does nothing for NULL.
-///
-/// # Safety
-///
-/// `denoiser` is NULL or a denoiser that has not been freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn limpid_denoiser_free(denoiser: *mut LimpidDenoiser) {
-    if !denoiser.is_null() {
-        // SAFETY: the denoiser was made by `boxed` and is freed once, as the caller promises.
-        drop(unsafe { Box::from_raw(denoiser) });
-    }
 }

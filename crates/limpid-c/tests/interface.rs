@@ -87,3 +87,52 @@ fn null_and_nonsense_are_errors() {
         limpid_frame_free(frame);
     }
 }
+
+unsafe extern "C" fn count(share: f32, data: *mut std::ffi::c_void) -> bool {
+    assert!((0.0..=1.0).contains(&share));
+    // SAFETY: the data is a live counter, which only this function uses meanwhile.
+    let calls = unsafe { &*data.cast::<std::sync::atomic::AtomicUsize>() };
+    calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 1
+}
+
+#[test]
+fn progress_is_told_and_work_can_be_stopped() {
+    let [color, cpu, nlm, sigma, tenth, threads, memory, one, none] = [
+        "color", "cpu", "nlm", "sigma", "0.1", "threads", "memory", "1", "0",
+    ]
+    .map(text);
+    // SAFETY: all strings end with zero, all pointers are of live objects and arrays of the right length, and each is freed once.
+    unsafe {
+        let frame = limpid_frame_new(256, 256);
+        // Three half floats of four, in rows of 260 pixels.
+        let pixels: Vec<u16> = vec![half::f16::from_f32(0.5).to_bits(); 260 * 256 * 4];
+        let set = |bytes| {
+            let pixels = pixels.as_ptr().cast();
+            limpid_frame_set_strided(frame, color.as_ptr(), pixels, 3, bytes, 8, 8 * 260)
+        };
+        assert_eq!(set(3), LimpidStatus::Option);
+        assert_eq!(set(2), LimpidStatus::Ok, "{}", told());
+        let mut out = vec![0.0; 256 * 256 * 3];
+        limpid_frame_get(frame, color.as_ptr(), out.as_mut_ptr(), 3);
+        assert!(out.iter().all(|v| *v == 0.5));
+        let denoiser = limpid_denoiser_new(cpu.as_ptr(), nlm.as_ptr());
+        let option = |name: &CString, value: &CString| {
+            limpid_denoiser_set(denoiser, name.as_ptr(), value.as_ptr())
+        };
+        assert_eq!(option(&sigma, &tenth), LimpidStatus::Ok);
+        assert_eq!(option(&threads, &one), LimpidStatus::Ok);
+        assert_eq!(option(&threads, &none), LimpidStatus::Option);
+        assert_eq!(option(&memory, &none), LimpidStatus::Option);
+        let calls = std::sync::atomic::AtomicUsize::new(0);
+        let data = std::ptr::from_ref(&calls).cast_mut().cast();
+        limpid_denoiser_watch(denoiser, Some(count), data);
+        assert!(limpid_denoiser_run(denoiser, frame).is_null());
+        assert!(calls.into_inner() > 0);
+        limpid_denoiser_watch(denoiser, None, null_mut());
+        let clean = limpid_denoiser_run(denoiser, frame);
+        assert!(!clean.is_null(), "{}", told());
+        limpid_frame_free(clean);
+        limpid_frame_free(frame);
+        limpid_denoiser_free(denoiser);
+    }
+}

@@ -45,6 +45,9 @@ int main(int argc, char **argv) {
     expect(strstr(limpid_error(), "'nfor'") != NULL, "nearest name");
     expect(limpid_frame_read("no such file.exr") == NULL, "missing file");
 
+    /* Looking for GPUs says nothing, whether there is one or not. */
+    limpid_denoiser_free(limpid_denoiser_new("auto", NULL));
+
     LimpidDenoiser *denoiser = limpid_denoiser_new("cpu", NULL);
     expect(denoiser != NULL, "new denoiser");
     expect(limpid_denoiser_set(denoiser, "quality", "best") == LIMPID_STATUS_OK, "quality");

@@ -1,8 +1,11 @@
 //! Batches: which inputs are meant, where their results go, what is checked before the work, and what failed.
 
+mod folder;
+
 use crate::say::{self, OrUsage};
 use crate::{report, shot, video};
 use anyhow::{Context, Result};
+use folder::Found;
 use limpid::Error;
 use limpid::io::Format;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,9 @@ pub(crate) struct Batch {
     /// Allow results to replace their inputs
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Search the folders inside folders too; results go to folders of the same names
+    #[arg(long)]
+    pub(crate) recursive: bool,
     /// Number of files to process at the same time
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
@@ -39,7 +45,7 @@ impl Batch {
         output: &Path,
         check: impl FnOnce(&[Job]) -> Result<()>,
     ) -> Result<Vec<Job>> {
-        let inputs = expand(inputs)?;
+        let inputs = folder::found(inputs, self.recursive, Some(output))?;
         let (jobs, folder) = targets(&inputs, output)?;
         for job in &jobs {
             if !video::is_film(&job.to) {
@@ -77,9 +83,12 @@ impl Batch {
         }
         check(&jobs)?;
         match folder {
-            Some(folder) => create(&folder)?,
+            Some(folder) => {
+                create(&folder)?;
+                jobs.iter().try_for_each(|job| create(folder_of(&job.to)))?;
+            }
             // Like a folder, the place of numbered files is created.
-            None if shot::is_pattern(output) && !output.exists() => create(folder_of(output))?,
+            None if shot::is_pattern(output) => create(folder_of(output))?,
             None => can_write(output)?,
         }
         Ok(jobs)
@@ -119,6 +128,7 @@ impl Batch {
             while !stop.load(Ordering::Relaxed) {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(at) else { break };
+                say::set_position(at + 1, jobs.len());
                 let result = say::about(&job.from, || work(job, &mut state));
                 if let Err(error) = result {
                     if self.json {
@@ -175,71 +185,18 @@ fn usage<T>(message: String) -> Result<T> {
 
 /// The files that the inputs denote: folders, wildcards and names. Patterns of sequences are kept.
 pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for input in inputs {
-        if input.is_dir() {
-            all.extend(images_of(input)?);
-        } else if input.exists() || input == Path::new("-") {
-            all.push(input.clone());
-        } else if shot::is_pattern(input) {
-            shot::found(input)?;
-            all.push(input.clone());
-        } else if let Some(pattern) = wildcard(input) {
-            let found = glob::glob(pattern).map_err(|e| Error::input(format!("{pattern}: {e}")));
-            let mut found: Vec<PathBuf> = found.or_usage()?.filter_map(Result::ok).collect();
-            if found.is_empty() {
-                return Err(Error::input(format!("{pattern}: no such file")).into());
-            }
-            found.sort();
-            all.append(&mut found);
-        } else {
-            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(Error::io(input, missing).into());
-        }
-    }
-    Ok(all)
-}
-
-fn wildcard(path: &Path) -> Option<&str> {
-    path.to_str().filter(|p| p.contains(['*', '?', '[']))
-}
-
-/// The images of a folder, sorted by name.
-fn images_of(folder: &Path) -> Result<Vec<PathBuf>> {
-    let named = || folder.display().to_string();
-    let mut images = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(named)? {
-        let path = entry.with_context(named)?.path();
-        let hidden = path
-            .file_name()
-            .is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-        if path.is_file() && !hidden && Format::from_path(&path).is_ok() {
-            images.push(path);
-        }
-    }
-    if images.is_empty() {
-        return usage(format!(
-            "{}: the folder contains no images; see limpid info for the formats",
-            folder.display()
-        ));
-    }
-    images.sort();
-    Ok(images)
+    let found = folder::found(inputs, false, None)?;
+    Ok(found.into_iter().map(|found| found.path).collect())
 }
 
 /// The path of each result, and the folder that must exist.
-fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>)> {
-    let name = |from: &Path| {
-        from.file_name()
-            .map(PathBuf::from)
-            .with_context(|| format!("{}: not a file", from.display()))
-    };
+fn targets(inputs: &[Found], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>)> {
     let looks_like_folder = output.is_dir() || ends_with_separator(output);
     let is_file = !looks_like_folder
         && (Format::from_path(output).is_ok()
             || video::is_film(output)
             || shot::is_pattern(output));
-    if let ([from], false) = (inputs, looks_like_folder) {
+    if let ([Found { path: from, .. }], false) = (inputs, looks_like_folder) {
         if shot::is_pattern(from) && !shot::is_pattern(output) {
             if is_file {
                 return usage(format!(
@@ -260,14 +217,13 @@ fn targets(inputs: &[PathBuf], output: &Path) -> Result<(Vec<Job>, Option<PathBu
         ));
     }
     let mut jobs = Vec::new();
-    for from in inputs {
-        if from == Path::new("-") {
+    for Found { path, name } in inputs {
+        if path == Path::new("-") {
             return usage("-: standard input has no name; name an output file".to_owned());
         }
-        let to = output.join(name(from)?);
         jobs.push(Job {
-            from: from.clone(),
-            to,
+            from: path.clone(),
+            to: output.join(name),
         });
     }
     Ok((jobs, Some(output.to_owned())))
@@ -325,7 +281,7 @@ pub(crate) fn can_create(file: &Path) -> Result<()> {
 pub(crate) fn images(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for input in expand(inputs)? {
-        match shot::is_pattern(&input) && !input.exists() {
+        match shot::is_pattern(&input) {
             true => all.extend(
                 shot::found(&input)?
                     .iter()

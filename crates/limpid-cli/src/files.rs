@@ -4,7 +4,7 @@ use crate::batch::Job;
 use crate::layers::Reader;
 use crate::say;
 use anyhow::{Context, Result};
-use limpid::io::{self, Bits, Format, Picture, WriteOptions};
+use limpid::io::{self, Format, Picture, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
 
 /// Reads a file, runs the method, and writes the result with everything else in the file.
@@ -32,18 +32,19 @@ pub(crate) fn run_and(
     Ok(())
 }
 
-/// Reads a file, runs the method on its values and writes the result without any conversion between light and display values.
-pub(crate) fn numbers(job: &Job, bits: Option<Bits>, sequence: &mut Sequence) -> Result<()> {
+/// Runs the method on the values of a file and writes the result without any conversion between light and display values.
+pub(crate) fn numbers(
+    job: &Job,
+    picture: Picture,
+    mut write: WriteOptions,
+    sequence: &mut Sequence,
+) -> Result<()> {
     let name = || job.from.display().to_string();
-    let picture = io::read(&job.from, &crate::run::read_options())?;
-    say::notes(&picture.notes);
     let watch = say::watch(&name());
     let result = sequence.run(&picture.frame, &watch).with_context(name)?;
     watch.check()?;
-    let mut options = WriteOptions::default();
-    options.transfer = Some(Format::from_path(&job.to)?.transfer());
-    options.bits = bits;
-    say::notes(&io::write(&job.to, &result, None, &options)?);
+    write.transfer = Some(Format::from_path(&job.to)?.transfer());
+    say::notes(&io::write(&job.to, &result, None, &write)?);
     Ok(())
 }
 

@@ -148,7 +148,7 @@ impl What {
         for (layer, file) in &self.files {
             let file = match (frame, path.file_name()) {
                 (_, Some(name)) if file.is_dir() => file.join(name),
-                (Some(n), _) => shot::numbered(file, n),
+                (Some(n), _) if shot::is_pattern(file) => shot::numbered(file, n),
                 _ => file.clone(),
             };
             let image = io::read_layer(&file, layer)?;

@@ -19,6 +19,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use limpid::wavelet::Direction;
 use say::OrUsage;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// A fast denoiser for renders, photographs and films, on any GPU and on the CPU.
 #[derive(Parser)]
@@ -109,8 +110,9 @@ fn main() -> ! {
 /// Without a desktop, a Mesa layer looks for a Wayland display and complains on standard error if there is none.
 /// The layer only sorts devices for windows.
 fn headless() {
-    let set = |name: &str| std::env::var_os(name).is_some();
-    if cfg!(target_os = "linux") && !set("XDG_RUNTIME_DIR") && !set("MESA_VK_DEVICE_SELECT") {
+    let place = std::env::var_os("XDG_RUNTIME_DIR").is_some_and(|p| Path::new(&p).is_absolute());
+    let asked = std::env::var_os("MESA_VK_DEVICE_SELECT").is_some();
+    if cfg!(target_os = "linux") && !place && !asked {
         // SAFETY: nothing else runs yet, so no other thread reads the environment.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
@@ -183,7 +185,7 @@ mod tests {
     /// Commands of the pages that take too long to run are at least parsed.
     #[test]
     fn commands_for_readers_are_understood() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut pages = vec![root.join("README.md")];
         for folder in ["docs", "docs/notes"] {
             let entries = std::fs::read_dir(root.join(folder)).unwrap();

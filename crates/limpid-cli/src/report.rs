@@ -3,6 +3,7 @@
 use crate::batch::Job;
 use crate::say;
 use anyhow::Result;
+use limpid::method::Method;
 use limpid::{Device, Frame, Kind, Layer, Sequence};
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
@@ -17,7 +18,10 @@ pub(crate) struct Report {
     input: String,
     output: String,
     method: String,
+    /// The options of the method, as the command line would have them.
+    options: serde_json::Map<String, serde_json::Value>,
     device: String,
+    version: &'static str,
     #[serde(skip_serializing_if = "Found::is_nothing")]
     found: Found,
     seconds: f64,
@@ -33,6 +37,9 @@ struct Found {
     layers: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<String>,
+    /// The least and the most standard deviation of the noise, where white is 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sigma: Option<[f64; 2]>,
     /// The summary of the method.
     #[serde(skip)]
     text: Option<String>,
@@ -77,10 +84,13 @@ impl Report {
             input: job.from.display().to_string(),
             output: job.to.display().to_string(),
             method: sequence.method().name().to_owned(),
+            options: options(sequence.method()),
             device: device.name(),
+            version: env!("CARGO_PKG_VERSION"),
             found: Found {
                 layers: Vec::new(),
                 noise: noise.map(|(_, noise)| noise.to_owned()),
+                sigma: noise.and_then(|(_, noise)| deviations(noise)),
                 text,
             },
             seconds: (1e3 * since.elapsed().as_secs_f64()).round() / 1e3,
@@ -102,13 +112,39 @@ impl Report {
         if !say::is_quiet() {
             let found = self.found.in_words();
             let found = found.map_or(String::new(), |f| format!(", {f}"));
+            let position = say::position().map_or(String::new(), |p| format!(" ({p})"));
             say::line(&format!(
-                "{}: {} on {}{found}, {:.2} s, written to {}",
+                "{}: {} on {}{found}, {:.2} s, written to {}{position}",
                 self.input, self.method, self.device, self.seconds, self.output
             ));
         }
         Ok(())
     }
+}
+
+/// The options of a method; numbers and switches as such.
+fn options(method: &dyn Method) -> serde_json::Map<String, serde_json::Value> {
+    let value = |text: String| match serde_json::from_str(&text) {
+        Ok(plain @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => plain,
+        _ => serde_json::Value::String(text),
+    };
+    let knobs = method.knobs().into_iter();
+    knobs.map(|knob| (knob.name, value(knob.value))).collect()
+}
+
+/// The numbers of `5.1/255, white` and `1.2 to 3.4 of 255, fine`, over 255.
+fn deviations(noise: &str) -> Option<[f64; 2]> {
+    let numbers = noise.split(',').next()?;
+    let numbers = numbers
+        .strip_suffix("/255")
+        .or(numbers.strip_suffix(" of 255"))?;
+    let (least, most) = numbers.split_once(" to ").unwrap_or((numbers, numbers));
+    let share = |text: &str| {
+        text.parse::<f64>()
+            .ok()
+            .map(|v| (v / 255.0 * 1e5).round() / 1e5)
+    };
+    Some([share(least)?, share(most)?])
 }
 
 /// The JSON object of a file that failed.
@@ -135,5 +171,17 @@ pub(crate) fn line(text: &str) -> Result<()> {
             Ok(())
         }
         other => Ok(other?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_numbers() {
+        assert_eq!(deviations("5.1/255, white"), Some([0.02, 0.02]));
+        assert_eq!(deviations("5.1 to 25.5 of 255, fine"), Some([0.02, 0.1]));
+        assert_eq!(deviations("12 %"), None);
     }
 }

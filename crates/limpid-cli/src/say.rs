@@ -117,11 +117,36 @@ impl<T> OrUsage<T> for limpid::Result<T> {
 struct Warnings;
 
 /// Warnings that were printed, without their numbers, and the number of later files with the same warning.
-static SAID: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+static SAID: Mutex<BTreeMap<String, Said>> = Mutex::new(BTreeMap::new());
+
+/// A warning that was printed.
+struct Said {
+    text: String,
+    /// How often it came again.
+    again: usize,
+    /// Whether it came with other numbers.
+    others: bool,
+}
 
 thread_local! {
     /// The file that this thread processes.
     static FILE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    /// Which file of how many this thread processes.
+    static POSITION: std::cell::Cell<(usize, usize)> = const { std::cell::Cell::new((1, 1)) };
+}
+
+/// Says which file of how many is processed next.
+pub(crate) fn set_position(number: usize, count: usize) {
+    POSITION.set((number, count));
+}
+
+/// `3 of 12`, if there are several files.
+pub(crate) fn position() -> Option<String> {
+    let (number, count) = POSITION.get();
+    (count > 1).then(|| format!("{number} of {count}"))
 }
 
 /// Runs a closure for a file; warnings name that file.
@@ -150,9 +175,17 @@ fn warn(text: &str) {
     let key = plain.replace(|c: char| c.is_ascii_digit(), "");
     let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
     match said.get_mut(&key) {
-        Some(count) => *count += 1,
+        Some(said) => {
+            said.again += 1;
+            said.others |= said.text != plain;
+        }
         None => {
-            said.insert(key, 0);
+            let first = Said {
+                text: plain,
+                again: 0,
+                others: false,
+            };
+            said.insert(key, first);
             line(&format!("limpid: {named}"));
         }
     }
@@ -179,10 +212,16 @@ pub(crate) fn notes(notes: &[String]) {
 /// Prints how many more files had each warning.
 pub(crate) fn repeated_warnings() {
     let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
-    for (text, count) in said.iter_mut().filter(|(_, count)| **count > 0) {
-        let files = if *count == 1 { "file" } else { "files" };
-        line(&format!("limpid: {count} more {files}: {}", text.trim()));
-        *count = 0;
+    for said in said.values_mut().filter(|said| said.again > 0) {
+        let files = if said.again == 1 { "file" } else { "files" };
+        let numbers = if said.others {
+            ", with other numbers"
+        } else {
+            ""
+        };
+        let (again, text) = (said.again, &said.text);
+        line(&format!("limpid: {again} more {files}{numbers}: {text}"));
+        (said.again, said.others) = (0, false);
     }
 }
 
@@ -313,7 +352,10 @@ pub(crate) fn watch(what: &str) -> Watch {
     if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} % {eta}") {
         bar.set_style(style);
     }
-    bar.set_message(what.to_owned());
+    bar.set_message(match position() {
+        Some(position) => format!("{position}: {what}"),
+        None => what.to_owned(),
+    });
     let tell = move |share: f32| {
         bar.set_position((1000.0 * share) as u64);
         if share >= 1.0 {

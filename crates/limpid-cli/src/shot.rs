@@ -59,9 +59,9 @@ fn part(bytes: &[u8]) -> Cow<'_, OsStr> {
     Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-/// Whether a path contains a placeholder for the frame number.
+/// Whether a path contains a placeholder for the frame number. A file of this very name is that file: `IMG #2.jpg`.
 pub(crate) fn is_pattern(path: &Path) -> bool {
-    path.file_name().and_then(parts).is_some()
+    path.file_name().and_then(parts).is_some() && !path.exists()
 }
 
 /// The name of a frame.

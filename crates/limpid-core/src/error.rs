@@ -169,14 +169,15 @@ impl Error {
             .flat_map(|k| {
                 // `permuted` may be meant for `permuted:local`, and `gaussian` for `filter:gaussian`.
                 let parts = [k.split(':').next(), k.rsplit(':').next(), Some(*k)];
-                parts.map(|part| (distance(name, part.unwrap_or(k)), *k))
+                parts.map(|part| (part.unwrap_or(k), *k))
             })
-            .min()
-            .filter(|(d, k)| *d <= 1 + k.len() / 3);
+            .map(|(part, k)| (distance(name, part), part.len(), k))
+            .filter(|(d, length, _)| *d <= 1 + length / 3)
+            .min_by_key(|(d, _, k)| (*d, *k));
         Self::Unknown {
             what: what.to_owned(),
             name: name.to_owned(),
-            near: near.map(|(_, k)| k.to_owned()),
+            near: near.map(|(_, _, k)| k.to_owned()),
             known: known.iter().map(|&k| k.to_owned()).collect(),
         }
     }

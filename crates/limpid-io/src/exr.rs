@@ -9,6 +9,7 @@
 mod assign;
 mod blocks;
 pub(super) mod codec;
+mod noisy;
 mod read;
 mod view;
 mod write;

@@ -1,5 +1,5 @@
-//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and the quality is
-//! that of the source.
+//! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and quality and chroma
+//! subsampling are those of the source.
 
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds};
@@ -38,6 +38,7 @@ struct Kept {
     /// Whole segments: marker, length and data.
     segments: Vec<Vec<u8>>,
     quality: u8,
+    sampling: (u8, u8),
 }
 
 impl codec::Kept for Kept {
@@ -50,7 +51,13 @@ impl codec::Kept for Kept {
     }
 
     fn compression(&self) -> String {
-        format!("quality {}", self.quality)
+        let sampling = match self.sampling {
+            (2, 2) => ", 4:2:0",
+            (2, 1) => ", 4:2:2",
+            (1, 2) => ", 4:4:0",
+            _ => "",
+        };
+        format!("quality {}{sampling}", self.quality)
     }
 
     /// The names of the segments.
@@ -80,6 +87,8 @@ struct Structure {
     components: u8,
     segments: Vec<Vec<u8>>,
     quality: Option<u8>,
+    /// Samples of luma for one of chroma, across and down.
+    sampling: (u8, u8),
 }
 
 /// The luminance table of the standard (Annex K), in zigzag order as files store it.
@@ -141,6 +150,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     let kept = Kept {
         segments,
         quality: structure.quality.unwrap_or(95),
+        sampling: structure.sampling,
     };
     Ok((raster, kept, notes))
 }
@@ -153,6 +163,7 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
         components: 0,
         segments: Vec::new(),
         quality: None,
+        sampling: (1, 1),
     };
     loop {
         while *bytes.get(at)? == 0xff && *bytes.get(at + 1)? == 0xff {
@@ -173,6 +184,14 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
                 let int = |a: u8, b: u8| u64::from(a) << 8 | u64::from(b);
                 structure.size = (int(x1, x2), int(y1, y2));
                 structure.components = components;
+                // Three components of three bytes; the second has the factors.
+                if let (3, Some(&[_, first, _, _, second, _, _, third, _])) =
+                    (components, segment.get(10..19))
+                    && second == third
+                    && second == 0x11
+                {
+                    structure.sampling = (first >> 4, first & 0x0f);
+                }
             }
             0xdb => structure.quality = structure.quality.or(quality(&segment[4..])),
             // Application data and comments. APP14 specifies the colour transform, which the writer sets itself.
@@ -228,7 +247,9 @@ fn write(
     let planes: Vec<&[f32]> = raster.color.planes().collect();
     let data = interleaved(&planes, byte)?;
     let quality = options.quality.or(kept.map(|k| k.quality)).unwrap_or(95);
-    let mut file = encode(&data, size, raster.color.channels(), quality).map_err(|e| {
+    let sampling = kept.map_or((1, 1), |k| k.sampling);
+    let form = (raster.color.channels(), quality, sampling);
+    let mut file = encode(&data, size, form).map_err(|e| {
         let path = path.display();
         Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
     })?;
@@ -246,18 +267,23 @@ fn write(
     Ok(file)
 }
 
-/// Rows of a strip of a large image: a multiple of the eight rows of a block.
+/// Rows of a strip of a large image: a multiple of the rows of a block, eight or sixteen.
 const STRIP: usize = 64;
 
-/// Grey or colour of 8 bits, without chroma subsampling. Strips are encoded in parallel, with restart markers between them.
+/// Grey or colour of 8 bits. Strips are encoded in parallel, with restart markers between them.
 fn encode(
     data: &[u8],
     size: Size,
-    channels: usize,
-    quality: u8,
+    (channels, quality, sampling): (usize, u8, (u8, u8)),
 ) -> std::result::Result<Vec<u8>, EncodingError> {
     let row = size.width * channels;
-    let interval = u16::try_from(size.width.div_ceil(8) * STRIP / 8).ok();
+    let (factor, (across, down)) = match sampling {
+        (2, 2) if channels == 3 => (SamplingFactor::F_2_2, (16, 16)),
+        (2, 1) if channels == 3 => (SamplingFactor::F_2_1, (16, 8)),
+        (1, 2) if channels == 3 => (SamplingFactor::F_1_2, (8, 16)),
+        _ => (SamplingFactor::F_1_1, (8, 8)),
+    };
+    let interval = u16::try_from(size.width.div_ceil(across) * STRIP / down).ok();
     let interval = interval.filter(|_| size.height > STRIP);
     let rows = if interval.is_some() {
         STRIP
@@ -267,7 +293,7 @@ fn encode(
     let strip = |data: &[u8]| {
         let mut file = Vec::new();
         let mut encoder = Encoder::new(&mut file, quality.clamp(1, 100));
-        encoder.set_sampling_factor(SamplingFactor::F_1_1);
+        encoder.set_sampling_factor(factor);
         encoder.set_restart_interval(interval.unwrap_or_default());
         encoder.encode_image(Pixels {
             data,
@@ -363,11 +389,21 @@ mod tests {
 
     #[test]
     fn strips_are_one_image() {
-        for (channels, height) in [(1, 64), (1, 65), (3, 700)] {
+        let plain = (1, 1);
+        for (channels, height, sampling) in [
+            (1, 64, plain),
+            (1, 65, plain),
+            (3, 700, plain),
+            (3, 700, (2, 2)),
+            (3, 200, (2, 1)),
+            (3, 130, (1, 2)),
+        ] {
             let size = Size::new(90, height);
             let count = size.pixels() * channels;
-            let data: Vec<u8> = (0..count).map(|i| (i / 900 + i % 9) as u8).collect();
-            let file = encode(&data, size, channels, 95).unwrap();
+            let grey = |i: usize| (i / 900 + i % 900 / 90) as u8;
+            let data: Vec<u8> = (0..count).map(|i| grey(i / channels)).collect();
+            let file = encode(&data, size, (channels, 95, sampling)).unwrap();
+            assert_eq!(structure(&file).unwrap().sampling, sampling);
             let markers = |b: u8| file.windows(2).filter(|w| **w == [0xff, b]).count();
             let restarts: usize = (0xd0..=0xd7).map(markers).sum();
             assert_eq!(restarts, (height - 1) / STRIP);
@@ -385,7 +421,7 @@ mod tests {
     #[test]
     fn the_quality_is_found_again() {
         for q in [10_u8, 50, 75, 90, 95, 100] {
-            let file = encode(&[127; 64], Size::new(8, 8), 1, q).unwrap();
+            let file = encode(&[127; 64], Size::new(8, 8), (1, q, (1, 1))).unwrap();
             assert_eq!(structure(&file).unwrap().quality, Some(q));
         }
     }

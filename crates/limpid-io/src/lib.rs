@@ -116,10 +116,21 @@ const HEAD: u64 = 4096;
 const MORE: u64 = 64 << 20;
 
 /// Extensions of raw files. Many look like TIFF files, with a small preview instead of the image.
-const RAW: [&str; 16] = [
-    "3fr", "arw", "cr2", "cr3", "crw", "dng", "erf", "iiq", "mrw", "nef", "orf", "pef", "raf",
-    "rw2", "srw", "x3f",
+const RAW: [&str; 33] = [
+    "3fr", "arw", "bay", "cap", "cr2", "cr3", "crw", "dcr", "dcs", "dng", "erf", "fff", "gpr",
+    "iiq", "k25", "kdc", "mdc", "mef", "mos", "mrw", "nef", "nrw", "orf", "pef", "ptx", "raf",
+    "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
 ];
+
+/// Whether a file is a camera's raw file by its name. Such files are not read.
+///
+/// ```
+/// assert!(limpid::io::is_raw("IMG_0042.NEF") && !limpid::io::is_raw("IMG_0042.jpg"));
+/// ```
+pub fn is_raw(path: impl AsRef<Path>) -> bool {
+    let extension = path.as_ref().extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| RAW.contains(&e.to_ascii_lowercase().as_str()))
+}
 
 /// The error for a raw file.
 fn raw(path: &Path) -> Error {
@@ -133,7 +144,7 @@ fn raw(path: &Path) -> Error {
 /// The format by content, and a note if the extension does not match.
 fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if RAW.contains(&extension.to_ascii_lowercase().as_str()) {
+    if is_raw(path) {
         return Err(raw(path));
     }
     let named = Format::from_extension(extension);

@@ -61,7 +61,8 @@ pub struct WriteOptions {
     pub quality: Option<u8>,
     /// Whether the colour of the frame is linear or encoded, if its origin does not specify it. Linear by default.
     pub transfer: Option<Transfer>,
-    /// Names and values of text attributes for EXR files; [`super::Origin::text`] reads them.
+    /// Names and values of text attributes for EXR files, and for the description of TIFF files; [`super::Origin::text`]
+    /// reads them.
     pub texts: Vec<(String, String)>,
 }
 

@@ -36,7 +36,8 @@ impl Origin {
         self.kept.transfer()
     }
 
-    /// The text attribute with this name, if it exists. Only EXR files have them.
+    /// The text attribute with this name, if it exists: of an EXR file, or a line `name=value` in the description of a TIFF
+    /// file.
     ///
     /// ```
     /// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }

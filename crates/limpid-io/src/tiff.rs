@@ -1,17 +1,21 @@
 //! TIFF: 8 and 16 bit and float, grey and colour, with alpha, in strips or tiles, interleaved or planar. Profile, text and
 //! resolution tags are preserved.
 
+mod directory;
+mod encode;
+mod samples;
+
+use super::Bits;
 use super::codec::{self, Codec, Content, Holds};
-use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
-use super::{Bits, WriteOptions};
-use ::tiff::decoder::{BufferLayoutPreference, Decoder, DecodingResult, Limits};
-use ::tiff::encoder::colortype::{
-    ColorType as Encoded, Gray8, Gray16, Gray32Float, RGB8, RGB16, RGB32Float,
-};
-use ::tiff::encoder::{Compression, DeflateLevel, TiffEncoder, TiffValue};
-use ::tiff::tags::{ExtraSamples, Tag, Type, ValueBuffer};
+use super::raster::{Raster, Transfer, check_memory, check_size};
+use ::tiff::decoder::{Decoder, DecodingResult, Limits};
+use ::tiff::encoder::{Compression, DeflateLevel};
+use ::tiff::tags::{ByteOrder, Tag, Type, ValueBuffer};
 use ::tiff::{ColorType, TiffError};
+use directory::Directory;
+use encode::{sample, write};
 use limpid_core::{Error, Image, Result, memory};
+use samples::{Luma, look_up, unpack};
 use std::borrow::Cow;
 use std::io::Cursor;
 use std::path::Path;
@@ -101,6 +105,15 @@ impl codec::Kept for Kept {
         .to_owned()
     }
 
+    /// A line `name=value` of the description.
+    fn text(&self, name: &str) -> Option<String> {
+        let (_, value) = (self.tags.iter()).find(|(tag, _)| *tag == Tag::ImageDescription)?;
+        let text = std::str::from_utf8(value.as_bytes()).ok()?;
+        let mut lines = text.trim_end_matches('\0').lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+        Some(value.to_owned())
+    }
+
     /// The names of the tags.
     fn names(&self) -> Vec<String> {
         let name = |tag: &Tag| match tag.to_u16() {
@@ -124,23 +137,28 @@ const RATIO: usize = 4096;
 
 fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
     let fault = |e: TiffError| fault(path, &e);
-    let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(fault)?;
+    let directory = Directory::first(bytes);
+    let refused = directory.as_ref().and_then(|d| refuse(d, bytes, path));
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let palette = directory.as_ref().and_then(|d| d.palette(bytes));
+    let plain = match &directory {
+        Some(directory) => directory.plain(bytes),
+        None => Cow::Borrowed(bytes),
+    };
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let most = most.min(bytes.len().saturating_mul(RATIO));
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = most;
-    limits.intermediate_buffer_size = most;
-    // Profiles and thumbnails may be large, but not larger than the file.
-    limits.ifd_value_size = bytes.len();
-    decoder = decoder.with_limits(limits);
-    // DNGVersion: a raw file, whose first image is a preview.
-    if matches!(decoder.find_tag(Tag::Unknown(50706)), Ok(Some(_))) {
-        return Err(super::raw(path));
-    }
+    let mut decoder = open(&plain, most).map_err(fault)?;
     let (width, height) = decoder.dimensions().map_err(fault)?;
     let color = decoder.colortype().map_err(fault)?;
     let channels = channels(color, path)?;
-    let size = check_size((width.into(), height.into(), channels as u64), limit, path)?;
+    let shown = if palette.is_some() {
+        channels + 2
+    } else {
+        channels
+    };
+    let size = check_size((width.into(), height.into(), shown as u64), limit, path)?;
     let layout = decoder.image_buffer_layout().map_err(fault)?;
     if layout.complete_len > most {
         return Err(Error::input(format!(
@@ -150,7 +168,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
             layout.complete_len
         )));
     }
-    check_memory(size, channels)?;
+    check_memory(size, shown)?;
     let mut notes = Vec::new();
     if decoder.more_images() {
         let previews = previews(bytes).map_err(fault)?;
@@ -163,36 +181,109 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         notes.push("smaller copies of the image in the file are not preserved".to_owned());
     }
     let kept = keep(&mut decoder, color);
-    let planar = decoder
-        .find_tag_unsigned::<u16>(Tag::PlanarConfiguration)
-        .map_err(fault)?
-        == Some(2);
-    let palette = match color {
-        ColorType::Palette(_) => Some(decoder.get_tag_u16_vec(Tag::ColorMap).map_err(fault)?),
-        _ => None,
+    let luma = matches!(color, ColorType::YCbCr(_)).then(|| luma(&mut decoder));
+    let form = Form {
+        width: size.width,
+        palette: palette.is_some(),
+        path,
     };
-    let mut data = DecodingResult::U8(Vec::new());
-    let layout = decoder.read_image_to_buffer(&mut data).map_err(fault)?;
-    let (values, sample) = values(&data, &layout, color, &mut notes, path)?;
-    let raster = match palette {
-        Some(map) => Raster {
-            color: Cow::Owned(look_up(&values, size, &map, path)?),
-            alpha: None,
-        },
-        None if values.len() != size.pixels() * channels => {
-            return Err(Error::input(format!(
-                "{}: corrupt TIFF file: {} values for {size} with {channels} channels",
-                path.display(),
-                values.len()
-            )));
+    let planes = directory.as_ref().map_or(1, |d| d.planes(bytes));
+    let (mut values, sample) = match &directory {
+        Some(directory) if planes > 1 => {
+            drop(decoder);
+            let mut copy = plain.to_vec();
+            let mut planar = Vec::new();
+            let mut sample = Sample::Float;
+            for plane in 0..channels {
+                directory.select(&plain, &mut copy, plane, planes);
+                let mut decoder = open(&copy, most).map_err(fault)?;
+                let (values, kind) = form.values(&mut decoder, &mut notes)?;
+                planar.extend(values);
+                sample = kind;
+            }
+            let count = planar.len();
+            let image = Image::from_planes(size.width, size.height, channels, planar);
+            let image = image.map_err(|_| wrong_count(path, count, (size, channels)))?;
+            (image.to_interleaved(), sample)
         }
-        None if planar => {
-            let image = Image::from_planes(size.width, size.height, channels, values)?;
-            Raster::from_interleaved(size, channels, &image.to_interleaved())?
+        _ => form.values(&mut decoder, &mut notes)?,
+    };
+    if values.len() != size.pixels() * channels {
+        return Err(wrong_count(path, values.len(), (size, channels)));
+    }
+    if let Some(luma) = luma {
+        luma.to_rgb(&mut values);
+        notes.push("YCbCr is written as RGB".to_owned());
+    }
+    let raster = match palette {
+        Some(map) => {
+            notes.push("the palette's colours are written as RGB".to_owned());
+            look_up(&values, (size, channels, color.bit_depth()), &map, path)?
         }
         None => Raster::from_interleaved(size, channels, &values)?,
     };
+    notes.dedup();
     Ok((raster, Kept { sample, ..kept }, notes))
+}
+
+/// The error for a file that is not read, before its pixels are.
+fn refuse(directory: &Directory, bytes: &[u8], path: &Path) -> Option<Error> {
+    if directory.is_raw(bytes) {
+        return Some(super::raw(path));
+    }
+    if directory.is_preview(bytes) {
+        return Some(Error::unsupported(format!(
+            "{}: the first image of the file is a smaller copy of another one in it, as in a camera's raw file; convert the file first",
+            path.display()
+        )));
+    }
+    if let Some(kind) = directory.unread_color(bytes) {
+        return Some(Error::unsupported(format!(
+            "{}: TIFF with {kind} is not supported; convert it to grey or RGB of 8 or 16 bits, or float",
+            path.display()
+        )));
+    }
+    let name = directory.unread(bytes)?;
+    Some(Error::unsupported(format!(
+        "{}: a TIFF file compressed with {name}, which is not supported; write it with deflate or LZW",
+        path.display()
+    )))
+}
+
+fn open(bytes: &[u8], most: usize) -> std::result::Result<Decoder<Cursor<&[u8]>>, TiffError> {
+    let mut limits = Limits::default();
+    limits.decoding_buffer_size = most;
+    limits.intermediate_buffer_size = most;
+    // Profiles and thumbnails may be large, but not larger than the file.
+    limits.ifd_value_size = bytes.len();
+    Ok(Decoder::new(Cursor::new(bytes))?.with_limits(limits))
+}
+
+fn wrong_count(path: &Path, count: usize, (size, channels): (limpid_core::Size, usize)) -> Error {
+    Error::input(format!(
+        "{}: corrupt TIFF file: {count} values for {size} with {channels} channels",
+        path.display()
+    ))
+}
+
+/// How luma and chroma are stored.
+fn luma(decoder: &mut Decoder<Cursor<&[u8]>>) -> Luma {
+    let mut luma = Luma::default();
+    let mut read = |tag: u16, to: &mut [f32]| {
+        let value = decoder
+            .find_tag(Tag::from_u16_exhaustive(tag))
+            .ok()
+            .flatten();
+        if let Some(found) = value.and_then(|v| v.into_f32_vec().ok())
+            && found.len() == to.len()
+            && found.iter().all(|v| v.is_finite())
+        {
+            to.copy_from_slice(&found);
+        }
+    };
+    read(529, &mut luma.weights);
+    read(532, &mut luma.range);
+    luma
 }
 
 /// Whether all pages after the first are smaller copies of it, or masks.
@@ -217,9 +308,9 @@ fn fault(path: &Path, error: &TiffError) -> Error {
     let path_text = path.display();
     match error {
         TiffError::UnsupportedError(e) => Error::unsupported(format!("{path_text}: TIFF: {e}")),
-        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(format!("{path_text}: the TIFF file is truncated"))
-        }
+        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Error::input(
+            format!("{path_text}: the TIFF file is truncated, or its pixels are corrupt"),
+        ),
         TiffError::LimitsExceeded => Error::input(format!(
             "{path_text}: the TIFF file declares more pixels than the limit allows, or than it can hold"
         )),
@@ -230,15 +321,23 @@ fn fault(path: &Path, error: &TiffError) -> Error {
 /// The number of samples per pixel that are read.
 fn channels(color: ColorType, path: &Path) -> Result<usize> {
     match color {
-        ColorType::Gray(_) | ColorType::Palette(8) => Ok(1),
+        ColorType::Gray(_) => Ok(1),
         // Grey with an extra sample is reported as two bands.
         ColorType::GrayA(_) | ColorType::Multiband { num_samples: 2, .. } => Ok(2),
         ColorType::RGB(_) | ColorType::YCbCr(8) => Ok(3),
         ColorType::RGBA(_) => Ok(4),
-        other => Err(Error::unsupported(format!(
-            "{}: TIFF with {other:?} is not supported; convert it to grey or RGB",
-            path.display()
-        ))),
+        other => {
+            let kind = match other {
+                ColorType::CMYK(_) | ColorType::CMYKA(_) => "CMYK".to_owned(),
+                ColorType::Lab(_) => "Lab".to_owned(),
+                ColorType::YCbCr(bits) => format!("YCbCr of {bits} bits"),
+                other => format!("{} samples per pixel", other.num_samples()),
+            };
+            Err(Error::unsupported(format!(
+                "{}: TIFF with {kind} is not supported; convert it to grey or RGB",
+                path.display()
+            )))
+        }
     }
 }
 
@@ -250,9 +349,9 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
     let first = |v: Option<Vec<u16>>| v.and_then(|v| v.first().copied());
     let compression = match first(unsigned(decoder, Tag::Compression)) {
         Some(5) => Compression::Lzw,
-        Some(8 | 32946) => Compression::Deflate(DeflateLevel::Balanced),
         Some(32773) => Compression::Packbits,
-        _ => Compression::Uncompressed,
+        Some(1) | None => Compression::Uncompressed,
+        _ => Compression::Deflate(DeflateLevel::Balanced),
     };
     let associated = matches!(color.num_samples(), 2 | 4)
         && first(unsigned(decoder, Tag::ExtraSamples)) == Some(1);
@@ -263,6 +362,8 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
         if let Ok(Some(_)) = decoder.image_ifd().find_tag_buf(tag, &mut value)
             && !(tag == Tag::ImageDescription && describes_layout(value.as_bytes()))
         {
+            // Files are written in the order of this machine.
+            value.set_byte_order(ByteOrder::native());
             tags.push((tag, value));
         }
     }
@@ -284,181 +385,73 @@ fn describes_layout(text: &[u8]) -> bool {
     begins.iter().any(|b| text.starts_with(b))
 }
 
-/// Values as floats: integers map to 0 … 1, floats are unchanged.
-fn values(
-    data: &DecodingResult,
-    layout: &BufferLayoutPreference,
-    color: ColorType,
-    notes: &mut Vec<String>,
-    path: &Path,
-) -> Result<(Vec<f32>, Sample)> {
-    let unsupported = |what: String| Error::unsupported(format!("{}: {what}", path.display()));
-    let scaled =
-        |v: &[u8], max: f32| memory::collected(v.len(), v.iter().map(|v| f32::from(*v) / max));
-    let palette = matches!(color, ColorType::Palette(_));
-    Ok(match data {
-        DecodingResult::U8(v) if color.bit_depth() == 8 => {
-            // The values of a palette image are indices of colours.
-            let max = if palette { 1.0 } else { 255.0 };
-            (scaled(v, max)?, Sample::Eight)
-        }
-        DecodingResult::U8(v) if [1, 2, 4].contains(&color.bit_depth()) => {
-            notes.push(format!(
-                "{} bit samples are written as 8 bit",
-                color.bit_depth()
-            ));
-            let row = layout.row_stride.map_or(v.len(), std::num::NonZero::get);
-            (unpack(v, row, color.bit_depth()), Sample::Eight)
-        }
-        DecodingResult::U16(v) if color.bit_depth() == 16 => (
-            memory::collected(v.len(), v.iter().map(|v| f32::from(*v) / 65535.0))?,
-            Sample::Sixteen,
-        ),
-        DecodingResult::U32(v) => {
-            notes.push("32 bit integers are written as 16 bit".to_owned());
-            let values = v
-                .iter()
-                .map(|v| (f64::from(*v) / f64::from(u32::MAX)) as f32);
-            (values.collect(), Sample::Sixteen)
-        }
-        DecodingResult::F16(v) => {
-            notes.push("half floats are written as floats".to_owned());
-            (v.iter().map(|v| v.to_f32()).collect(), Sample::Float)
-        }
-        DecodingResult::F32(v) => (memory::copied(v), Sample::Float),
-        DecodingResult::F64(v) => {
-            notes.push("double floats are written as floats".to_owned());
-            (v.iter().map(|v| *v as f32).collect(), Sample::Float)
-        }
-        _ => {
-            return Err(unsupported(format!(
-                "TIFF with {} bit {color:?} is not supported; use 8 bit, 16 bit or float",
-                color.bit_depth()
-            )));
-        }
-    })
+/// How samples are read.
+struct Form<'a> {
+    width: usize,
+    /// Whether samples are indices of colours.
+    palette: bool,
+    path: &'a Path,
 }
 
-/// Unpacks samples of less than a byte; rows start at byte boundaries.
-fn unpack(bytes: &[u8], row: usize, bits: u8) -> Vec<f32> {
-    let max = f32::from((1_u16 << bits) as u8 - 1);
-    let per_byte = 8 / bits;
-    bytes
-        .chunks(row.max(1))
-        .flatten()
-        .flat_map(|byte| {
-            (0..per_byte).map(move |i| {
-                let shift = 8 - bits * (i + 1);
-                f32::from((byte >> shift) & ((1_u16 << bits) as u8 - 1)) / max
-            })
+impl Form<'_> {
+    /// The pixels as floats: integers map to 0 … 1, floats and indices are unchanged.
+    fn values(
+        &self,
+        decoder: &mut Decoder<Cursor<&[u8]>>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Vec<f32>, Sample)> {
+        let color = decoder.colortype().map_err(|e| fault(self.path, &e))?;
+        let bits = color.bit_depth();
+        let mut data = DecodingResult::U8(Vec::new());
+        let read = decoder.read_image_to_buffer(&mut data);
+        read.map_err(|e| fault(self.path, &e))?;
+        let scaled =
+            |v: &[u8], max: f32| memory::collected(v.len(), v.iter().map(|v| f32::from(*v) / max));
+        let max = |most: f32| if self.palette { 1.0 } else { most };
+        Ok(match &data {
+            DecodingResult::U8(v) if bits == 8 => (scaled(v, max(255.0))?, Sample::Eight),
+            DecodingResult::U8(v) if [1, 2, 4].contains(&bits) => {
+                if !self.palette {
+                    notes.push(format!("{bits} bit samples are written as 8 bit"));
+                }
+                let width = self.width * usize::from(color.num_samples());
+                let most = f32::from((1_u16 << bits) - 1);
+                (unpack(v, width, bits, max(most)), Sample::Eight)
+            }
+            DecodingResult::U16(v) if bits == 16 => {
+                let values = v.iter().map(|v| f32::from(*v) / max(65535.0));
+                (memory::collected(v.len(), values)?, Sample::Sixteen)
+            }
+            DecodingResult::U32(v) if bits == 32 => {
+                notes.push("32 bit integers are written as 16 bit".to_owned());
+                let values = v
+                    .iter()
+                    .map(|v| (f64::from(*v) / f64::from(u32::MAX)) as f32);
+                (values.collect(), Sample::Sixteen)
+            }
+            DecodingResult::F16(v) => {
+                notes.push("half floats are written as floats".to_owned());
+                (v.iter().map(|v| v.to_f32()).collect(), Sample::Float)
+            }
+            DecodingResult::F32(v) => (memory::copied(v), Sample::Float),
+            DecodingResult::F64(v) => {
+                notes.push("double floats are written as floats".to_owned());
+                (v.iter().map(|v| *v as f32).collect(), Sample::Float)
+            }
+            other => {
+                let signed = matches!(
+                    other,
+                    DecodingResult::I8(_)
+                        | DecodingResult::I16(_)
+                        | DecodingResult::I32(_)
+                        | DecodingResult::I64(_)
+                );
+                let kind = if signed { "signed integers" } else { "samples" };
+                return Err(Error::unsupported(format!(
+                    "{}: TIFF with {bits} bit {kind} is not supported; use 8 bit, 16 bit or float",
+                    self.path.display()
+                )));
+            }
         })
-        .collect()
-}
-
-fn look_up(values: &[f32], size: limpid_core::Size, map: &[u16], path: &Path) -> Result<Image> {
-    if map.len() != 3 * 256 || values.len() != size.pixels() {
-        return Err(Error::input(format!(
-            "{}: corrupt TIFF file: its palette has {} values, not 768",
-            path.display(),
-            map.len()
-        )));
-    }
-    Ok(Image::from_fn(size.width, size.height, 3, |x, y, c| {
-        let index = values[y * size.width + x] as usize;
-        f32::from(map[c * 256 + index.min(255)]) / 65535.0
-    }))
-}
-
-fn write(
-    raster: &Raster<'_>,
-    kept: Option<&Kept>,
-    options: &WriteOptions,
-    path: &Path,
-) -> Result<Vec<u8>> {
-    let sample = sample(kept, options);
-    let grey = raster.color.channels() == 1;
-    let writer = Writer {
-        kept,
-        size: raster.size(),
-        alpha: raster.alpha.is_some(),
-        float: sample == Sample::Float,
-    };
-    let written = match sample {
-        Sample::Eight => {
-            let (_, data) = raster.samples(byte)?;
-            if grey {
-                writer.image::<Gray8>(&data)
-            } else {
-                writer.image::<RGB8>(&data)
-            }
-        }
-        Sample::Sixteen => {
-            let (_, data) = raster.samples(|v| quantise(v, 65535.0) as u16)?;
-            if grey {
-                writer.image::<Gray16>(&data)
-            } else {
-                writer.image::<RGB16>(&data)
-            }
-        }
-        Sample::Float => {
-            let (_, data) = raster.samples(|v| v)?;
-            if grey {
-                writer.image::<Gray32Float>(&data)
-            } else {
-                writer.image::<RGB32Float>(&data)
-            }
-        }
-    };
-    written.map_err(|e| {
-        Error::unsupported(format!(
-            "{}: cannot be written as TIFF: {e}",
-            path.display()
-        ))
-    })
-}
-
-/// The sample type that will be written.
-fn sample(kept: Option<&Kept>, options: &WriteOptions) -> Sample {
-    match options.bits {
-        Some(Bits::Eight) => Sample::Eight,
-        Some(Bits::Sixteen) => Sample::Sixteen,
-        None => kept.map_or(Sample::Float, |k| k.sample),
-    }
-}
-
-struct Writer<'a> {
-    kept: Option<&'a Kept>,
-    size: limpid_core::Size,
-    alpha: bool,
-    float: bool,
-}
-
-impl Writer<'_> {
-    fn image<C: Encoded>(&self, data: &[C::Inner]) -> ::tiff::TiffResult<Vec<u8>>
-    where
-        [C::Inner]: TiffValue,
-    {
-        let mut file = Cursor::new(Vec::new());
-        let compression = self
-            .kept
-            .map_or(Compression::Deflate(DeflateLevel::Balanced), |k| {
-                k.compression
-            });
-        let mut encoder = TiffEncoder::new(&mut file)?.with_compression(compression);
-        let (width, height) = (self.size.width.try_into()?, self.size.height.try_into()?);
-        let mut image = encoder.new_image::<C>(width, height)?;
-        if self.alpha {
-            let associated = self.kept.map_or(self.float, |k| k.associated);
-            image.extra_samples(&[if associated {
-                ExtraSamples::AssociatedAlpha
-            } else {
-                ExtraSamples::UnassociatedAlpha
-            }])?;
-        }
-        for (tag, value) in self.kept.iter().flat_map(|k| &k.tags) {
-            image.encoder().write_tag_buf(*tag, value)?;
-        }
-        image.write_data(data)?;
-        Ok(file.into_inner())
     }
 }

@@ -59,7 +59,7 @@ fn memory_that_does_not_fit_is_refused() {
         };
         let planes = Recorder::new(gpu, beyond()).unwrap();
         let bytes = 4 * SIZE.pixels() as u64;
-        refused(&planes, buffer(bytes - 4, storage), "are needed");
+        refused(&planes, buffer(bytes - 4, storage), "the plan needs");
         refused(
             &planes,
             buffer(bytes, wgpu::BufferUsages::COPY_DST),

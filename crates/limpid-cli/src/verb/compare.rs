@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if sequence::is_sequence(path) {
         return sequence::run(args, &images, path);
     }
-    if let Some(sequence) = images.iter().find(|i| shot::is_pattern(i) && !i.exists()) {
+    if let Some(sequence) = images.iter().find(|i| shot::is_pattern(i)) {
         let message = format!(
             "{}: a sequence is compared with a sequence: --reference 'ref.####.exr'",
             sequence.display()

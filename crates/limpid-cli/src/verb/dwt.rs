@@ -1,16 +1,18 @@
 //! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
 
+mod stored;
+
 use crate::batch::{self, Job};
 use crate::files;
 use crate::knobs::Given;
 use crate::report::Report;
-use crate::run::How;
+use crate::run::{How, read_options};
 use crate::say::{self, OrUsage, tell};
 use crate::verb::plan;
 use crate::video::{self, Form};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
-use limpid::io::{Bits, Format};
+use limpid::io::{self, Bits, Format, WriteOptions};
 use limpid::method::{Dwt, DwtSchedule, Idwt, Mapping, Method, Scale, ScheduleChoice};
 use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
 use limpid::{Device, DeviceLimits, FittedPlan, Image, Options, Sequence, Shape, Size};
@@ -20,8 +22,8 @@ use std::time::Instant;
 
 /// Transform images to wavelet coefficients
 ///
-/// Coefficients are floats: write EXR, TIFF or PFM. With boundary mirror or periodization (at even sizes) they fill an
-/// image of the same size.
+/// Coefficients are floats: write EXR, TIFF or PFM. EXR and TIFF files also store the options, so that `limpid idwt` needs
+/// none. With boundary mirror or periodization (at even sizes) coefficients fill an image of the same size.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Image to transform
@@ -47,7 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()> {
-    let (method, wavelet) = method(args, knobs, direction)?;
+    let (mut method, wavelet) = method(args, knobs, direction)?;
     let mut how = args.how.clone();
     how.schedule = how.schedule.or(args.scheme.clone());
     if args.explain {
@@ -60,6 +62,15 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
     if args.json && output == Path::new("-") {
         let message = "--json would stand in the film on standard output; leave it out";
         return Err(limpid::Error::input(message)).or_usage();
+    }
+    let mut read = None;
+    if !video::is_film(input) {
+        let picture = say::about(input, || io::read(input, &read_options()))?;
+        say::notes(&picture.notes);
+        if direction == Direction::Inverse {
+            stored::apply(&picture, input, method.as_mut(), (knobs, args.size))?;
+        }
+        read = Some(picture);
     }
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
@@ -77,7 +88,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
     };
     let begin = Instant::now();
     let mut sequence = Sequence::new(&device, &options);
-    if video::is_film(input) {
+    let Some(picture) = read else {
         let levels = levels_of_film(options.method.as_ref())?;
         let form = Form {
             colour: Colour::Stored,
@@ -95,7 +106,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
         video::run_late(input, output, form, |image| groups.push(image))?;
         let report = Report::new(&job, &groups.sequence, &groups.device, begin);
         return report.tell(args.json);
-    }
+    };
     let format = Format::from_path(output).or_usage()?;
     if direction == Direction::Forward
         && matches!(
@@ -111,8 +122,16 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
         .parse()
         .unwrap_or(8);
     let deep = direction == Direction::Inverse && format == Format::Png && samples > 8;
-    let bits = deep.then_some(Bits::Sixteen);
-    say::about(input, || files::numbers(&job, bits, &mut sequence))?;
+    let mut write = WriteOptions::default();
+    write.bits = deep.then_some(Bits::Sixteen);
+    if direction == Direction::Forward {
+        let (method, size) = (options.method.as_ref(), picture.frame.size());
+        let scheme = how.schedule.as_deref();
+        write.texts.push(stored::text(method, scheme, size));
+    }
+    say::about(input, || {
+        files::numbers(&job, picture, write, &mut sequence)
+    })?;
     Report::new(&job, &sequence, &device, begin).tell(args.json)
 }
 

@@ -43,6 +43,9 @@ fn one_line_per_file_says_what_was_done() {
     assert_eq!(fact["input"], "a.png");
     assert_eq!(fact["output"], "d.png");
     assert_eq!(fact["method"], "eaw");
+    assert_eq!(fact["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(fact["options"]["sigma"], 0.02);
+    assert_eq!(fact["found"]["sigma"][0], 0.02);
     assert!(fact["seconds"].as_f64().is_some() && said(&got).is_empty());
 }
 
@@ -67,7 +70,7 @@ fn folders_and_wildcards_go_to_a_folder_that_is_created() {
     std::fs::write(place.join("in/notes.txt"), "no picture").unwrap();
     let got = limpid(place, &format!("denoise in -o out/all {FAST} --jobs 3"));
     assert!(got.status.success(), "{}", said(&got));
-    assert_eq!(said(&got).lines().count(), 3, "{}", said(&got));
+    assert_eq!(said(&got).lines().count(), 4, "{}", said(&got));
     for name in ["out/all/a.png", "out/all/b.png", "out/all/c.tif"] {
         assert!(place.join(name).exists());
     }
@@ -77,6 +80,39 @@ fn folders_and_wildcards_go_to_a_folder_that_is_created() {
     // The same pixels, one at a time or several at once.
     let read = |path: &str| std::fs::read(place.join(path)).unwrap();
     assert_eq!(read("some/a.png"), read("out/all/a.png"));
+}
+
+#[test]
+fn what_a_folder_holds_besides_images_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    for name in ["in/a.png", "in/b.png", "in/deep/er/c.png"] {
+        write(&place.join(name));
+    }
+    for name in ["x.HEIC", "y.nef", "z.NEF", "notes.txt", ".hidden"] {
+        std::fs::write(place.join("in").join(name), "something").unwrap();
+    }
+    let got = limpid(place, &format!("denoise in -o in/out {FAST}"));
+    assert!(got.status.success(), "{}", said(&got));
+    let text = said(&got);
+    for words in [
+        "in: left out: HEIC, which is not read: x.HEIC",
+        "folders, which --recursive searches: deep",
+        "others: notes.txt",
+        "raw files, which are not developed here: y.nef, z.NEF",
+        "written to in/out/b.png (2 of 2)",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // The folder of results is not searched.
+    let line = format!("denoise in -o in/out --recursive {FAST}");
+    for _ in 0..2 {
+        let got = limpid(place, &line);
+        assert!(got.status.success(), "{}", said(&got));
+        assert!(said(&got).contains("(3 of 3)"), "{}", said(&got));
+    }
+    assert!(place.join("in/out/deep/er/c.png").exists());
+    assert!(!place.join("in/out/out").exists());
 }
 
 #[test]

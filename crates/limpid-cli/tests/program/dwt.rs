@@ -55,42 +55,53 @@ fn photographs_come_back() -> Outcome {
         folder.join("own.txt"),
         "# CDF 5/3\npredict 0: -0.5 -0.5\nupdate -1: 0.25 0.25\n",
     )?;
-    for (there, back) in [
-        ("", ""),
-        (
-            "--wavelet own.txt --levels 2",
-            "--wavelet own.txt --levels 2",
-        ),
-        (
-            "--wavelet db3 --boundary symmetric",
-            "--wavelet db3 --boundary symmetric --size 21x14",
-        ),
-        (
-            "--layout interleaved --scale unit",
-            "--layout interleaved --scale unit",
-        ),
-        ("--undecimated --levels 1", "--undecimated --levels 1"),
-        (
-            "--wavelet cdf53 --reversible 8",
-            "--wavelet cdf53 --reversible 8",
-        ),
-        ("--frames 7 --levels 2", "--frames 7 --levels 2"),
-        (
-            "--wavelet dmey --boundary zero --levels 2",
-            "--wavelet dmey --boundary zero --levels 2 --size 21x14",
-        ),
+    for there in [
+        "",
+        "--wavelet own.txt --levels 2",
+        "--wavelet db3 --boundary symmetric",
+        "--layout interleaved --scale unit",
+        "--undecimated --levels 1",
+        "--wavelet cdf53 --reversible 8",
+        "--frames 7 --levels 2",
+        "--wavelet dmey --boundary zero --levels 2",
     ] {
-        let join = |verb: &str, options: &str| format!("{verb} {options}").trim_end().to_owned();
-        done(
-            folder,
-            &join("dwt photo.png -o there.exr --device cpu", there),
-        )?;
-        done(
-            folder,
-            &join("idwt there.exr -o back.png --device cpu", back),
-        )?;
-        assert_eq!(read(folder, "back.png")?, photo, "{there}");
+        for file in ["there.exr", "there.tif"] {
+            let forward = format!("dwt photo.png -o {file} --device cpu {there}");
+            done(folder, forward.trim_end())?;
+            // The file says how it was made.
+            done(folder, &format!("idwt {file} -o back.png --device cpu"))?;
+            assert_eq!(read(folder, "back.png")?, photo, "{there}");
+        }
     }
+    Ok(())
+}
+
+#[test]
+fn contradictions_to_the_file_are_refused() -> Outcome {
+    let folder = folder()?;
+    let folder = folder.path();
+    let made = "dwt photo.png -o c.exr --wavelet cdf53 --levels 2 --device cpu";
+    done(folder, made)?;
+    for (option, part) in [
+        ("--wavelet cdf97", "made with --wavelet cdf53, not cdf97"),
+        ("--levels 3", "made with --levels 2, not 3"),
+        ("--size 20x14", "made with --size 21x14"),
+    ] {
+        let out = limpid(
+            folder,
+            &format!("idwt c.exr -o a.png --device cpu {option}"),
+        )?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(!out.status.success() && said.contains(part), "{said}");
+    }
+    done(folder, "idwt c.exr -o a.png --wavelet cdf53 --device cpu")?;
+    // A portable float map says nothing.
+    done(folder, &made.replace(".exr", ".pfm"))?;
+    done(
+        folder,
+        "idwt c.pfm -o b.png --wavelet cdf53 --levels 2 --device cpu",
+    )?;
+    assert_eq!(read(folder, "a.png")?, read(folder, "b.png")?);
     Ok(())
 }
 
@@ -114,7 +125,11 @@ fn wrong_options_are_told() -> Outcome {
         ("dwt photo.png -o a.exr --wavelet cdf79", "cdf97"),
         ("dwt photo.png -o a.exr --boundary mirorr", "mirror"),
         ("dwt photo.png -o a.exr --reversible 8", "cdf53"),
-        ("idwt photo.png -o a.exr --boundary zero", "--size"),
+        (
+            "idwt photo.png -o a.exr --boundary zero --wavelet db2 --levels 1",
+            "--size",
+        ),
+        ("idwt photo.png -o a.exr", "--wavelet and --levels"),
         ("dwt photo.png -o a.exr --levels 0", "1 to 30"),
         ("dwt photo.png -o a.exr --frames 3", "3 frames"),
         (

@@ -34,6 +34,36 @@ fn files_may_be_called_like_methods() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn a_file_with_a_hash_in_its_name_is_that_file() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    std::fs::create_dir(folder.path().join("shots"))?;
+    for name in ["IMG #2.pfm", "shots/IMG #3.pfm", "shots/100%d.pfm"] {
+        write(&folder.path().join(name))?;
+    }
+    for (from, to, there) in [
+        ("IMG #2.pfm", "plain.pfm", "plain.pfm"),
+        ("IMG #2.pfm", "IMG #4.pfm", "IMG #4.pfm"),
+        ("shots", "results", "results/IMG #3.pfm"),
+    ] {
+        let out = command(folder.path())
+            .args(["denoise", from, "-o", to, "--method", "eaw"])
+            .args(["--sigma", "0.1", "--device", "cpu"])
+            .output()?;
+        assert!(
+            out.status.success(),
+            "{from}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        assert!(folder.path().join(there).exists(), "{there}");
+    }
+    assert!(folder.path().join("results/100%d.pfm").exists());
+    let args = ["compare", "IMG #2.pfm", "--reference", "IMG #2.pfm"];
+    let out = command(folder.path()).args(args).output()?;
+    assert!(out.status.success());
+    Ok(())
+}
+
 #[cfg(unix)]
 #[test]
 fn names_need_not_be_utf8() -> Outcome {

@@ -68,7 +68,7 @@ impl Resource {
                 let bytes = slot.bytes().max(LEAST_BYTES) as u64;
                 if buffer.size() < bytes {
                     return wrong(format!(
-                        "a buffer of {} bytes, {bytes} are needed",
+                        "a buffer of {} bytes; the plan needs {bytes}",
                         buffer.size()
                     ));
                 }
@@ -82,13 +82,13 @@ impl Resource {
                 let size = (texture.width() as usize, texture.height() as usize);
                 if texture.format() != format {
                     return wrong(format!(
-                        "a texture of {:?}, {format:?} is needed",
+                        "a texture of {:?}; the plan needs one of {format:?}",
                         texture.format()
                     ));
                 }
                 if size != (slot.size.width, slot.size.height) {
                     return wrong(format!(
-                        "a texture of {}x{}, {} is needed",
+                        "a texture of {}x{}; the plan needs {}",
                         size.0, size.1, slot.size
                     ));
                 }

@@ -1,6 +1,6 @@
 //! Determines which channels of an EXR file are layers of a frame.
 
-use super::{size_of, text, view};
+use super::{noisy, size_of, text, view};
 use crate::ReadOptions;
 use crate::{names, names::Adjust};
 use ::exr::meta::attribute::AttributeValue;
@@ -45,14 +45,16 @@ pub(crate) struct Assignment {
     pub(crate) groups: Vec<Group>,
     /// Other groups that could be the colour, with their names: copies of it, or other images.
     pub(crate) others: Vec<(Mapped, String)>,
+    /// Where the colour is written, if not where it was read.
+    pub(crate) home: Option<Mapped>,
     pub(crate) notes: Vec<String>,
 }
 
 /// A layer that could be taken from a group.
-struct Candidate {
-    mapped: Mapped,
-    rank: u8,
-    group: usize,
+pub(super) struct Candidate {
+    pub(super) mapped: Mapped,
+    pub(super) rank: u8,
+    pub(super) group: usize,
 }
 
 /// Finds the layers of a file by name and by the caller's assignments.
@@ -67,14 +69,17 @@ pub(crate) fn assign(headers: &[Header], options: &ReadOptions) -> Result<Assign
     for (layer, name) in &options.layers {
         layers.push(assigned(layer, name, headers, &groups)?);
     }
+    let home = noisy::home(&layers, &candidates, &groups, headers);
     let others = choose(&mut layers, candidates, &groups, headers);
+    notes.extend(home.as_ref().map(noisy::told));
     match_sizes(&mut layers, headers, options, &mut notes)?;
     second_half(&mut layers);
-    already_denoised(&layers, &groups, &mut notes);
+    noisy::already_denoised(&layers, &groups, &mut notes);
     Ok(Assignment {
         layers,
         groups,
         others,
+        home: home.map(|(mapped, _)| mapped),
         notes,
     })
 }
@@ -416,7 +421,7 @@ fn choose(
     others
 }
 
-fn same_window(a: &Header, b: &Header) -> bool {
+pub(super) fn same_window(a: &Header, b: &Header) -> bool {
     a.layer_size == b.layer_size
         && a.own_attributes.layer_position == b.own_attributes.layer_position
 }
@@ -477,24 +482,5 @@ fn second_half(layers: &mut Vec<Mapped>) {
             ..color.clone()
         };
         layers.push(half);
-    }
-}
-
-/// Cycles stores the noisy image separately if its own denoiser ran.
-fn already_denoised(layers: &[Mapped], groups: &[Group], notes: &mut Vec<String>) {
-    let noisy = groups.iter().find(|g| {
-        let last = g.name.rsplit('.').next().unwrap_or_default();
-        last.eq_ignore_ascii_case("Noisy Image")
-    });
-    let Some(noisy) = noisy else { return };
-    let color = layers.iter().find(|m| m.layer == Layer::COLOR);
-    let uses_noisy = color.is_some_and(|c| {
-        c.part == noisy.part && noisy.channels.iter().any(|(i, _)| c.channels.contains(i))
-    });
-    if !uses_noisy {
-        notes.push(
-            "the colour may already be denoised; to use the noisy image, select it with 'color=Noisy Image'"
-                .to_owned(),
-        );
     }
 }

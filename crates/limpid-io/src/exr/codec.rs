@@ -96,7 +96,19 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
         frame.insert(layer, image)?;
     }
     let mut layers = found.layers;
+    if let Some(home) = found.home {
+        // The channels that were read stay; the result is written elsewhere.
+        let read = layers.iter_mut().filter(|m| m.layer == Layer::COLOR);
+        read.for_each(|m| m.derived = true);
+        layers.push(home);
+    }
     for (other, name) in found.others {
+        if layers
+            .iter()
+            .any(|m| m.channels == other.channels && m.part == other.part)
+        {
+            continue;
+        }
         if same_samples(&source, &layers, &other) {
             layers.push(other);
         } else {

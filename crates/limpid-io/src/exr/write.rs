@@ -59,6 +59,7 @@ pub(crate) fn bytes(
     };
     for part in &mut parts {
         prepare(part, options);
+        notes.extend(recompressed(part));
         part.header.own_attributes.other.remove(&name(EVERY));
     }
     let every = (frame.sample_spacing() > 1)
@@ -72,6 +73,23 @@ pub(crate) fn bytes(
     }
     let file = assemble(&parts).map_err(|e| fault(path, e))?;
     Ok((file, notes))
+}
+
+/// A note if layers that did not change are compressed again with loss.
+fn recompressed(part: &Part<'_>) -> Option<String> {
+    let method = match part.header.compression {
+        ExrCompression::DWAA(_) => "DWAA",
+        ExrCompression::DWAB(_) => "DWAB",
+        ExrCompression::B44 => "B44",
+        ExrCompression::B44A => "B44A",
+        _ => return None,
+    };
+    let kept = part.samples.iter().any(|s| matches!(s, Cow::Borrowed(_)));
+    kept.then(|| {
+        format!(
+            "{method} compression loses precision: other layers, which are kept, are compressed again and change slightly"
+        )
+    })
 }
 
 fn name(text: &str) -> Text {

@@ -234,3 +234,27 @@ fn the_first_view_of_stereo_parts_is_used() {
         "{note}"
     );
 }
+
+#[test]
+fn the_result_of_a_noisy_image_takes_the_place_of_the_renderers() {
+    let (_folder, path) = scratch("a.exr");
+    let n = 12;
+    let group = |name: &str, seed: usize| {
+        ["B", "G", "R"].map(|c| half(&format!("ViewLayer.{name}.{c}"), n, seed))
+    };
+    let channels = [group("Combined", 1), group("Noisy Image", 2)];
+    let channels = channels.into_iter().flatten().collect();
+    save(&path, (4, 3), vec![part(None, (4, 3), channels)]);
+    let options = ReadOptions::default().layer("color=Noisy Image").unwrap();
+    let picture = io::read(&path, &options).unwrap();
+    let noisy = picture.frame.color().unwrap().clone();
+    assert_eq!(noisy.get(0, 0, 0), ramp(2)(0));
+    let notes = picture.notes.join("\n");
+    assert!(notes.contains("place of ViewLayer.Combined"), "{notes}");
+    let result = Frame::new(noisy.map(|v| v + 1.0)).unwrap();
+    write(&path, &result, Some(&picture.origin));
+    // People look at the combined image; the noisy one is as it was.
+    assert_eq!(read(&path).frame.color().unwrap(), result.color().unwrap());
+    let again = io::read(&path, &options).unwrap();
+    assert_eq!(again.frame.color().unwrap(), &noisy);
+}

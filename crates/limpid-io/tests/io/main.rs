@@ -7,6 +7,7 @@ mod exr_layers;
 mod exr_refusal;
 mod exr_survival;
 mod rasters;
+mod tiffs;
 
 use exr::prelude::{
     AnyChannel, AnyChannels, Blocks, Compression, Encoding, FlatSamples, Image as ExrImage,

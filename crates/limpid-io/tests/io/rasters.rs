@@ -408,3 +408,34 @@ fn layers_that_a_format_cannot_hold_are_told() {
         "{notes}"
     );
 }
+
+#[test]
+fn jpeg_chroma_is_sampled_as_in_the_source() {
+    let (_folder, path) = scratch("a.jpg");
+    let grey = |x: usize, y: usize| 40 + (x + y) as u8;
+    for (factor, name) in [
+        (jpeg_encoder::SamplingFactor::F_2_2, "quality 90, 4:2:0"),
+        (jpeg_encoder::SamplingFactor::F_1_1, "quality 90"),
+    ] {
+        let mut file = Vec::new();
+        let mut encoder = jpeg_encoder::Encoder::new(&mut file, 90);
+        encoder.set_sampling_factor(factor);
+        let pixels: Vec<u8> = (0..40 * 100)
+            .flat_map(|i| [grey(i % 40, i / 40); 3])
+            .collect();
+        let kind = jpeg_encoder::ColorType::Rgb;
+        encoder.encode(&pixels, 40, 100, kind).unwrap();
+        std::fs::write(&path, file).unwrap();
+        let picture = read(&path);
+        let out = path.with_file_name("b.jpg");
+        write(&out, &picture.frame, Some(&picture.origin));
+        let facts = io::inspect(&out, &ReadOptions::default()).unwrap();
+        assert_eq!(facts.parts[0].compression, name);
+        let back = read(&out).frame;
+        let value = back.color().unwrap().get(20, 70, 1);
+        assert!(
+            (255.0 * value - f32::from(grey(20, 70))).abs() < 4.0,
+            "{value}"
+        );
+    }
+}
