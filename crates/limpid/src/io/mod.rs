@@ -239,6 +239,7 @@ fn write_bytes(
         frame,
         origin,
         options,
+        holds: format.codec().holds,
         path,
     };
     let mut notes = page.lost(format);
