@@ -139,6 +139,8 @@ pub(crate) struct Shot<'a> {
     pub(crate) reader: &'a Reader,
     /// Whether existing results are kept.
     pub(crate) resume: bool,
+    /// Whether results depend on earlier frames.
+    pub(crate) history: bool,
     pub(crate) write: &'a WriteOptions,
     /// Whether frames that fail are reported as JSON.
     pub(crate) json: bool,
@@ -212,8 +214,9 @@ impl Shot<'_> {
         }
         let there = |n: &u32| numbered(self.to, *n).exists();
         let first = frames.iter().position(|n| !there(n));
+        let before = if self.history { WARM_UP as usize } else { 0 };
         match first {
-            Some(first) => &frames[first.saturating_sub(WARM_UP as usize)..],
+            Some(first) => &frames[first.saturating_sub(before)..],
             None => &[],
         }
     }

@@ -122,6 +122,8 @@ pub(super) struct Page<'a> {
     pub(super) frame: &'a Frame,
     pub(super) origin: Option<&'a Origin>,
     pub(super) options: &'a WriteOptions,
+    /// Which layers the format can store.
+    pub(super) holds: Holds,
     /// For messages.
     pub(super) path: &'a Path,
 }
@@ -135,7 +137,9 @@ impl Page<'_> {
 
     /// Colour and alpha, linear or encoded.
     pub(super) fn raster(&self, to: Transfer) -> Result<Raster<'_>> {
-        Raster::from_frame(self.frame, self.origin, (self.transfer(), to), self.path)
+        let opaque = self.holds == Holds::Color;
+        let transfers = (self.transfer(), to);
+        Raster::from_frame(self.frame, self.origin, transfers, opaque, self.path)
     }
 
     /// Encodes a file of colour and alpha, linear or encoded, with a format's function that also takes the preserved data.

@@ -252,6 +252,7 @@ fn write_bytes(
         frame,
         origin,
         options,
+        holds: format.codec().holds,
         path,
     };
     let mut notes = page.lost(format);

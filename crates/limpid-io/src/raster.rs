@@ -17,6 +17,10 @@ pub enum Transfer {
     Encoded,
 }
 
+/// Light is divided by its alpha, but not by less than this, which 8 bits round to 0: a filter leaves traces of light and alpha
+/// in clear areas, whose quotient is a colour that nothing in the picture has.
+const CLEAR: f32 = 0.5 / 255.0;
+
 /// Colour and alpha of one picture.
 #[derive(Debug)]
 pub(super) struct Raster<'a> {
@@ -84,11 +88,12 @@ impl<'a> Raster<'a> {
 
     /// The colour and alpha of a frame in the form that a format stores: linear or encoded, premultiplied or not.
     ///
-    /// A frame without alpha gets that of its origin.
+    /// A frame without alpha gets that of its origin. In an `opaque` format light stays premultiplied: it is seen before black.
     pub(super) fn from_frame(
         frame: &'a Frame,
         origin: Option<&Origin>,
         (from, to): (Transfer, Transfer),
+        opaque: bool,
         path: &Path,
     ) -> Result<Self> {
         let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
@@ -99,7 +104,9 @@ impl<'a> Raster<'a> {
         };
         match (from, to) {
             (Transfer::Linear, Transfer::Encoded) => {
-                raster.scale_by_alpha(|a| if a > 0.0 { 1.0 / a } else { 1.0 });
+                if !opaque {
+                    raster.scale_by_alpha(|a| 1.0 / a.max(CLEAR));
+                }
                 raster.convert(|v| linear_to_srgb(v).clamp(0.0, 1.0));
             }
             (Transfer::Encoded, Transfer::Linear) => {

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 reference.image.size()
             );
         }
-        let shown = args.html.is_some().then(|| loaded.image.clone());
+        let shown = args.html.is_some().then(|| loaded.picture());
         let own = loaded.space;
         let image = loaded.into_space(space, args.exposure);
         let comparison = metric::compare(&image, &reference.image, &options)
@@ -200,7 +200,7 @@ fn written(page: &Path) {
 }
 
 fn item(path: &Path, loaded: Loaded) -> Item {
-    Item::new(&path.display().to_string(), loaded.image, loaded.space)
+    Item::new(&path.display().to_string(), loaded.picture(), loaded.space)
 }
 
 /// The seconds of each output, from the output of `limpid denoise --json`.
@@ -223,8 +223,13 @@ fn times(path: &Path) -> Result<BTreeMap<PathBuf, f64>> {
 struct Loaded {
     image: Image,
     space: Space,
+    alpha: Option<Image>,
     motion: Option<Image>,
 }
+
+/// The side of a square of the board that is seen behind transparent pixels, and the display values of its squares.
+const SQUARE: usize = 8;
+const BOARD: [f32; 2] = [0.4, 0.6];
 
 impl Loaded {
     fn read(path: &Path, args: &Args) -> Result<Self> {
@@ -248,8 +253,10 @@ impl Loaded {
             })
         };
         let (image, motion) = (part(Layer::COLOR), part(Kind::Motion.into()));
+        let alpha = part(Kind::Alpha.into());
         Ok(Self {
             image: image.context("the frame has no colour")??,
+            alpha: alpha.transpose()?,
             motion: motion.transpose()?,
             space: match picture.origin.transfer() {
                 Transfer::Linear => Space::Linear,
@@ -265,8 +272,30 @@ impl Loaded {
                 Some(crop) => crop.of(&image)?,
                 None => image,
             },
+            alpha: None,
             motion: None,
             space: Space::Display,
+        })
+    }
+
+    /// The colour as it is seen: in front of a checkerboard where it is transparent.
+    fn picture(&self) -> Image {
+        let Some(alpha) = &self.alpha else {
+            return self.image.clone();
+        };
+        let (width, height) = (self.image.width(), self.image.height());
+        let board = Image::from_fn(2, 1, 1, |x, _, _| BOARD[x]);
+        let board = Space::Display.convert(&board, self.space);
+        Image::from_fn(width, height, self.image.channels(), |x, y, c| {
+            let cover = alpha.get(x, y, 0).clamp(0.0, 1.0);
+            let behind = board.get((x / SQUARE + y / SQUARE) % 2, 0, 0);
+            let color = self.image.get(x, y, c);
+            // Light is premultiplied, display values are not.
+            let color = match self.space {
+                Space::Linear => color,
+                Space::Display => color * cover,
+            };
+            color + (1.0 - cover) * behind
         })
     }
 

@@ -211,9 +211,9 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "sequence",
         title: "A sequence",
-        about: "A camera moves down a corridor, with two samples per pixel and frame. Light is accumulated from earlier frames \
-                along the motion vectors, so the result is stable although each frame is mostly noise: by neural, the default, \
-                and by svgf, which is made for real time. This is the sixth frame.",
+        about: "A camera moves down a corridor, with two samples per pixel and frame. neural, the default, filters each \
+                frame by itself; svgf, which is made for real time, accumulates light from earlier frames along the motion \
+                vectors, as neural does with --alpha 0.3. This is the sixth frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),

@@ -12,8 +12,8 @@ use crate::say::{self, OrUsage};
 use crate::shot::{self, Shot};
 use crate::video::{self, Form};
 use anyhow::Result;
-use limpid::io::WriteOptions;
 use limpid::io::y4m::Colour;
+use limpid::io::{Format, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, Method, Use};
 use limpid::plan::Role;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     }
     // Several films, or a film and photographs, are independent.
     let one = follows(args) || matches!(&args.inputs[..], [input] if in_time(input));
-    if args.batch.jobs > 1 && one && has_history(&methods.in_time) {
+    if args.batch.jobs > 1 && one && has_history(methods.of(Input::of(&args.inputs[0]))) {
         let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
@@ -126,10 +126,30 @@ fn left(args: &Args, jobs: Vec<Job>) -> Result<Vec<Job>> {
     Ok(left)
 }
 
-/// The method for single images and the one for films and sequences. Unless one was named, they differ.
+/// The kinds of input for which methods differ, unless one was named.
+#[derive(Clone, Copy, PartialEq)]
+struct Input {
+    /// A film or a sequence.
+    in_time: bool,
+    /// A file of scene-linear light.
+    linear: bool,
+}
+
+impl Input {
+    fn of(path: &Path) -> Self {
+        // Float TIFF is as often a measurement as a picture.
+        let linear = |format: Format| matches!(format, Format::Exr | Format::Hdr | Format::Pfm);
+        Self {
+            in_time: in_time(path),
+            linear: Format::from_path(path).is_ok_and(linear),
+        }
+    }
+}
+
+/// The methods for each kind of input.
 struct Methods {
-    still: Options,
-    in_time: Options,
+    still: [Options; 2],
+    in_time: [Options; 2],
 }
 
 impl Methods {
@@ -150,20 +170,36 @@ impl Methods {
             Ok(options)
         };
         Ok(Self {
-            still: options(Auto::default())?,
-            in_time: options(Auto::sequence())?,
+            still: [
+                options(Auto::default())?,
+                options(Auto::default().scene_linear())?,
+            ],
+            in_time: [
+                options(Auto::sequence())?,
+                options(Auto::sequence().scene_linear())?,
+            ],
         })
     }
 
+    /// The method for a kind of input.
+    fn of(&self, input: Input) -> &Options {
+        match input.in_time {
+            true => &self.in_time[usize::from(input.linear)],
+            false => &self.still[usize::from(input.linear)],
+        }
+    }
+
     fn look_up(&mut self, how: &How, device: &Device) -> Result<()> {
-        how.look_up(&mut self.still, device.backend())?;
-        how.look_up(&mut self.in_time, device.backend())
+        for options in self.still.iter_mut().chain(&mut self.in_time) {
+            how.look_up(options, device.backend())?;
+        }
+        Ok(())
     }
 }
 
 /// The sequence that the last file ended with.
 struct Last {
-    in_time: bool,
+    input: Input,
     sequence: Sequence,
 }
 
@@ -179,22 +215,24 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Single images share what was made for the last one; each film and each sequence begins anew.
-    fn sequence<'s>(&self, in_time: bool, last: &'s mut Option<Last>) -> &'s mut Sequence {
-        let kept = last.take().filter(|last| !in_time && !last.in_time);
+    fn sequence<'s>(&self, input: Input, last: &'s mut Option<Last>) -> &'s mut Sequence {
+        // With a named method, frames of different formats may follow each other.
+        let alike = |last: &Last| self.args.method.is_some() || last.input == input;
+        let kept = last
+            .take()
+            .filter(|last| !input.in_time && !last.input.in_time && alike(last));
         let sequence = kept.map_or_else(
-            || match in_time {
-                true => Sequence::new(self.device, &self.methods.in_time),
-                false => Sequence::new(self.device, &self.methods.still),
-            },
+            || Sequence::new(self.device, self.methods.of(input)),
             |last| last.sequence,
         );
-        &mut last.insert(Last { in_time, sequence }).sequence
+        &mut last.insert(Last { input, sequence }).sequence
     }
 
     fn run(&self, job: &Job, last: &mut Option<Last>) -> Result<()> {
         let json = self.args.batch.json;
-        let sequence = self.sequence(in_time(&job.from), last);
-        if !in_time(&job.from) {
+        let input = Input::of(&job.from);
+        let sequence = self.sequence(input, last);
+        if !input.in_time {
             return self.still(job, sequence);
         }
         if shot::is_pattern(&job.from) {
@@ -204,6 +242,7 @@ impl Work<'_> {
                 frames: self.args.frames.clone(),
                 reader: self.reader,
                 resume: self.args.resume,
+                history: has_history(self.methods.of(input)),
                 write: self.write,
                 json,
             };

@@ -52,7 +52,7 @@ const ADVICE: [(&str, &[Advice]); 6] = [
         &[
             Advice {
                 path: "neural",
-                when: "default with motion vectors: uses history, best quality and least flicker",
+                when: "default: each frame by itself; --alpha 0.3 uses history, for scenes whose light does not move",
             },
             Advice {
                 path: "svgf",

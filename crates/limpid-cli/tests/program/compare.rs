@@ -1,8 +1,8 @@
 //! `limpid compare` from the outside: files, refusals, the page.
 
-use crate::{limpid, said};
-use limpid::io::{self, WriteOptions};
-use limpid::{Frame, Image};
+use crate::{limpid, said, works};
+use limpid::io::{self, Transfer, WriteOptions};
+use limpid::{Frame, Image, Kind};
 use std::path::Path;
 use std::process::Output;
 
@@ -176,4 +176,30 @@ fn without_a_reference_there_is_a_page() {
     assert!(said(&again).contains("--html"), "{}", said(&again));
     let json = compare(folder.path(), "before.exr --json");
     assert_eq!(json.status.code(), Some(2), "{}", said(&json));
+}
+
+/// Transparent pixels are seen in front of a checkerboard, whatever colour is stored there.
+#[test]
+fn the_page_shows_a_board_behind_transparent_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, hidden: f32, alpha: f32| {
+        let color = Image::from_fn(32, 32, 3, |x, _, _| if x < 16 { hidden } else { 0.5 });
+        let mut frame = Frame::new(color).unwrap();
+        let alpha = Image::from_fn(32, 32, 1, |x, _, _| if x < 16 { alpha } else { 1.0 });
+        frame.insert(Kind::Alpha, alpha).unwrap();
+        let mut options = WriteOptions::default();
+        options.transfer = Some(Transfer::Encoded);
+        io::write(folder.path().join(name), &frame, None, &options).unwrap();
+    };
+    let page = |name: &str| {
+        works(folder.path(), &format!("compare {name} --html page.html"));
+        let text = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        text.replace(name, "")
+    };
+    write("a.png", 0.9, 0.0);
+    write("b.png", 0.1, 0.0);
+    write("c.png", 0.9, 1.0);
+    let clear = page("a.png");
+    assert!(clear == page("b.png"), "what is clear has no colour");
+    assert!(clear != page("c.png"));
 }

@@ -280,3 +280,30 @@ fn results_that_are_there_are_kept() {
     let got = limpid(place, line);
     assert!(said(&got).starts_with("nothing to do: "), "{}", said(&got));
 }
+
+/// Light without features is a render too, unless the command says that it is a photograph.
+#[test]
+fn scene_linear_files_are_renders() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    photo(&place.join("light.exr"), 0.5);
+    photo(&place.join("photo.png"), 0.5);
+    for (line, words) in [
+        (
+            "light.exr -o out.exr",
+            "no features: scene-linear, so taken for a render",
+        ),
+        ("light.exr -o out.exr --sigma 0.1", "eaw on cpu"),
+        ("light.exr -o out.exr --method eaw", "eaw on cpu"),
+        ("photo.png -o out.png", "eaw on cpu"),
+    ] {
+        let got = limpid(place, &format!("denoise {line} --device cpu"));
+        assert!(got.status.success(), "{line}: {}", said(&got));
+        assert!(said(&got).contains(words), "{line}: {}", said(&got));
+    }
+    // Files of a batch are judged one by one.
+    let got = limpid(place, "denoise photo.png light.exr -o both --device cpu");
+    let told = said(&got);
+    assert!(told.contains("photo.png: eaw"), "{told}");
+    assert!(told.contains("light.exr: neural"), "{told}");
+}

@@ -439,3 +439,26 @@ fn jpeg_chroma_is_sampled_as_in_the_source() {
         );
     }
 }
+
+/// Where a filter leaves next to nothing of light and alpha, a file shows no colour; and without alpha, light is seen before black.
+#[test]
+fn clear_pixels_of_light_have_no_colour() {
+    let color = Image::from_fn(16, 16, 3, |x, _, c| match x < 8 {
+        true => [3e-6, 1e-7, 2e-6][c],
+        false => 0.2,
+    });
+    let alpha = Image::from_fn(16, 16, 1, |x, _, _| if x < 8 { 1e-6 } else { 0.5 });
+    let mut frame = Frame::new(color).unwrap();
+    frame.insert(Kind::Alpha, alpha).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, half) in [("a.png", 0.4), ("a.webp", 0.4), ("a.jpg", 0.2)] {
+        let path = folder.path().join(name);
+        io::write(&path, &frame, None, &WriteOptions::default()).unwrap();
+        let read = io::read(&path, &ReadOptions::default()).unwrap().frame;
+        let back = read.color().unwrap().map(srgb_to_linear);
+        for c in 0..3 {
+            assert!(back.get(2, 8, c) < 0.01, "{name}: {}", back.get(2, 8, c));
+            assert!((back.get(13, 8, c) - half).abs() < 0.01, "{name}");
+        }
+    }
+}

@@ -25,7 +25,19 @@ crate::choice! {
 /// `svgf` for sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `ddid` if it may take
 /// long.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
-    let name = match (is_render(shape), quality) {
+    suggested(shape, is_render(shape), sequence, quality)
+}
+
+/// The method for renders or for anything else.
+fn suggested(
+    shape: &Shape,
+    render: bool,
+    sequence: bool,
+    quality: Quality,
+) -> Option<&'static Entry> {
+    let name = match (render, quality) {
+        // Without features only the network knows what is noise.
+        (true, Quality::Fast) if !is_render(shape) => "neural",
         (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
         (true, Quality::Fast) => "atrous",
         (true, _) => "neural",
@@ -97,8 +109,12 @@ pub struct Auto {
     pub options: AutoOptions,
     /// Whether the frames form a sequence.
     sequence: bool,
+    /// Whether colour is scene-linear light.
+    linear: bool,
     /// Whether the prepared frame is a render.
     render: bool,
+    /// Whether it is one only because its colour is scene-linear.
+    assumed: bool,
     chosen: Option<Box<dyn Method>>,
 }
 
@@ -111,8 +127,25 @@ impl Auto {
         }
     }
 
+    /// For colour in scene-linear light, as EXR files hold it: such frames are renders, with or without features.
+    #[must_use]
+    pub fn scene_linear(mut self) -> Self {
+        self.linear = true;
+        self
+    }
+
+    fn is_render(&self, shape: &Shape) -> bool {
+        // What only photographs have says that it is one.
+        let (asked, usual) = (&self.options, AutoOptions::default());
+        let photograph = asked.sigma.is_some()
+            || asked.noise != usual.noise
+            || asked.luminance.max(asked.chroma) > 1.0;
+        let light = self.linear && shape.channels(&Layer::COLOR) == Some(3);
+        (light && !photograph) || is_render(shape)
+    }
+
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
-        let render = is_render(shape);
+        let render = self.is_render(shape);
         let quality = match (self.options.quality, render) {
             (Some(quality), _) => quality,
             (None, true) => Quality::Best,
@@ -137,7 +170,7 @@ impl Auto {
                 return Err(Error::option(name, amount, "0 … 1 for renders"));
             }
         }
-        let entry = suggest(shape, self.sequence, quality)
+        let entry = suggested(shape, render, self.sequence, quality)
             .ok_or_else(|| Error::unsupported("no method fits this frame; name one"))?;
         // Only nfor estimates its error.
         if self.options.layers == nfor::Layers::All {
@@ -236,7 +269,8 @@ impl Method for Auto {
         {
             method = Box::new(Ensemble::default());
         }
-        self.render = is_render(&shape);
+        self.render = self.is_render(&shape);
+        self.assumed = self.render && !is_render(&shape);
         method.prepare(frame)?;
         self.chosen = Some(method);
         Ok(())
@@ -263,7 +297,14 @@ impl Method for Auto {
     }
 
     fn summary(&self) -> Option<String> {
-        self.chosen.as_ref().and_then(|m| m.summary())
+        let summary = self.chosen.as_ref().and_then(|m| m.summary());
+        match self.assumed {
+            true => {
+                let why = "scene-linear, so taken for a render; for a photograph choose eaw";
+                Some(summary.map_or(why.into(), |s| format!("{s}: {why}")))
+            }
+            false => summary,
+        }
     }
 
     fn blend_amounts(&self) -> [f32; 2] {
@@ -290,7 +331,9 @@ impl Method for Auto {
         Box::new(Self {
             options: self.options.clone(),
             sequence: self.sequence,
+            linear: self.linear,
             render: self.render,
+            assumed: self.assumed,
             chosen: self.chosen.as_ref().map(|m| m.boxed()),
         })
     }

@@ -131,6 +131,7 @@ fn sequences_follow_the_definition() {
     let devices = Device::all_for_tests().unwrap();
     for no_taa in [false, true] {
         let mut method = Neural::default();
+        method.options.alpha = 0.3;
         method.options.no_taa = no_taa;
         let (mut expected, mut history) = (Vec::new(), None);
         for frame in &frames {
@@ -153,6 +154,30 @@ fn sequences_follow_the_definition() {
             }
         }
     }
+}
+
+/// History may show the light of earlier frames, so it is used only where it is asked for.
+#[test]
+fn frames_of_a_sequence_are_filtered_by_themselves() {
+    let device = Device::open("cpu").unwrap();
+    let frames = sequence(Size::new(37, 22), 3);
+    let watch = limpid::Watch::default();
+    let all = |alpha: f32| {
+        let mut method = Neural::default();
+        method.options.alpha = alpha;
+        let mut made = limpid::Sequence::new(&device, &Options::new(method));
+        let run = |frame| made.run(frame, &watch).unwrap();
+        let out: Vec<Frame> = frames.iter().map(run).collect();
+        (out, made.method().summary().unwrap())
+    };
+    let (out, told) = all(Neural::default().options.alpha);
+    assert!(told.ends_with("without history"), "{told}");
+    for (frame, out) in frames.iter().zip(&out) {
+        assert_eq!(out, &run(frame, &device));
+    }
+    let (blended, told) = all(0.3);
+    assert!(told.ends_with("with history"), "{told}");
+    assert_ne!(blended[2], out[2]);
 }
 
 #[test]

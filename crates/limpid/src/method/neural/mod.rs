@@ -1,9 +1,10 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
 //! The definition is `definition::neural`. A schedule computes the maps of the network one after the other, then the levels of
-//! the filter. In sequences with motion, history is blended in before and after the filter as in [`super::svgf`]: demodulated
-//! colour is blended with earlier samples of the same surfaces, the blend is filtered, and the result is blended with the
-//! previous result.
+//! the filter. In sequences with motion, history can be blended in before and after the filter as in [`super::svgf`]:
+//! demodulated colour is blended with earlier samples of the same surfaces, the blend is filtered, and the result is blended
+//! with the previous result. This is an option: history shows the light of earlier frames where a lamp, a shadow or a
+//! reflection moves over a surface that stays the same.
 
 mod build;
 mod define;
@@ -43,10 +44,10 @@ crate::options! {
     pub struct Options {
         /// The weights of the network: those of the library, or a file.
         pub weights: Weights = Weights::Builtin,
-        /// In sequences with motion: least share of a new frame in what is filtered. A smaller one is steadier and follows changes of
-        /// light more slowly; 1 leaves history out.
-        pub alpha: f32 = 0.3,
-        /// In sequences with motion: do not blend the result with the last one.
+        /// In sequences with motion: least share of a new frame in what is filtered, such as 0.3. Smaller values are steadier
+        /// and follow changes of light more slowly; 1 filters each frame by itself.
+        pub alpha: f32 = 1.0,
+        /// With an alpha below 1: do not blend the result with the last one.
         pub no_taa: bool = false,
     }
 }
@@ -60,6 +61,8 @@ pub struct Neural {
     seen: Option<(Whole, [bool; 3])>,
     /// Whether each frame is filtered independently, whatever its layers.
     alone: bool,
+    /// Whether history is used; unknown for frames without motion.
+    history: Option<bool>,
 }
 
 impl Knobs for Neural {
@@ -80,7 +83,8 @@ impl Neural {
             ..Svgf::default()
         };
         let either = |kind: Kind| shape.has(kind) || shape.has(Kind::Position);
-        if self.alone || !shape.has(Kind::Motion) || !either(Kind::Normal) || !either(Kind::Depth) {
+        let known = shape.has(Kind::Motion) && either(Kind::Normal) && either(Kind::Depth);
+        if self.alone || self.options.alpha == 1.0 || !known {
             return Ok(None);
         }
         Ok(Some(blend.setup(shape)?.blends()))
@@ -146,7 +150,9 @@ impl Method for Neural {
 
     fn prepare(&mut self, frame: &Frame) -> Result<()> {
         let shape = frame.shape();
-        if shape.has(Kind::Motion) && self.past(&shape)?.is_none() {
+        let history = self.past(&shape)?.is_some();
+        self.history = shape.has(Kind::Motion).then_some(history);
+        if shape.has(Kind::Motion) && !self.alone && self.options.alpha != 1.0 && !history {
             log::warn!(
                 "neural: motion without normal and depth, or position; each frame is filtered by itself"
             );
@@ -164,9 +170,14 @@ impl Method for Neural {
         let (_, there) = self.seen?;
         let names = ["albedo", "normal", "depth"].into_iter().zip(there);
         let names: Vec<&str> = names.filter(|(_, there)| *there).map(|(n, _)| n).collect();
-        Some(match names.is_empty() {
+        let features = match names.is_empty() {
             true => "no features".into(),
             false => format!("with {}", names.join(", ")),
+        };
+        Some(match self.history {
+            Some(true) => format!("{features}, with history"),
+            Some(false) => format!("{features}, without history"),
+            None => features,
         })
     }
 
@@ -191,9 +202,11 @@ impl Method for Neural {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let mut plain = self.clone();
+        let (mut blended, mut plain) = (self.clone(), self.clone());
+        blended.options.alpha = 0.3;
+        plain.options.alpha = 0.3;
         plain.options.no_taa = true;
-        vec![self.boxed(), Box::new(plain)]
+        vec![self.boxed(), Box::new(blended), Box::new(plain)]
     }
 
     /// Tiles have no history, because pixels move into them from outside.
