@@ -3,7 +3,8 @@
 
     python3 export.py run/weights.pt ../crates/limpid/weights/guides.safetensors
 
-writes the file, its SHA-256 beside it, and ../crates/limpid/tests/data/neural.safetensors.
+writes the file, its SHA-256 beside it, and ../crates/limpid/tests/data/neural.safetensors; of weights named best.safetensors
+../crates/limpid/tests/data/neural-best.safetensors. The form of the network follows from names and shapes, and is in the metadata too.
 
 The format is that of https://github.com/huggingface/safetensors: eight bytes with the length of the header (little endian), the
 header (JSON: name, type, shape, offsets) and the values. Kernels are ordered output, input, row, column.
@@ -18,7 +19,7 @@ import torch
 
 import model
 
-SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/limpid/tests/data/neural.safetensors")
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/limpid/tests/data")
 KINDS = {"F16": torch.float16, "F32": torch.float32}
 
 
@@ -52,7 +53,7 @@ def read(path):
 def load(path):
     """A network in 32 bits from either kind of file."""
     state = read(path) if path.endswith(".safetensors") else torch.load(path, map_location="cpu", weights_only=True)
-    net = model.Guides()
+    net = model.Guides(model.form_of(state))
     net.load_state_dict({k: v.float() for k, v in state.items()})
     return net.eval()
 
@@ -82,14 +83,24 @@ def main():
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     state = {k: v.half() for k, v in export_state(source).items()}
-    about = {"model": "limpid guides 1", "steps": str(model.STEPS), "albedo_steps": str(model.ALBEDO_STEPS)}
+    form = model.form_of(state)
+    about = {"model": "limpid guides 1" if form == model.Form() else "limpid guides 2", "form": json.dumps(form._asdict())}
+    about |= {"steps": str(model.STEPS), "albedo_steps": str(model.ALBEDO_STEPS)}
+    if form.again:
+        about["again_steps"] = str(model.AGAIN_STEPS)
     save(path, state, about)
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
     with open(path + ".sha256", "w") as file:
         file.write(f"{digest}  {os.path.basename(path)}\n")
-    save(SAMPLE, sample(load(path)), {"of": digest})
+    save(sample_of(path), sample(load(path)), {"of": digest})
     print(digest, os.path.getsize(path), "bytes")
+
+
+def sample_of(path):
+    """The stored result that belongs to weights."""
+    kind = os.path.splitext(os.path.basename(path))[0]
+    return os.path.join(SAMPLES, "neural.safetensors" if kind == "guides" else f"neural-{kind}.safetensors")
 
 
 def export_state(path):

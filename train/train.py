@@ -23,7 +23,8 @@ import model
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--output", required=True)
 p.add_argument("--resume", help="checkpoint to go on from")
-p.add_argument("--weights", help="weights to begin with")
+p.add_argument("--weights", help="weights to begin with; they may lack the second pass")
+p.add_argument("--form", default="default", choices=list(model.FORMS))
 p.add_argument("--seconds", type=float, default=500)
 p.add_argument("--start", type=float, default=0)
 p.add_argument("--end", type=float, default=1)
@@ -48,7 +49,9 @@ p.add_argument("--patch", type=int, default=128)
 p.add_argument("--rate", type=float, default=1.5e-3)
 p.add_argument("--steps", type=int, default=0, help="stop after so many steps")
 p.add_argument("--size", type=int, default=data.SIZE)
+p.add_argument("--first-burst", type=int, default=0, help="images made before the first step; as many as --burst without it")
 p.add_argument("--profile", action="store_true", help="print where the time of a step goes")
+p.add_argument("--logs", type=int, default=16, help="validations on the way")
 p.add_argument("--threads", type=int, default=14, help="of the generator")
 a = p.parse_args()
 
@@ -63,6 +66,9 @@ def log(*text):
     print(line, flush=True)
     log_file.write(line + "\n")
     log_file.flush()
+
+
+FIRST = 0.3  # share of the loss of the first of two passes
 
 
 def loss_of(y, r):
@@ -115,9 +121,9 @@ validation.fill(1, a.validation, a.validation_reference)
 pool = data.Pool(a.capacity, a.device, a.size, a.threads)
 log("validation scenes made")
 
-net = model.Guides().to(a.device).to(memory_format=torch.channels_last)
-average = model.Guides().to(a.device).to(memory_format=torch.channels_last)
-rate = torch.tensor(a.rate, device=a.device)
+place = lambda n: n.to(a.device).to(memory_format=torch.channels_last)
+net, average = place(model.Guides(model.FORMS[a.form])), place(model.Guides(model.FORMS[a.form]))
+rate = torch.zeros((), device=a.device)  # the steps before the recording change nothing
 optimizer = torch.optim.AdamW(net.parameters(), rate, betas=(0.9, 0.98), weight_decay=1e-4, fused=cuda, capturable=cuda)
 scene, steps, images = a.first_scene, 0, 0
 if a.resume:
@@ -130,7 +136,9 @@ if a.resume:
         group["lr"] = rate
 else:
     if a.weights:
-        net.load_state_dict(export.load(a.weights).state_dict())
+        lacks, unknown = net.load_state_dict(export.load(a.weights).state_dict(), strict=False)
+        if unknown or any(not k.startswith("again") for k in lacks):
+            raise SystemExit(f"{a.weights} has another form: lacks {lacks}, unknown {unknown}")
     average.load_state_dict(net.state_dict())
 average.requires_grad_(False)
 log(
@@ -143,7 +151,8 @@ decay = torch.tensor(0.99, device=a.device)
 
 def step():
     color, albedo, normal, depth, reference = data.batch(pool, a.batch, a.patch)
-    loss = loss_of(model.denoise(net, color, albedo, normal, depth, cuda), reference)
+    *first, last = model.passes(net, color, albedo, normal, depth, cuda)
+    loss = loss_of(last, reference) + sum(FIRST * loss_of(y, reference) for y in first)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     with torch.no_grad():
@@ -169,8 +178,8 @@ def save():
     os.replace(f"{a.output}/weights.part", f"{a.output}/weights.pt")
 
 
-spent = make(a.burst)
-log(f"{a.burst} images in {spent:.1f} s")
+spent = make(a.first_burst or a.burst)
+log(f"{images} images in {spent:.1f} s")
 if cuda:
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -215,14 +224,14 @@ while True:
         torch.cuda.synchronize()
     trained += time.time() - at
     if now >= next_log:
-        next_log = now + a.seconds / 16
+        next_log = now + a.seconds / a.logs
         save()
         log(
             f"step {steps} images {images} loss {recent.item():.4f}",
             validate(average, validation),
             f"rate {rate.item():.2e} {(steps - first_step) / max(trained, 1e-3):.0f} steps/s making {spent:.0f} s",
         )
-log(f"end: step {steps} images {images} loss {recent.item():.4f}", validate(average, validation))
 save()
+log(f"end: step {steps} images {images} loss {recent.item():.4f}", validate(average, validation))
 state = {"net": net.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict()}
 torch.save(state | {"scene": scene, "steps": steps, "images": images}, f"{a.output}/checkpoint.pt")
