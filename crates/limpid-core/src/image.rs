@@ -19,10 +19,10 @@ impl Size {
         Self { width, height }
     }
 
-    /// Number of pixels.
+    /// Number of pixels; the largest number if there are more.
     #[inline]
     pub const fn pixels(self) -> usize {
-        self.width * self.height
+        self.width.saturating_mul(self.height)
     }
 }
 

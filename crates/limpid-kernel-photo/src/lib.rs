@@ -7,6 +7,7 @@ mod block;
 mod cosines;
 pub mod ddid;
 pub mod film;
+mod own;
 pub mod stabilise;
 pub mod wiener;
 pub mod window;

@@ -10,6 +10,7 @@ pub mod guard;
 pub mod neural;
 pub mod nfor;
 pub mod nlm;
+mod own;
 pub mod pack;
 pub mod patch;
 pub mod poisson;

@@ -5,5 +5,6 @@
 
 pub mod dwt;
 pub mod lines;
+mod own;
 pub mod reversible;
 pub mod shrink;

@@ -1,7 +1,7 @@
 //! The result of a GPU body: WGSL text, constants, parameters, grid.
 
 use super::wgsl::Wgsl;
-use crate::Slot;
+use crate::{Need, Slot};
 use limpid_core::Size;
 
 /// The properties of a GPU that kernels may depend on.
@@ -87,19 +87,13 @@ pub enum Stage {
 /// `@location(i)` instead. When `sampler` is set, a linear clamping sampler follows as the last binding.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
-    /// The text; `shared.wgsl` is prepended.
-    pub source: String,
-    /// Name of the entry point.
-    pub entry: &'static str,
-    /// Values of `override` constants.
-    pub constants: Vec<(&'static str, f64)>,
-    /// Bytes of the uniform `Params`; empty if there are none.
-    pub params: Vec<u8>,
-    /// Compute or fragment.
-    pub stage: Stage,
-    /// Whether a linear clamping sampler is bound last.
-    pub sampler: bool,
-    trusted: bool,
+    source: String,
+    constants: Vec<(&'static str, f64)>,
+    params: Vec<u8>,
+    stage: Stage,
+    sampler: bool,
+    /// What the shader relies on, if it may run without runtime checks.
+    trusted: Option<Vec<Need>>,
 }
 
 impl Dispatch {
@@ -111,12 +105,11 @@ impl Dispatch {
     ) -> Self {
         Self {
             source: source.into(),
-            entry: "main",
             constants: Vec::new(),
             params: bytemuck::bytes_of(params).to_vec(),
             stage: Stage::Compute { groups },
             sampler: false,
-            trusted: false,
+            trusted: None,
         }
     }
 
@@ -126,6 +119,31 @@ impl Dispatch {
             stage: Stage::Fragment,
             ..Self::compute(source, params, [0; 3])
         }
+    }
+
+    /// The text without the code that all shaders share.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Values of `override` constants.
+    pub fn constants(&self) -> &[(&'static str, f64)] {
+        &self.constants
+    }
+
+    /// Bytes of the uniform `Params`; empty if there are none.
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
+    /// Compute or fragment.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Whether a linear clamping sampler is bound last.
+    pub fn sampler(&self) -> bool {
+        self.sampler
     }
 
     /// The complete text to compile, including the code that all shaders share.
@@ -139,61 +157,51 @@ impl Dispatch {
         join(head) + include_str!("shared.wgsl") + &join(body)
     }
 
-    /// Lets the shader run without wgpu's runtime checks, which take a third of the time of some kernels on an H200.
+    /// Lets the shader run without wgpu's runtime checks, which take a third of the time of some kernels on an H200, on slots
+    /// that have what it needs. A later change of the dispatch brings the checks back.
     ///
     /// # Safety
     ///
-    /// For every site that the kernel accepts, and for any contents of the slots, the shader stays inside its bindings and its
+    /// On slots that meet these needs, in this order, and for any contents of them, the shader stays inside its bindings and its
     /// workgroup memory, and its loops terminate.
     #[must_use]
-    pub unsafe fn trusted(mut self) -> Self {
-        self.trusted = true;
+    pub unsafe fn trusted(mut self, needs: Vec<Need>) -> Self {
+        self.trusted = Some(needs);
         self
     }
 
     /// The dispatch with runtime checks.
     #[must_use]
     pub fn checked(mut self) -> Self {
-        self.trusted = false;
+        self.trusted = None;
         self
     }
 
-    /// Whether the shader may run without runtime checks.
-    pub fn is_trusted(&self) -> bool {
-        self.trusted
-    }
-
-    /// A compute shader of one of this crate's kernels: together with [`Dispatch::own_fragment`] the only place where shaders
-    /// are trusted.
-    pub fn own(source: impl Into<String>, params: &impl bytemuck::Pod, groups: [u32; 3]) -> Self {
-        // SAFETY: kernels of this crate are private to it and get their slots from this crate's methods, which size them by the
-        // same parameters as the shaders. `Recorder::bind` refuses memory that is smaller than its slot. Shaders bound their
-        // indices by the sizes in `Params`, clamp values read from images before indexing with them, and loop over constants
-        // and sizes only. Naga validates all of them (`tests/shaders.rs`), and the conformance test runs every schedule and all
-        // settings with the checks on.
-        unsafe { Self::compute(source, params, groups).trusted() }
-    }
-
-    /// A fragment shader of this crate's own kernels.
-    pub fn own_fragment(source: impl Into<String>, params: &impl bytemuck::Pod) -> Self {
-        Self {
-            stage: Stage::Fragment,
-            ..Self::own(source, params, [0; 3])
-        }
+    /// Whether the shader may run without runtime checks on the slots of a site.
+    pub fn is_trusted_on(&self, site: &Site<'_>) -> bool {
+        let trusted = self.trusted.as_ref();
+        trusted.is_some_and(|needs| site.meets(needs))
     }
 
     /// The dispatch with the value of an `override` constant.
     #[must_use]
     pub fn constant(mut self, name: &'static str, value: u32) -> Self {
         self.constants.push((name, f64::from(value)));
-        self
+        self.checked()
+    }
+
+    /// The dispatch with these bytes as parameters; without any, the shader has no `Params`.
+    #[must_use]
+    pub fn with_params(mut self, bytes: Vec<u8>) -> Self {
+        self.params = bytes;
+        self.checked()
     }
 
     /// The dispatch with a sampler bound last.
     #[must_use]
     pub fn with_sampler(mut self) -> Self {
         self.sampler = true;
-        self
+        self.checked()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The interface of kernels: one operation, a contract and two bodies.
 
-use crate::{Dispatch, Job, Site};
+use crate::{Dispatch, Job, Need, Site};
 use limpid_core::{Result, Size};
 use std::fmt;
 
@@ -82,6 +82,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// Its contract.
     fn contract(&self) -> Contract;
+
+    /// What it relies on of each slot, those that are read first. A plan is valid only if its slots have all of it. A kernel
+    /// that returns nothing works on any slots, and its shader keeps its runtime checks.
+    fn needs(&self, _site: &Site<'_>) -> Vec<Need> {
+        Vec::new()
+    }
 
     /// The CPU body: computes the rows `job.rows` of the written slots. It is not called if [`Kernel::gpu_only`] is true.
     fn cpu(&self, _job: &mut Job<'_>) {

@@ -17,6 +17,8 @@ mod job;
 mod kernel;
 mod layout;
 mod memory;
+mod need;
+mod own;
 mod params;
 mod plan;
 mod print;
@@ -42,6 +44,7 @@ pub use layout::Layout;
 #[doc(hidden)]
 pub use layout::{Order, Phases};
 pub use memory::Memory;
+pub use need::Need;
 pub use params::WgslStruct;
 pub use plan::{Pass, Plan};
 #[doc(hidden)]

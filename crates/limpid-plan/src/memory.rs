@@ -19,12 +19,13 @@ pub struct Memory {
 impl Memory {
     /// Bytes of all buffers.
     pub fn bytes(&self) -> usize {
-        self.fixed_bytes + self.transient_bytes()
+        self.fixed_bytes.saturating_add(self.transient_bytes())
     }
 
     /// Bytes of the shared buffers alone.
     pub fn transient_bytes(&self) -> usize {
-        4 * self.buffers.iter().sum::<usize>()
+        let words = self.buffers.iter().copied().fold(0, usize::saturating_add);
+        words.saturating_mul(4)
     }
 }
 
@@ -57,7 +58,7 @@ impl Plan {
             .iter()
             .filter(|s| !shared(s))
             .map(Slot::bytes)
-            .sum();
+            .fold(0, usize::saturating_add);
         Memory {
             place,
             buffers: buffers.into_iter().map(|(words, _)| words).collect(),

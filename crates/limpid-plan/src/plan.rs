@@ -4,10 +4,7 @@
 //! runs. Executors read it; methods write it through [`Plan::new`],
 //! [`Plan::input`], [`Plan::transient`], [`Plan::pass`] and similar functions.
 //!
-//! Other crates can only append to a plan, not change it: kernels of this crate rely on the slots that its methods
-//! created.
-//!
-//! Invariants after [`Plan::check`]: each pass matches its kernel's contract, no pass reads and writes the same
+//! Invariants after [`Plan::check`]: each pass matches its kernel's contract and has slots that meet its kernel's needs, no pass reads and writes the same
 //! slot, every slot is written before it is read (except inputs and history), every output is written, swapped slots
 //! are history of the same form.
 
@@ -377,6 +374,10 @@ impl Plan {
                 if id.0 >= self.slots.len() {
                     return wrong(format!("{name} uses slot {}, which does not exist", id.0));
                 }
+            }
+            let site = pass.site(self, Target::BASE);
+            if let Some(fault) = site.unmet(&pass.kernel.needs(&site)) {
+                return wrong(format!("{name} {fault}"));
             }
             for (i, id) in pass.writes.iter().enumerate() {
                 if pass.reads.contains(id) || pass.writes[..i].contains(id) {

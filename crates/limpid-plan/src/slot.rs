@@ -137,11 +137,12 @@ impl Slot {
 
     /// Size in 4-byte words.
     pub fn words(&self) -> usize {
-        self.size.pixels() * self.planes * self.element.words()
+        let elements = self.size.pixels().saturating_mul(self.planes);
+        elements.saturating_mul(self.element.words())
     }
 
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
-        4 * self.words()
+        self.words().saturating_mul(4)
     }
 }

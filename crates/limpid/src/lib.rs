@@ -71,8 +71,8 @@ pub mod kernel {
     #[doc(hidden)]
     pub use limpid_plan::fast_exp;
     pub use limpid_plan::{
-        Contract, Dispatch, Job, Kernel, Scope, Site, Stage, Target, View, ViewMut, WgslStruct,
-        tiles,
+        Contract, Dispatch, Job, Kernel, Need, Scope, Site, Stage, Target, View, ViewMut,
+        WgslStruct, tiles,
     };
 }
 

@@ -8,10 +8,10 @@ mod support;
 
 use limpid::exec::Runner;
 use limpid::exec::gpu::{GpuRunner, Recorder, Resource};
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site};
-use limpid::method::{Atrous, Backend, Method};
-use limpid::plan::{Element, Plan};
-use limpid::{Device, Frame, Image, Layer, Result, Size, Watch};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, Site, Target};
+use limpid::method::{Atrous, Backend, METHODS, Method};
+use limpid::plan::{Element, Plan, Role, Slot, SlotId};
+use limpid::{Device, Frame, Image, Kind, Layer, Part, Result, Shape, Size, Watch};
 use support::frame;
 
 const SIZE: Size = Size::new(64, 48);
@@ -160,5 +160,137 @@ fn kernels_from_outside_are_checked() {
             .data()
             .iter()
             .all(|v| known.contains(v))
+    );
+}
+
+/// Tables are indices for some shaders. Nobody outside can change them.
+#[test]
+fn tables_are_private() {
+    let Some(gpu) = Device::all_for_tests()
+        .unwrap()
+        .into_iter()
+        .find_map(|d| match d {
+            Device::Gpu(gpu) => Some(gpu),
+            Device::Cpu(_) => None,
+        })
+    else {
+        return;
+    };
+    let mut tables = 0;
+    for path in ["filter:dwt", "neural"] {
+        let method = (limpid::method::entry(path).unwrap().make)();
+        let schedule = method.schedules(Backend::Gpu).remove(0);
+        let plan = method.plan(&frame(SIZE).shape(), &schedule).unwrap();
+        let recorder = Recorder::new(&gpu, plan).unwrap();
+        for (i, slot) in recorder.plan().slots().iter().enumerate() {
+            if matches!(slot.role, Role::Data(_)) {
+                assert!(recorder.resource(SlotId(i)).is_none(), "{}", slot.name);
+                tables += 1;
+            }
+        }
+    }
+    assert!(tables > 0);
+}
+
+/// A layer with fewer channels than its kind has is refused by every method that reads it, before anything runs.
+#[test]
+fn layers_without_their_channels_are_refused() {
+    let full = frame(SIZE).shape();
+    for entry in METHODS {
+        for kind in [Kind::Normal, Kind::Motion, Kind::Position] {
+            let mut shape = full.clone();
+            for part in [Part::Mean, Part::HalfA, Part::HalfB, Part::Variance] {
+                let layer = Layer {
+                    kind: kind.clone(),
+                    part,
+                };
+                if shape.has(layer.clone()) {
+                    shape = shape.with(layer, 1);
+                }
+            }
+            for backend in [Backend::Cpu, Backend::Gpu] {
+                refused_or_unread((entry.make)().as_ref(), &shape, backend, &kind);
+            }
+        }
+    }
+}
+
+fn refused_or_unread(method: &dyn Method, shape: &Shape, backend: Backend, kind: &Kind) {
+    for schedule in method.schedules(backend) {
+        let Ok(plan) = method.plan(shape, &schedule) else {
+            continue;
+        };
+        let short = |slot: &Slot| {
+            slot.planes == 1 && matches!(&slot.role, Role::Input(layer) if layer.kind == *kind)
+        };
+        let read = plan.slots().iter().any(short);
+        let name = method.name();
+        assert!(
+            !read || plan.check().is_err(),
+            "{name} {schedule:?} takes {kind:?} of one channel"
+        );
+    }
+}
+
+/// Sizes whose number of pixels exceeds the address space do not become small ones.
+#[test]
+fn sizes_do_not_wrap_around() {
+    let huge = Size::new(1 << 40, (1 << 40) + 1);
+    assert_eq!(huge.pixels(), usize::MAX);
+    let mut plan = Plan::new("huge", huge);
+    let (input, output) = (plan.input(Layer::COLOR, 3), plan.output(Layer::COLOR, 3));
+    plan.pass(Beyond, [input], [output]);
+    assert_eq!(plan.memory().bytes(), usize::MAX);
+    assert_eq!(plan.slots()[0].bytes(), usize::MAX);
+    for device in Device::all_for_tests().unwrap() {
+        let Device::Gpu(gpu) = &device else { continue };
+        assert!(Recorder::new(gpu, plan.clone()).is_err());
+    }
+}
+
+/// A shader that is trusted on its own slots keeps its checks on others, and when it is changed.
+#[test]
+fn trust_does_not_outlast_its_slots() {
+    let method = Atrous::default();
+    let schedule = method.schedules(Backend::Gpu).remove(0);
+    let plan = |size: Size| method.plan(&frame(size).shape(), &schedule).unwrap();
+    let (large, small) = (plan(SIZE), plan(Size::new(16, 16)));
+    for (a, b) in large.passes().iter().zip(small.passes()) {
+        let own = a.site(&large, Target::BASE);
+        let dispatch = a.kernel().gpu(&own).unwrap();
+        assert!(dispatch.is_trusted_on(&own), "{}", a.name());
+        let other = b.site(&small, Target::BASE);
+        assert!(!dispatch.is_trusted_on(&other), "{}", a.name());
+        assert!(!dispatch.clone().constant("more", 1).is_trusted_on(&own));
+        assert!(!dispatch.with_params(vec![0; 16]).is_trusted_on(&own));
+    }
+}
+
+/// A plan whose slots lack what a kernel needs is refused, on every device.
+#[test]
+fn slots_without_what_a_kernel_needs_are_refused() {
+    #[derive(Debug)]
+    struct Three;
+    impl Kernel for Three {
+        fn name(&self) -> &'static str {
+            "three"
+        }
+        fn contract(&self) -> Contract {
+            Contract::rows(1, 1, 0)
+        }
+        fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+            site.each(|slot| Need::planes(slot.size, 3))
+        }
+        fn gpu(&self, _site: &Site<'_>) -> Result<Dispatch> {
+            Ok(Dispatch::compute("", &0u32, [1; 3]))
+        }
+    }
+    let mut plan = Plan::new("three", SIZE);
+    let (input, output) = (plan.input(Layer::COLOR, 1), plan.output(Layer::COLOR, 3));
+    plan.pass(Three, [input], [output]);
+    let told = plan.check().unwrap_err().to_string();
+    assert!(
+        told.contains("three needs 3 planes of 64x48 of the layer color"),
+        "{told}"
     );
 }

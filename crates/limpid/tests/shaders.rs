@@ -10,6 +10,7 @@ mod support;
 
 use limpid::method::METHODS;
 
+/// Every shader is valid, and runs without runtime checks on the slots of its plan.
 #[test]
 fn every_shader_is_valid() {
     let count = all::validated(METHODS);

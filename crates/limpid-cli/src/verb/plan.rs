@@ -105,13 +105,13 @@ pub(crate) fn print_kernels(plan: &Plan, limits: DeviceLimits) -> Result<()> {
         tell!("\n// {number}. {}", pass.name());
         match pass.shader(plan, target) {
             Ok(dispatch) => {
-                match dispatch.stage {
+                match dispatch.stage() {
                     Stage::Compute { groups: [x, y, z] } => {
                         tell!("// {x} x {y} x {z} workgroups");
                     }
                     Stage::Fragment => tell!("// drawn over the whole target"),
                 }
-                tell!("{}", dispatch.source);
+                tell!("{}", dispatch.source());
             }
             Err(error) => tell!("// {error}"),
         }

@@ -26,7 +26,6 @@ pub(super) enum Bind {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     source: String,
-    entry: &'static str,
     constants: Vec<(&'static str, u64)>,
     binds: Vec<(u32, Bind)>,
     targets: Vec<wgpu::TextureFormat>,
@@ -87,25 +86,25 @@ impl Pipelines {
 /// The bindings of a dispatch, following the rule documented at [`Dispatch`].
 fn bindings(dispatch: &Dispatch, site: &Site<'_>) -> Vec<(u32, Bind)> {
     let mut binds = Vec::new();
-    if !dispatch.params.is_empty() {
+    if !dispatch.params().is_empty() {
         binds.push((0, Bind::Uniform));
     }
     let mut next = 1;
     for slot in &site.reads {
-        let filter = dispatch.sampler;
+        let filter = dispatch.sampler();
         binds.push((
             next,
             format(slot).map_or(Bind::Read, |format| Bind::Sampled { format, filter }),
         ));
         next += 1;
     }
-    if dispatch.stage != Stage::Fragment {
+    if dispatch.stage() != Stage::Fragment {
         for slot in &site.writes {
             binds.push((next, format(slot).map_or(Bind::Write, Bind::Stored)));
             next += 1;
         }
     }
-    if dispatch.sampler {
+    if dispatch.sampler() {
         binds.push((next, Bind::Sampler));
     }
     binds
@@ -119,7 +118,7 @@ impl Gpu {
         dispatch: &Dispatch,
         site: &Site<'_>,
     ) -> Result<Arc<Pipeline>> {
-        let fragment = dispatch.stage == Stage::Fragment;
+        let fragment = dispatch.stage() == Stage::Fragment;
         let targets: Vec<_> = if fragment {
             site.writes.iter().filter_map(|s| format(s)).collect()
         } else {
@@ -131,16 +130,15 @@ impl Gpu {
             )));
         }
         let key = Key {
-            source: dispatch.source.clone(),
-            entry: dispatch.entry,
+            source: dispatch.source().to_owned(),
             constants: dispatch
-                .constants
+                .constants()
                 .iter()
                 .map(|(n, v)| (*n, v.to_bits()))
                 .collect(),
             binds: bindings(dispatch, site),
             targets,
-            trusted: dispatch.is_trusted() && !self.0.checked,
+            trusted: dispatch.is_trusted_on(site) && !self.0.checked,
         };
         let stored = |bind: &&(u32, Bind)| matches!(bind.1, Bind::Read | Bind::Write);
         let (count, most) = (
@@ -168,7 +166,7 @@ impl Gpu {
 
     fn build(&self, name: &str, dispatch: &Dispatch, key: &Key) -> Pipeline {
         let device = self.device();
-        let fragment = dispatch.stage == Stage::Fragment;
+        let fragment = dispatch.stage() == Stage::Fragment;
         let visibility = if fragment {
             wgpu::ShaderStages::FRAGMENT
         } else {
@@ -195,7 +193,7 @@ impl Gpu {
         });
         let module = self.module(name, &dispatch.text(), key.trusted);
         let options = wgpu::PipelineCompilationOptions {
-            constants: &dispatch.constants,
+            constants: dispatch.constants(),
             zero_initialize_workgroup_memory: false,
         };
         let kind = if fragment {
@@ -216,7 +214,7 @@ impl Gpu {
                     multisample: Default::default(),
                     fragment: Some(wgpu::FragmentState {
                         module: &module,
-                        entry_point: Some(dispatch.entry),
+                        entry_point: Some("main"),
                         compilation_options: options,
                         targets: &targets,
                     }),
@@ -230,7 +228,7 @@ impl Gpu {
                     label: Some(name),
                     layout: Some(&pipeline_layout),
                     module: &module,
-                    entry_point: Some(dispatch.entry),
+                    entry_point: Some("main"),
                     compilation_options: options,
                     cache: None,
                 }),
@@ -251,8 +249,9 @@ impl Gpu {
         if !trusted {
             return self.device().create_shader_module(desc);
         }
-        // SAFETY: the code that marked the dispatch as trusted guarantees that the shader stays inside its bindings and
-        // terminates (`Dispatch::trusted`). Wgpu still validates the source.
+        // SAFETY: `key.trusted` says that the slots meet the needs for which the code that trusted the dispatch guarantees that the
+        // shader stays inside its bindings and terminates (`Dispatch::trusted`). The memory of a recorder has the form of its
+        // slots (`memory`, `Resource::check`). Wgpu still validates the source.
         unsafe {
             self.device()
                 .create_shader_module_trusted(desc, wgpu::ShaderRuntimeChecks::unchecked())

@@ -68,7 +68,7 @@ fn prepare_pass(
     let site = pass.site(plan, gpu.target());
     let name = pass.kernel().name();
     let dispatch = pass.kernel().gpu(&site)?;
-    if let Stage::Compute { groups } = dispatch.stage
+    if let Stage::Compute { groups } = dispatch.stage()
         && groups.iter().any(|n| *n > site.target.groups)
     {
         return Err(Error::unsupported(format!(
@@ -79,9 +79,9 @@ fn prepare_pass(
     // Uniform bindings start at multiples of 256 bytes, which every device accepts.
     uniforms.resize(uniforms.len().next_multiple_of(256), 0);
     let offset = uniforms.len() as u64;
-    uniforms.extend(&dispatch.params);
+    uniforms.extend(dispatch.params());
     uniforms.resize(uniforms.len().next_multiple_of(16), 0);
-    let fragment = dispatch.stage == Stage::Fragment;
+    let fragment = dispatch.stage() == Stage::Fragment;
     let writes = if fragment {
         &[][..]
     } else {
@@ -97,7 +97,10 @@ fn prepare_pass(
         } else {
             Vec::new()
         },
-        params: (offset, (dispatch.params.len() as u64).next_multiple_of(16)),
-        stage: dispatch.stage,
+        params: (
+            offset,
+            (dispatch.params().len() as u64).next_multiple_of(16),
+        ),
+        stage: dispatch.stage(),
     })
 }

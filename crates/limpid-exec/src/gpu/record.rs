@@ -59,13 +59,15 @@ impl Recorder {
         plan.check()?;
         let target = gpu.target();
         for slot in plan.slots() {
-            if slot.backing == Backing::Buffer && slot.bytes() as u64 > target.binding_bytes {
+            // Shaders count elements in 32 bits.
+            let most = target.binding_bytes.min(u64::from(u32::MAX));
+            if slot.backing == Backing::Buffer && slot.bytes() as u64 > most {
                 return Err(Error::unsupported(format!(
                     "slot '{}' needs {} bytes, {} binds at most {}; run in tiles",
                     slot.name,
                     slot.bytes(),
                     gpu.name(),
-                    target.binding_bytes
+                    most
                 )));
             }
             if slot.backing != Backing::Buffer && slot.planes != 1 {
@@ -142,8 +144,11 @@ impl Recorder {
         Ok(true)
     }
 
-    /// The memory of a transient or history slot in the next frame.
+    /// The memory of a transient or history slot in the next frame. Tables are not to be changed from outside: `None`.
     pub fn resource(&self, id: SlotId) -> Option<&Resource> {
+        if matches!(self.plan.slots().get(id.0)?.role, Role::Data(_)) {
+            return None;
+        }
         let id = match self.set() {
             0 => id,
             _ => self.partner(id).unwrap_or(id),

@@ -69,9 +69,8 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
         .body(include_str!("gpu.wgsl"))
         .text();
     let groups = (size.width as u32).div_ceil(shape.windows);
-    let mut dispatch = Dispatch::own(source, &(), [groups, size.height as u32, 1]);
-    dispatch.params = params(kernel, site, shape);
-    dispatch
+    Dispatch::compute(source, &(), [groups, size.height as u32, 1])
+        .with_params(params(kernel, site, shape))
 }
 
 /// The uniform block: the fields of the shader's `struct Params`, with tables padded to vectors of four.

@@ -3,9 +3,10 @@
 //! Both directions are exact inverses except for the Anscombe transform, whose inverse is the unbiased one.
 
 use super::anscombe::{END, ENTRIES, Inverse, Poisson};
+use crate::own::own;
 use limpid_core::Result;
 use limpid_plan::params;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
 use limpid_plan::{wgsl::Wgsl, wgsl::float};
 use limpid_reference::definition::ddid::dct;
 
@@ -65,6 +66,12 @@ fn mix(job: &mut Job<'_>, into: bool, before: impl Fn(f32) -> f32, after: impl F
     }
 }
 
+/// One plane, or three.
+fn needs(site: &Site<'_>) -> Vec<Need> {
+    let planes = if site.reads[0].planes == 3 { 3 } else { 1 };
+    [Need::planes(site.reads[0].size, planes); 2].to_vec()
+}
+
 /// Threads of a workgroup.
 const GROUP: u32 = 128;
 
@@ -116,9 +123,7 @@ fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
         .slots(site, &["src", "dst"])
         .body(include_str!("point.wgsl"));
     let groups = [wide, groups.div_ceil(wide), 1];
-    let mut dispatch = Dispatch::own(source.text(), &(), groups);
-    dispatch.params = params.bytes_with(&table);
-    dispatch
+    Dispatch::compute(source.text(), &(), groups).with_params(params.bytes_with(&table))
 }
 
 impl Kernel for Enter {
@@ -130,6 +135,10 @@ impl Kernel for Enter {
         Contract::rows(1, 1, 0)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        needs(site)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         match self.noise {
             Some(noise) => mix(job, true, |v| noise.stabilise(v), |v| v),
@@ -138,7 +147,11 @@ impl Kernel for Enter {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(shader(site, Conversion::Forward(self.noise)))
+        Ok(own(
+            self,
+            site,
+            shader(site, Conversion::Forward(self.noise)),
+        ))
     }
 }
 
@@ -151,6 +164,10 @@ impl Kernel for Leave {
         Contract::rows(1, 1, 0)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        needs(site)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         match &self.noise {
             Some(inverse) => mix(job, false, |v| v, |v| inverse.restore(v)),
@@ -159,6 +176,10 @@ impl Kernel for Leave {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(shader(site, Conversion::Inverse(self.noise.as_ref())))
+        Ok(own(
+            self,
+            site,
+            shader(site, Conversion::Inverse(self.noise.as_ref())),
+        ))
     }
 }

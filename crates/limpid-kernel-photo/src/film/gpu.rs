@@ -52,13 +52,13 @@ pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
         .body(include_str!("tick.wgsl"))
         .text();
     let number = if kernel.ended { 0.0 } else { 1.0 };
-    Dispatch::own(source, &params(site, reel, 1, number), [1, 1, 1])
+    Dispatch::compute(source, &params(site, reel, 1, number), [1, 1, 1])
 }
 
 /// A shader with one thread for each pixel.
 fn pixels(site: &Site<'_>, params: Params, text: &str) -> Dispatch {
     let source = shared(site).body(Params::WGSL).body(text).body(PIXELS);
-    Dispatch::own(source.text(), &params, tiles(site.writes[0].size, 32, 8))
+    Dispatch::compute(source.text(), &params, tiles(site.writes[0].size, 32, 8))
 }
 
 pub(super) fn keep(kernel: &Keep, site: &Site<'_>) -> Dispatch {
@@ -107,7 +107,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
     let Size { width, height } = site.writes[0].size;
     let others = kernel.reel.places() as u32 - 1;
     let groups = (width as u32).div_ceil(64 / LANES);
-    Dispatch::own(source, &params, [groups, height as u32, others])
+    Dispatch::compute(source, &params, [groups, height as u32, others])
 }
 
 pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
@@ -156,10 +156,8 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         .body(include_str!("merge.wgsl"))
         .text();
     let [x, y, _] = tiles(site.writes[0].size, 16, 16);
-    let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let mut params = params(site, kernel.reel, planes, 0.0);
     // Motion cells per row.
     params.number = site.reads[2].size.width as f32;
-    dispatch.params = params.bytes_with(&numbers);
-    dispatch
+    Dispatch::compute(source, &(), [x, y, 1]).with_params(params.bytes_with(&numbers))
 }

@@ -10,9 +10,10 @@ mod merge;
 mod merged;
 mod search;
 
-use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
-use limpid_reference::definition::film::Settings;
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_reference::definition::film::{CELL, Settings};
 
 /// The frames that the kernels of a film read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +47,10 @@ impl Kernel for Tick {
         Contract::whole(0, 1).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        site.each(|_| Need::values(2))
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let clock = job.writes[0].row(0, 0);
         clock[0] += 1.0;
@@ -53,7 +58,7 @@ impl Kernel for Tick {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::tick(self, site))
+        Ok(own(self, site, gpu::tick(self, site)))
     }
 }
 
@@ -73,6 +78,15 @@ impl Kernel for Keep {
         Contract::rows(2, 1, 0).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let frame = site.reads[0];
+        vec![
+            Need::planes(frame.size, frame.planes),
+            Need::values(2),
+            Need::planes(frame.size, self.reel.places() * frame.planes),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let Some(place) = cpu::Clock::of(&job.reads[1]).newest(self.reel) else {
             return;
@@ -87,7 +101,7 @@ impl Kernel for Keep {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::keep(self, site))
+        Ok(own(self, site, gpu::keep(self, site)))
     }
 }
 
@@ -109,12 +123,22 @@ impl Kernel for Search {
         Contract::rows(2, 1, 1).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let places = self.reel.places();
+        vec![
+            Need::planes(size, 1),
+            Need::values(2),
+            Need::planes(size, places),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::search(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::search(self, site))
+        Ok(own(self, site, gpu::search(self, site)))
     }
 }
 
@@ -134,12 +158,23 @@ impl Kernel for Halve {
         Contract::gather(2, 1, Some(1)).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let half = Size::new(size.width.div_ceil(2), size.height.div_ceil(2));
+        let places = self.reel.places();
+        vec![
+            Need::planes(size, places),
+            Need::values(2),
+            Need::planes(half, places),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::halve(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::halve(self, site))
+        Ok(own(self, site, gpu::halve(self, site)))
     }
 }
 
@@ -174,12 +209,23 @@ impl Kernel for Motion {
         Contract::gather(2 + coarse, 1, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let [ring, _clock, coarser @ ..] = &site.reads[..] else {
+            return Vec::new();
+        };
+        let others = 2 * (self.reel.places() - 1);
+        let mut needs = vec![Need::planes(ring.size, self.reel.places()), Need::values(2)];
+        needs.extend(coarser.iter().map(|slot| Need::planes(slot.size, others)));
+        needs.push(Need::planes(site.writes[0].size, others));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         search::motion(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::motion(self, site))
+        Ok(own(self, site, gpu::motion(self, site)))
     }
 
     fn work(&self) -> f32 {
@@ -206,12 +252,26 @@ impl Kernel for Merge {
         Contract::gather(3, 1, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes / 3);
+        let cells = Size::new(size.width.div_ceil(CELL), size.height.div_ceil(CELL));
+        vec![
+            Need::planes(size, self.reel.places() * planes),
+            Need::values(2),
+            Need::planes(cells, 2 * (self.reel.radius + self.reel.ahead)),
+            Need::planes(size, 3 * planes),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         merge::merge(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::merge(self, site))
+        if site.writes[0].planes > 9 {
+            return Err(Error::unsupported("a film has at most 3 planes"));
+        }
+        Ok(own(self, site, gpu::merge(self, site)))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -5,10 +5,11 @@
 
 mod cpu;
 
-use limpid_core::Result;
+use crate::own::own;
+use limpid_core::{Error, Result};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
 use limpid_reference::definition::shrink::OPPONENT;
 use limpid_reference::noise::Stabiliser;
 
@@ -48,6 +49,11 @@ impl Kernel for Stabilise {
         Contract::rows(1, 1, 0)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = if site.reads[0].planes == 1 { 1 } else { 3 };
+        [Need::planes(site.reads[0].size, planes); 2].to_vec()
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::stabilise(self, job);
     }
@@ -58,14 +64,22 @@ impl Kernel for Stabilise {
         let groups = pixels.div_ceil(GROUP);
         let wide = groups.min(site.target.groups);
         let curves = self.curves();
-        let knots = curves[0].len();
+        let planes = if slot.planes == 1 { 1 } else { 3 };
+        let knots = curves.first().map_or(0, Vec::len);
+        let complete = curves.len() == planes && curves.iter().all(|c| c.len() == knots);
+        if !complete || knots < 2 || self.by.scales.len() < planes {
+            return Err(Error::unsupported(format!(
+                "{}: a curve and a scale are needed for each of {planes} planes",
+                self.name()
+            )));
+        }
         let mut numbers = curves.concat();
         numbers.extend(&self.by.scales);
         let [a, b, c] = OPPONENT.map(|r| format!("vec3({:?}, {:?}, {:?})", r[0], r[1], r[2]));
         let source = Wgsl::default()
             .body(&Params::wgsl_with(numbers.len()))
             .constant("GROUP", "u32", GROUP)
-            .constant("PLANES", "u32", slot.planes)
+            .constant("PLANES", "u32", planes)
             .constant("KNOTS", "u32", knots)
             .constant("BACK", "bool", self.back)
             .constant("A", "vec3<f32>", a)
@@ -80,8 +94,9 @@ impl Kernel for Stabilise {
             low: self.by.low,
             step: self.by.step,
         };
-        let mut dispatch = Dispatch::own(source, &(), [wide, groups.div_ceil(wide), 1]);
-        dispatch.params = params.bytes_with(&numbers);
-        Ok(dispatch)
+        let groups = [wide, groups.div_ceil(wide), 1];
+        let dispatch = Dispatch::compute(source, &(), groups);
+        let dispatch = dispatch.with_params(params.bytes_with(&numbers));
+        Ok(own(self, site, dispatch))
     }
 }

@@ -53,13 +53,11 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
         .body(include_str!("gpu.wgsl"))
         .text();
     let [x, y, _] = tiles(slot.size, TILE, TILE);
-    let mut dispatch = Dispatch::own(source, &(), [x, y, 1]);
     let params = Params {
         width: slot.size.width as u32,
         height: slot.size.height as u32,
         step: kernel.by.step as u32,
         every: if kernel.by.chessboard { 2 } else { 1 },
     };
-    dispatch.params = params.bytes_with(&numbers);
-    dispatch
+    Dispatch::compute(source, &(), [x, y, 1]).with_params(params.bytes_with(&numbers))
 }

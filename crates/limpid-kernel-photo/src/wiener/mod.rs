@@ -6,8 +6,9 @@
 mod cpu;
 mod gpu;
 
-use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::{definition::wiener::SIDE, definition::wiener::Settings};
 
 /// Filters with an estimate.
@@ -30,12 +31,26 @@ impl Kernel for Wiener {
         Contract::gather(reads, 1, Some(SIDE - 1))
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let own = Need::planes(size, planes);
+        match self.joined {
+            true => vec![Need::planes(size, 3 * planes), own],
+            false => vec![own; 3],
+        }
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::wiener(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::wiener(self, site))
+        if site.writes[0].planes > 3 || !(1..=SIDE).contains(&self.by.step) {
+            return Err(Error::unsupported(
+                "blocks of up to 3 planes are filtered in steps of 1 to 16 pixels",
+            ));
+        }
+        Ok(own(self, site, gpu::wiener(self, site)))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -15,9 +15,9 @@ mod shader;
 #[cfg(test)]
 mod tests;
 
+use crate::own::own;
 use limpid_core::{Error, Result, Size};
-use limpid_plan::Backing;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Backing, Contract, Dispatch, Element, Job, Kernel, Need, Site};
 
 /// A filter with its weights `g(i, j)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,6 +142,28 @@ pub struct Window {
 }
 
 impl Window {
+    /// The text and grid of the walk.
+    fn shader(&self, site: &Site<'_>) -> Result<Dispatch> {
+        if self.walk.textures() {
+            return Ok(shader::fragment(self.filter, self.radius, self.walk));
+        }
+        if self.walk == Walk::Separable && self.filter.side(0).is_some() {
+            return shader::separable(self.filter, self.radius, site);
+        }
+        if site.reads[0].planes > 3 {
+            return Err(Error::unsupported(format!(
+                "{}: {} planes; at most 3 share one texel with their weight",
+                self.name(),
+                site.reads[0].planes
+            )));
+        }
+        match self.walk {
+            Walk::Tile => shader::tile(self.filter, self.radius, site),
+            Walk::QuadCompute => Ok(shader::quad(self.filter, self.radius, site)),
+            _ => Ok(shader::direct(self.filter, self.radius, site)),
+        }
+    }
+
     /// Whether the CPU has a vectorised body for this walk; the bilateral filter has one, though it is not separable.
     fn vectors(&self) -> bool {
         self.walk == Walk::Separable || matches!(self.filter, Filter::Bilateral { .. })
@@ -169,6 +191,17 @@ impl Kernel for Window {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        if !self.walk.textures() {
+            return site.each(|_| Need::planes(slot.size, slot.planes));
+        }
+        let size = site.writes[0].size;
+        let mut needs = vec![Need::planes(size, 1); 1 + site.writes.len()];
+        needs[0] = Need::planes(margin(size, self.radius), 1);
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         if self.vectors() {
             cpu::separable(job, self.filter, self.radius);
@@ -182,24 +215,7 @@ impl Kernel for Window {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        if self.walk.textures() {
-            return Ok(shader::fragment(self.filter, self.radius, self.walk));
-        }
-        if self.walk == Walk::Separable && self.filter.side(0).is_some() {
-            return shader::separable(self.filter, self.radius, site);
-        }
-        if site.reads[0].planes > 3 {
-            return Err(Error::unsupported(format!(
-                "{}: {} planes; at most 3 share one texel with their weight",
-                self.name(),
-                site.reads[0].planes
-            )));
-        }
-        match self.walk {
-            Walk::Tile => shader::tile(self.filter, self.radius, site),
-            Walk::QuadCompute => Ok(shader::quad(self.filter, self.radius, site)),
-            _ => Ok(shader::direct(self.filter, self.radius, site)),
-        }
+        Ok(own(self, site, self.shader(site)?))
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -230,12 +246,22 @@ impl Kernel for WindowPack {
         Contract::rows(2, 1, self.radius)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let packed = Need::planes(size, 1).of(Element::F32x4);
+        vec![Need::planes(size, 1), Need::planes(size, 3), packed]
+    }
+
     fn gpu_only(&self) -> bool {
         true
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        shader::separable(self.filter, self.radius, site)
+        Ok(own(
+            self,
+            site,
+            shader::separable(self.filter, self.radius, site)?,
+        ))
     }
 }
 
@@ -290,6 +316,15 @@ impl Kernel for WindowAxis {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        match self.along {
+            // A sampler stays inside its texture.
+            Along::Linear => site.each(Need::like),
+            Along::Plain | Along::Tile => site.each(|_| Need::planes(slot.size, slot.planes)),
+        }
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let taps = self.filter.taps(self.radius);
         cpu::axis(job, &taps, self.vertical);
@@ -300,9 +335,9 @@ impl Kernel for WindowAxis {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        match self.along {
-            Along::Plain => Ok(shader::axis(self, site)),
-            Along::Tile => shader::axis_tile(self, site),
+        let dispatch = match self.along {
+            Along::Plain => shader::axis(self, site),
+            Along::Tile => shader::axis_tile(self, site)?,
             Along::Linear => {
                 // A device without linear sampling of 32-bit floats may have it for narrower ones.
                 if site.reads[0].backing == Backing::Texture && !site.target.filter_f32 {
@@ -310,9 +345,10 @@ impl Kernel for WindowAxis {
                         "this device cannot sample 32-bit floats linearly; use another schedule",
                     ));
                 }
-                Ok(shader::linear(self))
+                shader::linear(self)
             }
-        }
+        };
+        Ok(own(self, site, dispatch))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -4,7 +4,7 @@ use super::emit::{Emit, UNROLLED, number};
 use super::{Exchange, Filter, Walk, WindowAxis};
 use limpid_core::{Error, Result};
 use limpid_plan::params;
-use limpid_plan::{Dispatch, Site, Stage, WgslStruct, tiles};
+use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
 use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl};
 
 params! {
@@ -33,7 +33,7 @@ pub(super) fn fragment(filter: Filter, radius: usize, walk: Walk) -> Dispatch {
         1 => include_str!("fragment_one.wgsl"),
         _ => include_str!("fragment_two.wgsl"),
     });
-    Dispatch::own_fragment(source.text(), &())
+    Dispatch::fragment(source.text(), &())
 }
 
 /// Bindings of buffers with this many planes, and the declarations of the filter.
@@ -66,15 +66,21 @@ fn pixels(emit: &Emit, planes: usize) -> Wgsl {
         })
 }
 
-/// A shader whose workgroups compute `wide` × `high` pixels.
-fn compute(site: &Site<'_>, source: Wgsl, [wide, high]: [u32; 2]) -> Dispatch {
+/// A shader whose workgroups compute `wide` × `high` pixels of all planes.
+fn compute(site: &Site<'_>, source: Wgsl, tile: [u32; 2]) -> Dispatch {
+    layered(site, source, tile, 1)
+}
+
+/// The same with this many layers of the grid.
+fn layered(site: &Site<'_>, source: Wgsl, [wide, high]: [u32; 2], layers: usize) -> Dispatch {
     let (size, planes) = (site.reads[0].size, site.reads[0].planes as u32);
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         planes,
     };
-    Dispatch::own(source.text(), &params, tiles(size, wide, high))
+    let [x, y, _] = tiles(size, wide, high);
+    Dispatch::compute(source.text(), &params, [x, y, layers as u32])
 }
 
 /// All taps from buffers.
@@ -163,9 +169,13 @@ pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Resul
         .statements("along(at: i32) -> f32", window(&emit, "tile", "1"))
         .statements("down(at: i32) -> f32", window(&emit, "rows", "32"))
         .body(include_str!("separable.wgsl"));
-    let mut dispatch = compute(site, source, [32, 32]);
-    planes_in_z(&mut dispatch, site);
-    Ok(dispatch)
+    // The plane that is packed with others is the only one.
+    let layers = if site.reads.len() == 1 {
+        planes(site)
+    } else {
+        1
+    };
+    Ok(layered(site, source, [32, 32], layers))
 }
 
 /// The sum of a `slot`'s values along an axis, away from its ends.
@@ -203,15 +213,12 @@ fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
 pub(super) fn axis(axis: &WindowAxis, site: &Site<'_>) -> Dispatch {
     let emit = Emit::new(axis.filter, axis.radius);
     let source = along(axis, &emit, "src").body(include_str!("axis.wgsl"));
-    let mut dispatch = compute(site, source, [32, 8]);
-    planes_in_z(&mut dispatch, site);
-    dispatch
+    layered(site, source, [32, 8], planes(site))
 }
 
-fn planes_in_z(dispatch: &mut Dispatch, site: &Site<'_>) {
-    if let Stage::Compute { groups } = &mut dispatch.stage {
-        groups[2] = site.reads[0].planes as u32;
-    }
+/// Planes that are filtered, each by a layer of the grid.
+fn planes(site: &Site<'_>) -> usize {
+    site.reads[0].planes
 }
 
 /// One axis from workgroup memory.
@@ -233,9 +240,7 @@ pub(super) fn axis_tile(axis: &WindowAxis, site: &Site<'_>) -> Result<Dispatch> 
         true => include_str!("tile_columns.wgsl"),
         false => include_str!("tile_rows.wgsl"),
     });
-    let mut dispatch = compute(site, source, tile);
-    planes_in_z(&mut dispatch, site);
-    Ok(dispatch)
+    Ok(layered(site, source, tile, planes(site)))
 }
 
 /// One axis from a linear sampler: adjacent taps with weights `a` and `b` are one read at `b / (a + b)` between them, with
@@ -261,7 +266,7 @@ pub(super) fn linear(axis: &WindowAxis) -> Dispatch {
         .constant("VERTICAL", "bool", axis.vertical)
         .body(include_str!("linear.wgsl"))
         .statements("sums() -> vec4<f32>", sums);
-    Dispatch::own_fragment(source.text(), &()).with_sampler()
+    Dispatch::fragment(source.text(), &()).with_sampler()
 }
 
 const _: () = assert!(UNROLLED >= 3, "the paper's windows are written out");

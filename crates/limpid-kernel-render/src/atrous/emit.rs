@@ -41,10 +41,7 @@ pub(super) struct Text<'a> {
 
 pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
     let (payload, features) = (site.reads[0], site.reads.get(1));
-    let dims = match kernel.guided {
-        Some(_) => super::FEATURES,
-        None => kernel.stops.features.len(),
-    };
+    let dims = kernel.features();
     let packed = features.is_some_and(|f| f.element == Element::U32x4);
     let text = Text {
         kernel,
@@ -54,6 +51,11 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         half: payload.element == Element::F16x4,
         carries: site.writes.len() > 1,
     };
+    if !kernel.is_sound() {
+        return Err(Error::unsupported(
+            "à-trous: a level whose order is another's",
+        ));
+    }
     if dims > 12 {
         return Err(Error::unsupported("à-trous: at most 12 planes of features"));
     }
@@ -78,7 +80,7 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
             })
             .body(include_str!("global.wgsl")),
     };
-    Ok(Dispatch::own(source.text(), &params, groups))
+    Ok(Dispatch::compute(source.text(), &params, groups))
 }
 
 /// The tile to use on a device.

@@ -6,9 +6,10 @@
 
 use super::emit::{Text, groups, params};
 use super::{Atrous, Walk};
+use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Scope, Site, View, ViewMut};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Scope, Site, View, ViewMut};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// Consecutive levels of the filter in permuted orders; the result is written in the order of the last one.
@@ -45,6 +46,10 @@ impl Kernel for Fused {
             reach: Some(reach),
             updates: false,
         }
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        self.levels[0].needs(site)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -90,6 +95,18 @@ impl Kernel for Fused {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let (first, payload) = (&self.levels[0], site.reads[0]);
+        let follows = |(k, level): (usize, &Atrous)| {
+            level.is_sound()
+                && level.level == first.level + k as u32
+                && level.radius() == first.radius()
+                && level.guided.is_none()
+                && level.walk != Walk::Dilated
+        };
+        if !self.levels.iter().enumerate().all(follows) {
+            return Err(Error::unsupported(
+                "levels in one dispatch follow each other, with equal taps",
+            ));
+        }
         let mut kernel = first.clone();
         if let (Walk::Permuted { to, .. }, Walk::Permuted { to: last, .. }) =
             (&mut kernel.walk, &self.levels[self.levels.len() - 1].walk)
@@ -123,7 +140,11 @@ impl Kernel for Fused {
         let mut params = params(&kernel, payload.size, tiles);
         params.splits = self.levels.len() as u32;
         let source = self.body(&text, tile, text.head(shape));
-        Ok(Dispatch::own(source.text(), &params, groups))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source.text(), &params, groups),
+        ))
     }
 
     fn scratch(&self, _size: Size) -> usize {

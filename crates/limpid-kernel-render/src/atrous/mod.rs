@@ -21,9 +21,10 @@ pub use guided::{FEATURES, Guided};
 pub use guided::{SURFACE, Slopes, Surfaces, light_weights};
 pub use shape::Shape;
 
+use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::Phases;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Scope, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Scope, Site};
 
 /// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -153,6 +154,28 @@ pub struct Atrous {
 }
 
 impl Atrous {
+    /// Whether features are read.
+    fn has_features(&self) -> bool {
+        self.guided.is_some() || !self.stops.features.is_empty()
+    }
+
+    /// Planes of features.
+    fn features(&self) -> usize {
+        match self.guided {
+            Some(_) => FEATURES,
+            None => self.stops.features.len(),
+        }
+    }
+
+    /// Whether the numbers of the kernel fit each other: orders are those of the level, and shifts fit 32 bits.
+    fn is_sound(&self) -> bool {
+        let ordered = match self.walk {
+            Walk::Permuted { from, .. } => from.level == self.level,
+            Walk::Dilated => true,
+        };
+        ordered && self.level < 16 && self.grid > 0
+    }
+
     /// Taps to each side.
     pub fn radius(&self) -> usize {
         self.taps.len() / 2
@@ -219,7 +242,7 @@ impl Kernel for Atrous {
     }
 
     fn contract(&self) -> Contract {
-        let features = usize::from(self.guided.is_some() || !self.stops.features.is_empty());
+        let features = usize::from(self.has_features());
         let factors = usize::from(self.mode.factors());
         let moved = if self.walk.goes_on() { features } else { 0 };
         let reach = self.radius() << self.level;
@@ -235,6 +258,28 @@ impl Kernel for Atrous {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let payload = site.reads[0];
+        // Planes, which the CPU filters.
+        if payload.element == Element::F32 {
+            return Vec::new();
+        }
+        let (size, own) = (payload.size, Need::like(payload));
+        let features = self.has_features().then(|| match site.reads[1].element {
+            Element::U32x4 => Need::planes(size, 1).of(Element::U32x4),
+            _ => Need::planes(size, self.features().div_ceil(4)).of(Element::F32x4),
+        });
+        let mut needs = vec![own];
+        needs.extend(features);
+        needs.extend(self.mode.factors().then_some(Need::planes(size, 1)));
+        needs.push(match self.mode.balances() {
+            true => Need::planes(size, 1),
+            false => own,
+        });
+        needs.extend(features.filter(|_| site.writes.len() > 1));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         match &self.guided {
             Some(guided) => guided::run(self, guided, job),
@@ -243,7 +288,7 @@ impl Kernel for Atrous {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        emit::dispatch(self, site)
+        Ok(own(self, site, emit::dispatch(self, site)?))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -39,8 +39,15 @@ impl Shape {
 
     /// Whether the tile with its halo fits a device.
     pub fn fits(self, target: &Target, radius: u32, bytes_per_pixel: u32) -> bool {
+        let (across, down) = self.blocks(radius, 16);
+        let whole = self.rows > 0
+            && self.height.is_multiple_of(self.rows)
+            && self.width.is_multiple_of(across)
+            && (self.height / self.rows).is_multiple_of(down);
         let span = (self.width + 2 * radius) * (self.height + 2 * radius);
-        self.threads() <= target.invocations && span * bytes_per_pixel <= target.workgroup_bytes
+        whole
+            && self.threads() <= target.invocations
+            && span * bytes_per_pixel <= target.workgroup_bytes
     }
 
     /// The best shape that fits a device for an image of this many pixels.

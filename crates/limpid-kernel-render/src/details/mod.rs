@@ -1,10 +1,11 @@
 //! Details between two levels, scaled by a gain: `sum += gain · (fine - coarse)`, plus the coarsest level at the end.
 
+use crate::own::own;
 use limpid_core::Result;
 use limpid_plan::Element;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
 
 /// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,19 @@ impl Kernel for Details {
             contract
         } else {
             contract.updating()
+        }
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (slot, element) = (site.writes[0], site.reads[0].element);
+        let image = Need::planes(slot.size, slot.planes);
+        match slot.element {
+            Element::F32 => vec![image; 3],
+            _ => vec![
+                image.of(element),
+                image.of(element),
+                image.of(Element::F32x4),
+            ],
         }
     }
 
@@ -77,10 +91,10 @@ impl Kernel for Details {
             keep: f32::from(u8::from(!self.first)),
             coarse: f32::from(u8::from(self.last)),
         };
-        Ok(Dispatch::own(
-            source,
-            &params,
-            [across, groups.div_ceil(across), 1],
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source, &params, [across, groups.div_ceil(across), 1]),
         ))
     }
 }

@@ -1,12 +1,13 @@
 //! Limits for outliers.
 
+use crate::own::own;
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_plan::{
     ring, ring::Held, ring::PIECES, ring::Ring, ring::Tap, ring::Vectors, ring::WIDTH,
 };
@@ -50,6 +51,14 @@ impl Kernel for Limit {
 
     fn contract(&self) -> Contract {
         Contract::rows(4, 1 + usize::from(self.brightness), WINDOW * self.step)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let (image, plane) = (Need::planes(size, planes), Need::planes(size, 1));
+        let mut needs = vec![image, plane, plane, plane, image];
+        needs.extend(self.brightness.then_some(plane));
+        needs
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -100,7 +109,7 @@ impl Kernel for Limit {
             .body(taps)
             .text();
         let groups = tiles(slot.size, SIDE, rows * SIDE);
-        Ok(Dispatch::own(source, &params, groups))
+        Ok(own(self, site, Dispatch::compute(source, &params, groups)))
     }
 }
 

@@ -5,9 +5,10 @@
 
 mod cpu;
 
+use crate::own::own;
 use limpid_core::{LUMINANCE, Result, Size};
 use limpid_plan::params;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_plan::{Element, Slot};
 use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl};
 
@@ -76,7 +77,7 @@ impl Guard {
             width: slot.size.width as u32,
             height: slot.size.height as u32,
         };
-        Dispatch::own(source.text(), &params, tiles(slot.size, 32, 8))
+        Dispatch::compute(source.text(), &params, tiles(slot.size, 32, 8))
     }
 
     /// The shader for a planar slot.
@@ -107,6 +108,15 @@ impl Kernel for Guard {
         Contract::rows(1, 1, RADIUS)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        let planes = match slot.element {
+            Element::F32 => self.powers.planes.len().max(self.colors),
+            _ => self.powers.vectors.len().max(1),
+        };
+        [Need::planes(slot.size, planes).of(slot.element); 2].to_vec()
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::run(self, job);
     }
@@ -114,7 +124,7 @@ impl Kernel for Guard {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let slot = site.reads[0];
         if slot.element == Element::F32 {
-            return Ok(self.planar(slot));
+            return Ok(own(self, site, self.planar(slot)));
         }
         let [r, g, b] = self.weights();
         let light = format!("dot(load(i).xyz, vec3({r:?}, {g:?}, {b:?}))");
@@ -124,7 +134,7 @@ impl Kernel for Guard {
             let factors = powers.map(factor).join(", ");
             scale.say(format_args!("store({at}, load({at}) * vec4({factors}))"));
         }
-        Ok(self.dispatch(slot, &light, scale))
+        Ok(own(self, site, self.dispatch(slot, &light, scale)))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -1,11 +1,12 @@
 //! Prepares the inputs of the network and the filter, and converts the result to colour.
 
+use crate::own::own;
 use fearless_simd::Simd;
-use limpid_core::Result;
 use limpid_core::simd::dispatch;
+use limpid_core::{Error, Result};
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_plan::{wgsl::PIXELS, wgsl::Wgsl};
 use limpid_reference::{definition::neural, definition::neural::INPUTS, definition::neural::Whole};
 
@@ -34,6 +35,23 @@ impl Kernel for Prepare {
     fn contract(&self) -> Contract {
         let features = self.features.iter().filter(|f| **f).count();
         Contract::rows(1 + features, 3, 0)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let mut needs = vec![Need::planes(size, self.colors)];
+        for (planes, there) in [3, 3, 1].into_iter().zip(self.features) {
+            needs.extend(there.then_some(Need::planes(size, planes)));
+        }
+        needs.extend(match site.writes[0].element {
+            Element::F32 => [INPUTS, 3, 4].map(|planes| Need::planes(size, planes)),
+            stored => [
+                Need::planes(size, 3).of(stored),
+                Need::planes(size, 1).of(Element::F32x4),
+                Need::planes(size, 1).of(Element::F32x4),
+            ],
+        });
+        needs
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -84,7 +102,11 @@ impl Kernel for Prepare {
             exposure: self.whole.exposure,
             depth: self.whole.depth,
         };
-        Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source, &params, tiles(size, 32, 8)),
+        ))
     }
 }
 
@@ -181,6 +203,31 @@ impl Kernel for Finish {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.writes[0].size;
+        let layer = Need::planes(size, self.channels);
+        let payload = if self.enters {
+            site.writes[0]
+        } else {
+            site.reads[0]
+        };
+        let (divisors, payload) = match payload.element {
+            Element::F32 => (layer, Need::planes(size, self.plane + self.channels)),
+            _ => {
+                let four = |planes: usize| Need::planes(size, planes).of(Element::F32x4);
+                (four(1), four(self.plane / 4 + 1))
+            }
+        };
+        let (from, to) = match self.enters {
+            true => (layer, payload),
+            false => (payload, layer),
+        };
+        let mut needs = vec![from];
+        needs.extend(self.exposure.map(|_| divisors));
+        needs.push(to);
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => finish(simd, self, job));
@@ -189,6 +236,9 @@ impl Kernel for Finish {
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let size = site.writes[0].size;
         let channels = self.channels;
+        if channels > 4 {
+            return Err(Error::unsupported("a layer has at most 4 channels"));
+        }
         let (from, to) = match self.enters {
             true => ("f32", "vec4<f32>"),
             false => ("vec4<f32>", "f32"),
@@ -224,7 +274,11 @@ impl Kernel for Finish {
                 1.0 / exposure
             },
         };
-        Ok(Dispatch::own(source, &params, tiles(size, 32, 8)))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source, &params, tiles(size, 32, 8)),
+        ))
     }
 }
 

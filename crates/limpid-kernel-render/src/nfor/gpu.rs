@@ -34,6 +34,9 @@ pub(super) fn dispatch(fit: &LocalRegression, site: &Site<'_>) -> Result<Dispatc
             fit.k.len()
         )));
     }
+    if fit.settings.window.stride == 0 || fit.sharp > fit.features || fit.cell == 0 {
+        return Err(Error::unsupported("a fit without taps"));
+    }
     let size = site.writes[0].size;
     let s = &fit.settings;
     let over = |k: usize| fit.k.get(k).map_or(0.0, |k| 1.0 / (k * k));
@@ -60,7 +63,11 @@ pub(super) fn dispatch(fit: &LocalRegression, site: &Site<'_>) -> Result<Dispatc
         .statements("solve(s: Sums, base: i32)", solve(fit))
         .body(include_str!("fit.wgsl"))
         .text();
-    Ok(Dispatch::own(source, &params, tiles(size, TILE.0, TILE.1)))
+    Ok(Dispatch::compute(
+        source,
+        &params,
+        tiles(size, TILE.0, TILE.1),
+    ))
 }
 
 /// Constants and bindings.

@@ -14,8 +14,9 @@ mod weights;
 
 pub use error::{balance, choose, contest, errors, mix, total};
 
+use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::nfor::FitSettings;
 
 /// Maximum number of features: albedo, normal, depth, position.
@@ -78,12 +79,25 @@ impl Kernel for LocalRegression {
         Contract::rows(4 + usize::from(self.features > 0), 1, self.reach())
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(site.writes[0].size, count);
+        let mut needs = vec![
+            planes(self.channels),
+            planes(self.channels),
+            planes(1),
+            planes(self.data),
+        ];
+        needs.extend((self.features > 0).then_some(planes(self.features)));
+        needs.push(planes(self.k.len() * self.data));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::run(job, self);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        gpu::dispatch(self, site)
+        Ok(own(self, site, gpu::dispatch(self, site)?))
     }
 
     fn scratch(&self, _size: Size) -> usize {

@@ -15,6 +15,13 @@ params! {
 const TILES: [(u32, u32); 6] = [(32, 16), (16, 16), (16, 8), (8, 8), (8, 4), (4, 4)];
 
 pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
+    let pairs = 2 * nlm.radius * (nlm.radius + 1);
+    let short = !nlm.apart.is_empty() && nlm.apart.len() < pairs;
+    if short || (nlm.risk && nlm.payload.is_some_and(|planes| planes < nlm.channels)) {
+        return Err(Error::unsupported(
+            "non-local means without a number for each offset, or with a risk of other planes",
+        ));
+    }
     let size = site.writes[0].size;
     let (width, height) = tile(nlm, site)?;
     let params = Params {
@@ -42,9 +49,8 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
     let source = features(nlm, bindings(nlm, constants(nlm, width, height, head)))
         .body(include_str!("nlm.wgsl"))
         .text();
-    let mut dispatch = Dispatch::own(source, &(), tiles(size, width, height));
-    dispatch.params = params.bytes_with(&numbers);
-    Ok(dispatch)
+    let dispatch = Dispatch::compute(source, &(), tiles(size, width, height));
+    Ok(dispatch.with_params(params.bytes_with(&numbers)))
 }
 
 /// The first tile that fits the device.

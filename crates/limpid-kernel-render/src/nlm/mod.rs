@@ -10,8 +10,9 @@ mod pair;
 mod plain;
 mod rows;
 
+use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 
 /// Keeps denominators above zero where there is no noise (Eq. 3.7, 3.10).
 pub const EPSILON: f32 = 1e-10;
@@ -181,6 +182,21 @@ impl Kernel for Nlm {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(site.writes[0].size, count);
+        let mut needs = vec![planes(self.channels)];
+        needs.extend((self.noise == Noise::Pixel).then_some(planes(self.channels)));
+        needs.extend(self.payload.map(planes));
+        if let Some(features) = &self.features {
+            let count = features.list.iter().map(|f| f.planes).sum();
+            needs.extend([planes(count); 3]);
+        }
+        needs.push(planes(self.payload.unwrap_or(self.channels)));
+        needs.extend(self.risk.then_some(planes(2)));
+        needs.extend(self.residual.then_some(planes(self.channels)));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         match self.plain() {
             Some(weights) if matches!(self.channels, 1 | 3) => plain::run(job, weights),
@@ -189,7 +205,7 @@ impl Kernel for Nlm {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        gpu::dispatch(self, site)
+        Ok(own(self, site, gpu::dispatch(self, site)?))
     }
 
     fn scratch(&self, _size: Size) -> usize {

@@ -40,7 +40,7 @@ fn each_with(text: Wgsl, site: &Site<'_>, names: &[&str], body: Code) -> Dispatc
         .constant("THREADS", "u32", THREADS)
         .statements("pixel(i: u32)", body)
         .body(include_str!("each.wgsl"));
-    Dispatch::own(source.text(), &params, [across, groups.div_ceil(across), 1])
+    Dispatch::compute(source.text(), &params, [across, groups.div_ceil(across), 1])
 }
 
 /// A value of a layer, divided by albedo.

@@ -9,9 +9,10 @@ mod surface;
 
 pub use surface::{PackSurface, unpacked};
 
-use limpid_core::Result;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
-use limpid_plan::{Layout, Phases, Plan, SlotId};
+use crate::own::own;
+use limpid_core::{Error, Result};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Element, Layout, Phases, Plan, Slot, SlotId};
 
 /// The position of a layer in a packed slot, and its conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +30,27 @@ pub struct PackedAt {
     /// Whether a variance of several channels is packed as the variance of luminance. Unpacking returns one channel, with the
     /// squared luminance of albedo as factor.
     pub variance: bool,
+}
+
+impl PackedAt {
+    /// Channels of the layer in planar slots.
+    fn stored_channels(&self) -> usize {
+        if self.variance { 1 } else { self.channels }
+    }
+
+    /// The planes that a slot must have.
+    fn planes_of(&self, slot: &Slot) -> usize {
+        match slot.element {
+            Element::F32 => self.plane + self.stored_channels(),
+            _ => self.vector + 1,
+        }
+    }
+
+    /// The albedo, if it is read.
+    fn albedo_need(&self, site: &Site<'_>) -> Option<Need> {
+        let albedo = site.reads.get(1).filter(|_| self.albedo)?;
+        Some(Need::planes(site.writes[0].size, albedo.planes))
+    }
 }
 
 /// Stores a layer in a slot.
@@ -101,12 +123,24 @@ impl Kernel for Pack {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (slot, size) = (site.writes[0], site.writes[0].size);
+        let mut needs = vec![Need::planes(size, self.packed_at.channels)];
+        needs.extend(self.packed_at.albedo_need(site));
+        let least = self.packed_at.planes_of(slot);
+        needs.push(Need::planes(size, least.max(slot.planes)).of(slot.element));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::pack(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(emit::pack(self, site))
+        if self.packed_at.variance && site.writes[0].element == Element::F32 {
+            return Err(Error::unsupported("variance is packed with its colour"));
+        }
+        Ok(own(self, site, emit::pack(self, site)))
     }
 }
 
@@ -123,12 +157,27 @@ impl Kernel for Unpack {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (slot, size) = (site.reads[0], site.writes[0].size);
+        let mut needs = vec![Need::planes(size, self.packed_at.planes_of(slot)).of(slot.element)];
+        needs.extend(self.packed_at.albedo_need(site));
+        let channels = match slot.element {
+            Element::F32 => self.packed_at.stored_channels(),
+            _ => site.writes[0].planes,
+        };
+        needs.push(Need::planes(size, channels));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::unpack(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(emit::unpack(self, site))
+        if self.order.is_some_and(|order| order.level >= 16) {
+            return Err(Error::unsupported("an order of more than 15 levels"));
+        }
+        Ok(own(self, site, emit::unpack(self, site)))
     }
 
     /// Albedo.
@@ -146,11 +195,27 @@ impl Kernel for PackFeatures {
         Contract::rows(self.layers.len(), 1, 0)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.writes[0].size;
+        let layers = self.layers.iter();
+        let mut needs: Vec<Need> = layers
+            .map(|(_, planes)| Need::planes(size, *planes))
+            .collect();
+        let ends = self.layers.iter().map(|(first, planes)| first + planes);
+        let end = ends.max().unwrap_or(0);
+        needs.push(match (self.packing, site.writes[0].element) {
+            (_, Element::F32) => Need::planes(size, end),
+            (Packing::Full, _) => Need::planes(size, end.div_ceil(4)).of(Element::F32x4),
+            (Packing::Packed, _) => Need::planes(size, 1).of(Element::U32x4),
+        });
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::features(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(emit::features(self, site))
+        Ok(own(self, site, emit::features(self, site)))
     }
 }

@@ -1,12 +1,13 @@
 //! The surface of pixels, packed for filters guided by local noise.
 
 use super::emit::each;
+use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::Element;
 use limpid_plan::wgsl::Code;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::front;
 
 /// Gathers the features that distinguish surfaces: albedo, depth and class in one value, normal, brightness; and position. See
@@ -45,13 +46,26 @@ impl Kernel for PackSurface {
         Contract::rows(sharp + 2, 1, 0)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.writes[0];
+        let planes = |count: usize| Need::planes(slot.size, count);
+        let mut needs = vec![planes(3); self.sharp().into_iter().flatten().count()];
+        needs.extend([planes(if self.position { 4 } else { 1 }), planes(1)]);
+        needs.push(match slot.element {
+            Element::F32 => Need::like(slot),
+            Element::U32x4 => planes(1).of(Element::U32x4),
+            _ => planes(3).of(Element::F32x4),
+        });
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => self.rows(simd, job));
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        self.dispatch(site)
+        Ok(own(self, site, self.dispatch(site)))
     }
 }
 
@@ -89,7 +103,7 @@ impl PackSurface {
         }
     }
 
-    fn dispatch(self, site: &Site<'_>) -> Result<Dispatch> {
+    fn dispatch(self, site: &Site<'_>) -> Dispatch {
         let three = |name: &str, first: usize, there: bool| match there {
             true => {
                 let at = |k: usize| format!("{name}[{}u * p.count + i]", first + k);
@@ -133,7 +147,7 @@ impl PackSurface {
         names.extend(self.albedo.then_some("albedos"));
         names.extend(self.normal.then_some("normals"));
         names.extend(["features", "guide", "slot"]);
-        Ok(each(site, &names, body))
+        each(site, &names, body)
     }
 }
 

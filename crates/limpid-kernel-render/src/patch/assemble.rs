@@ -6,13 +6,14 @@
 
 use super::omega::{BASES, bases};
 use super::{
-    CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, cross_plane, get, load, load_vector,
-    matrix_plane, matrix_row, offset, per_pixel, with_matrix,
+    BASIS_PLANES, CROSS_PLANES, INVERSE, LANES, NEIGHBOURS, REACH, cross_plane, get, load,
+    load_vector, matrix_plane, matrix_row, matrix_size, offset, per_pixel, with_matrix,
 };
+use crate::own::own;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use limpid_reference::{
     definition::patch::MOST, definition::patch::PATCH, definition::patch::RADIUS,
@@ -29,6 +30,18 @@ impl Kernel for Assemble {
 
     fn contract(&self) -> Contract {
         Contract::rows(4, 1, RADIUS)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let planes = |count: usize| Need::planes(size, count);
+        vec![
+            planes(BASIS_PLANES),
+            planes(PATCH),
+            planes(CROSS_PLANES),
+            planes(4),
+            Need::planes(matrix_size(size), 1),
+        ]
     }
 
     fn work(&self) -> f32 {
@@ -72,7 +85,7 @@ impl Kernel for Assemble {
                 turned,
             )
             .body(include_str!("assemble.wgsl"));
-        Ok(per_pixel(site, [0.0; 2], text))
+        Ok(own(self, site, per_pixel(site, [0.0; 2], text)))
     }
 }
 

@@ -3,13 +3,14 @@
 
 use super::jacobi;
 use super::{
-    BASIS_PLANES, LANES, Lanes, ZERO, follows, get, load, offset, pack, per_pixel, weight_plane,
-    with_weights,
+    BASIS_PLANES, LANES, Lanes, WEIGHT_PLANES, ZERO, follows, get, load, offset, pack, per_pixel,
+    weight_plane, with_weights,
 };
+use crate::own::own;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
 use limpid_plan::{wgsl::Wgsl, wgsl::float};
 use limpid_reference::{
     definition::patch::CUT, definition::patch::LEAST_DEVIATION, definition::patch::MOST,
@@ -37,6 +38,14 @@ impl Kernel for Basis {
 
     fn contract(&self) -> Contract {
         Contract::rows(1 + usize::from(self.features > 0), 1, RADIUS)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(site.reads[0].size, count);
+        let mut needs = vec![planes(WEIGHT_PLANES)];
+        needs.extend((self.features > 0).then_some(planes(self.features)));
+        needs.push(planes(BASIS_PLANES));
+        needs
     }
 
     fn work(&self) -> f32 {
@@ -68,7 +77,7 @@ impl Kernel for Basis {
                 )
                 .body(include_str!("basis.wgsl")),
         };
-        Ok(per_pixel(site, [0.0; 2], text))
+        Ok(own(self, site, per_pixel(site, [0.0; 2], text)))
     }
 }
 

@@ -3,13 +3,15 @@
 //! Sums over the image are taken row by row, as [`crate::poisson`] has them, by the pass that makes what is summed.
 
 use super::{
-    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, store, with_matrix,
+    INVERSE, LANES, Lanes, OFFSETS, REACH, ZERO, head, load_vector, matrix_row, matrix_size, store,
+    with_matrix,
 };
+use crate::own::own;
 use crate::{poisson::SIDE_BY_SIDE, poisson::add_products, poisson::per_row_text};
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use std::array;
 
@@ -23,7 +25,7 @@ fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
     }
     let text = with_matrix(head.body(&text.text())).statements("last(y: u32, sum: Sum)", last);
     let (text, groups) = per_row_text(text, "vec2<f32>", size.height);
-    Dispatch::own(text.text(), &params, groups)
+    Dispatch::compute(text.text(), &params, groups)
 }
 
 /// `A x` and, per row, `x · A x`; or `b - A x`. Reads the matrix, `x` and perhaps `b`.
@@ -43,6 +45,17 @@ impl Kernel for Multiply {
             Contract::gather(3, 1, None)
         } else {
             Contract::gather(2, 2, None)
+        }
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        let matrix = Need::planes(matrix_size(size), 1);
+        match self.residual {
+            true => vec![matrix, image, image, image],
+            false => vec![matrix, image, image, Need::values(size.height)],
         }
     }
 
@@ -83,7 +96,7 @@ impl Kernel for Multiply {
             true => &[],
             false => &[("write1", "x")],
         };
-        Ok(per_row(site, text, sums))
+        Ok(own(self, site, per_row(site, text, sums)))
     }
 }
 
@@ -253,6 +266,26 @@ impl Kernel for Advance {
         Contract::gather(4, 4, None).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        let (matrix, sums) = (
+            Need::planes(matrix_size(size), 1),
+            Need::values(size.height),
+        );
+        vec![
+            Need::values(1),
+            image,
+            image,
+            matrix,
+            image,
+            image,
+            sums,
+            sums,
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => advance(simd, job));
@@ -260,7 +293,11 @@ impl Kernel for Advance {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let text = Wgsl::default().body(include_str!("advance.wgsl"));
-        Ok(per_row(site, text, &[("write2", "x"), ("write3", "y")]))
+        Ok(own(
+            self,
+            site,
+            per_row(site, text, &[("write2", "x"), ("write3", "y")]),
+        ))
     }
 }
 
@@ -318,6 +355,16 @@ impl Kernel for NextDirection {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        let mut needs = vec![Need::planes(matrix_size(size), 1), image];
+        needs.extend((!self.first).then_some(Need::values(1)));
+        needs.push(image);
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let at = matrix_row(job.reads[1].size().width, INVERSE);
         for c in 0..job.reads[1].planes() {
@@ -345,6 +392,6 @@ impl Kernel for NextDirection {
         let text = Wgsl::default()
             .function("before(at: u32) -> f32", before)
             .body(include_str!("direction.wgsl"));
-        Ok(per_row(site, text, &[]))
+        Ok(own(self, site, per_row(site, text, &[])))
     }
 }

@@ -241,7 +241,7 @@ fn per_pixel(site: &Site<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
         .constant("MOST", "u32", MOST)
         .body(&text.text())
         .body(include_str!("pixels.wgsl"));
-    Dispatch::own(source.text(), &params, tiles(size, GROUP, GROUP))
+    Dispatch::compute(source.text(), &params, tiles(size, GROUP, GROUP))
 }
 
 /// WGSL: `weight(x, y, a)`, the weight of the pixel `a` of a patch, from this slot of weights; 0 outside.

@@ -2,14 +2,15 @@
 
 use super::basis::weight;
 use super::{
-    BASIS_PLANES, CROSS_PLANES, LANES, Lanes, ZERO, cross_plane, get, load, offset, per_pixel,
-    store, unpack, with_weights,
+    BASIS_PLANES, CROSS_PLANES, LANES, Lanes, WEIGHT_PLANES, ZERO, cross_plane, get, load, offset,
+    per_pixel, store, unpack, with_weights,
 };
+use crate::own::own;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
 use limpid_reference::{
     definition::patch::MOST, definition::patch::PATCH, definition::patch::RADIUS,
 };
@@ -30,6 +31,18 @@ impl Kernel for Omega {
 
     fn contract(&self) -> Contract {
         Contract::rows(3, 2, RADIUS)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        let planes = |count: usize| Need::planes(size, count);
+        vec![
+            planes(BASIS_PLANES),
+            planes(WEIGHT_PLANES),
+            planes(site.reads[2].planes),
+            planes(PATCH),
+            planes(CROSS_PLANES),
+        ]
     }
 
     fn work(&self) -> f32 {
@@ -53,7 +66,7 @@ impl Kernel for Omega {
             .body(BASES)
             .body(include_str!("omega.wgsl"));
         let numbers = [self.beta, self.reg.unwrap_or(0.0)];
-        Ok(per_pixel(site, numbers, text))
+        Ok(own(self, site, per_pixel(site, numbers, text)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Similarity of the pixels of a patch (Vicini 2015, Eq. 5.9 to 5.14).
 
 use super::{WEIGHT_PLANES, follows, offset, per_pixel, weight_plane};
+use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_exp;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl, wgsl::float};
 use limpid_reference::{
     definition::patch::COMPARED, definition::patch::EPSILON, definition::patch::LEAST_SPREAD,
@@ -40,6 +41,16 @@ impl Kernel for Weights {
 
     fn contract(&self) -> Contract {
         Contract::rows(if self.features > 0 { 5 } else { 2 }, 1, COMPARED + 2)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(site.reads[0].size, count);
+        let mut needs = vec![planes(site.reads[0].planes); 2];
+        if self.features > 0 {
+            needs.extend([planes(self.features); 3]);
+        }
+        needs.push(planes(WEIGHT_PLANES));
+        needs
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -77,7 +88,7 @@ impl Kernel for Weights {
             .body(include_str!("weights.wgsl"));
         debug_assert_eq!(site.writes[0].planes, WEIGHT_PLANES);
         let numbers = [self.color * self.color, self.feature * self.feature];
-        Ok(per_pixel(site, numbers, text))
+        Ok(own(self, site, per_pixel(site, numbers, text)))
     }
 }
 

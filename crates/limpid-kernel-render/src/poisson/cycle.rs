@@ -6,10 +6,11 @@
 
 use super::descent::{per_row, products};
 use super::{OMEGA, SHARE, constants, product, shader};
+use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// The size of the next coarser level.
@@ -28,6 +29,11 @@ impl Kernel for Coarsen {
 
     fn contract(&self) -> Contract {
         Contract::gather(1, 1, None)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.reads[0].size;
+        vec![Need::planes(size, 4), Need::planes(coarse(size), 4)]
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -61,7 +67,7 @@ impl Kernel for Coarsen {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let text = constants().body(include_str!("coarsen.wgsl"));
-        Ok(shader(site, site.reads[0].size, text))
+        Ok(own(self, site, shader(site, site.reads[0].size, text)))
     }
 }
 
@@ -78,6 +84,15 @@ impl Kernel for Down {
         Contract::gather(2, 1, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.reads[0].size, site.writes[0].planes);
+        vec![
+            Need::planes(size, 4),
+            Need::planes(size, planes),
+            Need::planes(coarse(size), planes),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => restrict(simd, job));
@@ -87,7 +102,7 @@ impl Kernel for Down {
         let text = constants()
             .body(include_str!("product.wgsl"))
             .body(include_str!("down.wgsl"));
-        Ok(shader(site, site.reads[0].size, text))
+        Ok(own(self, site, shader(site, site.reads[0].size, text)))
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -148,6 +163,29 @@ pub struct Up {
     pub sums: bool,
 }
 
+impl Up {
+    fn shader(&self, site: &Site<'_>) -> Dispatch {
+        let size = site.writes[0].size;
+        if self.coarsest {
+            let mut last = Code::default();
+            if self.sums {
+                last.say("write1[0] = sum");
+            }
+            let text = Wgsl::default()
+                .statements("last(sum: f32)", last)
+                .body(include_str!("up_coarsest.wgsl"));
+            return shader(site, size, text);
+        }
+        let text = constants()
+            .body(include_str!("product.wgsl"))
+            .body(include_str!("up.wgsl"));
+        match self.sums {
+            true => per_row(site, text.body(include_str!("up_sums.wgsl")), "write1"),
+            false => shader(site, size, text.body(include_str!("up_plain.wgsl"))),
+        }
+    }
+}
+
 impl Kernel for Up {
     fn name(&self) -> &'static str {
         "up"
@@ -156,6 +194,22 @@ impl Kernel for Up {
     fn contract(&self) -> Contract {
         let writes = 1 + usize::from(self.sums);
         Contract::gather(if self.coarsest { 2 } else { 3 }, writes, None)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        if self.coarsest {
+            let values = Need::values(planes);
+            let mut needs = vec![Need::values(4), values, values];
+            needs.extend(self.sums.then_some(Need::values(1)));
+            return needs;
+        }
+        let correction = Need::planes(coarse(size), planes);
+        let mut needs = vec![Need::planes(size, 4), image, correction, image];
+        needs.extend(self.sums.then_some(Need::values(size.height)));
+        needs
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -176,24 +230,7 @@ impl Kernel for Up {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
-        if self.coarsest {
-            let mut last = Code::default();
-            if self.sums {
-                last.say("write1[0] = sum");
-            }
-            let text = Wgsl::default()
-                .statements("last(sum: f32)", last)
-                .body(include_str!("up_coarsest.wgsl"));
-            return Ok(shader(site, size, text));
-        }
-        let text = constants()
-            .body(include_str!("product.wgsl"))
-            .body(include_str!("up.wgsl"));
-        Ok(match self.sums {
-            true => per_row(site, text.body(include_str!("up_sums.wgsl")), "write1"),
-            false => shader(site, size, text.body(include_str!("up_plain.wgsl"))),
-        })
+        Ok(own(self, site, self.shader(site)))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -4,10 +4,11 @@
 //! row is a workgroup, and nothing comes back to the host.
 
 use super::{dispatch as shader_text, product};
+use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// Lanes of a workgroup that sums.
@@ -51,6 +52,18 @@ impl Kernel for Apply {
         Contract::gather(2, 2, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        vec![
+            Need::planes(size, 4),
+            image,
+            image,
+            Need::values(size.height),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => apply(simd, job));
@@ -60,7 +73,7 @@ impl Kernel for Apply {
         let text = Wgsl::default()
             .body(include_str!("product.wgsl"))
             .body(include_str!("apply.wgsl"));
-        Ok(per_row(site, text, "write1"))
+        Ok(own(self, site, per_row(site, text, "write1")))
     }
 }
 
@@ -94,6 +107,12 @@ impl Kernel for Dot {
         Contract::gather(2, 1, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        let image = Need::planes(slot.size, slot.planes);
+        vec![image, image, Need::values(slot.size.height)]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => dot(simd, job));
@@ -106,7 +125,7 @@ impl Kernel for Dot {
             .constant("PLANES", "u32", planes)
             .body(include_str!("dot.wgsl"));
         let (text, groups) = per_row_text(text, "f32", size.height);
-        Ok(shader_text(site, size, text, groups))
+        Ok(own(self, site, shader_text(site, size, text, groups)))
     }
 }
 
@@ -192,6 +211,12 @@ impl Kernel for Scalar {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let mut needs = vec![Need::values(site.reads[0].size.height)];
+        needs.resize(site.reads.len() + site.writes.len(), Need::values(1));
+        needs
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let rows = 0..job.reads[0].size().height;
         let sum = rows
@@ -225,7 +250,11 @@ impl Kernel for Scalar {
             .function("under(sum: f32) -> f32", under)
             .statements("keep(sum: f32)", keep)
             .body(include_str!("scalar.wgsl"));
-        Ok(shader_text(site, site.reads[0].size, text, [1, 1, 1]))
+        Ok(own(
+            self,
+            site,
+            shader_text(site, site.reads[0].size, text, [1, 1, 1]),
+        ))
     }
 }
 
@@ -242,6 +271,14 @@ impl Kernel for Advance {
         Contract::gather(3, 3, None).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let image = Need::planes(size, planes);
+
+        let sums = Need::values(size.height);
+        vec![Need::values(1), image, image, image, image, sums]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let level = job.level;
         dispatch!(level, simd => step(simd, job));
@@ -249,7 +286,7 @@ impl Kernel for Advance {
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
         let text = Wgsl::default().body(include_str!("advance.wgsl"));
-        Ok(per_row(site, text, "write2"))
+        Ok(own(self, site, per_row(site, text, "write2")))
     }
 }
 

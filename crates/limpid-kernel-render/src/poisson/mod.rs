@@ -69,7 +69,7 @@ fn dispatch(site: &Site<'_>, level: Size, text: Wgsl, groups: [u32; 3]) -> Dispa
         coarse_pixels: next.pixels() as u32,
     };
     let source = text.body(Params::WGSL).body(&site.slots()).text();
-    Dispatch::own(source, &params, groups)
+    Dispatch::compute(source, &params, groups)
 }
 
 /// Constants of the shaders.

@@ -16,7 +16,8 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {
         if any(at < vec2(0.0)) || at.x >= f32(p.width) || at.y >= f32(p.height) {
             continue;
         }
-        let t = vec2<u32>(at);
+        // Motion may be anything, even no number.
+        let t = min(vec2<u32>(at), vec2(p.width, p.height) - 1u);
         let j = t.y * p.width + t.x;
         let m = old_moments[j];
         if m.z <= 0.0 || m.w != id || !alike(own, unpacked(old_features[j])) {

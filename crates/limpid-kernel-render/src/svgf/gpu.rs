@@ -4,7 +4,7 @@ use super::{Origin, Past, SpatialVariance, Temporal};
 use crate::atrous::light_weights;
 use limpid_plan::params;
 use limpid_plan::{Backing, Element, Order, Slot};
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, Need, Site, WgslStruct, tiles};
 use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl, wgsl::float};
 use limpid_reference::definition::atrous::BLACK;
 use limpid_reference::{
@@ -38,7 +38,7 @@ fn each(site: &Site<'_>, text: Wgsl) -> Dispatch {
         width: size.width as u32,
         height: size.height as u32,
     };
-    Dispatch::own(text.body(PIXELS).text(), &params, tiles(size, 32, 8))
+    Dispatch::compute(text.body(PIXELS).text(), &params, tiles(size, 32, 8))
 }
 
 /// `NAME_at(q)`: up to three channels of a layer at a pixel, zero beyond `planes`.
@@ -84,6 +84,29 @@ fn layers(kernel: &Temporal) -> (Vec<(&'static str, usize)>, Vec<&'static str>) 
     }
     names.extend(["payload", "features", "moments"]);
     (all, names)
+}
+
+/// What [`Temporal`] relies on. On the CPU everything but the layers is planes, whose number follows from them.
+pub(super) fn needs(kernel: &Temporal, site: &Site<'_>) -> Vec<Need> {
+    let payload = site.writes[0];
+    let (size, planar) = (payload.size, payload.element == Element::F32);
+    let four = |slot: &Slot, planes: usize, element: Element| match planar {
+        true => Need::like(slot),
+        false => Need::planes(size, planes).of(element),
+    };
+    let (layers, names) = layers(kernel);
+    let mut needs = Vec::new();
+    for (name, slot) in names.iter().zip(site.all()) {
+        let planes = layers.iter().find(|(layer, _)| layer == name);
+        needs.push(match (*name, planes) {
+            ("lights", _) => four(slot, payload.planes.max(1) - 1, Element::F32x4),
+            (_, Some((_, planes))) => Need::planes(size, *planes),
+            ("features" | "old_features", _) => four(slot, 1, Element::U32x4),
+            ("moments" | "old_moments", _) => four(slot, 1, Element::F32x4),
+            _ => four(slot, payload.planes, payload.element),
+        });
+    }
+    needs
 }
 
 /// `surface_at(q)`: the features of a pixel of the frame.

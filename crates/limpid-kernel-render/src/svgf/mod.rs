@@ -10,9 +10,10 @@ mod gpu;
 mod spatial;
 
 use crate::atrous::FEATURES;
-use limpid_core::{Result, Size};
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
 use limpid_plan::Phases;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site};
 use limpid_reference::definition::svgf::WINDOW;
 
 /// Planes of the moments.
@@ -109,6 +110,10 @@ impl Kernel for Temporal {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        gpu::needs(self, site)
+    }
+
     fn scratch(&self, size: Size) -> usize {
         cpu::scratch(size.width)
     }
@@ -118,7 +123,11 @@ impl Kernel for Temporal {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::temporal(self, site))
+        let order = self.past.and_then(|past| past.order);
+        if order.is_some_and(|order| order.level >= 16) {
+            return Err(Error::unsupported("an order of more than 15 levels"));
+        }
+        Ok(own(self, site, gpu::temporal(self, site)))
     }
 
     /// The layers of a frame and motion.
@@ -154,6 +163,19 @@ impl Kernel for SpatialVariance {
         Contract::rows(2, 1, WINDOW).updating()
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let payload = site.writes[0];
+        if payload.element == Element::F32 {
+            return Vec::new();
+        }
+        let plane = |element: Element| Need::planes(payload.size, 1).of(element);
+        vec![
+            plane(Element::U32x4),
+            plane(Element::F32x4),
+            plane(payload.element),
+        ]
+    }
+
     fn scratch(&self, size: Size) -> usize {
         spatial::scratch(size.width)
     }
@@ -163,6 +185,6 @@ impl Kernel for SpatialVariance {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::spatial_variance(self, site))
+        Ok(own(self, site, gpu::spatial_variance(self, site)))
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
         highlights: kernel.highlights,
         soften: kernel.soften,
     };
-    Dispatch::own(text.text(), &params, tiles(size, 32, 8))
+    Dispatch::compute(text.text(), &params, tiles(size, 32, 8))
 }
 
 /// The names of all slots.

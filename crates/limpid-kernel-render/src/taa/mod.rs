@@ -3,8 +3,9 @@
 mod cpu;
 mod gpu;
 
-use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, Slot};
 use limpid_plan::{stencil::Stencil, stencil::stencil};
 use limpid_reference::{definition::taa::EDGE, definition::taa::EDGE_SHARE, definition::taa::FAR};
 
@@ -65,6 +66,27 @@ impl Kernel for Resolve {
         Contract::gather(reads, 2, None)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let color = Need::planes(size, planes);
+        if !self.history {
+            return vec![color; 2];
+        }
+        // A plane of ones, or the fourth channel, says where history is valid.
+        let kept = |slot: &Slot| match slot.element {
+            Element::F32x4 => Need::planes(size, 1).of(Element::F32x4),
+            _ => Need::planes(size, planes + 1),
+        };
+        let mut needs = vec![color, kept(site.reads[1])];
+        if self.window.is_none() {
+            needs.extend([color; 2]);
+        }
+        needs.extend(self.motion.then_some(Need::planes(size, 2)));
+        needs.extend(self.nearest.then_some(Need::planes(size, 1)));
+        needs.extend([color, kept(site.writes[1])]);
+        needs
+    }
+
     fn scratch(&self, size: Size) -> usize {
         cpu::scratch(size.width)
     }
@@ -78,7 +100,10 @@ impl Kernel for Resolve {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::resolve(self, site))
+        if site.writes[0].planes > 3 {
+            return Err(Error::unsupported("colour has at most 3 channels"));
+        }
+        Ok(own(self, site, gpu::resolve(self, site)))
     }
 
     /// Motion and depth.

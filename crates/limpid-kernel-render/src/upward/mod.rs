@@ -7,10 +7,11 @@
 
 mod cpu;
 
-use limpid_core::{Result, Size};
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Scope, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Scope, Site, WgslStruct};
 use limpid_plan::{Order, Phases};
 use limpid_reference::definition::eaw::RADII;
 
@@ -83,6 +84,14 @@ impl Kernel for Upward {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        if slot.element == Element::F32 {
+            return Vec::new();
+        }
+        site.each(|_| Need::planes(slot.size, 1).of(Element::F32x4))
+    }
+
     fn gpu_only(&self) -> bool {
         self.from.is_some()
     }
@@ -92,6 +101,9 @@ impl Kernel for Upward {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        if self.level >= 16 {
+            return Err(Error::unsupported("more than 15 levels"));
+        }
         let size = site.reads[0].size;
         let local = self.from.is_some_and(|from| from.order == Order::Local);
         let rows = self.from.is_none();
@@ -142,7 +154,11 @@ impl Kernel for Upward {
             noise1: self.noise[1],
             noise2: self.noise[2],
         };
-        Ok(Dispatch::own(source, &params, [x * parts, y * parts, 1]))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source, &params, [x * parts, y * parts, 1]),
+        ))
     }
 
     fn scratch(&self, size: Size) -> usize {

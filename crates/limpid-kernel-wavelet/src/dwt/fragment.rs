@@ -9,10 +9,11 @@ use super::emit::{
 };
 use super::plane::halves;
 use super::{Level, Params, keeps_mirrored};
+use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::Backing;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_wavelet::{Direction, Matrix, Scheme};
 
 /// The work of a pass.
@@ -100,6 +101,28 @@ impl Kernel for Quads {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (level, planes) = (&self.level, self.plane + 1);
+        let grid = Need::planes(Self::grid(level), 1);
+        let image = Need::planes(level.size, planes);
+        match (&self.part, self.inverse()) {
+            (QuadPass::Step(_), _) => vec![grid; 2],
+            (QuadPass::Load, false) => vec![image, grid],
+            (QuadPass::Load, true) => {
+                let mut needs = level.coefficients(site.reads[0], planes);
+                needs.extend(level.limits_need(site, planes));
+                needs.push(grid);
+                needs
+            }
+            (QuadPass::Store, true) => vec![grid, image],
+            (QuadPass::Store, false) => {
+                let mut needs = vec![grid];
+                needs.extend(level.coefficients(site.writes[0], planes));
+                needs
+            }
+        }
+    }
+
     fn gpu_only(&self) -> bool {
         true
     }
@@ -115,7 +138,8 @@ impl Kernel for Quads {
         let text = self.begin().constant("PLANE", "u32", self.plane);
         let text = match &self.part {
             QuadPass::Step(matrix) => {
-                return Ok(Dispatch::own_fragment(self.shader(matrix), &params));
+                let dispatch = Dispatch::fragment(self.shader(matrix), &params);
+                return Ok(own(self, site, dispatch));
             }
             QuadPass::Load => {
                 let text = text.body(mirror(true));
@@ -138,7 +162,11 @@ impl Kernel for Quads {
             }
         };
         let grid = Self::grid(level);
-        Ok(Dispatch::own(text.text(), &params, tiles(grid, 16, 16)))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(text.text(), &params, tiles(grid, 16, 16)),
+        ))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Converts between sub-bands and the interleaved order, where coefficients stay at the positions of their samples.
 
 use super::plane::halves;
-use limpid_core::{Result, Size};
+use crate::own::own;
+use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 
 /// Reorders coefficients: to the interleaved order, or `back` to sub-bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,11 @@ impl Kernel for Interleave {
         Contract::whole(1, 1)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        [Need::planes(slot.size, slot.planes); 2].to_vec()
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let Size { width, height } = job.reads[0].size();
         for plane in 0..job.reads[0].planes() {
@@ -64,6 +70,10 @@ impl Kernel for Interleave {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        // Shaders shift by up to this many bits.
+        if self.levels >= 32 {
+            return Err(Error::unsupported("at most 31 levels are interleaved"));
+        }
         let size = site.reads[0].size;
         let params = Params {
             width: size.width as u32,
@@ -78,6 +88,6 @@ impl Kernel for Interleave {
             .text();
         let mut groups = tiles(size, 32, 8);
         groups[2] = site.reads[0].planes as u32;
-        Ok(Dispatch::own(text, &params, groups))
+        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
     }
 }

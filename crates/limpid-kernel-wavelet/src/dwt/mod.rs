@@ -28,10 +28,11 @@ pub use interleave::Interleave;
 pub use mapping::{GroupShape, Mapping};
 pub use refine::{mended, remainder};
 
+use crate::own::own;
 use general::General;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, Slot};
 use limpid_wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use pieces::Threading;
 use plane::{Bands, Plane, halves};
@@ -177,6 +178,32 @@ impl Level {
         }
     }
 
+    /// The packed image with this many planes, and the low band if it is stored apart.
+    fn coefficients(&self, packed: &Slot, planes: usize) -> Vec<Need> {
+        let fits = self.size.width <= packed.size.width && self.size.height <= packed.size.height;
+        let size = if fits { packed.size } else { self.size };
+        let mut needs = vec![Need::planes(size, planes)];
+        if !self.deepest {
+            let low = Size::new(halves(self.size.width).0, halves(self.size.height).0);
+            needs.push(Need::planes(low, planes));
+        }
+        needs
+    }
+
+    /// The thresholds, if they are read from a slot: one row for each plane.
+    fn limits_need(&self, site: &Site<'_>, planes: usize) -> Option<Need> {
+        let Limits::Slot { band } = self.limits else {
+            return None;
+        };
+        let width = site.reads.last().map_or(0, |slot| slot.size.width);
+        let short = width < band + 3;
+        Some(Need::values(if short {
+            usize::MAX
+        } else {
+            width * planes
+        }))
+    }
+
     fn fast(&self) -> Option<&Streamed> {
         self.fast.as_ref().filter(|f| f.takes(self.size, 1))
     }
@@ -197,6 +224,24 @@ impl Kernel for Level {
         match self.direction {
             Direction::Inverse => Contract::whole(1 + other + limits, 1),
             Direction::Forward | Direction::Adjoint => Contract::whole(1, 1 + other),
+        }
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        match self.direction {
+            Direction::Inverse => {
+                let planes = site.reads[0].planes;
+                let mut needs = self.coefficients(site.reads[0], planes);
+                needs.extend(self.limits_need(site, planes));
+                needs.push(Need::planes(self.size, planes));
+                needs
+            }
+            Direction::Forward | Direction::Adjoint => {
+                let planes = site.writes[0].planes;
+                let mut needs = vec![Need::planes(self.size, planes)];
+                needs.extend(self.coefficients(site.writes[0], planes));
+                needs
+            }
         }
     }
 
@@ -229,7 +274,11 @@ impl Kernel for Level {
             params.low_height.div_ceil((th * region.regions()) as u32),
             packed.planes as u32,
         ];
-        Ok(Dispatch::own(text.text(), &params, groups))
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(text.text(), &params, groups),
+        ))
     }
 
     fn scratch(&self, _size: Size) -> usize {

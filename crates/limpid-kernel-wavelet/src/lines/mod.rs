@@ -4,12 +4,13 @@
 //! With tables of wavelet filters this is one axis of one band of a transform, with any border handling. With a table of ones
 //! it copies part of a volume into another.
 
+use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
-use limpid_core::{Result, Size};
+use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, Slot, WgslStruct, tiles};
 use rayon::prelude::*;
 
 /// The axis of the sums.
@@ -82,6 +83,33 @@ impl Lines {
             Axis::Row | Axis::Column => 1,
         }
     }
+
+    /// Channels of the volume that is written.
+    fn channels(&self, slot: &Slot) -> usize {
+        let channel = self.dst.count.saturating_mul(self.dst.size.pixels());
+        slot.size.pixels().saturating_mul(slot.planes) / channel.max(1)
+    }
+
+    /// Whether the parts lie inside their frames, and the table has a row for each line that is written.
+    fn is_inside(&self, table: Size) -> bool {
+        let within = |at: usize, count: usize, all: usize| {
+            at.checked_add(count).is_some_and(|end| end <= all)
+        };
+        // Along the axis any value may be read.
+        let (src, dst, frames) = (self.src, self.dst, self.frames(table.height));
+        let (across, down, through, lines) = match self.axis {
+            Axis::Row => (1, self.size.height, 1, self.size.width),
+            Axis::Column => (self.size.width, 1, 1, self.size.height),
+            Axis::Frame => (self.size.width, self.size.height, 1, frames),
+        };
+        lines <= table.height
+            && within(self.from.0, across, src.size.width)
+            && within(self.from.1, down, src.size.height)
+            && through <= src.count
+            && within(self.to.0, self.size.width, dst.size.width)
+            && within(self.to.1, self.size.height, dst.size.height)
+            && within(self.to.2, frames, dst.count)
+    }
 }
 
 impl Kernel for Lines {
@@ -100,6 +128,19 @@ impl Kernel for Lines {
         } else {
             contract
         }
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let values = |frames: Frames, channels: usize| {
+            let count = frames.size.pixels().saturating_mul(frames.count);
+            Need::values(count.saturating_mul(channels))
+        };
+        let channels = self.channels(site.writes[0]);
+        vec![
+            values(self.src, channels),
+            Need::like(site.reads[1]).of(Element::U32),
+            values(self.dst, channels),
+        ]
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -158,6 +199,12 @@ impl Kernel for Lines {
         let (slot, table) = (site.writes[0], site.reads[1].size);
         let (src, dst) = (self.src, self.dst);
         let frames = self.frames(table.height);
+        if !self.is_inside(table) {
+            return Err(Error::unsupported(format!(
+                "{}: a part that is not inside its image",
+                self.name()
+            )));
+        }
         let params = Params {
             from_x: self.from.0 as u32,
             from_y: self.from.1 as u32,
@@ -182,10 +229,10 @@ impl Kernel for Lines {
             .slots(site, &["src", "table", "dst"])
             .body(include_str!("lines.wgsl"))
             .text();
-        let channels = slot.size.pixels() * slot.planes / (dst.count * dst.size.pixels());
+        let channels = self.channels(slot);
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = (channels * frames) as u32;
-        Ok(Dispatch::own(text, &params, groups))
+        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Values are stored as `f32`, which is exact below 2^24: samples of up to 16 bits, any number of levels.
 
+use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_wavelet::mirrored;
 use rayon::prelude::*;
 
@@ -34,6 +35,13 @@ impl Kernel for Reversible {
 
     fn contract(&self) -> Contract {
         Contract::whole(1, 1)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (src, dst) = (site.reads[0], site.writes[0]);
+        let fits = |s: Size| self.size.width <= s.width && self.size.height <= s.height;
+        let need = |s: Size| Need::planes(if fits(s) { s } else { self.size }, src.planes);
+        vec![need(src.size), need(dst.size)]
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -87,7 +95,7 @@ impl Kernel for Reversible {
             .text();
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
-        Ok(Dispatch::own(text, &params, groups))
+        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
     }
 }
 

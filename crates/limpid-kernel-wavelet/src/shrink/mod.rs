@@ -75,9 +75,8 @@ fn over_bands(site: &Site<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> 
         .collect();
     let source = Wgsl::default().body(&Params::wgsl_with(sigmas.len()));
     let source = with_bands(source, bands).body(&text.text());
-    let mut dispatch = Dispatch::own(source.text(), &(), groups);
-    dispatch.params = params(size, planes, (0, 0), 0.0).bytes_with(&sigmas);
-    dispatch
+    let params = params(size, planes, (0, 0), 0.0);
+    Dispatch::compute(source.text(), &(), groups).with_params(params.bytes_with(&sigmas))
 }
 
 fn params(size: Size, planes: usize, (dx, dy): (usize, usize), number: f32) -> Params {

@@ -1,9 +1,10 @@
 //! Circular shifts, for cycle spinning.
 
 use super::{Params, params};
+use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 
 /// Shifts an image circularly, `out(x, y) = in(x + dx, y + dy)`, and accumulates it.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,11 @@ impl Kernel for Roll {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let slot = site.reads[0];
+        [Need::planes(slot.size, slot.planes); 2].to_vec()
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let Size { width, height } = job.reads[0].size();
         let cut = self.by.0 % width;
@@ -65,10 +71,10 @@ impl Kernel for Roll {
             .text();
         let mut groups = tiles(size, 16, 16);
         groups[2] = planes as u32;
-        Ok(Dispatch::own(
-            source,
-            &params(size, planes, self.by, self.weight),
-            groups,
+        Ok(own(
+            self,
+            site,
+            Dispatch::compute(source, &params(size, planes, self.by, self.weight), groups),
         ))
     }
 }

@@ -1,11 +1,12 @@
 //! Thresholds of bands computed from the coefficients: sums over parts of bands, then one threshold per band.
 
 use super::{Band, over_bands};
+use crate::own::own;
 use fearless_simd::{Level, Simd};
 use limpid_core::simd::dispatch;
-use limpid_core::{Result, Size};
+use limpid_core::{Error, Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
 use limpid_reference::definition::shrink::CANDIDATES;
 use rayon::prelude::*;
 
@@ -56,6 +57,15 @@ impl Kernel for BandSums {
         Contract::whole(1, 1)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let packed = site.reads[0];
+        let sums = sums_size(&self.bands, self.find);
+        vec![
+            Need::planes(packed.size, packed.planes),
+            Need::planes(sums, packed.planes),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let sums = self.find.sums();
         let (level, packed) = (job.level, &job.reads[0]);
@@ -79,6 +89,11 @@ impl Kernel for BandSums {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        let Size { width, height } = site.reads[0].size;
+        let inside = |b: &Band| b.at.0 + b.size.width <= width && b.at.1 + b.size.height <= height;
+        if !self.bands.iter().all(inside) {
+            return Err(Error::unsupported("a band that is not inside its image"));
+        }
         let planes = site.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
@@ -92,7 +107,7 @@ impl Kernel for BandSums {
             .slots(site, &["src", "dst"])
             .body(include_str!("sums.wgsl"));
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
-        Ok(over_bands(site, &self.bands, text, groups))
+        Ok(own(self, site, over_bands(site, &self.bands, text, groups)))
     }
 }
 
@@ -207,6 +222,14 @@ impl Kernel for Thresholds {
         Contract::whole(1, 1)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let planes = site.reads[0].planes;
+        vec![
+            Need::planes(sums_size(&self.bands, self.find), planes),
+            Need::values(self.bands.len() * planes),
+        ]
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         let sums = self.find.sums();
         for plane in 0..job.reads[0].planes() {
@@ -251,6 +274,6 @@ impl Kernel for Thresholds {
             .body(find)
             .body(include_str!("thresholds.wgsl"));
         let groups = [self.bands.len() as u32, planes as u32, 1];
-        Ok(over_bands(site, &self.bands, text, groups))
+        Ok(own(self, site, over_bands(site, &self.bands, text, groups)))
     }
 }

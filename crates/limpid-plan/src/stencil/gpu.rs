@@ -1,33 +1,23 @@
 //! The GPU body: the expression as WGSL, one thread per pixel.
 
 use super::graph::{Graph, Node, One, Plane, Two, Write};
-use crate::params;
-use crate::{Backing, Element};
-use crate::{Dispatch, Site, WgslStruct, tiles};
-use crate::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl};
-use limpid_core::{Error, Result};
+use super::needs;
+use crate::own::own;
+use crate::wgsl::{Code, PIXELS, Wgsl};
+use crate::{Backing, Dispatch, Site, WgslStruct, params, tiles};
 
 params! {
     /// Size of the image; the kernel's parameters follow.
     struct Params { width: u32, height: u32, pixels: u32, planes: u32 }
 }
 
-pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Dispatch {
     let size = site.writes[0].size;
-    let images = site.reads.iter().enumerate();
-    let images = images.filter(|(k, _)| !graph.single(*k)).map(|(_, s)| s);
-    let mut slots = images.chain(&site.writes);
-    if !slots.all(|s| s.size == size && (s.element == Element::F32 || s.backing != Backing::Buffer))
-    {
-        return Err(Error::unsupported("a stencil works on planes of one size"));
-    }
-    let mut each = graph.writes.iter().zip(&site.writes);
-    let first = each.find(|(write, _)| matches!(write, Write::Each(_)));
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         pixels: size.pixels() as u32,
-        planes: first.map_or(0, |(_, slot)| slot.planes as u32),
+        planes: needs::written_planes(graph, site) as u32,
     };
     let head = match graph.params.len() {
         0 => Params::WGSL.to_owned(),
@@ -38,11 +28,11 @@ pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Result<Dispatch> {
         .body(&site.slots())
         .statements("pixel(x: u32, y: u32)", Text::new(graph, site).pixel())
         .body(PIXELS);
-    let mut dispatch = Dispatch::own(source.text(), &params, tiles(size, 32, 8));
+    let mut dispatch = Dispatch::compute(source.text(), &params, tiles(size, 32, 8));
     if !graph.params.is_empty() {
-        dispatch.params = params.bytes_with(&graph.params);
+        dispatch = dispatch.with_params(params.bytes_with(&graph.params));
     }
-    Ok(dispatch)
+    own(dispatch, needs::needs(graph, site))
 }
 
 /// Generates the text of a graph.

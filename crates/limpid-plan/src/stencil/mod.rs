@@ -23,10 +23,11 @@
 mod cpu;
 mod gpu;
 mod graph;
+mod needs;
 
 pub use graph::{Build, Mask, Read, Value};
 
-use crate::{Contract, Dispatch, Job, Kernel, Site};
+use crate::{Contract, Dispatch, Job, Kernel, Need, Site};
 use graph::Graph;
 use limpid_core::{Result, Size};
 use std::fmt;
@@ -81,12 +82,16 @@ impl Kernel for Stencil {
         }
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        needs::needs(&self.graph, site)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         self.program.run(job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        gpu::dispatch(&self.graph, site)
+        Ok(gpu::dispatch(&self.graph, site))
     }
 
     fn reads_texture(&self, read: usize) -> bool {

@@ -3,10 +3,9 @@
 //! A texel is `(r, g, b, 1)`; an image of one plane is `(v, 0, 0, 1)`. A margin of zeros may surround the image, so that texels
 //! outside have no weight in sums.
 
-use crate::params;
-use crate::{Backing, Element};
-use crate::{Contract, Dispatch, Kernel, Site, WgslStruct, tiles};
-use crate::{wgsl::PIXELS, wgsl::Wgsl};
+use crate::own::own;
+use crate::wgsl::{PIXELS, Wgsl};
+use crate::{Backing, Contract, Dispatch, Element, Kernel, Need, Site, WgslStruct, params, tiles};
 use limpid_core::{Error, Result};
 
 /// Packs a planar image of up to three planes into texels; the image starts at `(margin, margin)`.
@@ -44,6 +43,12 @@ impl Kernel for ToTexture {
         Contract::gather(1, 1, Some(0))
     }
 
+    /// The shader writes the whole texture and reads inside the image alone.
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (src, dst) = (site.reads[0], site.writes[0]);
+        vec![Need::planes(src.size, src.planes), Need::like(dst)]
+    }
+
     fn gpu_only(&self) -> bool {
         true
     }
@@ -73,7 +78,8 @@ impl Kernel for ToTexture {
             height: src.size.height as u32,
             margin: self.margin as u32,
         };
-        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
+        let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
+        Ok(own(dispatch, self.needs(site)))
     }
 }
 
@@ -84,6 +90,11 @@ impl Kernel for FromTexture {
 
     fn contract(&self) -> Contract {
         Contract::rows(1, 1, 0)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let dst = site.writes[0];
+        [Need::planes(dst.size, dst.planes); 2].to_vec()
     }
 
     fn gpu_only(&self) -> bool {
@@ -106,6 +117,7 @@ impl Kernel for FromTexture {
             height: dst.size.height as u32,
             margin: 0,
         };
-        Ok(Dispatch::own(source, &params, tiles(dst.size, 32, 8)))
+        let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
+        Ok(own(dispatch, self.needs(site)))
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{Convolve, Into, Source};
 use half::f16;
-use limpid_core::Result;
+use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
 use limpid_plan::params;
-use limpid_plan::{Dispatch, Site, WgslStruct};
+use limpid_plan::{Dispatch, Need, Site, WgslStruct};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use limpid_reference::{
     definition::neural::Convolution, definition::neural::DISTRUST, definition::neural::DIVISOR,
@@ -221,12 +221,52 @@ impl Convolve {
 const CHUNKS: &str = "for (var chunk = 0u; chunk < VECTORS; chunk++)";
 const COLUMNS: &str = "for (var column = 0u; column < SIDE; column++)";
 
+/// The size of the map that is computed.
+fn map_size(kernel: &Convolve, site: &Site<'_>) -> Size {
+    match (kernel.source, kernel.into) {
+        (_, Into::Guides) | (Source::Plain | Source::Joined, _) => site.reads[0].size,
+        _ => site.writes[0].size,
+    }
+}
+
+/// What the shader relies on. Maps of single planes are for the CPU.
+pub(super) fn needs(kernel: &Convolve, site: &Site<'_>) -> Vec<Need> {
+    let element = site.reads[0].element;
+    if element == Element::F32 {
+        return Vec::new();
+    }
+    let (from, to) = (site.reads[0].size, site.writes[0].size);
+    let size = map_size(kernel, site);
+    let vectors = kernel.inputs_of_gpu().len() / 4;
+    let map = |size: Size, planes: usize| Need::planes(size, planes).of(element);
+    let mut needs = vec![match kernel.source {
+        Source::Plain | Source::Joined => map(from, vectors),
+        Source::Pooled => map(Size::new(2 * to.width, 2 * to.height), vectors),
+        Source::Blocks => map(from, vectors / 4),
+    }];
+    if kernel.source == Source::Joined {
+        needs.push(map(Size::new(size.width / 2, size.height / 2), vectors));
+    }
+    let outputs = kernel.outputs_of_gpu().len();
+    let matrices = outputs / SIDE * kernel.inputs.div_ceil(SIDE) * kernel.side * kernel.side;
+    needs.push(Need::values(outputs / 2 + matrices * SIDE * SIDE / 2));
+    needs.extend(match kernel.into {
+        Into::Guides => vec![map(to, PRECISION / 4), map(to, STEPS.len())],
+        _ => vec![map(size, outputs / 4)],
+    });
+    needs
+}
+
 pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
     let (from, to) = (site.reads[0].size, site.writes[0].size);
-    let size = match (kernel.source, kernel.into) {
-        (_, Into::Guides) | (Source::Plain | Source::Joined, _) => from,
-        _ => to,
-    };
+    let size = map_size(kernel, site);
+    let even = size.width.is_multiple_of(2) && size.height.is_multiple_of(2);
+    let whole = kernel.outputs.is_multiple_of(SIDE) && matches!(kernel.side, 1 | 3);
+    if !whole || (kernel.source == Source::Joined && !even) {
+        return Err(Error::unsupported(
+            "convolutions on a GPU make sixteen outputs at a time, and join maps of even sizes",
+        ));
+    }
     let element = site.reads[0].element;
     let outputs = kernel.outputs_of_gpu().len() as u32;
     let lanes = site.target.matrices.filter(|_| kernel.matrices);
@@ -312,5 +352,5 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
         (size.height as u32).div_ceil(height),
         outputs / planes,
     ];
-    Ok(Dispatch::own(source.text(), &params, groups))
+    Ok(Dispatch::compute(source.text(), &params, groups))
 }

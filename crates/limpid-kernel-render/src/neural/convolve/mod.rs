@@ -6,8 +6,9 @@
 mod cpu;
 mod gpu;
 
+use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::{definition::neural::BLOCK, definition::neural::Convolution};
 
 /// The input of the convolution.
@@ -105,12 +106,16 @@ impl Kernel for Convolve {
         Contract::gather(reads, writes, Some(reach))
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        gpu::needs(self, site)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::run(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        gpu::dispatch(self, site)
+        Ok(own(self, site, gpu::dispatch(self, site)?))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -1,10 +1,9 @@
 //! A level on a GPU.
 
 use super::Level;
-use limpid_plan::Element;
-use limpid_plan::params;
-use limpid_plan::{Dispatch, Site, WgslStruct};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
+use limpid_core::{Error, Result};
+use limpid_plan::wgsl::{Code, Wgsl};
+use limpid_plan::{Dispatch, Element, Need, Site, WgslStruct, params};
 use limpid_reference::{
     definition::neural::DIVISOR, definition::neural::GUIDES, definition::neural::PRECISION,
     definition::neural::TAPS,
@@ -86,8 +85,37 @@ fn taps(code: &mut Code, [j, side]: [i32; 2], run: usize, vectors: usize) {
     }
 }
 
-pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
+/// The index of the level among the planes of the network.
+fn level(kernel: &Level) -> Option<usize> {
+    kernel.precision.checked_sub(match kernel.guided {
+        Some(_) => PRECISION,
+        None => DIVISOR,
+    })
+}
+
+/// What the shader relies on. Single planes are for the CPU.
+pub(super) fn needs(kernel: &Level, site: &Site<'_>) -> Vec<Need> {
+    let (payload, guides) = (site.reads[0], site.reads[1]);
+    let Some(level) = level(kernel).filter(|_| payload.element != Element::F32) else {
+        return Vec::new();
+    };
+    let half = guides.element == Element::U32x4;
+    let stored = if half { Element::F16x4 } else { Element::F32x4 };
+    let image = |planes: usize| Need::planes(payload.size, planes).of(Element::F32x4);
+    let network = |planes: usize| Need::planes(payload.size, planes).of(stored);
+    vec![
+        image(payload.planes),
+        network(2 * (kernel.first / GUIDES + 1)),
+        network(level + 1),
+        image(payload.planes),
+    ]
+}
+
+pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Result<Dispatch> {
     let (size, vectors) = (site.reads[0].size, site.reads[0].planes);
+    let Some(level) = level(kernel).filter(|_| kernel.step > 0) else {
+        return Err(Error::unsupported("a level of the filter that is not one"));
+    };
     // More sums would not stay in registers. Distant taps are all in different cache lines, so sharing them saves more.
     let run = match vectors {
         1 if kernel.step < 16 => 3,
@@ -110,10 +138,6 @@ pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
         .body(include_str!("gpu.wgsl"))
         .entry(256, entry(run, vectors))
         .text();
-    let level = match kernel.guided {
-        Some(_) => kernel.precision - PRECISION,
-        None => kernel.precision - DIVISOR,
-    };
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -123,5 +147,5 @@ pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Dispatch {
     };
     let lines = size.height.div_ceil(run * kernel.step) * kernel.step;
     let groups = [size.width.div_ceil(32) as u32, lines.div_ceil(8) as u32, 1];
-    Dispatch::own(source, &params, groups)
+    Ok(Dispatch::compute(source, &params, groups))
 }

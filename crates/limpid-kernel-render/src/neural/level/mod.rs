@@ -3,8 +3,9 @@
 mod cpu;
 mod gpu;
 
+use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::neural::TAPS;
 
 /// Weights besides the guides: brightness and distrust, by the network planes that control them.
@@ -45,12 +46,16 @@ impl Kernel for Level {
         Contract::rows(3, 1, TAPS.len() / 2 * self.step)
     }
 
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        gpu::needs(self, site)
+    }
+
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::run(self, job);
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::dispatch(self, site))
+        Ok(own(self, site, gpu::dispatch(self, site)?))
     }
 
     fn scratch(&self, size: Size) -> usize {
