@@ -101,9 +101,8 @@ impl Engine {
         schedule: Option<&str>,
     ) -> PyResult<Self> {
         let mut method = method(method_name, sequence).or_raise(py)?;
-        for (name, value) in &options {
-            method.set(name, value).or_raise(py)?;
-        }
+        let given = options.iter().map(|(name, value)| (&**name, &**value));
+        method.set_all(given).or_raise(py)?;
         let mut options = Options::of(method);
         if !(0.0..=1.0).contains(&strength) {
             return Err(limpid::Error::option("strength", strength, "0 … 1")).or_raise(py);

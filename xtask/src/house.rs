@@ -55,6 +55,7 @@ pub(crate) fn check(root: &Path) -> Outcome {
         fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"))
     };
     broken.extend(reasons(&read("Cargo.toml")?, &read("docs/design.md")?));
+    broken.extend(crate::names::check(root)?);
     match broken.len() {
         0 => Ok(()),
         count => Err(format!("{count} broken\n  {}", broken.join("\n  "))),

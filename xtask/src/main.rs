@@ -2,8 +2,10 @@
 
 mod book;
 mod browser;
+mod face;
 mod fuzz;
 mod house;
+mod names;
 mod nightly;
 mod package;
 mod python;
@@ -20,11 +22,13 @@ Usage: cargo xtask CHORE
 Chores:
   test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
            there is none), format, lints with all and with no features, unit, integration and documentation tests,
-           and the tests of the Python module where Python is found
+           the documentation of the crates, the oldest supported compiler where it is installed, and the tests of the
+           Python module where Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
-           links between pages
+           links between pages, code names in pages
   docs     the documentation site, with mdBook, in target/book
-  rustdoc  the documentation of the crates, without warnings
+  rustdoc  the documentation of the crates, without warnings, and their public items, which are those of
+           crates/limpid/public.txt; --accept takes new ones
   package  what `cargo publish` would upload of each crate, built from the package
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
@@ -47,7 +51,7 @@ fn main() -> ExitCode {
         "test" => test(),
         "checks" | "house" => checks(),
         "docs" => book::build(),
-        "rustdoc" => rustdoc(),
+        "rustdoc" => rustdoc(std::env::args().nth(2).as_deref() == Some("--accept")),
         "package" => package::check(),
         "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "soak" => nightly::soak(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -88,6 +92,8 @@ fn test() -> Outcome {
     let python = thread::spawn(python::environment);
     // All crates at once, here and below: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
+    rustdoc(false)?;
+    msrv_or_leave_out()?;
     cargo(python::BUILD)?;
     let panicked = |_| "a thread panicked".to_owned();
     let python = python.join().map_err(panicked)?;
@@ -113,14 +119,15 @@ fn checks() -> Outcome {
     book::check(&root())
 }
 
-/// The documentation of the crates, without warnings.
-fn rustdoc() -> Outcome {
+/// The documentation of the crates, without warnings, and the list of their public items.
+fn rustdoc(accept: bool) -> Outcome {
     step("rustdoc", || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         run(Command::new(cargo)
-            .args(["doc", "--workspace", "--no-deps"])
+            .args(["doc", "--workspace", "--no-deps", "--lib", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings")
-            .current_dir(root()))
+            .current_dir(root()))?;
+        face::compare(&root(), accept)
     })
 }
 
@@ -178,6 +185,20 @@ fn msrv() -> Outcome {
             .env_remove("CARGO")
             .current_dir(root()))
     })
+}
+
+/// The same in the test command, where that compiler is installed.
+fn msrv_or_leave_out() -> Outcome {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap_or_default();
+    let oldest = oldest(&manifest).unwrap_or_default();
+    let rustc = |command: &mut Command| command.args(["run", &oldest, "rustc", "-V"]).output();
+    match rustc(&mut Command::new("rustup")) {
+        Ok(out) if out.status.success() => msrv(),
+        _ => {
+            println!("xtask: Rust {oldest} is not installed and not checked: cargo xtask msrv");
+            Ok(())
+        }
+    }
 }
 
 /// The oldest compiler that a manifest promises to support.

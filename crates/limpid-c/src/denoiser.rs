@@ -115,7 +115,7 @@ pub unsafe extern "C" fn limpid_denoiser_set(
             let bytes = bytes.ok_or_else(|| Error::option(name, value, "a number of bytes"))?;
             denoiser.options.memory = Some(bytes);
         } else {
-            denoiser.options.method.set(name, value)?;
+            denoiser.options.method.set_all([(name, value)])?;
         }
         denoiser.sequence = None;
         Ok(())

@@ -4,7 +4,7 @@ use crate::profile;
 use crate::say::OrUsage;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
-use limpid::method::{Auto, Entry, Knob, Method, Use};
+use limpid::method::{Auto, Entry, Knob, Method, QUALITY, Steps, Use};
 use limpid_lab::{find, methods};
 use std::ffi::OsString;
 
@@ -54,47 +54,15 @@ impl Given {
 
     /// Sets the given options.
     pub(crate) fn apply(&self, method: &mut dyn Method) -> anyhow::Result<()> {
-        for (name, value) in &self.0 {
-            match name.as_str() {
-                "noise" => method.set(name, &profile::given(value)?).or_usage()?,
-                "quality" => self.set_quality(value, method).or_usage()?,
-                _ => method.set(name, value).or_usage()?,
+        let mut all = self.0.clone();
+        for (name, value) in &mut all {
+            if name == "noise" {
+                *value = profile::given(value)?;
             }
         }
-        Ok(())
+        let all = all.iter().map(|(name, value)| (&**name, &**value));
+        method.set_all(all).or_usage()
     }
-
-    /// One scale for all methods that have steps.
-    fn set_quality(&self, value: &str, method: &mut dyn Method) -> limpid::Result<()> {
-        let Some((_, option, values)) = steps(method) else {
-            return match (method.name(), value) {
-                // Their fastest step.
-                ("nfor" | "ensemble", "fast") => method.set("quality", "good"),
-                _ => method.set("quality", value),
-            };
-        };
-        let step = QUALITY.iter().position(|word| *word == value);
-        let Some(step) = step else {
-            return Err(limpid::Error::option("quality", value, QUALITY.join("|")));
-        };
-        match self.has(option) {
-            true => Ok(()),
-            false => method.set(option, values[step]),
-        }
-    }
-}
-
-/// The words of `--quality`.
-const QUALITY: [&str; 3] = ["fast", "good", "best"];
-
-/// Methods whose steps of `--quality` are values of another option: the method, the option, and its value for each step.
-const STEPS: [(&str, &str, [&str; 3]); 2] = [
-    ("eaw", "refine", ["false", "true", "true"]),
-    ("film", "merge", ["3", "5", "9"]),
-];
-
-fn steps(method: &dyn Method) -> Option<&'static (&'static str, &'static str, [&'static str; 3])> {
-    STEPS.iter().find(|(name, ..)| *name == method.name())
 }
 
 /// Methods that the raw command line may name, in order: `denoise --method M`, `reconstruct --method M`,
@@ -238,14 +206,19 @@ pub(crate) fn augment(verb: Command, method: &dyn Method) -> Command {
                 .allow_negative_numbers(true),
         });
     }
-    if let Some((_, option, _)) = steps(method)
+    if let Some(steps) = other_steps(method)
         && !taken.iter().any(|name| name == "quality")
     {
-        let about = format!("How much time to spend; sets --{option}");
+        let about = format!("How much time to spend; sets --{}", steps.option);
         let arg = Arg::new(id("quality")).long("quality").help(about);
         verb = verb.arg(arg.value_name(QUALITY.join("|")));
     }
     verb
+}
+
+/// The quality steps of a method that are values of an option of another name.
+fn other_steps(method: &dyn Method) -> Option<Steps> {
+    method.steps().filter(|steps| steps.option != "quality")
 }
 
 /// The longest list of words that stands for a value; a longer one would push the help aside.
@@ -288,8 +261,10 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
     };
     let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();
     if plain == "quality" && named.used == Use::Denoise {
-        let mut all = [holders, STEPS.map(|s| s.0).to_vec()].concat();
+        let stepped = methods().filter(|e| e.used == named.used && e.steps.is_some());
+        let mut all: Vec<&str> = stepped.map(|e| e.name).chain(holders).collect();
         all.sort_unstable();
+        all.dedup();
         let message = format!("{own} has no quality steps; {} have", listed_in_words(&all));
         return limpid::Error::input(message);
     }
@@ -365,7 +340,7 @@ pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
             given.push((knob.name.clone(), values.join(",")));
         }
     }
-    if steps(method).is_some()
+    if other_steps(method).is_some()
         && let Ok(Some(value)) = matches.try_get_one::<String>(&id("quality"))
     {
         given.push(("quality".to_owned(), value.clone()));

@@ -312,8 +312,7 @@ pub(crate) fn end_now(code: u8) -> ! {
 fn quiet_about_memory() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let text = panic.payload().downcast_ref::<String>();
-        if !text.is_some_and(|t| t.starts_with("out of memory: ")) {
+        if !panic.payload().is::<limpid::OutOfMemory>() {
             usual(panic);
         }
     }));

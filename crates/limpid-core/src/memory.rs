@@ -2,7 +2,7 @@
 //!
 //! - Allocations start at a cache line, so that each vector of 64 bytes lies within one line if rows are multiples of that.
 //! - An allocation that fails is an error and does not abort the program. [`zeroed`] and [`AlignedVec::try_zeros`] return the
-//!   error; images, which are also created in functions that return no `Result`, panic with a message that [`caught`] turns into the
+//!   error; images, which are also created in functions that return no `Result`, panic with a payload, [`OutOfMemory`], that [`caught`] turns into the
 //!   error. All calls that take frames or read files go through [`caught`].
 
 use crate::{DeviceFault, Error, Result};
@@ -18,8 +18,13 @@ pub fn in_words(bytes: u64) -> String {
     }
 }
 
-/// Prefix of the panic message of an image that cannot be allocated.
-const REFUSED: &str = "out of memory: ";
+/// The payload of the panic of an image that cannot be allocated. A panic hook can look for it, to leave out the message: the
+/// library turns the panic into an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes that the system refused.
+    pub bytes: usize,
+}
 
 /// The error for a failed allocation.
 fn refused(bytes: usize) -> Error {
@@ -60,7 +65,7 @@ pub fn gathered<T>(len: usize, values: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn refuse(bytes: usize) -> ! {
-    panic!("{REFUSED}{bytes} bytes for an image")
+    std::panic::panic_any(OutOfMemory { bytes })
 }
 
 /// Reserves room for more values, or returns an error if memory is exhausted.
@@ -85,8 +90,8 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// The error of a panic, if it is that of an image that cannot be allocated.
 pub fn refusal(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
-    let bytes = panic.downcast_ref::<String>()?.strip_prefix(REFUSED)?;
-    Some(refused(bytes.split(' ').next()?.parse().ok()?))
+    let found = panic.downcast_ref::<OutOfMemory>()?;
+    Some(refused(found.bytes))
 }
 
 /// Bytes of a cache line.

@@ -84,6 +84,7 @@ pub use limpid_exec::wgpu;
 
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use fitted::FittedPlan;
+pub use limpid_core::memory::OutOfMemory;
 pub use limpid_core::{
     DeviceFault, Error, Frame, Image, Kind, LUMINANCE, Layer, Mended, Part, Result, Shape, Size,
     linear_to_srgb, luminance, srgb_to_linear,

@@ -15,7 +15,7 @@ use anyhow::Result;
 use limpid::io::y4m::Colour;
 use limpid::io::{Format, WriteOptions};
 use limpid::method::nfor::Estimate;
-use limpid::method::{Auto, Method, Use};
+use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
 use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
 use std::ops::RangeInclusive;
@@ -252,9 +252,9 @@ impl Work<'_> {
             });
         }
         let begin = Instant::now();
-        if self.args.method.as_deref() == Some("svgf") {
+        if let Some(name) = self.args.method.as_deref().filter(|_| follows(self.args)) {
             let message = format!(
-                "{}: svgf needs normals and motion vectors, which a film does not have; use --method film, the default for films",
+                "{}: {name} needs motion vectors, which a film does not have; use --method film, the default for films",
                 job.from.display()
             );
             return Err(limpid::Error::input(message)).or_usage();
@@ -302,7 +302,8 @@ impl Work<'_> {
 
 /// Whether images are frames of one sequence, although each is named: the method has no other use.
 fn follows(args: &Args) -> bool {
-    matches!(args.method.as_deref(), Some("svgf" | "taa"))
+    let name = args.method.as_deref();
+    METHODS.iter().any(|e| e.over_time && Some(e.name) == name)
 }
 
 /// Whether the input has several frames: a film, or a sequence of files.

@@ -33,9 +33,7 @@ pub(crate) fn shape(size: Size, layers: &[Layer], entry: &Entry) -> Shape {
     let mut shape = Shape::color(size, 3);
     // What renderers usually write.
     let default: &[&str] = match entry.used {
-        Use::Denoise if ["svgf", "taa"].contains(&entry.name) => {
-            &["albedo", "normal", "depth", "motion"]
-        }
+        Use::Denoise if entry.over_time => &["albedo", "normal", "depth", "motion"],
         Use::Denoise => &["albedo", "normal", "depth"],
         Use::Filter => &[],
         Use::Reconstruct => &[

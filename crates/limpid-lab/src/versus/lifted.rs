@@ -19,12 +19,8 @@ limpid::choice! {
 /// The method, for options that say what stands around the transform, and what is measured before.
 macro_rules! lifted {
     ($name:ident, $entry:ident, $word:literal, $about:literal, $wavelet:expr) => {
-        pub(super) const $entry: Entry = Entry {
-            name: $word,
-            used: Use::Denoise,
-            about: $about,
-            make: || Box::new($name::default()),
-        };
+        pub(super) const $entry: Entry =
+            Entry::new($word, Use::Denoise, $about, || Box::new($name::default()));
 
         impl Method for $name {
             fn name(&self) -> &'static str {

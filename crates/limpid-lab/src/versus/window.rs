@@ -9,19 +9,20 @@ use limpid::method::{Backend, Entry, Method, Schedule, Use};
 use limpid::plan::Plan;
 use limpid::{Error, Frame, Result, Shape};
 
-pub(super) const BILATERAL: Entry = Entry {
-    name: "bilateral",
-    used: Use::Denoise,
-    about: "the full bilateral filter, to compare with",
-    make: || Box::new(Bilateral::default()),
-};
+pub(super) const BILATERAL: Entry = Entry::new(
+    "bilateral",
+    Use::Denoise,
+    "the full bilateral filter, to compare with",
+    || Box::new(Bilateral::default()),
+)
+.advised(&[(Input::Image, "edge-preserving blur")]);
 
-pub(super) const MULTILATERAL: Entry = Entry {
-    name: "multilateral",
-    used: Use::Denoise,
-    about: "the full bilateral filter with features, to compare with",
-    make: || Box::new(Multilateral::default()),
-};
+pub(super) const MULTILATERAL: Entry = Entry::new(
+    "multilateral",
+    Use::Denoise,
+    "the full bilateral filter with features, to compare with",
+    || Box::new(Multilateral::default()),
+);
 
 limpid::options! {
     /// The bilateral filter with its options.

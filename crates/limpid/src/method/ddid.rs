@@ -5,7 +5,7 @@
 
 pub use super::photo::Noise;
 use super::photo::NoiseOptions;
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Frame, Layer, Result, Shape};
 use limpid_kernel_photo::ddid::DualDomain;
 use limpid_kernel_photo::ddid::anscombe::Inverse;
@@ -20,12 +20,13 @@ use limpid_reference::{
 };
 
 /// Dual-domain denoising in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "ddid",
-    used: Use::Denoise,
-    about: "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",
-    make: || Box::new(Ddid::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "ddid",
+    Use::Denoise,
+    "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",
+    || Box::new(Ddid::default()),
+)
+.advised(&[(Input::Photograph, "quality best: most detail, slow")]);
 
 crate::choice! {
     /// Which form of the algorithm.

@@ -5,7 +5,7 @@
 
 use super::atrous::AtrousSchedule;
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape};
 use limpid_kernel_render::upward::Upward;
 use limpid_kernel_render::{
@@ -16,12 +16,17 @@ use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use limpid_reference::definition;
 
 /// The method in the list.
-pub(super) const ENTRY: Entry = Entry {
-    name: "eaw",
-    used: Use::Denoise,
-    about: "edge-optimised à-trous wavelets, for photographs",
-    make: || Box::new(Eaw::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "eaw",
+    Use::Denoise,
+    "edge-optimised à-trous wavelets, for photographs",
+    || Box::new(Eaw::default()),
+)
+.advised(&[(
+    Input::Photograph,
+    "default: measures and removes camera noise; quality fast leaves out its second filter",
+)])
+.steps("refine", ["false", "true", "true"]);
 
 crate::options! {
     /// Edge-optimised à-trous wavelets with their options.

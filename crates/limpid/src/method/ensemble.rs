@@ -5,18 +5,23 @@
 
 use super::neural::{Neural, Weights};
 use super::nfor::{self, Nfor};
-use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Result, Shape};
 use limpid_kernel_render::front::between;
 use limpid_plan::Plan;
 
 /// The method in the list.
-pub(super) const ENTRY: Entry = Entry {
-    name: "ensemble",
-    used: Use::Denoise,
-    about: "Mean of neural and nfor: path-traced stills with two buffers of many samples",
-    make: || Box::new(Ensemble::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "ensemble",
+    Use::Denoise,
+    "Mean of neural and nfor: path-traced stills with two buffers of many samples",
+    || Box::new(Ensemble::default()),
+)
+.advised(&[(
+    Input::Render,
+    "default for two buffers of many samples: the mean of neural and nfor",
+)])
+.steps("quality", ["good", "good", "best"]);
 
 crate::choice! {
     /// How it runs.

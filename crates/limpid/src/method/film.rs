@@ -6,7 +6,7 @@
 mod scene;
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 use limpid_kernel_photo::wiener::Wiener;
 use limpid_kernel_photo::{
@@ -24,12 +24,17 @@ use limpid_reference::{
 use scene::Scene;
 
 /// Films in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "film",
-    used: Use::Denoise,
-    about: "Films and sequences of pictures: merged along motion, then shrunk",
-    make: || Box::new(Film::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "film",
+    Use::Denoise,
+    "Films and sequences of pictures: merged along motion, then shrunk",
+    || Box::new(Film::default()),
+)
+.advised(&[(
+    Input::Film,
+    "default: merges frames along the motion; quality fast uses 3 frames, good 5, best 9",
+)])
+.steps("merge", ["3", "5", "9"]);
 
 crate::choice! {
     /// The only schedule.

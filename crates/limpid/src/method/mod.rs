@@ -6,6 +6,7 @@
 mod auto;
 mod descent;
 mod dwt;
+mod entry;
 mod knob;
 pub mod photo;
 mod schedule;
@@ -34,6 +35,7 @@ pub use dwt::{Arrangement, Dwt, Idwt, Scale};
 pub use dwt::{DwtSchedule, GroupShape, Mapping};
 pub use eaw::Eaw;
 pub use ensemble::Ensemble;
+pub use entry::{Entry, Input, QUALITY, Steps, Use};
 pub use film::Film;
 pub use knob::{Knob, Knobs};
 #[doc(hidden)]
@@ -147,41 +149,6 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     fn boxed(&self) -> Box<dyn Method>;
 }
 
-/// The purpose of a method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Use {
-    /// Removes noise: `limpid denoise --method NAME`.
-    Denoise,
-    /// A single filter: `limpid filter NAME`.
-    Filter,
-    /// Combines several images into one: `limpid reconstruct --method NAME`.
-    Reconstruct,
-}
-
-/// A method in the list.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry {
-    /// Its name.
-    pub name: &'static str,
-    /// Its purpose.
-    pub used: Use,
-    /// One line of description.
-    pub about: &'static str,
-    /// Creates it with its default options.
-    pub make: fn() -> Box<dyn Method>,
-}
-
-impl Entry {
-    /// Its unique name: `atrous`, `filter:gaussian`, `reconstruct:poisson`.
-    pub fn path(&self) -> String {
-        match self.used {
-            Use::Denoise => self.name.to_owned(),
-            Use::Filter => format!("filter:{}", self.name),
-            Use::Reconstruct => format!("reconstruct:{}", self.name),
-        }
-    }
-}
-
 /// A method by its [`Entry::path`].
 ///
 /// ```
@@ -203,29 +170,29 @@ pub fn entry_of(all: impl Iterator<Item = &'static Entry>, path: &str) -> Result
     })
 }
 
-/// All methods.
+/// All methods; of those for the same input, the default first.
 pub const METHODS: &[Entry] = &[
+    neural::ENTRY,
+    ensemble::ENTRY,
+    nfor::ENTRY,
     atrous::ENTRY,
+    rdfc::ENTRY,
+    svgf::ENTRY,
+    taa::ENTRY,
     eaw::ENTRY,
+    ddid::ENTRY,
+    nlm::ENTRY,
     shrink::ENTRY,
-    dwt::ENTRIES[0],
-    dwt::ENTRIES[1],
+    film::ENTRY,
+    poisson::ENTRY,
+    patch::ENTRY,
     window::ENTRIES[0],
     window::ENTRIES[1],
     window::ENTRIES[2],
     window::ENTRIES[3],
     window::ENTRIES[4],
-    svgf::ENTRY,
-    taa::ENTRY,
-    nfor::ENTRY,
-    neural::ENTRY,
-    ensemble::ENTRY,
-    nlm::ENTRY,
-    ddid::ENTRY,
-    rdfc::ENTRY,
-    film::ENTRY,
-    poisson::ENTRY,
-    patch::ENTRY,
+    dwt::ENTRIES[0],
+    dwt::ENTRIES[1],
 ];
 
 /// A method with default options, by purpose and name.

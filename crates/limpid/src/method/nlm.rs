@@ -5,7 +5,7 @@
 //! with smaller tiles.
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_kernel_render::rdfc::floor;
 use limpid_kernel_render::{nlm::Nlm as Kernel, nlm::Noise as Uniformity};
@@ -17,12 +17,16 @@ use limpid_reference::{
 };
 
 /// Non-local means in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "nlm",
-    used: Use::Denoise,
-    about: "Non-local means: photographs, and renders without features",
-    make: || Box::new(Nlm::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "nlm",
+    Use::Denoise,
+    "Non-local means: photographs, and renders without features",
+    || Box::new(Nlm::default()),
+)
+.advised(&[(
+    Input::Photograph,
+    "non-local means; also for renders with a variance layer and no features",
+)]);
 
 crate::choice! {
     /// Where the variance of the noise comes from.

@@ -6,18 +6,22 @@
 
 pub(super) mod build;
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::poisson::Problem;
 
 /// Poisson reconstruction in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "poisson",
-    used: Use::Reconstruct,
-    about: "Base image and differences by a screened Poisson fit",
-    make: || Box::new(Poisson::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "poisson",
+    Use::Reconstruct,
+    "Base image and differences by a screened Poisson fit",
+    || Box::new(Poisson::default()),
+)
+.advised(&[(
+    Input::Gradients,
+    "default: combines colour and its differences",
+)]);
 
 crate::choice! {
     /// Which errors are minimised.

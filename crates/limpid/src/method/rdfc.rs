@@ -4,7 +4,7 @@
 
 mod build;
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::front;
@@ -14,12 +14,16 @@ use limpid_reference::{
 };
 
 /// RDFC in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "rdfc",
-    used: Use::Denoise,
-    about: "Colour and features with risk estimates: path-traced stills, offline",
-    make: || Box::new(Rdfc::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "rdfc",
+    Use::Denoise,
+    "Colour and features with risk estimates: path-traced stills, offline",
+    || Box::new(Rdfc::default()),
+)
+.advised(&[(
+    Input::Render,
+    "writes risk estimates as layers; slower than nfor",
+)]);
 
 crate::choice! {
     /// The output.

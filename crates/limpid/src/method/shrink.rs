@@ -4,7 +4,7 @@
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_kernel_wavelet::dwt::Limits;
 use limpid_kernel_wavelet::{
@@ -19,12 +19,16 @@ use limpid_reference::{
 use limpid_wavelet::{Direction, Form, Kind, SchemeName};
 
 /// Shrinkage in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "shrink",
-    used: Use::Denoise,
-    about: "wavelet shrinkage with cycle spinning, for photographs",
-    make: || Box::new(Shrink::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "shrink",
+    Use::Denoise,
+    "wavelet shrinkage with cycle spinning, for photographs",
+    || Box::new(Shrink::default()),
+)
+.advised(&[(
+    Input::Photograph,
+    "wavelet shrinkage, for white noise of known strength",
+)]);
 
 crate::choice! {
     /// How thresholds are chosen.

@@ -10,7 +10,7 @@ pub(super) use lights::{Light, Slots, planes};
 
 use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 use limpid_kernel_render::front::divisor;
 use limpid_kernel_render::{
@@ -29,12 +29,17 @@ use limpid_reference::{
 };
 
 /// The method in the list.
-pub(super) const ENTRY: Entry = Entry {
-    name: "svgf",
-    used: Use::Denoise,
-    about: "variance-guided filtering in space and time, for sequences of renders with motion",
-    make: || Box::new(Svgf::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "svgf",
+    Use::Denoise,
+    "variance-guided filtering in space and time, for sequences of renders with motion",
+    || Box::new(Svgf::default()),
+)
+.advised(&[(
+    Input::RenderedSequence,
+    "quality fast: no network; real-time on any GPU",
+)])
+.over_time();
 
 crate::options! {
     /// Variance-guided filtering with its options.

@@ -4,7 +4,7 @@
 //! computes them first, with the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader
 //! whose quads share their sums.
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 use limpid_kernel_photo::{
     window::Exchange, window::Filter, window::Walk, window::Window, window::margin,
@@ -16,12 +16,17 @@ use limpid_reference::definition;
 use limpid_reference::definition::taa::Settings;
 
 /// Temporal anti-aliasing in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "taa",
-    used: Use::Denoise,
-    about: "Temporal anti-aliasing of a sequence, history clipped by the variance of the neighbourhood",
-    make: || Box::new(Taa::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "taa",
+    Use::Denoise,
+    "Temporal anti-aliasing of a sequence, history clipped by the variance of the neighbourhood",
+    || Box::new(Taa::default()),
+)
+.advised(&[(
+    Input::RenderedSequence,
+    "anti-aliasing over time only, for frames with little noise",
+)])
+.over_time();
 
 crate::choice! {
     /// Where mean and deviation are computed.

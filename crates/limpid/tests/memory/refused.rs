@@ -49,8 +49,7 @@ fn each(name: &str, large: usize, mut work: impl FnMut() -> Result<()>) -> usize
 fn quiet() {
     // Suppresses the messages of panics that become errors, for some thousand runs.
     std::panic::set_hook(Box::new(|panic| {
-        let text = panic.payload().downcast_ref::<String>();
-        if !text.is_some_and(|t| t.starts_with("out of memory: ")) {
+        if !panic.payload().is::<limpid::OutOfMemory>() {
             eprintln!("{panic}");
         }
     }));

@@ -4,8 +4,8 @@ use super::{Args, follows, in_time};
 use crate::batch::Job;
 use crate::{shot, video};
 use limpid::io::Format;
-use limpid::method::Method;
 use limpid::method::nfor::Estimate;
+use limpid::method::{METHODS, Method};
 use limpid::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -63,13 +63,25 @@ pub(super) fn target(target: f32, inputs: &[PathBuf], method: &mut dyn Method) -
     }
     // Other methods have an option of this name too.
     match method.name() {
-        "nfor" | "auto" => method.set("layers", "all"),
+        name if name == "auto" || estimates(name) => method.set("layers", "all"),
         name => Err(Error::input(no_estimate(name))),
     }
 }
 
+fn estimates(name: &str) -> bool {
+    METHODS.iter().any(|e| e.name == name && e.estimates)
+}
+
 fn no_estimate(method: &str) -> String {
-    format!("{method} does not estimate its error; nfor does")
+    let able: Vec<&str> = METHODS
+        .iter()
+        .filter(|e| e.estimates)
+        .map(|e| e.name)
+        .collect();
+    format!(
+        "{method} does not estimate its error; {} does",
+        able.join(", ")
+    )
 }
 
 /// Whether the target is reached.

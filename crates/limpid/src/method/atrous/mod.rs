@@ -19,18 +19,22 @@ pub(super) mod walk;
 pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Frame, Result, Shape};
 use limpid_plan::Plan;
 pub use limpid_reference::definition::atrous::Border;
 
 /// The à-trous filter in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "atrous",
-    used: Use::Denoise,
-    about: "edge-avoiding à-trous wavelets, for renders with features",
-    make: || Box::new(Atrous::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "atrous",
+    Use::Denoise,
+    "edge-avoiding à-trous wavelets, for renders with features",
+    || Box::new(Atrous::default()),
+)
+.advised(&[(
+    Input::Render,
+    "quality fast: previews; needs features to keep edges",
+)]);
 
 crate::choice! {
     /// The kernel of the filter.

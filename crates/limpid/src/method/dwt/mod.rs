@@ -15,25 +15,26 @@ pub use limpid_reference::definition::dwt::Arrangement;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
-use super::{Backend, Entry, Method, Ordered, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Ordered, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_plan::Plan;
 use limpid_wavelet::{Boundary, Direction, Normalisation, Wavelet};
 
 /// The transform and its inverse in the list of methods.
 pub(super) const ENTRIES: [Entry; 2] = [
-    Entry {
-        name: "dwt",
-        used: Use::Filter,
-        about: "wavelet transform, sub-bands in one image",
-        make: || Box::new(Dwt::default()),
-    },
-    Entry {
-        name: "idwt",
-        used: Use::Filter,
-        about: "inverse wavelet transform",
-        make: || Box::new(Idwt::default()),
-    },
+    Entry::new(
+        "dwt",
+        Use::Filter,
+        "wavelet transform, sub-bands in one image",
+        || Box::new(Dwt::default()),
+    )
+    .advised(&[(
+        Input::Image,
+        "wavelet coefficients, 110 wavelets: limpid dwt, limpid idwt",
+    )]),
+    Entry::new("idwt", Use::Filter, "inverse wavelet transform", || {
+        Box::new(Idwt::default())
+    }),
 ];
 
 crate::choice! {

@@ -12,7 +12,7 @@ mod target;
 pub use facts::Facts;
 pub use target::Estimate;
 
-use super::{Backend, Entry, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::{
@@ -20,12 +20,15 @@ use limpid_reference::{
 };
 
 /// NFOR in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "nfor",
-    used: Use::Denoise,
-    about: "First-order regression: path-traced stills of any renderer",
-    make: || Box::new(Nfor::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "nfor",
+    Use::Denoise,
+    "First-order regression: path-traced stills of any renderer",
+    || Box::new(Nfor::default()),
+)
+.advised(&[(Input::Render, "no network; estimates its error")])
+.steps("quality", ["good", "good", "best"])
+.estimating();
 
 crate::choice! {
     /// How much time to spend.

@@ -6,7 +6,7 @@
 mod build;
 
 use super::poisson::PoissonSchedule;
-use super::{Backend, Entry, Method, Schedule, Use};
+use super::{Backend, Entry, Input, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::poisson::ROUNDS;
@@ -15,12 +15,16 @@ use limpid_reference::{
 };
 
 /// Patch reconstruction in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "patch",
-    used: Use::Reconstruct,
-    about: "Base image and differences, kept locally near feature patches",
-    make: || Box::new(Patch::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "patch",
+    Use::Reconstruct,
+    "Base image and differences, kept locally near feature patches",
+    || Box::new(Patch::default()),
+)
+.advised(&[(
+    Input::Gradients,
+    "with features: less bias at edges, slower",
+)]);
 
 crate::choice! {
     /// The output.

@@ -7,12 +7,13 @@ use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
 /// The bilateral filter in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "bilateral",
-    used: Use::Filter,
-    about: "Blur that keeps edges: weights fall with distance in space and in colour",
-    make: || Box::new(Bilateral::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "bilateral",
+    Use::Filter,
+    "Blur that keeps edges: weights fall with distance in space and in colour",
+    || Box::new(Bilateral::default()),
+)
+.advised(&[(Input::Image, "edge-preserving blur")]);
 
 crate::options! {
     /// The bilateral filter with its options: weights `exp(-(i² + j²) / 2σ_d² - |I(q) - I(p)|² / 2σ_r²)`.

@@ -7,12 +7,13 @@ use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
 /// The Gaussian filter in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "gaussian",
-    used: Use::Filter,
-    about: "Gaussian blur with a square window",
-    make: || Box::new(Gaussian::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "gaussian",
+    Use::Filter,
+    "Gaussian blur with a square window",
+    || Box::new(Gaussian::default()),
+)
+.advised(&[(Input::Image, "blur; also tent, tent2")]);
 
 crate::options! {
     /// The Gaussian filter with its options: weights `exp(-(i² + j²) / 2σ²)`.

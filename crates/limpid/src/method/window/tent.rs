@@ -7,20 +7,20 @@ use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
 /// The tent filter in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "tent",
-    used: Use::Filter,
-    about: "Tent blur: the product of a tent along each axis",
-    make: || Box::new(Tent::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "tent",
+    Use::Filter,
+    "Tent blur: the product of a tent along each axis",
+    || Box::new(Tent::default()),
+);
 
 /// The tent filter of rank two in the list of methods.
-pub(super) const ENTRY2: Entry = Entry {
-    name: "tent2",
-    used: Use::Filter,
-    about: "Tent blur of rank two: the sum of a tent along each axis",
-    make: || Box::new(Tent2::default()),
-};
+pub(super) const ENTRY2: Entry = Entry::new(
+    "tent2",
+    Use::Filter,
+    "Tent blur of rank two: the sum of a tent along each axis",
+    || Box::new(Tent2::default()),
+);
 
 crate::options! {
     /// The tent filter with its options: weights `max(k - b|i|, 0) · max(k - b|j|, 0)`.

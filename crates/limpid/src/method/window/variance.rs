@@ -7,12 +7,13 @@ use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
 /// Mean and deviation in the list of methods.
-pub(super) const ENTRY: Entry = Entry {
-    name: "variance",
-    used: Use::Filter,
-    about: "Mean and standard deviation of a square window",
-    make: || Box::new(Variance::default()),
-};
+pub(super) const ENTRY: Entry = Entry::new(
+    "variance",
+    Use::Filter,
+    "Mean and standard deviation of a square window",
+    || Box::new(Variance::default()),
+)
+.advised(&[(Input::Image, "mean and deviation of a window")]);
 
 crate::options! {
     /// Mean and standard deviation of a window: the mean is the colour of the result, the deviation its layer
