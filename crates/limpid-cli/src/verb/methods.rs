@@ -2,7 +2,7 @@
 
 use crate::say::tell;
 use anyhow::Result;
-use limpid::method::{Entry, Input, Use};
+use limpid::method::{Entry, InputKind, Use};
 use limpid_lab::methods;
 use serde_json::{Value, json};
 
@@ -15,29 +15,29 @@ pub(crate) struct Args {
 }
 
 /// Kinds of input, and a command for each.
-const INPUTS: [(Input, &str); 6] = [
+const INPUTS: [(InputKind, &str); 6] = [
     (
-        Input::Render,
+        InputKind::Render,
         "A path-traced image (limpid denoise render.exr -o clean.exr)",
     ),
     (
-        Input::RenderedSequence,
+        InputKind::RenderedSequence,
         "A rendered sequence (limpid denoise 'shot.####.exr' -o 'clean.####.exr')",
     ),
     (
-        Input::Photograph,
+        InputKind::Photograph,
         "A photograph (limpid denoise photo.jpg -o clean.jpg)",
     ),
     (
-        Input::Film,
+        InputKind::Film,
         "A film, or numbered pictures (limpid denoise clip.mp4 -o clean.mp4)",
     ),
     (
-        Input::Gradients,
+        InputKind::Gradients,
         "A gradient-domain render (limpid reconstruct gradients.exr -o image.exr)",
     ),
     (
-        Input::Image,
+        InputKind::Image,
         "A single filter or transform (limpid filter gaussian in.exr -o out.exr; limpid dwt)",
     ),
 ];

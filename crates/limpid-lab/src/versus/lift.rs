@@ -214,9 +214,8 @@ impl Kernel for Lift {
             keep: f32::from(u8::from(self.keeps)),
             color: self.stops.color.unwrap_or(0.0),
         };
-        let mut dispatch = Dispatch::compute(s, &(), tiles(slot.size, 32, 8));
-        dispatch.params = params.bytes_with(stops);
-        Ok(dispatch)
+        let dispatch = Dispatch::compute(s, &(), tiles(slot.size, 32, 8));
+        Ok(dispatch.with_params(params.bytes_with(stops)))
     }
 }
 

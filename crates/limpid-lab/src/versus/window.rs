@@ -14,8 +14,7 @@ pub(super) const BILATERAL: Entry = Entry::new(
     Use::Denoise,
     "the full bilateral filter, to compare with",
     || Box::new(Bilateral::default()),
-)
-.advised(&[(Input::Image, "edge-preserving blur")]);
+);
 
 pub(super) const MULTILATERAL: Entry = Entry::new(
     "multilateral",

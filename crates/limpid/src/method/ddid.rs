@@ -5,7 +5,7 @@
 
 pub use super::photo::Noise;
 use super::photo::NoiseOptions;
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Frame, Layer, Result, Shape};
 use limpid_kernel_photo::ddid::DualDomain;
 use limpid_kernel_photo::ddid::anscombe::Inverse;
@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",
     || Box::new(Ddid::default()),
 )
-.advised(&[(Input::Photograph, "quality best: most detail, slow")]);
+.advised(&[(InputKind::Photograph, "quality best: most detail, slow")]);
 
 crate::choice! {
     /// Which form of the algorithm.

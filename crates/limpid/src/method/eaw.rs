@@ -5,7 +5,7 @@
 
 use super::atrous::AtrousSchedule;
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape};
 use limpid_kernel_render::upward::Upward;
 use limpid_kernel_render::{
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Eaw::default()),
 )
 .advised(&[(
-    Input::Photograph,
+    InputKind::Photograph,
     "default: measures and removes camera noise; quality fast leaves out its second filter",
 )])
 .steps("refine", ["false", "true", "true"]);

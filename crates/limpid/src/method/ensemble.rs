@@ -5,7 +5,7 @@
 
 use super::neural::{Neural, Weights};
 use super::nfor::{self, Nfor};
-use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Result, Shape};
 use limpid_kernel_render::front::between;
 use limpid_plan::Plan;
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Ensemble::default()),
 )
 .advised(&[(
-    Input::Render,
+    InputKind::Render,
     "default for two buffers of many samples: the mean of neural and nfor",
 )])
 .steps("quality", ["good", "good", "best"]);

@@ -17,7 +17,7 @@ pub enum Use {
 /// What someone has who looks for a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Input {
+pub enum InputKind {
     /// A path-traced image.
     Render,
     /// The frames of a path-traced sequence.
@@ -57,7 +57,7 @@ pub struct Entry {
     /// Creates it with its default options.
     pub make: fn() -> Box<dyn Method>,
     /// What it is advised for, and when.
-    pub advice: &'static [(Input, &'static str)],
+    pub advice: &'static [(InputKind, &'static str)],
     /// Its quality steps, if it has any.
     pub steps: Option<Steps>,
     /// Whether its images are frames of one sequence with motion, because the method has no other use.
@@ -88,7 +88,7 @@ impl Entry {
 
     /// The method with advice.
     #[must_use]
-    pub const fn advised(mut self, advice: &'static [(Input, &'static str)]) -> Self {
+    pub const fn advised(mut self, advice: &'static [(InputKind, &'static str)]) -> Self {
         self.advice = advice;
         self
     }

@@ -6,7 +6,7 @@
 mod scene;
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 use limpid_kernel_photo::wiener::Wiener;
 use limpid_kernel_photo::{
@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Film::default()),
 )
 .advised(&[(
-    Input::Film,
+    InputKind::Film,
     "default: merges frames along the motion; quality fast uses 3 frames, good 5, best 9",
 )])
 .steps("merge", ["3", "5", "9"]);

@@ -35,7 +35,7 @@ pub use dwt::{Arrangement, Dwt, Idwt, Scale};
 pub use dwt::{DwtSchedule, GroupShape, Mapping};
 pub use eaw::Eaw;
 pub use ensemble::Ensemble;
-pub use entry::{Entry, Input, QUALITY, Steps, Use};
+pub use entry::{Entry, InputKind, QUALITY, Steps, Use};
 pub use film::Film;
 pub use knob::{Knob, Knobs};
 #[doc(hidden)]

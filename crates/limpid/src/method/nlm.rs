@@ -5,7 +5,7 @@
 //! with smaller tiles.
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_kernel_render::rdfc::floor;
 use limpid_kernel_render::{nlm::Nlm as Kernel, nlm::Noise as Uniformity};
@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Nlm::default()),
 )
 .advised(&[(
-    Input::Photograph,
+    InputKind::Photograph,
     "non-local means; also for renders with a variance layer and no features",
 )]);
 

@@ -6,7 +6,7 @@
 
 pub(super) mod build;
 
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::poisson::Problem;
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Poisson::default()),
 )
 .advised(&[(
-    Input::Gradients,
+    InputKind::Gradients,
     "default: combines colour and its differences",
 )]);
 

@@ -4,7 +4,7 @@
 
 mod build;
 
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::front;
@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Rdfc::default()),
 )
 .advised(&[(
-    Input::Render,
+    InputKind::Render,
     "writes risk estimates as layers; slower than nfor",
 )]);
 

@@ -4,7 +4,7 @@
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_kernel_wavelet::dwt::Limits;
 use limpid_kernel_wavelet::{
@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Shrink::default()),
 )
 .advised(&[(
-    Input::Photograph,
+    InputKind::Photograph,
     "wavelet shrinkage, for white noise of known strength",
 )]);
 

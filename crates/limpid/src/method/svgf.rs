@@ -10,7 +10,7 @@ pub(super) use lights::{Light, Slots, planes};
 
 use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 use limpid_kernel_render::front::divisor;
 use limpid_kernel_render::{
@@ -36,7 +36,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Svgf::default()),
 )
 .advised(&[(
-    Input::RenderedSequence,
+    InputKind::RenderedSequence,
     "quality fast: no network; real-time on any GPU",
 )])
 .over_time();

@@ -4,7 +4,7 @@
 //! computes them first, with the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader
 //! whose quads share their sums.
 
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
 use limpid_kernel_photo::{
     window::Exchange, window::Filter, window::Walk, window::Window, window::margin,
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Taa::default()),
 )
 .advised(&[(
-    Input::RenderedSequence,
+    InputKind::RenderedSequence,
     "anti-aliasing over time only, for frames with little noise",
 )])
 .over_time();

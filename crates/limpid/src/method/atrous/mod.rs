@@ -19,7 +19,7 @@ pub(super) mod walk;
 pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Frame, Result, Shape};
 use limpid_plan::Plan;
 pub use limpid_reference::definition::atrous::Border;
@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Atrous::default()),
 )
 .advised(&[(
-    Input::Render,
+    InputKind::Render,
     "quality fast: previews; needs features to keep edges",
 )]);
 

@@ -15,7 +15,7 @@ pub use limpid_reference::definition::dwt::Arrangement;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
-use super::{Backend, Entry, Input, Method, Ordered, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Ordered, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_plan::Plan;
 use limpid_wavelet::{Boundary, Direction, Normalisation, Wavelet};
@@ -29,7 +29,7 @@ pub(super) const ENTRIES: [Entry; 2] = [
         || Box::new(Dwt::default()),
     )
     .advised(&[(
-        Input::Image,
+        InputKind::Image,
         "wavelet coefficients, 110 wavelets: limpid dwt, limpid idwt",
     )]),
     Entry::new("idwt", Use::Filter, "inverse wavelet transform", || {

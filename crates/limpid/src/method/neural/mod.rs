@@ -14,16 +14,16 @@ mod weights;
 pub use weights::Weights;
 
 use super::svgf::Setup;
-use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Svgf, Use};
+use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Svgf, Use};
 use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::{definition::neural, definition::neural::FAR, definition::neural::Whole};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry::new("neural", Use::Denoise, "À-trous with learned guides: path-traced pictures with few samples", || Box::new(Neural::default())).advised(&[
-    (Input::Render, "default: best quality, especially with few samples; learned guides"),
+    (InputKind::Render, "default: best quality, especially with few samples; learned guides"),
     (
-        Input::RenderedSequence,
+        InputKind::RenderedSequence,
         "default: each frame by itself; an alpha of 0.3 uses history, for scenes whose light does not move",
     ),
 ]);

@@ -12,7 +12,7 @@ mod target;
 pub use facts::Facts;
 pub use target::Estimate;
 
-use super::{Backend, Entry, Input, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::{
@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     "First-order regression: path-traced stills of any renderer",
     || Box::new(Nfor::default()),
 )
-.advised(&[(Input::Render, "no network; estimates its error")])
+.advised(&[(InputKind::Render, "no network; estimates its error")])
 .steps("quality", ["good", "good", "best"])
 .estimating();
 

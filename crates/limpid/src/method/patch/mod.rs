@@ -6,7 +6,7 @@
 mod build;
 
 use super::poisson::PoissonSchedule;
-use super::{Backend, Entry, Input, Method, Schedule, Use};
+use super::{Backend, Entry, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::poisson::ROUNDS;
@@ -22,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     || Box::new(Patch::default()),
 )
 .advised(&[(
-    Input::Gradients,
+    InputKind::Gradients,
     "with features: less bias at edges, slower",
 )]);
 

@@ -1,8 +1,8 @@
 //! The bilateral filter.
 
 use super::{Ready, checked_radius, positive, window_method};
+use crate::method::{Entry, InputKind, Use};
 use crate::{Frame, Image, Result};
-use crate::{method::Entry, method::Use};
 use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
@@ -13,7 +13,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     "Blur that keeps edges: weights fall with distance in space and in colour",
     || Box::new(Bilateral::default()),
 )
-.advised(&[(Input::Image, "edge-preserving blur")]);
+.advised(&[(InputKind::Image, "edge-preserving blur")]);
 
 crate::options! {
     /// The bilateral filter with its options: weights `exp(-(i² + j²) / 2σ_d² - |I(q) - I(p)|² / 2σ_r²)`.

@@ -1,8 +1,8 @@
 //! The Gaussian filter.
 
 use super::{Ready, checked_radius, positive, window_method};
+use crate::method::{Entry, InputKind, Use};
 use crate::{Frame, Image, Result};
-use crate::{method::Entry, method::Use};
 use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
@@ -13,7 +13,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     "Gaussian blur with a square window",
     || Box::new(Gaussian::default()),
 )
-.advised(&[(Input::Image, "blur; also tent, tent2")]);
+.advised(&[(InputKind::Image, "blur; also tent, tent2")]);
 
 crate::options! {
     /// The Gaussian filter with its options: weights `exp(-(i² + j²) / 2σ²)`.

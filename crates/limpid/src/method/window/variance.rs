@@ -1,8 +1,8 @@
 //! Mean and standard deviation of a window.
 
 use super::{Ready, checked_radius, window_method};
+use crate::method::{Entry, InputKind, Use};
 use crate::{Frame, Image, Kind, Layer, Result};
-use crate::{method::Entry, method::Use};
 use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 
@@ -13,7 +13,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     "Mean and standard deviation of a square window",
     || Box::new(Variance::default()),
 )
-.advised(&[(Input::Image, "mean and deviation of a window")]);
+.advised(&[(InputKind::Image, "mean and deviation of a window")]);
 
 crate::options! {
     /// Mean and standard deviation of a window: the mean is the colour of the result, the deviation its layer
