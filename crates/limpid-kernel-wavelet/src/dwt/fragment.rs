@@ -1,4 +1,4 @@
-//! A level in passes over textures of quads, one fragment pass per step (Kula 2021, chapter 6).
+//! A level in passes over textures of quads, one fragment pass per step (Kula 2021, chapter 9).
 //!
 //! A texel is a quad. A halo as wide as the reach of all steps surrounds the image and is mirrored initially; each step
 //! preserves the symmetry. Lifting that does not preserve the symmetry of a mirrored signal has no halo: its steps read samples

@@ -153,17 +153,20 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
 ///
 /// ```
 /// assert_eq!(limpid::method::entry("filter:gaussian")?.name, "gaussian");
+/// assert_eq!(limpid::method::entry("gaussian")?.path(), "filter:gaussian");
 /// # Ok::<(), limpid::Error>(())
 /// ```
 pub fn entry(path: &str) -> Result<&'static Entry> {
     entry_of(METHODS.iter(), path)
 }
 
-/// The method with this [`Entry::path`] in a list.
+/// The method with this [`Entry::path`] in a list; or with this name, if only one method has it.
 #[doc(hidden)]
 pub fn entry_of(all: impl Iterator<Item = &'static Entry>, path: &str) -> Result<&'static Entry> {
     let all: Vec<&Entry> = all.collect();
-    let found = all.iter().find(|e| e.path() == path).copied();
+    let mut named = all.iter().filter(|e| e.name == path);
+    let only = named.next().filter(|_| named.next().is_none());
+    let found = all.iter().find(|e| e.path() == path).or(only).copied();
     found.ok_or_else(|| {
         let known: Vec<String> = all.iter().map(|e| e.path()).collect();
         Error::unknown("method", path, known.iter().map(String::as_str))

@@ -68,7 +68,7 @@ crate::options! {
         /// Keep the sample variance of a pixel at or above the fourth smallest of the 3×3 pixels around it; otherwise specks remain
         /// where few samples agree by chance.
         pub variance_floor: bool = true,
-        /// Exactly Vicini 2015: outliers are not clamped, lamps mix with their surroundings, variances have no floor.
+        /// As Vicini 2015: outliers are not clamped, lamps mix with their surroundings, variances have no floor.
         pub thesis: bool = false,
         /// Brightness below which nothing counts as an outlier [default: a hundredth of that of an ordinary image].
         pub dark: Option<f32> = None,
