@@ -92,6 +92,54 @@ pub(crate) fn frame(size: Size) -> Frame {
     frame
 }
 
+/// The frame with what real files have: sky, whose depth is huge and whose normals and albedo are zero, a black corner, and light
+/// over ten stops.
+pub(crate) fn real_frame(size: Size) -> Frame {
+    let mut frame = frame(size);
+    let (w, h) = (size.width, size.height);
+    let sky = |x: usize, y: usize| 3 * y < h && 2 * x > w;
+    let black = |x: usize, y: usize| 3 * (h - 1 - y) < h && 4 * x < w;
+    // From 1/32 at the left to 32 at the right.
+    let stops = |x: usize| 2f32.powf(10.0 * x as f32 / w as f32 - 5.0);
+    let layers: Vec<Layer> = frame.layers().map(|(layer, _)| layer.clone()).collect();
+    for layer in layers {
+        let image = frame.get(layer.clone()).unwrap().clone();
+        let varies = layer.part == Part::Variance;
+        let made = Image::from_fn(w, h, image.channels(), |x, y, c| {
+            let v = image.get(x, y, c);
+            match layer.kind {
+                Kind::Color | Kind::Dx | Kind::Dy if black(x, y) => 0.0,
+                Kind::Color | Kind::Dx | Kind::Dy if varies => v * stops(x) * stops(x),
+                Kind::Color | Kind::Dx | Kind::Dy => v * stops(x),
+                Kind::Depth if sky(x, y) && !varies => 1e10,
+                Kind::Albedo | Kind::Normal | Kind::Position | Kind::Alpha | Kind::Depth
+                    if sky(x, y) =>
+                {
+                    0.0
+                }
+                _ => v,
+            }
+        });
+        frame.insert(layer, made).unwrap();
+    }
+    frame
+}
+
+/// The frame with colour of one channel, as files of one light have it.
+pub(crate) fn grey_frame(size: Size) -> Frame {
+    let mut frame = frame(size);
+    let layers: Vec<Layer> = frame.layers().map(|(layer, _)| layer.clone()).collect();
+    for layer in layers {
+        if matches!(layer.kind, Kind::Color | Kind::Dx | Kind::Dy) {
+            let image = frame.get(layer.clone()).unwrap();
+            let (w, h) = (size.width, size.height);
+            let one = Image::from_planes(w, h, 1, image.plane(1).to_vec()).unwrap();
+            frame.insert(layer, one).unwrap();
+        }
+    }
+    frame
+}
+
 /// A small generator: uniform in -1 … 1.
 pub(crate) struct Random(pub(crate) u64);
 
