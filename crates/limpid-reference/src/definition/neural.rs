@@ -117,6 +117,7 @@ pub struct Layers<'a> {
 pub const FAR: f32 = 1e6;
 
 /// Luminance of three channels.
+#[inline(always)]
 pub fn luminance(c: [f32; 3]) -> f32 {
     0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]
 }

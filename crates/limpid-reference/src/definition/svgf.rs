@@ -193,6 +193,7 @@ fn packed_unit(v: f64) -> f32 {
 }
 
 /// The packed object id: 1 and up; 0 for pixels that show several objects, whose mean id is not an integer.
+#[inline(always)]
 pub fn object(id: f32) -> f32 {
     if (0.0..65535.0).contains(&id) && id.fract() == 0.0 {
         id + 1.0
