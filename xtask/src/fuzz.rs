@@ -33,7 +33,8 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
 }
 
 /// The machine that the compiler runs on.
-fn host() -> Result<String, String> {
+/// The target that the compiler builds for.
+pub(crate) fn host() -> Result<String, String> {
     let out = Command::new("rustc").arg("-vV").output();
     let out = out.map_err(|error| format!("rustc: {error}"))?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();

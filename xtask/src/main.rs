@@ -2,6 +2,7 @@
 
 mod book;
 mod browser;
+mod dist;
 mod face;
 mod fuzz;
 mod house;
@@ -30,6 +31,8 @@ Chores:
   rustdoc  the documentation of the crates, without warnings, and their public items, which are those of
            crates/limpid/public.txt; --accept takes new ones
   package  what `cargo publish` would upload of each crate, built from the package
+  dist     release artefacts for this machine in target/dist: the program, the C library, a Debian package, a wheel, an SBOM
+           and checksums; each one is unpacked and tried
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         "docs" => book::build(),
         "rustdoc" => rustdoc(std::env::args().nth(2).as_deref() == Some("--accept")),
         "package" => package::check(),
+        "dist" => dist::dist(),
         "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "soak" => nightly::soak(&std::env::args().skip(2).collect::<Vec<_>>()),
         "miri" => nightly::miri(),
