@@ -4,6 +4,8 @@ mod book;
 mod browser;
 mod dist;
 mod face;
+#[cfg(test)]
+mod features;
 mod fuzz;
 mod house;
 mod names;
