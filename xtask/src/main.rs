@@ -6,6 +6,7 @@ mod dist;
 mod face;
 #[cfg(test)]
 mod features;
+mod films;
 mod fuzz;
 mod house;
 mod names;
@@ -23,8 +24,8 @@ const HELP: &str = "\
 Usage: cargo xtask CHORE
 
 Chores:
-  test     everything that must pass: repository checks, a Vulkan driver and a browser (installed where possible when
-           there is none), format, lints with all and with no features, unit, integration and documentation tests,
+  test     everything that must pass: repository checks, a Vulkan driver, a browser and ffmpeg (installed where possible
+           when there is none), format, lints with all and with no features, unit, integration and documentation tests,
            the documentation of the crates, the oldest supported compiler where it is installed, and the tests of the
            Python module where Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
@@ -92,6 +93,7 @@ fn test() -> Outcome {
     step("repository checks", checks)?;
     step("a Vulkan driver", vulkan::ensure)?;
     step("a browser", browser::ensure_or_leave_out)?;
+    step("ffmpeg", films::ensure_or_leave_out)?;
     cargo("fmt --all --check")?;
     deny_or_leave_out()?;
     // Packages are fetched while the compiler works.
@@ -220,6 +222,7 @@ pub(crate) fn cargo(arguments: &str) -> Outcome {
         run(Command::new(cargo)
             .args(arguments.split(' '))
             .envs(browser::variable())
+            .envs(films::variable())
             .current_dir(root()))
     })
 }

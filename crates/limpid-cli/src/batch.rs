@@ -51,7 +51,10 @@ impl Batch {
             if !video::is_film(&job.to) {
                 Format::from_path(&job.to).or_usage()?;
             }
-            if video::is_film(&job.to) != video::is_film(&job.from) {
+            let several = |path: &Path| video::is_film(path) || shot::is_pattern(path);
+            if video::is_film(&job.to) != video::is_film(&job.from)
+                && !(several(&job.to) && several(&job.from))
+            {
                 let kind = |path| match video::is_film(path) {
                     true => "a film",
                     false => "an image",
@@ -197,7 +200,7 @@ fn targets(inputs: &[Found], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>
             || video::is_film(output)
             || shot::is_pattern(output));
     if let ([Found { path: from, .. }], false) = (inputs, looks_like_folder) {
-        if shot::is_pattern(from) && !shot::is_pattern(output) {
+        if shot::is_pattern(from) && !shot::is_pattern(output) && !video::is_film(output) {
             if is_file {
                 return usage(format!(
                     "{}: several frames need a placeholder for their number, such as OUT.####.exr, or a folder",

@@ -367,15 +367,25 @@ pub(crate) fn watch(what: &str) -> Watch {
 /// Counts frames on a terminal.
 pub(crate) struct Frames(Option<ProgressBar>);
 
-/// A counter of frames.
-pub(crate) fn frames() -> Frames {
-    let shown = std::io::stderr().is_terminal() && !is_quiet();
-    let bar = shown.then(ProgressBar::new_spinner);
-    if let (Some(bar), Ok(style)) = (
-        &bar,
-        ProgressStyle::with_template("{spinner} {pos} frames, {per_sec}"),
-    ) {
-        bar.set_style(style);
+/// A counter of frames; with the number of all that are expected, it shows how long they will take.
+pub(crate) fn frames(expected: Option<u64>) -> Frames {
+    let shown = std::io::stderr().is_terminal() && !is_quiet() && !SEVERAL.load(Ordering::Relaxed);
+    let bar = shown.then(|| match expected {
+        Some(count) => ProgressBar::new(count),
+        None => ProgressBar::new_spinner(),
+    });
+    let form = match expected {
+        Some(_) => "{msg}{bar:40} {pos} of {len} frames, {per_sec}, {eta} left",
+        None => "{msg}{spinner} {pos} frames, {per_sec}",
+    };
+    if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(form)) {
+        let rate = |state: &indicatif::ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{:.1} frames/s", state.per_sec());
+        };
+        bar.set_style(style.with_key("per_sec", rate));
+        if let Some(position) = position() {
+            bar.set_message(format!("{position}: "));
+        }
     }
     Frames(bar)
 }

@@ -117,7 +117,7 @@ pub(crate) fn found(pattern: &Path) -> Result<Vec<u32>> {
 }
 
 /// The numbers of the frames of a sequence: those of a range, or all that exist.
-fn frames_of(from: &Path, range: Option<&RangeInclusive<u32>>) -> Result<Vec<u32>> {
+pub(crate) fn frames_of(from: &Path, range: Option<&RangeInclusive<u32>>) -> Result<Vec<u32>> {
     match range {
         Some(range) => Ok(range.clone().collect()),
         None => found(from),

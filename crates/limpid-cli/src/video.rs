@@ -1,25 +1,39 @@
 //! Films: frames flow through a bounded pipeline, read, processed and written at the same time.
 //!
 //! A film is a `.y4m` file, a y4m stream on standard input or output (`-`), or any format of the ffmpeg on the
-//! path.
+//! path. ffmpeg decodes to the samples that the film has; what is encoded gets the samples, colours, times and streams of the
+//! source.
 
+mod codec;
+mod decoder;
+mod encoder;
+mod ends;
 mod ffmpeg;
+mod matroska;
+mod options;
+mod pictures;
+mod probe;
+mod streams;
 
-use crate::say;
+pub(crate) use options::{FilmArgs, Settings};
+pub(crate) use probe::{Probe, Stream};
+
+use crate::{say, shot};
 use anyhow::{Context, Result, anyhow};
+use encoder::Film;
+use ends::{Clock, Input, Plan, Source, Target};
 use limpid::Image;
-use limpid::io::y4m::{Colour, Header, Reader, Writer};
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use limpid::io::y4m::{Colour, Header};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 
 /// Frames that may wait between two stages.
 const WAITING: usize = 2;
 
 /// Extensions that are read and written by ffmpeg.
-const FILMS: [&str; 10] = [
-    "mp4", "mkv", "mov", "avi", "webm", "m4v", "mpg", "mpeg", "ts", "wmv",
+const FILMS: [&str; 14] = [
+    "mp4", "mkv", "mov", "avi", "webm", "m4v", "mpg", "mpeg", "ts", "wmv", "mts", "m2ts", "mxf",
+    "dv",
 ];
 
 /// Whether a name denotes a film.
@@ -37,6 +51,23 @@ fn is_y4m(path: &Path) -> bool {
     extension(path).is_some_and(|e| e == "y4m")
 }
 
+/// Whether ffprobe can describe it.
+pub(crate) fn is_by_ffmpeg(path: &Path) -> bool {
+    is_film(path) && path != Path::new("-") && !is_y4m(path)
+}
+
+/// Says what is lost, beginning with the name of the film.
+fn note(source: Option<&Probe>, to: &Path, notes: &[String]) {
+    let name = source.map_or(to, |probe| &probe.path).display().to_string();
+    let notes: Vec<String> = notes.iter().map(|n| format!("{name}: {n}")).collect();
+    say::notes(&notes);
+}
+
+/// The beginning of a film, encoded for browsers, and its type.
+pub(crate) fn preview(path: &Path, seconds: u32) -> Result<(&'static str, Vec<u8>)> {
+    encoder::preview(path, seconds)
+}
+
 /// How a film is read and written.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
@@ -44,39 +75,78 @@ pub(crate) struct Form {
     pub(crate) colour: Colour,
     /// Whether to store 16 bits without loss.
     pub(crate) exact: bool,
+    /// Whether the fields of frames are processed separately.
+    pub(crate) fields: bool,
 }
 
 /// Reads a film, processes its frames and writes the result. The closure gets each frame in order, then `None`, and returns
-/// results in the same order, possibly delayed.
+/// results in the same order, possibly delayed. It also gets 0, or for interlaced films 0 and 1 in turn: even and odd fields are
+/// two films.
 pub(crate) fn run_late(
-    from: &Path,
-    to: &Path,
+    (from, to): (&Path, &Path),
     form: Form,
-    mut change: impl FnMut(Option<Image>) -> Result<Vec<Image>>,
+    settings: &Settings,
+    mut change: impl FnMut(Option<Image>, usize) -> Result<Vec<Image>>,
 ) -> Result<()> {
-    if !is_film(to) {
+    if !is_film(to) && !shot::is_pattern(to) {
         anyhow::bail!(
-            "{}: the output for a film must be a film: .y4m, - or {}",
+            "{}: the output for a film must be a film, .y4m, - or {}, or numbered pictures such as OUT.####.png",
             to.display(),
             FILMS.join(", ")
         );
     }
-    let mut source = Source::open(from)?;
-    let reader =
-        Reader::new(source.stream()?, form.colour).with_context(|| from.display().to_string());
-    let reader = match reader {
-        Ok(reader) => reader,
+    let upright = ends::is_upright(to);
+    let mut source = Source::open(from, to, settings)?;
+    let named = || from.display().to_string();
+    let mut input = match source.input(form).with_context(named) {
+        Ok(input) => input,
         // The program that makes the stream reports the reason.
         Err(error) => return Err(source.finish().err().unwrap_or(error)),
     };
-    let header = if form.exact {
-        reader.header().clone().widened(16)
-    } else {
-        reader.header().clone()
+    let upper_first = match form.fields {
+        true => source.upper_first(input.header(), settings),
+        false => None,
     };
-    let mut target = Target::open(to, from, form)?;
-    let done = flow(reader, header, &mut target, form, &mut change)
-        .with_context(|| from.display().to_string());
+    if upper_first.is_some() {
+        input = input
+            .fields()
+            .with_context(|| format!("{}: --fields none filters whole frames", from.display()))?;
+    }
+    let header = match form.exact {
+        true => input.header().clone().widened(16),
+        false => input.header().clone(),
+    };
+    let mut settings = settings.clone();
+    settings.encoding.exact = form.exact;
+    let mut tags = encoder::tags(&header, source.probe.as_deref(), upper_first);
+    if let Input::Pictures(_) = input {
+        tags = tags.of_pictures();
+    }
+    let mut times = source.times();
+    let first = times.as_mut().and_then(decoder::Times::peek).unwrap_or(0);
+    let begin = match &settings.frames {
+        Some(_) => first,
+        None => 0,
+    };
+    let mut target = Target::open(&Film {
+        to,
+        header: &header,
+        source: source.probe.as_deref(),
+        settings: &settings,
+        part: part(&settings, begin, tags.rate),
+        tags: &tags,
+        first: (first - begin).max(0),
+        turned: !upright,
+    })?;
+    let pipes = Pipes {
+        times,
+        cut: source.cut(&input, &settings),
+        begin,
+        expected: source.expected(&input, &settings),
+        input,
+        plan: Plan { header, form, tags },
+    };
+    let done = pipes.flow(&mut target, &mut change).with_context(named);
     match (done, source.finish()) {
         (Ok(()), Ok(())) => target.finish(),
         // The program that takes the stream reports why it stopped.
@@ -88,22 +158,41 @@ pub(crate) fn run_late(
     }
 }
 
+/// The part of the source that sound and subtitles are taken from.
+fn part(settings: &Settings, begin: i64, rate: (u32, u32)) -> Option<(f64, Option<f64>)> {
+    if let Some(frames) = &settings.frames {
+        let count = f64::from(frames.end() - frames.start() + 1);
+        let length = count * f64::from(rate.1) / f64::from(rate.0);
+        return Some((begin as f64 * 1e-9, Some(length)));
+    }
+    let span = settings.time?;
+    Some((span.from, span.to.map(|to| to - span.from)))
+}
+
 /// The frames of a film, in order.
 pub(crate) struct Frames {
     path: PathBuf,
     source: Option<Source>,
-    reader: Reader<Box<dyn Read + Send>>,
+    input: Input,
 }
 
 impl Frames {
     pub(crate) fn open(path: &Path, colour: Colour) -> Result<Self> {
-        let mut source = Source::open(path)?;
-        let reader = Reader::new(source.stream()?, colour);
-        match reader.with_context(|| path.display().to_string()) {
-            Ok(reader) => Ok(Self {
+        let form = Form {
+            colour,
+            exact: false,
+            fields: false,
+        };
+        // Frames are upright, as in pictures.
+        let mut source = Source::open(path, Path::new("-"), &Settings::default())?;
+        match source
+            .input(form)
+            .with_context(|| path.display().to_string())
+        {
+            Ok(input) => Ok(Self {
                 path: path.to_owned(),
                 source: Some(source),
-                reader,
+                input,
             }),
             // The program that makes the stream reports the reason.
             Err(error) => Err(source.finish().err().unwrap_or(error)),
@@ -113,7 +202,7 @@ impl Frames {
     /// The next frame; `None` after the last one.
     pub(crate) fn next(&mut self) -> Result<Option<Image>> {
         let named = || self.path.display().to_string();
-        let image = self.reader.next_image().with_context(named)?;
+        let image = self.input.next_in(None).with_context(named)?;
         if image.is_none()
             && let Some(source) = self.source.take()
         {
@@ -130,171 +219,124 @@ pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
     while film.next()?.is_some() {
         frames += 1;
     }
-    Ok((film.reader.header().clone(), frames))
+    Ok((film.input.header().clone(), frames))
 }
 
 /// Three stages with bounded queues between them.
-fn flow(
-    mut reader: Reader<Box<dyn Read + Send>>,
-    header: Header,
-    target: &mut Target,
-    form: Form,
-    change: &mut impl FnMut(Option<Image>) -> Result<Vec<Image>>,
-) -> Result<()> {
-    let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
-    let (changed, to_write) = sync_channel::<Image>(WAITING);
-    // Written images lend their memory to the next that are read.
-    let (written, spare) = sync_channel::<Image>(WAITING);
-    let stream = target.stream()?;
-    let name = target.name();
-    let counter = say::frames();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while let Some(frame) = reader.next_in(spare.try_recv().ok()).transpose() {
-                let last = frame.is_err();
-                if read.send(frame).is_err() || last {
-                    break;
+struct Pipes {
+    input: Input,
+    times: Option<decoder::Times>,
+    /// Frames to leave out, and frames to take.
+    cut: (u64, Option<u64>),
+    /// The time of the first frame, in nanoseconds.
+    begin: i64,
+    expected: Option<u64>,
+    plan: Plan,
+}
+
+impl Pipes {
+    fn flow(
+        self,
+        target: &mut Target,
+        change: &mut impl FnMut(Option<Image>, usize) -> Result<Vec<Image>>,
+    ) -> Result<()> {
+        let Self {
+            mut input,
+            mut times,
+            cut: (skip, take),
+            begin,
+            expected,
+            plan,
+        } = self;
+        let fields = if plan.tags.upper_first.is_some() {
+            2
+        } else {
+            1
+        };
+        let (read, to_change) = sync_channel::<limpid::Result<Image>>(WAITING);
+        let (changed, to_write) = sync_channel::<Image>(WAITING);
+        // Written images lend their memory to the next that are read.
+        let (written, spare) = sync_channel::<Image>(WAITING);
+        let (tell, told) = channel();
+        let clock = Clock {
+            told: times.is_some().then_some(told),
+            begin,
+            rate: plan.tags.rate,
+            count: 0,
+            last: None,
+        };
+        let name = target.name();
+        let mut sink = plan.sink(target, clock).with_context(|| name.clone())?;
+        let counter = say::frames(expected);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let (skip, take) = (skip * fields, take.map(|take| take * fields));
+                let mut count = 0;
+                while take.is_none_or(|take| count < skip + take)
+                    && let Some(frame) = input.next_in(spare.try_recv().ok()).transpose()
+                {
+                    if let (true, Some(times)) = (count % fields == 0, &mut times) {
+                        // Nobody asks for times where none are stored.
+                        let _ = tell.send(times.next());
+                    }
+                    count += 1;
+                    let last = frame.is_err();
+                    if (count > skip || last) && (read.send(frame).is_err() || last) {
+                        break;
+                    }
                 }
-            }
-        });
-        let writing = scope.spawn(move || -> limpid::Result<()> {
-            let mut writer = Writer::new(stream, header, form.colour)?;
-            for image in to_write {
-                writer.write(&image)?;
-                let _ = written.try_send(image);
-            }
-            writer.finish().map(drop)
-        });
-        let send = |images: Vec<Image>| -> Result<()> {
-            for image in images {
-                let gone = |_| anyhow!("writing the film failed");
-                changed.send(image).map_err(gone)?;
-                counter.next();
-            }
-            Ok(())
-        };
-        let work = || -> Result<()> {
-            for frame in to_change {
-                send(change(Some(frame?))?)?;
-            }
-            send(change(None)?)
-        };
-        let result = work();
-        drop(changed);
-        counter.end();
-        // What stopped the writer explains why a frame could not be sent.
-        match writing.join() {
-            Ok(Ok(())) => result,
-            Ok(Err(error)) => Err(anyhow::Error::from(error).context(name)),
-            Err(_) => Err(anyhow!("the film could not be written")),
-        }
-    })
-}
-
-/// Where frames come from.
-enum Source {
-    Plain(Option<Box<dyn Read + Send>>),
-    Ffmpeg(ffmpeg::Decoder),
-}
-
-impl Source {
-    fn open(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self::Plain(Some(Box::new(
-                BufReader::new(std::io::stdin()),
-            ))));
-        }
-        if is_y4m(path) {
-            let file = File::open(path).with_context(|| path.display().to_string())?;
-            return Ok(Self::Plain(Some(Box::new(BufReader::new(file)))));
-        }
-        Ok(Self::Ffmpeg(ffmpeg::Decoder::start(path)?))
-    }
-
-    fn stream(&mut self) -> Result<Box<dyn Read + Send>> {
-        let stream = match self {
-            Self::Plain(stream) => stream.take(),
-            Self::Ffmpeg(decoder) => decoder.stream(),
-        };
-        stream.context("the film was opened twice")
-    }
-
-    fn finish(self) -> Result<()> {
-        match self {
-            Self::Plain(_) => Ok(()),
-            Self::Ffmpeg(decoder) => decoder.finish(),
-        }
-    }
-}
-
-/// Where frames go. A file appears when it is complete.
-enum Target {
-    Output,
-    File {
-        part: tempfile::NamedTempFile,
-        to: PathBuf,
-    },
-    Ffmpeg(ffmpeg::Encoder),
-}
-
-impl Target {
-    fn open(to: &Path, from: &Path, form: Form) -> Result<Self> {
-        if to == Path::new("-") {
-            return Ok(Self::Output);
-        }
-        let folder = match to.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        if is_y4m(to) {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(".limpid-").suffix(".tmp");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                // Like any new file: all may read and write what the user's mask leaves.
-                builder.permissions(std::fs::Permissions::from_mode(0o666));
-            }
-            let part = (builder.tempfile_in(folder)).with_context(|| to.display().to_string())?;
-            // As long as it is locked, nobody takes it for one that was left behind.
-            let _ = part.as_file().try_lock();
-            return Ok(Self::File {
-                part,
-                to: to.to_owned(),
             });
-        }
-        Ok(Self::Ffmpeg(ffmpeg::Encoder::start(to, from, form.exact)?))
-    }
-
-    /// What it is called in messages.
-    fn name(&self) -> String {
-        match self {
-            Self::Output => "standard output".to_owned(),
-            Self::File { to, .. } => to.display().to_string(),
-            Self::Ffmpeg(encoder) => encoder.name(),
-        }
-    }
-
-    fn stream(&mut self) -> Result<Box<dyn Write + Send>> {
-        Ok(match self {
-            Self::Output => Box::new(BufWriter::new(std::io::stdout())),
-            Self::File { part, .. } => Box::new(BufWriter::new(part.reopen()?)),
-            Self::Ffmpeg(encoder) => encoder.stream().context("the film was opened twice")?,
+            let writing = scope.spawn(move || -> Result<()> {
+                for image in to_write {
+                    sink.write(&image)?;
+                    let _ = written.try_send(image);
+                }
+                sink.finish()
+            });
+            let mut sent = 0;
+            let mut send = |images: Vec<Image>| -> Result<()> {
+                for image in images {
+                    let gone = |_| anyhow!("writing the film failed");
+                    changed.send(image).map_err(gone)?;
+                    sent += 1;
+                    if sent % fields == 0 {
+                        counter.next();
+                    }
+                }
+                Ok(())
+            };
+            let work = || -> Result<()> {
+                let mut field = 0;
+                for frame in to_change {
+                    send(change(Some(frame?), field)?)?;
+                    field = (field + 1) % fields as usize;
+                }
+                let ends = (0..fields as usize).map(|field| change(None, field));
+                let ends: Vec<Vec<Image>> = ends.collect::<Result<_>>()?;
+                send(in_turn(ends))
+            };
+            let result = work();
+            drop(changed);
+            counter.end();
+            // What stopped the writer explains why a frame could not be sent.
+            match writing.join() {
+                Ok(Ok(())) => result,
+                Ok(Err(error)) => Err(error.context(name)),
+                Err(_) => Err(anyhow!("the film could not be written")),
+            }
         })
     }
+}
 
-    fn finish(self) -> Result<()> {
-        match self {
-            Self::Output => Ok(()),
-            Self::File { part, to } => {
-                let on_disk = part.as_file().sync_all();
-                on_disk.with_context(|| to.display().to_string())?;
-                part.persist(&to)
-                    .map_err(|e| e.error)
-                    .with_context(|| to.display().to_string())?;
-                Ok(())
-            }
-            Self::Ffmpeg(encoder) => encoder.finish(),
+/// The first of each, the second of each, and so on.
+fn in_turn(lists: Vec<Vec<Image>>) -> Vec<Image> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    loop {
+        let next: Vec<Image> = lists.iter_mut().filter_map(Iterator::next).collect();
+        if next.is_empty() {
+            return all;
         }
+        all.extend(next);
     }
 }

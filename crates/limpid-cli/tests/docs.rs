@@ -24,6 +24,10 @@ fn commands_of_the_pages_print_what_they_say() -> Outcome {
     let mut commands = 0;
     let mut copies = Vec::new();
     for page in pages()? {
+        let without_ffmpeg = std::env::var_os("LIMPID_FFMPEG").is_some_and(|named| named == "none");
+        if without_ffmpeg && page.ends_with("films.md") {
+            continue;
+        }
         let text = fs::read_to_string(&page)?;
         commands += text.matches("\n```console\n$ limpid").count();
         // Pages of both folders may have the same name.

@@ -1,6 +1,7 @@
 //! `limpid compare`: differences from a reference, and a page to compare images by eye.
 
 mod crop;
+mod films;
 mod sequence;
 mod table;
 
@@ -155,7 +156,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// A page without metrics.
 fn look(args: &Args, images: &[PathBuf]) -> Result<()> {
-    if let Some(sequence) = images.iter().find(|i| sequence::is_sequence(i)) {
+    let films = images.iter().filter(|i| video::is_film(i)).count();
+    let films = films == images.len() && images.iter().all(|i| i != Path::new("-"));
+    if let Some(sequence) = images.iter().find(|i| !films && sequence::is_sequence(i)) {
         let message = format!(
             "{}: sequences and films are compared with a --reference, frame by frame; to look at some frames, name their files",
             sequence.display()
@@ -174,17 +177,21 @@ fn look(args: &Args, images: &[PathBuf]) -> Result<()> {
             path.display()
         );
     }
-    let mut items = Vec::new();
-    for path in images {
-        items.push(item(path, Loaded::read(path, args)?));
+    if films {
+        films::write(images, &path)?;
+    } else {
+        let mut items = Vec::new();
+        for path in images {
+            items.push(item(path, Loaded::read(path, args)?));
+        }
+        let shown = Page {
+            title: "limpid compare".to_owned(),
+            facts: String::new(),
+            items,
+            reference: None,
+        };
+        shown.write(&path)?;
     }
-    let shown = Page {
-        title: "limpid compare".to_owned(),
-        facts: String::new(),
-        items,
-        reference: None,
-    };
-    shown.write(&path)?;
     match args.html {
         Some(_) => written(&path),
         None => tell!("page written to {}", path.display()),

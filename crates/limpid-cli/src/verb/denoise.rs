@@ -10,7 +10,7 @@ use crate::report::{self, Report};
 use crate::run::How;
 use crate::say::{self, OrUsage};
 use crate::shot::{self, Shot};
-use crate::video::{self, Form};
+use crate::video::{self, FilmArgs, Form};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
 use limpid::io::{Format, WriteOptions};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// How much of the change to apply: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
-    /// For numbered files: first and last frame, such as 0..9 [default: all existing frames]
+    /// First and last frame of numbered files or of a film, such as 0..9; films count from 0 [default: all]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
     /// Keep existing results, and process only what is missing
@@ -60,6 +60,8 @@ pub(crate) struct Args {
     layers: Layers,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    film: FilmArgs,
 }
 
 pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
@@ -104,7 +106,7 @@ fn left(args: &Args, jobs: Vec<Job>) -> Result<Vec<Job>> {
     let all = jobs.len();
     let mut left = Vec::new();
     for job in jobs {
-        let done = match shot::is_pattern(&job.from) {
+        let done = match shot::is_pattern(&job.from) && !video::is_film(&job.to) {
             true => shot::is_done(&job, args.frames.as_ref())?,
             false => job.to.exists(),
         };
@@ -235,7 +237,7 @@ impl Work<'_> {
         if !input.in_time {
             return self.still(job, sequence);
         }
-        if shot::is_pattern(&job.from) {
+        if shot::is_pattern(&job.from) && !video::is_film(&job.to) {
             let shot = Shot {
                 from: &job.from,
                 to: &job.to,
@@ -262,9 +264,17 @@ impl Work<'_> {
         let form = Form {
             colour: Colour::Encoded,
             exact: false,
+            fields: true,
         };
-        video::run_late(&job.from, &job.to, form, |image| {
-            files::push(image, sequence)
+        let settings = (self.args.film).settings(self.args.frames.clone(), self.args.jpeg_quality);
+        // The odd fields of an interlaced film.
+        let mut odd: Option<Sequence> = None;
+        video::run_late((&job.from, &job.to), form, &settings, |image, field| {
+            if field == 0 {
+                return files::push(image, sequence);
+            }
+            let new = || Sequence::new(self.device, self.methods.of(input));
+            files::push(image, odd.get_or_insert_with(new))
         })?;
         Report::new(job, sequence, self.device, begin).tell(json)
     }

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::run::{How, read_options};
 use crate::say::{self, OrUsage, tell};
 use crate::verb::plan;
-use crate::video::{self, Form};
+use crate::video::{self, Form, Settings};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
 use limpid::io::{self, Bits, Format, WriteOptions};
@@ -93,6 +93,7 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
         let form = Form {
             colour: Colour::Stored,
             exact: direction == Direction::Forward,
+            fields: false,
         };
         let mut groups = Groups {
             levels,
@@ -103,7 +104,10 @@ pub(crate) fn run(args: &Args, knobs: &Given, direction: Direction) -> Result<()
             options,
             sequence,
         };
-        video::run_late(input, output, form, |image| groups.push(image))?;
+        let settings = Settings::default();
+        video::run_late((input, output), form, &settings, |image, _| {
+            groups.push(image)
+        })?;
         let report = Report::new(&job, &groups.sequence, &groups.device, begin);
         return report.tell(args.json);
     };

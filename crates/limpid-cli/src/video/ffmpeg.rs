@@ -1,156 +1,169 @@
-//! ffmpeg as a child process, at either end of a pipe.
+//! ffmpeg and ffprobe as child processes.
 
 use anyhow::{Context, Result, bail};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+use std::thread::JoinHandle;
 
-/// Starts ffmpeg, or returns an error that says how to install it.
-fn start(command: &mut Command) -> Result<Child> {
-    command.stderr(Stdio::piped()).spawn().map_err(|error| {
-        if error.kind() == ErrorKind::NotFound {
-            anyhow::anyhow!(
-                "films other than .y4m need the program ffmpeg on the path, which was not found; install it \
-                 (on Debian and Ubuntu: apt-get install ffmpeg), or pipe frames as y4m: … | limpid denoise - -o - | …"
-            )
-        } else {
-            anyhow::anyhow!("ffmpeg: {error}")
-        }
-    })
+/// The most that is kept of what a program says.
+const SAID: usize = 64 * 1024;
+
+/// A running ffmpeg. It is ended when this is dropped.
+pub(super) struct Process {
+    child: Child,
+    said: Option<JoinHandle<Vec<u8>>>,
 }
 
-fn quiet() -> Command {
+/// ffmpeg with the options that every call needs.
+pub(super) fn command() -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-nostdin", "-loglevel", "error", "-y"]);
     command
 }
 
-/// Waits for ffmpeg to exit, and reports its messages if it failed.
-fn finish(child: Child, path: &Path) -> Result<()> {
-    let output = child.wait_with_output().context("ffmpeg")?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = said
-        .lines()
-        .filter(|l| !l.trim().is_empty())
-        .take(3)
-        .collect();
-    bail!("{}: ffmpeg failed: {}", path.display(), said.join("; "))
-}
-
-/// The samples to ask for: those of the film where y4m has them, so that nothing is converted, otherwise ones that lose nothing.
-fn samples(path: &Path) -> String {
-    let mut command = Command::new("ffprobe");
-    command.args(["-v", "error", "-select_streams", "v:0"]);
-    command.args(["-show_entries", "stream=pix_fmt", "-of", "csv=p=0"]);
-    let said = command.arg(path).stdin(Stdio::null()).output();
-    let said = said.map_or_else(|_| Vec::new(), |said| said.stdout);
-    let said = String::from_utf8_lossy(&said);
-    let own = said.lines().next().unwrap_or("").trim_end_matches(',');
-    let known = match own {
-        "nv12" | "nv21" => Some("yuv420p"),
-        "p010le" => Some("yuv420p10le"),
-        own => {
-            let form = own.replace("yuvj", "yuv");
-            let form = form.strip_suffix("le").unwrap_or(&form);
-            let plain = ["yuv420p", "yuv422p", "yuv444p", "gray"];
-            let deep = |p: &&str| ["10", "12"].iter().any(|bits| form == format!("{p}{bits}"));
-            (plain.contains(&form) || plain.iter().any(deep)).then_some(own)
-        }
-    };
-    known.unwrap_or("yuv444p16le").to_owned()
-}
-
-/// Frames from a film.
-pub(super) struct Decoder {
-    child: Child,
-    path: PathBuf,
-}
-
-impl Decoder {
-    pub(super) fn start(path: &Path) -> Result<Self> {
-        // ffmpeg's own message would not say that the file does not exist.
-        std::fs::File::open(path).with_context(|| path.display().to_string())?;
-        let mut command = quiet();
-        command.arg("-i").arg(path);
-        let form = samples(path);
-        command.args(["-map", "0:v:0", "-f", "yuv4mpegpipe", "-pix_fmt", &form]);
-        command.args(["-strict", "-1", "-"]);
-        let child = start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-        Ok(Self {
-            child,
-            path: path.to_owned(),
-        })
-    }
-
-    pub(super) fn stream(&mut self) -> Option<Box<dyn Read + Send>> {
-        let stream = self.child.stdout.take()?;
-        Some(Box::new(BufReader::with_capacity(1 << 20, stream)))
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        finish(self.child, &self.path)
+/// Says how to install what was not found.
+fn not_started(program: &str, error: &std::io::Error) -> anyhow::Error {
+    if error.kind() == ErrorKind::NotFound {
+        anyhow::anyhow!(
+            "films other than .y4m need the program ffmpeg on the path, and ffprobe, which comes with it; {program} was not found; \
+             install it (on Debian and Ubuntu: apt-get install ffmpeg), or pipe frames as y4m: … | limpid denoise - -o - | …"
+        )
+    } else {
+        anyhow::anyhow!("{program}: {error}")
     }
 }
 
-/// Frames to a film, which appears when it is complete.
-pub(super) struct Encoder {
-    child: Child,
-    /// A folder beside the film, removed when this is dropped.
-    folder: tempfile::TempDir,
-    part: PathBuf,
-    to: PathBuf,
-}
-
-impl Encoder {
-    /// `from` provides the sound. `exact` keeps every sample.
-    pub(super) fn start(to: &Path, from: &Path, exact: bool) -> Result<Self> {
-        let parent = match to.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let folder = tempfile::Builder::new()
-            .prefix(".limpid")
-            .tempdir_in(parent);
-        let folder = folder.with_context(|| to.display().to_string())?;
-        let part = folder.path().join(to.file_name().unwrap_or_default());
-        let mut command = quiet();
-        command.args(["-f", "yuv4mpegpipe", "-i", "-"]);
-        if !exact && from != Path::new("-") {
-            command.arg("-i").arg(from);
-            command.args(["-map", "0:v", "-map", "1:a?", "-c:a", "copy"]);
-        }
-        command.args(if exact {
-            ["-c:v", "ffv1", "-pix_fmt", "yuv444p16le"].as_slice()
-        } else {
-            &["-pix_fmt", "yuv420p"]
+impl Process {
+    pub(super) fn start(command: &mut Command) -> Result<Self> {
+        let child = command.stderr(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| not_started("ffmpeg", &error))?;
+        // A program that nobody listens to would wait for ever.
+        let said = child.stderr.take().map(|mut from| {
+            std::thread::spawn(move || {
+                let (mut kept, mut more) = (Vec::new(), [0; 4096]);
+                while let Ok(count @ 1..) = from.read(&mut more) {
+                    let room = SAID.saturating_sub(kept.len()).min(count);
+                    kept.extend(&more[..room]);
+                }
+                kept
+            })
         });
-        command.arg(&part);
-        let child = start(command.stdin(Stdio::piped()).stdout(Stdio::null()))?;
-        Ok(Self {
-            child,
-            folder,
-            part,
-            to: to.to_owned(),
-        })
+        Ok(Self { child, said })
     }
 
-    pub(super) fn name(&self) -> String {
-        self.to.display().to_string()
+    pub(super) fn stdin(&mut self) -> Option<std::process::ChildStdin> {
+        self.child.stdin.take()
     }
 
-    pub(super) fn stream(&mut self) -> Option<Box<dyn Write + Send>> {
-        let stream = self.child.stdin.take()?;
-        Some(Box::new(BufWriter::with_capacity(1 << 20, stream)))
+    pub(super) fn stdout(&mut self) -> Option<std::process::ChildStdout> {
+        self.child.stdout.take()
     }
 
-    pub(super) fn finish(self) -> Result<()> {
-        finish(self.child, &self.to)?;
-        std::fs::rename(&self.part, &self.to).with_context(|| self.to.display().to_string())?;
-        self.folder
-            .close()
-            .with_context(|| self.to.display().to_string())
+    /// Waits for its end, and reports its messages if it failed.
+    pub(super) fn finish(mut self, path: &Path) -> Result<()> {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().context("ffmpeg")?;
+        let said = self.said.take().and_then(|s| s.join().ok());
+        if status.success() {
+            return Ok(());
+        }
+        let said = said.unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let lines = said.lines().filter(|l| !l.trim().is_empty());
+        let said: Vec<&str> = lines.take(3).collect();
+        bail!("{}: ffmpeg failed: {}", path.display(), said.join("; "))
     }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail where it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks ffprobe about a file; gives JSON.
+pub(super) fn probe(path: &Path, what: &[&str]) -> Result<Vec<u8>> {
+    let mut command = Command::new("ffprobe");
+    command.args(["-v", "error", "-of", "json"]).args(what);
+    let output = command.arg("-i").arg(path).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| not_started("ffprobe", &error))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().last().unwrap_or("it said nothing").to_owned();
+        // The last line begins with the name of the file.
+        let reason = said.rsplit(": ").next().unwrap_or_default();
+        bail!("{}: ffprobe failed: {reason}", path.display());
+    }
+    Ok(output.stdout)
+}
+
+/// What ffmpeg prints for a question; nothing if it fails.
+fn answer(question: &[&str]) -> String {
+    let mut command = Command::new("ffmpeg");
+    command.arg("-hide_banner").args(question);
+    let output = command.stdin(Stdio::null()).output();
+    let text = output.map(|output| match output.status.success() {
+        true => output.stdout,
+        false => Vec::new(),
+    });
+    String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()
+}
+
+/// The installed version, such as 5.1; builds between versions count as new.
+pub(super) fn version() -> (u32, u32) {
+    static VERSION: OnceLock<(u32, u32)> = OnceLock::new();
+    *VERSION.get_or_init(|| {
+        let text = answer(&["-version"]);
+        let word = text.split_whitespace().nth(2).unwrap_or_default();
+        let mut numbers = word
+            .trim_start_matches('n')
+            .split(|c: char| !c.is_ascii_digit())
+            .map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => (major, minor),
+            (Some(Ok(major)), _) => (major, 0),
+            _ => (u32::MAX, 0),
+        }
+    })
+}
+
+/// The option that writes every frame once, with the time that it has.
+pub(super) fn every_frame() -> [&'static str; 2] {
+    match version() < (5, 1) {
+        true => ["-vsync", "passthrough"],
+        false => ["-fps_mode", "passthrough"],
+    }
+}
+
+/// Whether ffmpeg has this encoder for pictures. Where it does not answer, the encoder is tried.
+pub(super) fn has_encoder(name: &str) -> bool {
+    static ENCODERS: OnceLock<Vec<String>> = OnceLock::new();
+    let all = ENCODERS.get_or_init(|| {
+        let text = answer(&["-encoders"]);
+        let lines = text.lines().map(str::trim_start);
+        let pictures = lines.filter(|line| line.starts_with('V'));
+        let name = |line: &str| line.split_whitespace().nth(1).map(str::to_owned);
+        pictures.filter_map(name).collect()
+    });
+    all.is_empty() || all.iter().any(|known| known == name)
+}
+
+/// The pixel formats of an encoder; none if it takes any, or does not tell.
+pub(super) fn formats(encoder: &str) -> Vec<String> {
+    static FORMATS: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new());
+    let mut known = FORMATS.lock().unwrap_or_else(|e| e.into_inner());
+    let entry = known.entry(encoder.to_owned());
+    let found = entry.or_insert_with(|| {
+        let text = answer(&["-h", &format!("encoder={encoder}")]);
+        let mut lines = text.lines();
+        let list = lines.find_map(|l| l.trim().strip_prefix("Supported pixel formats:"));
+        let names = list.unwrap_or_default().split_whitespace();
+        names.map(str::to_owned).collect()
+    });
+    found.clone()
 }

@@ -106,7 +106,7 @@ impl Browser {
         browser.call("Page.navigate", json!({ "url": url }));
         let begin = Instant::now();
         let drawn = "document.body && document.body.dataset.ready === 'yes' && \
-                     [...document.images].every(i => i.complete) && document.querySelector('#a').width > 1";
+                     [...document.images].every(i => i.complete) && (document.querySelector('#a')?.width ?? 2) > 1";
         while browser.value(drawn) != true {
             assert!(begin.elapsed() < PATIENCE, "the page is not drawn");
             std::thread::sleep(Duration::from_millis(50));

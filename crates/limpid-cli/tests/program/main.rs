@@ -11,6 +11,7 @@ mod drivers;
 mod dwt;
 #[cfg(unix)]
 mod faults;
+mod films;
 mod info_file;
 mod layers;
 mod mixed;

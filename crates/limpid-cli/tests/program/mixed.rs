@@ -200,12 +200,12 @@ fn options_that_do_not_apply_are_refused() {
     photo(&place.join("s.0001.png"), 0.1);
     for (line, words) in [
         (
-            "clip.y4m -o o.y4m --frames 0..1",
-            "clip.y4m: --frames is for numbered files",
+            "clip.y4m -o o.y4m --crf 20",
+            "o.y4m: --crf is for films that ffmpeg encodes",
         ),
         (
             "a.png -o o.png --frames 0..1",
-            "a.png: --frames is for numbered files",
+            "a.png: --frames is for films and numbered files",
         ),
         ("clip.y4m -o - --resume", "--resume needs an output file"),
         (
@@ -214,7 +214,7 @@ fn options_that_do_not_apply_are_refused() {
         ),
         (
             "a.png clip.y4m -o new --frames 1",
-            "a.png: --frames is for numbered files",
+            "a.png: --frames is for films and numbered files",
         ),
         (
             "clip.y4m -o o.y4m --jobs 2 --method taa",

@@ -16,10 +16,12 @@
 //! # Ok::<(), limpid::Error>(())
 //! ```
 
+mod fields;
 mod header;
 mod pixels;
 
-pub use header::{Chroma, Header};
+pub use fields::Packer;
+pub use header::{Chroma, Header, Matrix};
 
 use limpid_core::{Error, Image, Result};
 use std::io::{Read, Write};
@@ -40,6 +42,10 @@ pub struct Reader<R> {
     header: Header,
     colour: Colour,
     bytes: Vec<u8>,
+    /// The header of a field, if images are fields.
+    field: Option<Header>,
+    /// The second field of the frame that was read last.
+    second: Vec<u8>,
 }
 
 /// The longest line that is accepted.
@@ -55,7 +61,22 @@ impl<R: Read> Reader<R> {
             from,
             header,
             colour,
+            field: None,
+            second: Vec::new(),
         })
+    }
+
+    /// The same film as fields: each frame gives two images of half its height, the even rows and then the odd rows.
+    pub fn fields(mut self) -> Result<Self> {
+        self.field = Some(self.header.field()?);
+        Ok(self)
+    }
+
+    /// The same film with these weights of the colours in luma.
+    #[must_use]
+    pub fn with_matrix(mut self, matrix: Matrix) -> Self {
+        self.header.matrix = matrix;
+        self
     }
 
     /// Size, rate and form of the frames.
@@ -70,6 +91,11 @@ impl<R: Read> Reader<R> {
 
     /// The same, reusing the memory of another image if it has the right size and number of channels.
     pub fn next_in(&mut self, memory: Option<Image>) -> Result<Option<Image>> {
+        if let (Some(field), false) = (&self.field, self.second.is_empty()) {
+            let image = pixels::decode(field, self.colour, &self.second, memory);
+            self.second.clear();
+            return image.map(Some);
+        }
         match line(&mut self.from)? {
             None => return Ok(None),
             Some(line) if line == "FRAME" || line.starts_with("FRAME ") => {}
@@ -94,7 +120,12 @@ impl<R: Read> Reader<R> {
             }
             Err(e) => return Err(Error::input(format!("y4m: {e}"))),
         }
-        pixels::decode(&self.header, self.colour, &self.bytes, memory).map(Some)
+        let Some(field) = &self.field else {
+            return pixels::decode(&self.header, self.colour, &self.bytes, memory).map(Some);
+        };
+        let first;
+        (first, self.second) = fields::split(&self.header, &self.bytes);
+        pixels::decode(field, self.colour, &first, memory).map(Some)
     }
 }
 
@@ -120,31 +151,33 @@ fn line(from: &mut impl Read) -> Result<Option<String>> {
 #[derive(Debug)]
 pub struct Writer<W> {
     to: W,
-    header: Header,
-    colour: Colour,
-    bytes: Vec<u8>,
+    packer: Packer,
 }
 
 impl<W: Write> Writer<W> {
     /// Writes the header.
     pub fn new(mut to: W, header: Header, colour: Colour) -> Result<Self> {
         writeln!(to, "{header}").map_err(failed)?;
-        Ok(Self {
-            to,
-            header,
-            colour,
-            bytes: Vec::new(),
-        })
+        let packer = Packer::new(header, colour);
+        Ok(Self { to, packer })
     }
 
-    /// Writes the next frame.
+    /// Takes fields: two images of half the height are a frame, the even rows and then the odd rows.
+    pub fn fields(mut self) -> Result<Self> {
+        self.packer = self.packer.fields()?;
+        Ok(self)
+    }
+
+    /// Writes the next frame or field.
     pub fn write(&mut self, image: &Image) -> Result<()> {
-        pixels::encode(&self.header, self.colour, image, &mut self.bytes)?;
-        self.to.write_all(b"FRAME\n").map_err(failed)?;
-        self.to.write_all(&self.bytes).map_err(failed)
+        if let Some(bytes) = self.packer.pack(image)? {
+            self.to.write_all(b"FRAME\n").map_err(failed)?;
+            self.to.write_all(bytes).map_err(failed)?;
+        }
+        Ok(())
     }
 
-    /// Flushes, and returns the writer.
+    /// Flushes the stream and returns it.
     pub fn finish(mut self) -> Result<W> {
         self.to.flush().map_err(failed)?;
         Ok(self.to)
@@ -175,6 +208,7 @@ mod tests {
             ("YUV4MPEG2 W3 H3 F30000:1001 Ip A1:1 C420jpeg", 17),
             ("YUV4MPEG2 W4 H2 F25:1 C422p10", 32),
             ("YUV4MPEG2 W2 H2 F25:1 Cmono16", 8),
+            ("YUV4MPEG2 W5 H2 F25:1 C411", 18),
         ] {
             let data: Vec<u8> = (0..frame)
                 .map(|i| {
@@ -203,6 +237,33 @@ mod tests {
                 assert_eq!(back.len(), bytes.len(), "{header}");
             }
         }
+    }
+
+    #[test]
+    fn fields_are_every_second_row() {
+        let header = "YUV4MPEG2 W2 H4 F25:1 It C420";
+        let data = [1, 1, 2, 2, 3, 3, 4, 4, 10, 20, 30, 40];
+        let bytes = film(header, &[&data, &data]);
+        let mut reader = (Reader::new(&bytes[..], Colour::Stored).unwrap())
+            .fields()
+            .unwrap();
+        assert!(reader.header().is_interlaced());
+        let writer = Writer::new(Vec::new(), reader.header().clone(), Colour::Stored).unwrap();
+        let mut writer = writer.fields().unwrap();
+        let mut seen = Vec::new();
+        while let Some(image) = reader.next_image().unwrap() {
+            assert_eq!((image.size().width, image.size().height), (2, 2));
+            seen.push([image.get(0, 0, 0), image.get(0, 1, 0), image.get(0, 1, 1)]);
+            writer.write(&image).unwrap();
+        }
+        let whole = |v: f32| (v * 255.0).round();
+        let seen: Vec<_> = seen.iter().map(|v| v.map(whole)).collect();
+        assert_eq!(seen[..2], [[1.0, 3.0, 10.0], [2.0, 4.0, 20.0]]);
+        assert_eq!(seen.len(), 4);
+        assert_eq!(writer.finish().unwrap(), bytes);
+        let odd = film("YUV4MPEG2 W2 H6 F25:1 It C420", &[]);
+        let odd = Reader::new(&odd[..], Colour::Stored).unwrap().fields();
+        assert!(odd.unwrap_err().to_string().contains("multiple of 4"));
     }
 
     #[test]

@@ -8,15 +8,6 @@ use rayon::prelude::*;
 /// Minimum number of rows per thread.
 const BAND: usize = 32;
 
-/// Weights of red and blue in luma: BT.709 from 720 rows on, BT.601 below, as video programs assume.
-fn shares(size: Size) -> (f32, f32) {
-    if size.height >= 720 {
-        (0.2126, 0.0722)
-    } else {
-        (0.299, 0.114)
-    }
-}
-
 /// Range of stored luma and chroma, relative to the largest sample.
 struct Range {
     black: f32,
@@ -168,7 +159,7 @@ impl Rows {
     fn of(header: &Header, colour: Colour) -> Self {
         let most = ((1u32 << header.bits) - 1) as f32;
         let range = Range::of(header);
-        let (red, blue) = shares(header.size);
+        let (red, blue) = header.matrix.shares();
         let green = 1.0 - red - blue;
         let (mut into, mut back) = ([[0.0; 4]; 3], [[0.0; 4]; 3]);
         if colour == Colour::Encoded {
@@ -270,17 +261,15 @@ impl Rows {
         self.samples(luma, a);
         for (from, to) in [(blue, &mut *b), (red, &mut *c)] {
             match self.sampled.0 {
+                1 => self.samples(from, to),
                 2 => {
                     self.samples(from, half);
-                    let (pairs, rest) = to.as_chunks_mut::<2>();
-                    for (pair, v) in pairs.iter_mut().zip(&*half) {
-                        *pair = [*v; 2];
-                    }
-                    if let ([last], Some(v)) = (rest, half.last()) {
-                        *last = *v;
-                    }
+                    repeat::<2>(half, to);
                 }
-                _ => self.samples(from, to),
+                _ => {
+                    self.samples(from, half);
+                    repeat::<4>(half, to);
+                }
             }
         }
         let [x, y, z] = self.into;
@@ -314,19 +303,40 @@ impl Rows {
         for (sums, to) in sums.chunks_exact(width).zip(to) {
             let sx = self.sampled.0;
             let made = &mut made[..width.div_ceil(sx)];
-            if sx == 2 {
-                for (made, pair) in made.iter_mut().zip(sums.chunks_exact(2)) {
-                    *made = (pair[0] + pair[1]) / (2.0 * count);
+            match sx {
+                1 => {
+                    for (made, sum) in made.iter_mut().zip(sums) {
+                        *made = sum / count;
+                    }
                 }
-                if width % 2 == 1 {
-                    made[width / 2] = sums[width - 1] / count;
-                }
-            } else {
-                for (made, sum) in made.iter_mut().zip(sums) {
-                    *made = sum / count;
-                }
+                2 => means::<2>(sums, count, made),
+                _ => means::<4>(sums, count, made),
             }
             self.rounded(made, to);
         }
+    }
+}
+
+/// Each value `N` times; the last one as often as there is room.
+#[inline(always)]
+fn repeat<const N: usize>(from: &[f32], to: &mut [f32]) {
+    let (groups, rest) = to.as_chunks_mut::<N>();
+    for (group, v) in groups.iter_mut().zip(from) {
+        *group = [*v; N];
+    }
+    if let Some(v) = from.last() {
+        rest.fill(*v);
+    }
+}
+
+/// The means of `N` sums over `count` rows; the last one may have fewer.
+#[inline(always)]
+fn means<const N: usize>(sums: &[f32], count: f32, made: &mut [f32]) {
+    let (groups, rest) = sums.as_chunks::<N>();
+    for (made, group) in made.iter_mut().zip(groups) {
+        *made = group.iter().sum::<f32>() / (N as f32 * count);
+    }
+    if let (Some(made), false) = (made.get_mut(groups.len()), rest.is_empty()) {
+        *made = rest.iter().sum::<f32>() / (rest.len() as f32 * count);
     }
 }

@@ -65,6 +65,8 @@ crate::options! {
         pub luminance: f32 = 1.0,
         /// How much colour noise to remove: 1 removes all that was measured; larger values only for photographs.
         pub chroma: f32 = 1.0,
+        /// How much of the grain to keep, 0 … 1: that share of the luminance noise stays, and no colour noise.
+        pub grain: f32 = 0.0,
     }
 }
 
@@ -145,6 +147,7 @@ impl Auto {
     }
 
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
+        film::check_grain(self.options.grain)?;
         let render = self.is_render(shape);
         let quality = match (self.options.quality, render) {
             (Some(quality), _) => quality,
@@ -208,6 +211,7 @@ impl Auto {
                 noise,
                 luminance,
                 chroma,
+                grain: self.options.grain,
                 merge,
             }));
         }
@@ -308,9 +312,10 @@ impl Method for Auto {
     }
 
     fn blend_amounts(&self) -> [f32; 2] {
+        let removed = 1.0 - self.options.grain;
         match self.render {
-            true => [self.options.luminance, self.options.chroma],
-            false => [1.0, 1.0],
+            true => [removed * self.options.luminance, self.options.chroma],
+            false => [removed, 1.0],
         }
     }
 

@@ -50,6 +50,8 @@ crate::options! {
         /// Standard deviation of white noise, such as 25/255.
         pub sigma: Option<f32> = None,
         use noise("film");
+        /// How much of the grain to keep, 0 … 1: that share of the luminance noise stays, and no colour noise.
+        pub grain: f32 = 0.0,
         /// Number of merged frames: 3, 5, 7 or 9.
         pub merge: usize = 5,
     }
@@ -118,6 +120,7 @@ impl Film {
             )));
         }
         self.radius()?;
+        check_grain(self.options.grain)?;
         self.options.wanted(COARSE).stabilised(channels)
     }
 
@@ -132,6 +135,14 @@ impl Film {
                 .collect(),
             second: stabilised.second(SECOND, self.options.merge < MOST),
         }
+    }
+}
+
+/// Refuses shares of grain that are none.
+pub(super) fn check_grain(grain: f32) -> Result<()> {
+    match (0.0..=1.0).contains(&grain) {
+        true => Ok(()),
+        false => Err(Error::option("grain", grain, "0 … 1")),
     }
 }
 
@@ -171,6 +182,10 @@ impl Method for Film {
 
     fn summary(&self) -> Option<String> {
         self.options.measured()
+    }
+
+    fn blend_amounts(&self) -> [f32; 2] {
+        [1.0 - self.options.grain, 1.0]
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

@@ -11,13 +11,46 @@ use std::path::{Path, PathBuf};
 
 /// Refuses options that would do nothing.
 pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
-    if let Some(job) = jobs.iter().find(|j| !shot::is_pattern(&j.from))
+    if let Some(job) = jobs.iter().find(|j| !in_time(&j.from))
         && args.frames.is_some()
     {
         return Err(Error::input(format!(
-            "{}: --frames is for numbered files, such as 'shot.####.exr'; leave it out",
+            "{}: --frames is for films and numbered files, such as 'shot.####.exr'; leave it out",
             job.from.display()
         )));
+    }
+    let is_linear = |job: &&Job| {
+        let linear = |f: Format| matches!(f, Format::Exr | Format::Hdr | Format::Pfm);
+        shot::is_pattern(&job.from) && Format::from_path(&job.from).is_ok_and(linear)
+    };
+    let to_film = |job: &&Job| video::is_film(&job.to);
+    if let Some(job) = jobs.iter().filter(is_linear).find(to_film) {
+        return Err(Error::input(format!(
+            "{}: scene-linear frames need a view before they are a film; denoise them to numbered .exr files, and grade those",
+            job.from.display()
+        )));
+    }
+    let in_film = |j: &Job| video::is_film(&j.from) || video::is_film(&j.to);
+    if let Some(job) = jobs.iter().find(|j| !in_film(j))
+        && let Some(option) = args.film.given()
+    {
+        return Err(Error::input(format!(
+            "{}: {option} is for films; leave it out",
+            job.from.display()
+        )));
+    }
+    if let Some(job) = jobs.iter().find(|j| !video::is_by_ffmpeg(&j.to))
+        && let Some(option) = args.film.for_encoder()
+    {
+        return Err(Error::input(format!(
+            "{}: {option} is for films that ffmpeg encodes; leave it out, or choose a name in .mp4, .mov or .mkv",
+            job.to.display()
+        )));
+    }
+    if args.film.rate.is_some() && !jobs.iter().any(|j| shot::is_pattern(&j.from)) {
+        return Err(Error::input(
+            "--rate is for numbered pictures that become a film; a film keeps its own times; leave it out",
+        ));
     }
     if args.batch.json && jobs.iter().any(|j| j.to == Path::new("-")) {
         let message = "--json would stand in the film on standard output; leave it out";
