@@ -6,7 +6,8 @@
 
 Reads what renders.py keeps: <scene>/N.exr (two buffers, `b.*` the second), ref.exr and anchors.json with the errors of OIDN.
 One buffer of N samples is judged, and the mean of both as 2N samples. Error: trimmed relMSE less that of the reference's own
-noise; the table has the ratio to OIDN on as many samples. None of these renders was used in training or to choose anything.
+noise; the table has the ratio to OIDN on as many samples, or to another entry of anchors.json (--anchor). None of these renders was
+used in training or to choose anything.
 """
 
 import argparse
@@ -47,9 +48,16 @@ def error(image, reference):
 
 
 @torch.no_grad()
-def learned(net, color, albedo, normal, depth):
+def learned(net, color, albedo, normal, depth, turns=1):
+    """The mean over so many mirrored and turned copies."""
     planes = lambda x: torch.from_numpy(np.ascontiguousarray(np.nan_to_num(x).transpose(2, 0, 1)))[None]
-    return model.denoise(net, *(planes(x) for x in (color, albedo, normal, depth)))[0].permute(1, 2, 0).numpy()
+    layers, total = [planes(x) for x in (color, albedo, normal, depth)], 0
+    for turn in range(turns):
+        sides = [s for s, bit in ((-1, 1), (-2, 2)) if turn & bit]
+        across = lambda x: x.transpose(-1, -2) if turn & 4 else x
+        there = lambda x: across(x.flip(sides)).contiguous()
+        total = total + across(model.denoise(net, *(there(x) for x in layers))).flip(sides)
+    return (total / turns)[0].permute(1, 2, 0).numpy()
 
 
 def limpid(program, method, folder, channels):
@@ -76,6 +84,8 @@ def main():
     p.add_argument("--scenes", help="names with commas; all without it")
     p.add_argument("--without", default="", help="layers to leave out: albedo,normal,depth")
     p.add_argument("--sheet", help="scene/samples,... to show: noisy, OIDN, each method, reference")
+    p.add_argument("--turns", type=int, default=1, help="mean over so many mirrored and turned copies, up to 8")
+    p.add_argument("--anchor", default="oidn", help="what to compare with: an entry of anchors.json, such as oidn_prefiltered")
     p.add_argument("--threads", type=int, default=2)
     a = p.parse_args()
     torch.set_num_threads(a.threads)
@@ -110,9 +120,9 @@ def main():
                     plain = {k: v for k, v in channels.items() if k.startswith(("albedo", "normal", "depth"))}
                     plain |= {c: color[..., i] for i, c in enumerate("RGB")}
                     floor = anchor["floor"]
-                    oidn = max(anchor["oidn_twice_the_samples" if pair else "oidn"] - floor, 1e-6)
+                    oidn = max(anchor[a.anchor + ("_twice_the_samples" if pair else "")] - floor, 1e-6)
                     row = {}
-                    images = {w: learned(net, color, *features) for w, net in nets.items()}
+                    images = {w: learned(net, color, *features, a.turns) for w, net in nets.items()}
                     for method in methods:
                         images[method] = limpid(a.limpid, method, f"{a.output}/{name}-{samples}", plain)
                     for key, image in images.items():

@@ -86,8 +86,6 @@ def main():
     form = model.form_of(state)
     about = {"model": "limpid guides 1" if form == model.Form() else "limpid guides 2", "form": json.dumps(form._asdict())}
     about |= {"steps": str(model.STEPS), "albedo_steps": str(model.ALBEDO_STEPS)}
-    if form.again:
-        about["again_steps"] = str(model.AGAIN_STEPS)
     save(path, state, about)
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()

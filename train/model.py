@@ -5,9 +5,8 @@ guides (for near and for far levels), for each level a precision of the guides, 
 the pixel as a tap, and three precisions for the albedo. The filter does the rest: colour over albedo is averaged in seven levels,
 the albedo itself, which is noisy under depth of field, in three. All weights are positive and sum to one.
 
-There are two forms: the default, and `best`, which is wider, has two convolutions at every level, a learned divisor (a factor of the
-albedo that colour is divided by before the filter and multiplied with after it), and a second pass, in which a few convolutions
-look at the first result and guide four more levels.
+There are two forms: the default, and `best`, which is wider, has two convolutions at every level, and a learned divisor: a factor of the
+albedo that colour is divided by before the filter and multiplied with after it.
 """
 
 from typing import NamedTuple
@@ -26,25 +25,21 @@ LEVELS = len(STEPS)
 OUTPUTS = 2 * GUIDES + 3 * LEVELS + len(ALBEDO_STEPS)
 TRUST = 12.0  # the log of the trust is between -TRUST and 0
 FACTOR = 3.0  # the log of the learned factor of the divisor is between -FACTOR and FACTOR
-AGAIN_STEPS = [8, 4, 2, 1]  # levels of the second pass
-AGAIN_OUTPUTS = GUIDES + 3 * len(AGAIN_STEPS)
 
 
 class Form(NamedTuple):
     widths: tuple = (32, 48, 80, 112)  # channels at 1/2, 1/4, 1/8 and 1/16 of the size
     deep: bool = False  # two convolutions at every level of the encoder
     divisor: bool = False  # three more outputs: the factor of the divisor
-    again: int = 0  # channels of the second pass; none without it
 
 
-FORMS = {"default": Form(), "wide": Form((64, 96, 144, 192), True, True), "best": Form((64, 96, 144, 192), True, True, 48)}
+FORMS = {"default": Form(), "best": Form((64, 96, 144, 192), True, True)}
 
 
 def form_of(state):
     """The form of weights, from their names and shapes."""
     widths = tuple(len(state[f"{k}.bias"]) for k in ("enc1a", "enc2", "enc3", "enc4"))
-    again = len(state["again_a.bias"]) if "again_a.bias" in state else 0
-    return Form(widths, "enc2b.bias" in state, len(state["out.bias"]) == 4 * (OUTPUTS + 3), again)
+    return Form(widths, "enc2b.bias" in state, len(state["out.bias"]) == 4 * (OUTPUTS + 3))
 
 
 def luminance(c):
@@ -60,8 +55,7 @@ def joined(t, skip):
 
 
 class Guides(nn.Module):
-    """The network: (n, 10, h, w) to (n, OUTPUTS, h, w), three more with a learned divisor, and the map that the second pass reads;
-    h and w are multiples of 16.
+    """The network: (n, 10, h, w) to (n, OUTPUTS, h, w), three more with a learned divisor; h and w are multiples of 16.
 
     Skips are added, not concatenated: a third of the multiplications less, and no copies."""
 
@@ -79,10 +73,6 @@ class Guides(nn.Module):
         self.up2, self.dec2a, self.dec2b = point(c, b), conv(b, b), conv(b, b)
         self.up1, self.dec1a, self.dec1b = point(b, a), conv(a, a), conv(a, a)
         self.out = point(a, 4 * (OUTPUTS + 3 * form.divisor))
-        if form.again:
-            k = form.again
-            self.again_a, self.again_up = conv(4 * INPUTS, k), point(b, k)
-            self.again_b, self.again_out = conv(k, k), point(k, 4 * AGAIN_OUTPUTS)
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, 0.1)
@@ -90,11 +80,6 @@ class Guides(nn.Module):
         self.out.weight.data *= 0.5
         if form.divisor:
             self.out.weight.data[4 * OUTPUTS :] = 0
-        if form.again:  # high precisions: at the start the second pass changes little
-            n = len(AGAIN_STEPS)
-            self.again_out.weight.data *= 0.5
-            self.again_out.bias.data[4 * GUIDES : 4 * (GUIDES + n)] = 6
-            self.again_out.bias.data[4 * (GUIDES + n) : 4 * (GUIDES + 2 * n)] = 4
 
     def forward(self, x, amp=False):
         down = lambda t: F.max_pool2d(t, 2)
@@ -109,21 +94,14 @@ class Guides(nn.Module):
                 e3 = act(self.enc3b(e3))
             d = act(self.mid(act(self.enc4(down(e3)))))
             d = act(self.dec3b(act(self.dec3a(joined(self.up3(d), e3)))))
-            around = act(self.dec2b(act(self.dec2a(joined(self.up2(d), e2)))))
-            d = act(self.dec1b(act(self.dec1a(joined(self.up1(around), e1)))))
-        return F.pixel_shuffle(self.out(d.to(self.out.weight.dtype)), 2), around  # the last step in full precision
-
-    def again(self, x, around, amp=False):
-        """The second pass: (n, 10, h, w) with the first result instead of colour, and the map of the first pass."""
-        x = F.pixel_unshuffle(x, 2).contiguous(memory_format=torch.channels_last)
-        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=amp, cache_enabled=False):
-            d = act(self.again_b(joined(self.again_up(around), act(self.again_a(x)))))
-        return F.pixel_shuffle(self.again_out(d.to(self.again_out.weight.dtype)), 2)
+            d = act(self.dec2b(act(self.dec2a(joined(self.up2(d), e2)))))
+            d = act(self.dec1b(act(self.dec1a(joined(self.up1(d), e1)))))
+        return F.pixel_shuffle(self.out(d.to(self.out.weight.dtype)), 2)  # the last step in full precision
 
     def multiplications(self):
         """Per pixel of the image."""
         at = {"enc1": 4, "dec1": 4, "out": 4, "enc2": 16, "dec2": 16, "up1": 16, "enc3": 64, "dec3": 64, "up2": 64}
-        at |= {"enc4": 256, "mid": 256, "up3": 256, "again_up": 16, "again": 4}
+        at |= {"enc4": 256, "mid": 256, "up3": 256}
         count = lambda name: next(v for k, v in at.items() if name.startswith(k))
         return sum(m.weight.numel() / count(k) for k, m in self.named_modules() if isinstance(m, nn.Conv2d))
 
@@ -171,41 +149,18 @@ def apply_filter(value, divisor, parts):
     return value, divisor
 
 
-def apply_again(value, g):
-    """The levels of the second pass."""
-    m = len(AGAIN_STEPS)
-    guides, a, e, b = torch.split(g, [GUIDES, m, m, m], 1)
-    a, e, b = F.softplus(a), F.softplus(e - 2), -TRUST * torch.sigmoid(b - 3)
-    for i, step in enumerate(AGAIN_STEPS):
-        one = slice(i, i + 1)
-        value = level(value, guides, brightness(value), a[:, one], e[:, one], b[:, one], step)
-    return value
-
-
 def padded(x):
     h, w = x.shape[-2:]
     return F.pad(x, (0, -w % 16, 0, -h % 16), mode="replicate") if h % 16 or w % 16 else x
 
 
-def passes(net, color, albedo, normal, depth, amp=False):
-    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to the results (n,3,h,w) of one pass or two; missing layers are zero. Any size."""
+def denoise(net, color, albedo, normal, depth, amp=False):
+    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to (n,3,h,w); missing layers are zero. Any size."""
     x, value, divisor, scale = prepare(color, albedo, normal, depth)
     h, w = x.shape[-2:]
-    g, around = net(padded(x), amp)
-    g = g.float()[..., :h, :w]
+    g = net(padded(x), amp).float()[..., :h, :w]
     if net.form.divisor:
         divisor = divisor * torch.exp(FACTOR * torch.tanh(g[:, OUTPUTS:] / FACTOR))
         value = (color * scale / divisor).clamp(0, 6e4)
     value, divisor = apply_filter(value, divisor, split(g[:, :OUTPUTS]))
-    results = [value * divisor / scale]
-    if net.form.again:
-        seen = torch.log1p((value * divisor).detach().clamp(0, 6e4))
-        g = net.again(padded(torch.cat([seen, x[:, 3:]], 1)), around, amp)
-        value = apply_again(value, g.float()[..., :h, :w])
-        results.append(value * divisor / scale)
-    return results
-
-
-def denoise(net, color, albedo, normal, depth, amp=False):
-    """The result of the last pass."""
-    return passes(net, color, albedo, normal, depth, amp)[-1]
+    return value * divisor / scale

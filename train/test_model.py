@@ -54,7 +54,7 @@ def check(path):
     # Nothing is invented: filtered values stay in the range of the inputs.
     x, value, divisor, scale = model.prepare(*layers)
     h, w = x.shape[-2:]
-    g = net(model.padded(x))[0][..., :h, :w]
+    g = net(model.padded(x))[..., :h, :w]
     filtered, smooth = model.apply_filter(value, divisor, model.split(g[:, : model.OUTPUTS]))
     assert filtered.amax() <= value.amax() * 1.0001 and filtered.amin() >= value.amin() * 0.9999
     assert smooth.amax() <= divisor.amax() * 1.0001 and smooth.amin() >= divisor.amin() * 0.9999

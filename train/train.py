@@ -23,7 +23,7 @@ import model
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--output", required=True)
 p.add_argument("--resume", help="checkpoint to go on from")
-p.add_argument("--weights", help="weights to begin with; they may lack the second pass")
+p.add_argument("--weights", help="weights to begin with")
 p.add_argument("--form", default="default", choices=list(model.FORMS))
 p.add_argument("--seconds", type=float, default=500)
 p.add_argument("--start", type=float, default=0)
@@ -66,9 +66,6 @@ def log(*text):
     print(line, flush=True)
     log_file.write(line + "\n")
     log_file.flush()
-
-
-FIRST = 0.3  # share of the loss of the first of two passes
 
 
 def loss_of(y, r):
@@ -136,9 +133,7 @@ if a.resume:
         group["lr"] = rate
 else:
     if a.weights:
-        lacks, unknown = net.load_state_dict(export.load(a.weights).state_dict(), strict=False)
-        if unknown or any(not k.startswith("again") for k in lacks):
-            raise SystemExit(f"{a.weights} has another form: lacks {lacks}, unknown {unknown}")
+        net.load_state_dict(export.load(a.weights).state_dict())
     average.load_state_dict(net.state_dict())
 average.requires_grad_(False)
 log(
@@ -151,8 +146,7 @@ decay = torch.tensor(0.99, device=a.device)
 
 def step():
     color, albedo, normal, depth, reference = data.batch(pool, a.batch, a.patch)
-    *first, last = model.passes(net, color, albedo, normal, depth, cuda)
-    loss = loss_of(last, reference) + sum(FIRST * loss_of(y, reference) for y in first)
+    loss = loss_of(model.denoise(net, color, albedo, normal, depth, cuda), reference)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     with torch.no_grad():
