@@ -48,6 +48,7 @@ struct Cli {
 enum Verb {
     Denoise(verb::denoise::Args),
     Compare(verb::compare::Args),
+    Convert(verb::convert::Args),
     View(verb::view::Args),
     Info(verb::info::Args),
     Methods(verb::methods::Args),
@@ -78,6 +79,7 @@ fn main() -> ! {
             Verb::Info(args) => verb::info::run(&args),
             Verb::Methods(args) => verb::methods::run(&args),
             Verb::Compare(args) => verb::compare::run(&args),
+            Verb::Convert(args) => verb::convert::run(&args),
             Verb::View(args) => verb::view::run(&args),
             Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
             Verb::Filter(args) => verb::filter::run(&args, &knobs),

@@ -139,7 +139,14 @@ impl Page<'_> {
     pub(super) fn raster(&self, to: Transfer) -> Result<Raster<'_>> {
         let opaque = self.holds == Holds::Color;
         let transfers = (self.transfer(), to);
-        Raster::from_frame(self.frame, self.origin, transfers, opaque, self.path)
+        let view = (self.options.view, self.options.exposure);
+        Raster::from_frame(
+            self.frame,
+            self.origin,
+            transfers,
+            (opaque, view),
+            self.path,
+        )
     }
 
     /// Encodes a file of colour and alpha, linear or encoded, with a format's function that also takes the preserved data.

@@ -42,6 +42,7 @@ mod picture;
 mod png;
 mod raster;
 mod tiff;
+mod view;
 mod webp;
 pub mod y4m;
 
@@ -59,6 +60,7 @@ pub use format::Format;
 pub use options::{Bits, Compression, ReadOptions, Sample, WriteOptions};
 pub use picture::{Origin, Picture};
 pub use raster::Transfer;
+pub use view::View;
 
 /// Reads a file.
 ///

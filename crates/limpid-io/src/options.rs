@@ -1,6 +1,6 @@
 //! How to read and write files.
 
-use super::Transfer;
+use super::{Transfer, View};
 use limpid_core::{Error, Layer, Result};
 
 /// How to read a file.
@@ -61,6 +61,10 @@ pub struct WriteOptions {
     pub quality: Option<u8>,
     /// Whether the colour of the frame is linear or encoded, if its origin does not specify it. Linear by default.
     pub transfer: Option<Transfer>,
+    /// How linear light is shown in files of display values.
+    pub view: View,
+    /// Stops by which linear light is made brighter in files of display values.
+    pub exposure: f32,
     /// Names and values of text attributes for EXR files, and for the description of TIFF files; [`super::Origin::text`]
     /// reads them.
     pub texts: Vec<(String, String)>,

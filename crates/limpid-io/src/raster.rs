@@ -1,6 +1,6 @@
 //! Colour and alpha: the contents of every format except EXR.
 
-use super::{Format, Origin};
+use super::{Format, Origin, View};
 use bytemuck::Zeroable;
 use limpid_core::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
 use limpid_core::{memory, memory::in_words};
@@ -93,7 +93,7 @@ impl<'a> Raster<'a> {
         frame: &'a Frame,
         origin: Option<&Origin>,
         (from, to): (Transfer, Transfer),
-        opaque: bool,
+        (opaque, (view, exposure)): (bool, (View, f32)),
         path: &Path,
     ) -> Result<Self> {
         let about = |e: Error| Error::input(format!("{}: {e}", path.display()));
@@ -107,7 +107,7 @@ impl<'a> Raster<'a> {
                 if !opaque {
                     raster.scale_by_alpha(|a| 1.0 / a.max(CLEAR));
                 }
-                raster.convert(|v| linear_to_srgb(v).clamp(0.0, 1.0));
+                raster.show(view, exposure.exp2());
             }
             (Transfer::Encoded, Transfer::Linear) => {
                 raster.convert(srgb_to_linear);
@@ -116,6 +116,29 @@ impl<'a> Raster<'a> {
             _ => {}
         }
         Ok(raster)
+    }
+
+    /// Light as display values.
+    fn show(&mut self, view: View, gain: f32) {
+        let color = self.color.to_mut();
+        let pixels = color.size().pixels();
+        if view == View::Srgb || color.channels() != 3 {
+            let shown = |v: f32| match view {
+                View::Srgb => linear_to_srgb(gain * v).clamp(0.0, 1.0),
+                view => view.shown([gain * v; 3])[0],
+            };
+            return self.convert(shown);
+        }
+        let (red, rest) = color.data_mut().split_at_mut(pixels);
+        let (green, blue) = rest.split_at_mut(pixels);
+        let parts = (red.par_chunks_mut(PART)).zip(green.par_chunks_mut(PART));
+        parts
+            .zip(blue.par_chunks_mut(PART))
+            .for_each(|((red, green), blue)| {
+                for ((r, g), b) in red.iter_mut().zip(green).zip(blue) {
+                    [*r, *g, *b] = view.shown([gain * *r, gain * *g, gain * *b]);
+                }
+            });
     }
 
     /// Applies a function to each value of the colour.

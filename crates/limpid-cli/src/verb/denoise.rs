@@ -13,7 +13,7 @@ use crate::shot::{self, Shot};
 use crate::video::{self, FilmArgs, Form};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
-use limpid::io::{Format, WriteOptions};
+use limpid::io::{Format, View, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
@@ -54,6 +54,17 @@ pub(crate) struct Args {
     /// Quality of JPEG output [default: that of the source, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
     jpeg_quality: Option<u8>,
+    /// View of scene-linear results in PNG, JPEG and WebP files: srgb; agx or filmic as in Blender; none for values as they are
+    #[arg(long, value_name = "VIEW", default_value = "srgb")]
+    view: View,
+    /// Stops by which such results are made brighter
+    #[arg(
+        long,
+        value_name = "STOPS",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    view_exposure: f32,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -89,6 +100,7 @@ pub(crate) fn run(args: &Args, knobs: &Given) -> Result<()> {
     };
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
+    (write.view, write.exposure) = (args.view, args.view_exposure);
     let work = Work {
         args,
         knobs,
@@ -254,9 +266,10 @@ impl Work<'_> {
             });
         }
         let begin = Instant::now();
-        if let Some(name) = self.args.method.as_deref().filter(|_| follows(self.args)) {
+        let refuses = follows(self.args) && !takes_colour_alone(self.methods.of(input));
+        if let Some(name) = self.args.method.as_deref().filter(|_| refuses) {
             let message = format!(
-                "{}: {name} needs motion vectors, which a film does not have; use --method film, the default for films",
+                "{}: {name} needs normals and motion vectors, which a film does not have; use --method film, the default for films",
                 job.from.display()
             );
             return Err(limpid::Error::input(message)).or_usage();
@@ -319,6 +332,12 @@ fn follows(args: &Args) -> bool {
 /// Whether the input has several frames: a film, or a sequence of files.
 fn in_time(input: &Path) -> bool {
     shot::is_pattern(input) || video::is_film(input)
+}
+
+/// Whether a method works without features, as films have none.
+fn takes_colour_alone(options: &Options) -> bool {
+    let shape = Shape::color(Size::new(32, 32), 3);
+    FittedPlan::new(DeviceLimits::Cpu, &shape, options).is_ok()
 }
 
 /// Whether a method keeps history from frame to frame.

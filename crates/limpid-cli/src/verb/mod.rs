@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod denoise;
 pub(crate) mod dwt;

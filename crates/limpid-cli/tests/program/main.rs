@@ -6,6 +6,7 @@ mod batch;
 mod bench;
 mod browser;
 mod compare;
+mod convert;
 #[cfg(unix)]
 mod drivers;
 mod dwt;

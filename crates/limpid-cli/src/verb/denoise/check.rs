@@ -3,7 +3,7 @@
 use super::{Args, follows, in_time};
 use crate::batch::Job;
 use crate::{shot, video};
-use limpid::io::Format;
+use limpid::io::{Format, Transfer, View};
 use limpid::method::nfor::Estimate;
 use limpid::method::{METHODS, Method};
 use limpid::{Error, Result};
@@ -71,6 +71,16 @@ pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
         return Err(Error::input(format!(
             "--jpeg-quality is for JPEG files, and none would be written to {to}; leave it out, or choose a name in .jpg"
         )));
+    }
+    let shown = args.view != View::Srgb || args.view_exposure != 0.0;
+    let to_display = |job: &Job| {
+        let encoded = |f: Format| f.transfer() == Transfer::Encoded;
+        Format::from_path(&job.to).is_ok_and(encoded) && !video::is_film(&job.from)
+    };
+    if shown && !jobs.iter().any(to_display) {
+        return Err(Error::input(
+            "--view and --view-exposure are for PNG, JPEG and WebP results of scene-linear files; leave them out",
+        ));
     }
     if let Some(job) = jobs.iter().find(|j| video::is_film(&j.from))
         && let Some(option) = args.layers.given()
