@@ -1,12 +1,14 @@
 //! The à-trous filter with learned guides: the inputs of the network, its convolutions, and the levels of the filter.
 
 mod convolve;
+mod divide;
 mod level;
 mod prepare;
 
 use limpid_plan::Element;
 
 pub use convolve::{Convolve, Into, Source};
+pub use divide::Divide;
 pub use level::{Guided, Level};
 pub use prepare::{Finish, Prepare};
 

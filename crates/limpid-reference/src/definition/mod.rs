@@ -6,6 +6,7 @@ pub mod dwt;
 pub mod eaw;
 pub mod film;
 pub mod front;
+pub mod network;
 pub mod neural;
 pub mod nfor;
 pub mod nlm;

@@ -3,11 +3,12 @@
 //! A U-Net on blocks of 2×2 pixels computes for every pixel two sets of eight guides, and for each level the precision of
 //! guides and brightness, and the distrust of the pixel as a tap. The weights of the filter are `w(p,q) = h exp(-a(p) |f(p) -
 //! f(q)|² - e(p) (v(p) - v(q))² - t(q))`, which are positive and normalised. Colour is filtered over albedo, in seven levels;
-//! the divisor, which is noisy under depth of field, in three.
+//! the divisor, which is noisy under depth of field, in three. Larger networks may multiply the divisor by a factor of their own.
 //!
 //! For the network, images are extended to multiples of 16 by repeating their last row and column.
 
 use super::front;
+use super::network::{Convolution, Network};
 use limpid_core::Image;
 
 /// Distance of the taps at each level of colour.
@@ -31,6 +32,10 @@ pub const SHARPNESS: usize = PRECISION + STEPS.len();
 pub const DISTRUST: usize = SHARPNESS + STEPS.len();
 /// Precisions for the divisor.
 pub const DIVISOR: usize = DISTRUST + STEPS.len();
+/// The factor of the divisor, three planes that not all networks have.
+pub const FACTOR: usize = OUTPUTS;
+/// The largest logarithm of the factor.
+pub const FACTOR_MOST: f32 = 3.0;
 /// The network's sizes are multiples of this.
 pub const BLOCK: usize = 16;
 /// The B3 spline.
@@ -45,51 +50,6 @@ pub const MOST: f32 = 6e4;
 pub const DISTRUSTED: f32 = 12.0;
 /// Slope of the leaky rectifier for negative values.
 pub const LEAK: f32 = 0.1;
-
-/// A convolution: kernels of 1×1 or 3×3, for each output and input.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Convolution {
-    /// Number of input planes.
-    pub inputs: usize,
-    /// Number of output planes.
-    pub outputs: usize,
-    /// Side of the kernel: 1 or 3.
-    pub side: usize,
-    /// Ordered by output, input, row and column.
-    pub weights: Vec<f32>,
-    /// For each output.
-    pub bias: Vec<f32>,
-}
-
-impl Convolution {
-    /// The weight between an input and an output, at a tap counted along the rows.
-    pub fn weight(&self, output: usize, input: usize, tap: usize) -> f32 {
-        self.weights[(output * self.inputs + input) * self.side * self.side + tap]
-    }
-}
-
-/// Names and forms of the convolutions, in the order of [`Network`]: planes in, planes out, side.
-pub const FORMS: [(&str, usize, usize, usize); 16] = [
-    ("enc1a", 4 * INPUTS, 32, 3),
-    ("enc1b", 32, 32, 3),
-    ("enc2", 32, 48, 3),
-    ("enc3", 48, 80, 3),
-    ("enc4", 80, 112, 3),
-    ("mid", 112, 112, 3),
-    ("up3", 112, 80, 1),
-    ("dec3a", 80, 80, 3),
-    ("dec3b", 80, 80, 3),
-    ("up2", 80, 48, 1),
-    ("dec2a", 48, 48, 3),
-    ("dec2b", 48, 48, 3),
-    ("up1", 48, 32, 1),
-    ("dec1a", 32, 32, 3),
-    ("dec1b", 32, 32, 3),
-    ("out", 32, 4 * OUTPUTS, 1),
-];
-
-/// The convolutions, as [`FORMS`] lists them.
-pub type Network = [Convolution; FORMS.len()];
 
 /// Global properties of the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -184,35 +144,37 @@ pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
 
 /// Runs the network: returns guides and all other planes, in the ranges that the filter expects.
 pub fn guides(x: &Image, network: &Network) -> Image {
-    let [
-        enc1a,
-        enc1b,
-        enc2,
-        enc3,
-        enc4,
-        mid,
-        up3,
-        dec3a,
-        dec3b,
-        up2,
-        dec2a,
-        dec2b,
-        up1,
-        dec1a,
-        dec1b,
-        out,
-    ] = network;
-    let on = |image: &Image, c: &Convolution| leaky(&convolved(image, c));
-    let e1 = on(&on(&unshuffled(x), enc1a), enc1b);
-    let e2 = on(&pooled(&e1), enc2);
-    let e3 = on(&pooled(&e2), enc3);
-    let d = on(&on(&pooled(&e3), enc4), mid);
-    let d = on(&on(&joined(&e3, &convolved(&d, up3)), dec3a), dec3b);
-    let d = on(&on(&joined(&e2, &convolved(&d, up2)), dec2a), dec2b);
-    let d = on(&on(&joined(&e1, &convolved(&d, up1)), dec1a), dec1b);
-    let raw = convolved(&d, out);
-    Image::from_fn(x.width(), x.height(), OUTPUTS, |i, j, k| {
+    let plain = |image: &Image, name: &str| match network.layer(name) {
+        Some((_, layer)) => convolved(image, layer),
+        None => image.clone(),
+    };
+    let on = |image: &Image, name: &str| leaky(&plain(image, name));
+    // The second convolution of a level, which not all networks have.
+    let more = |image: Image, name: &str| match network.layer(name) {
+        Some(_) => on(&image, name),
+        None => image,
+    };
+    let e1 = on(&on(&unshuffled(x), "enc1a"), "enc1b");
+    let e2 = more(on(&pooled(&e1), "enc2"), "enc2b");
+    let e3 = more(on(&pooled(&e2), "enc3"), "enc3b");
+    let d = on(&on(&pooled(&e3), "enc4"), "mid");
+    let d = on(&on(&joined(&e3, &plain(&d, "up3")), "dec3a"), "dec3b");
+    let d = on(&on(&joined(&e2, &plain(&d, "up2")), "dec2a"), "dec2b");
+    let d = on(&on(&joined(&e1, &plain(&d, "up1")), "dec1a"), "dec1b");
+    let raw = plain(&d, "out");
+    let planes = raw.channels() / 4;
+    Image::from_fn(x.width(), x.height(), planes, |i, j, k| {
         ranged(raw.get(i / 2, j / 2, 4 * k + 2 * (j % 2) + i % 2), k)
+    })
+}
+
+/// The divisor times the factor of the network, if it has one.
+pub fn divided(divisor: &Image, guides: &Image) -> Image {
+    if guides.channels() == OUTPUTS {
+        return divisor.clone();
+    }
+    Image::from_fn(divisor.width(), divisor.height(), 3, |x, y, c| {
+        divisor.get(x, y, c) * guides.get(x, y, FACTOR + c)
     })
 }
 
@@ -224,7 +186,8 @@ pub fn ranged(v: f32, plane: usize) -> f32 {
         PRECISION..SHARPNESS => softplus(v),
         SHARPNESS..DISTRUST => softplus(v - 2.0),
         DISTRUST..DIVISOR => DISTRUSTED / (1.0 + (3.0 - v).exp()),
-        _ => softplus(v + 3.0),
+        DIVISOR..FACTOR => softplus(v + 3.0),
+        _ => (FACTOR_MOST * (v / FACTOR_MOST).tanh()).exp(),
     }
 }
 

@@ -16,7 +16,7 @@ crate::choice! {
         Fast = "fast",
         /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
-        /// Long: `neural` for renders, `ddid` for photographs, nine frames for films.
+        /// Long: `neural` with its larger network for renders, `ddid` for photographs, nine frames for films.
         Best = "best",
     }
 }
@@ -53,7 +53,7 @@ fn suggested(
 crate::options! {
     /// Options for the chosen method.
     pub struct AutoOptions {
-        /// How much time to spend [default: best for renders, good for photographs].
+        /// How much time to spend [default: good; for renders whose two buffers agree, the mean of neural and nfor].
         pub quality: Option<Quality> = None,
         /// Output of nfor: color, or all with the estimated error and the shares of the candidates.
         pub layers: nfor::Layers = nfor::Layers::Color,
@@ -179,7 +179,12 @@ impl Auto {
         if self.options.layers == nfor::Layers::All {
             return Ok(self.regression());
         }
-        Ok((entry.make)())
+        let mut method = (entry.make)();
+        // The larger network takes several times as long: only for those who ask for it.
+        if entry.name == neural::ENTRY.name && self.options.quality == Some(Quality::Best) {
+            method.set("quality", "best")?;
+        }
+        Ok(method)
     }
 
     /// `nfor` with the options.
@@ -271,7 +276,10 @@ impl Method for Auto {
             && best
             && disagreement(frame).is_some_and(|d| d < CALM)
         {
-            method = Box::new(Ensemble::default());
+            method = Box::new(match self.options.quality {
+                Some(_) => Ensemble::best(),
+                None => Ensemble::default(),
+            });
         }
         self.render = self.is_render(&shape);
         self.assumed = self.render && !is_render(&shape);

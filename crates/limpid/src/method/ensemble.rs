@@ -3,7 +3,7 @@
 //! Their errors differ: one method has learned what images look like, the other is fitted to each image. The mean has a lower
 //! error than either (docs/nfor.md).
 
-use super::neural::{Neural, Weights};
+use super::neural::{self, Neural, Weights};
 use super::nfor::{self, Nfor};
 use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Result, Shape};
@@ -63,6 +63,13 @@ impl Knobs for Ensemble {
 }
 
 impl Ensemble {
+    /// With the larger network.
+    pub(super) fn best() -> Self {
+        let mut made = Self::default();
+        made.neural.options.quality = neural::Quality::Best;
+        made
+    }
+
     /// The two methods.
     fn both(&self) -> Result<(Neural, Nfor)> {
         let share = self.options.share;

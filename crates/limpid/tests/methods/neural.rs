@@ -3,15 +3,22 @@
 use crate::support;
 use crate::support::frame;
 use crate::walk::sequence;
-use limpid::method::{Knobs, Method, Neural};
+use limpid::method::neural::Quality;
+use limpid::method::{Backend, Knobs, Method, Neural};
 use limpid::{Denoiser, Device, Error, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
 
 /// An image and PyTorch's result for it with the same weights, written by `train/export.py`.
-const SAMPLE: &[u8] = include_bytes!("../data/neural.safetensors");
+const SAMPLES: [(Quality, &[u8]); 2] = [
+    (Quality::Good, include_bytes!("../data/neural.safetensors")),
+    (
+        Quality::Best,
+        include_bytes!("../data/neural-best.safetensors"),
+    ),
+];
 
-fn sample(name: &str) -> Image {
-    let file = SafeTensors::deserialize(SAMPLE).unwrap();
+fn sample(bytes: &[u8], name: &str) -> Image {
+    let file = SafeTensors::deserialize(bytes).unwrap();
     let tensor = file.tensor(name).unwrap();
     let values: Vec<f32> = match tensor.dtype() {
         Dtype::F16 => {
@@ -31,36 +38,57 @@ fn sample(name: &str) -> Image {
     Image::from_planes(width, height, planes, values).unwrap()
 }
 
-fn run(frame: &Frame, device: &Device) -> Frame {
+fn of(quality: Quality) -> Neural {
     let mut method = Neural::default();
+    method.options.quality = quality;
+    method
+}
+
+fn run(frame: &Frame, device: &Device) -> Frame {
+    run_with(&Neural::default(), frame, device)
+}
+
+fn run_with(method: &Neural, frame: &Frame, device: &Device) -> Frame {
+    let mut method = method.clone();
     method.prepare(frame).unwrap();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
 
-/// The definition and all devices match PyTorch to a thousandth.
+/// The definition and all devices match PyTorch to a thousandth; the larger network in half precision to two.
 #[test]
 fn results_are_those_of_the_training() {
-    let mut frame = Frame::new(sample("color")).unwrap();
-    for kind in [Kind::Albedo, Kind::Normal, Kind::Depth] {
-        let name = Layer::from(kind.clone()).to_string();
-        frame.insert(kind, sample(&name)).unwrap();
-    }
-    let want = sample("result");
-    let check = |who: &str, have: &Image| {
-        for (i, (a, b)) in want.data().iter().zip(have.data()).enumerate() {
-            let allowed = 1e-3 * (a.abs() + 0.1);
-            assert!((a - b).abs() < allowed, "{who}, value {i}: {b}, not {a}");
+    for (quality, bytes) in SAMPLES {
+        let mut frame = Frame::new(sample(bytes, "color")).unwrap();
+        for kind in [Kind::Albedo, Kind::Normal, Kind::Depth] {
+            let name = Layer::from(kind.clone()).to_string();
+            frame.insert(kind, sample(bytes, &name)).unwrap();
         }
-    };
-    let mut method = Neural::default();
-    method.prepare(&frame).unwrap();
-    check(
-        "definition",
-        method.define(&frame).unwrap().color().unwrap(),
-    );
-    for device in Device::all_for_tests().unwrap() {
-        check(&device.name(), run(&frame, &device).color().unwrap());
+        let want = sample(bytes, "result");
+        let check = |who: &str, have: &Image, limit: f32| {
+            for (i, (a, b)) in want.data().iter().zip(have.data()).enumerate() {
+                let allowed = limit * (a.abs() + 0.1);
+                assert!(
+                    (a - b).abs() < allowed,
+                    "{quality} {who}, value {i}: {b}, not {a}"
+                );
+            }
+        };
+        let mut method = of(quality);
+        method.prepare(&frame).unwrap();
+        check(
+            "definition",
+            method.define(&frame).unwrap().color().unwrap(),
+            1e-3,
+        );
+        for device in Device::all_for_tests().unwrap() {
+            let made = run_with(&of(quality), &frame, &device);
+            let limit = match (device.backend(), quality) {
+                (Backend::Gpu, Quality::Best) => 2e-3,
+                _ => 1e-3,
+            };
+            check(&device.name(), made.color().unwrap(), limit);
+        }
     }
 }
 
@@ -79,15 +107,17 @@ fn lights_add_up() {
     for (k, name) in ["sun", "lamp"].into_iter().enumerate() {
         frame.insert(Kind::Light(name.into()), part(k)).unwrap();
     }
-    for device in Device::all_for_tests().unwrap() {
-        let made = run(&frame, &device);
+    let qualities = [Quality::Good, Quality::Best];
+    let devices = Device::all_for_tests().unwrap();
+    for (device, quality) in devices.iter().flat_map(|d| qualities.map(|q| (d, q))) {
+        let made = run_with(&of(quality), &frame, device);
         let layer = |name: &str| made.require(Layer::from(Kind::Light(name.into()))).unwrap();
         let (sun, lamp) = (layer("sun"), layer("lamp"));
         for (i, v) in made.color().unwrap().data().iter().enumerate() {
             let sum = sun.data()[i] + lamp.data()[i];
             assert!(
                 (sum - v).abs() < 1e-4 * v.abs().max(0.01),
-                "{}: {sum}, not {v}",
+                "{quality} {}: {sum}, not {v}",
                 device.name()
             );
         }
@@ -203,6 +233,81 @@ fn refused_weights_say_why() {
         };
         assert!(expected.starts_with("builtin|FILE"), "{error}");
         assert!(expected.to_lowercase().contains(why), "{error}");
+    }
+}
+
+/// A file may hold a network of another form; one that does not fit together says where.
+#[test]
+fn weights_of_other_forms() {
+    let folder = tempfile::tempdir().unwrap();
+    let best = include_bytes!("../../weights/best.safetensors");
+    let path = folder.path().join("larger");
+    std::fs::write(&path, best).unwrap();
+    let mut method = Neural::default();
+    method.set("weights", path.to_str().unwrap()).unwrap();
+    let frame = frame(Size::new(33, 20));
+    let device = Device::open("cpu").unwrap();
+    let larger = run_with(&of(Quality::Best), &frame, &device);
+    assert_eq!(run_with(&method, &frame, &device), larger);
+    assert_ne!(run(&frame, &device), larger);
+
+    let file = SafeTensors::deserialize(best).unwrap();
+    let without = |left_out: &str| {
+        let tensors = file.tensors().into_iter();
+        let kept = tensors.filter(|(name, _)| !name.starts_with(left_out));
+        safetensors::serialize(kept, None).unwrap()
+    };
+    let odd = {
+        let data = vec![0; 2 * 30];
+        let bias = safetensors::tensor::TensorView::new(Dtype::F16, vec![30], &data).unwrap();
+        safetensors::serialize([("enc1a.bias", bias)], None).unwrap()
+    };
+    for (name, bytes, why) in [
+        ("lacking", without("dec1a"), "dec1a"),
+        ("half", without("enc2b"), "enc2b"),
+        ("odd", odd, "multiple of 16"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let set = Neural::default().set("weights", path.to_str().unwrap());
+        let error = set.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// With all turns a mirrored image gives the mirrored result, which a single network does not; other numbers are refused.
+#[test]
+fn all_turns_know_no_direction() {
+    // Whole blocks on each side of the axis.
+    let size = Size::new(64, 48);
+    let frame = frame(size);
+    let mirrored = |from: &Frame| {
+        let mut out = Frame::empty(size).unwrap();
+        for (layer, image) in from.layers() {
+            let (w, h) = (image.width(), image.height());
+            let flip = Image::from_fn(w, h, image.channels(), |x, y, c| image.get(w - 1 - x, y, c));
+            out.insert(layer.clone(), flip).unwrap();
+        }
+        out
+    };
+    let device = Device::open("cpu").unwrap();
+    let apart = |turns: usize| {
+        let mut method = Neural::default();
+        method.options.turns = turns;
+        let one = run_with(&method, &frame, &device);
+        let other = mirrored(&run_with(&method, &mirrored(&frame), &device));
+        let (one, other) = (one.color().unwrap(), other.color().unwrap());
+        let pairs = one.data().iter().zip(other.data());
+        let off = |(a, b): (&f32, &f32)| (a - b).abs() / (a.abs() + 0.1);
+        pairs.map(off).fold(0.0, f32::max)
+    };
+    assert!(apart(8) < 1e-3, "{}", apart(8));
+    assert!(apart(1) > 1e-2, "{}", apart(1));
+    for turns in [0, 9] {
+        let mut method = Neural::default();
+        method.options.turns = turns;
+        let error = Denoiser::new(&device, &frame.shape(), &Options::new(method)).unwrap_err();
+        assert!(error.to_string().contains("turns"), "{error}");
     }
 }
 

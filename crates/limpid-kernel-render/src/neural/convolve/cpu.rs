@@ -8,8 +8,8 @@ use limpid_plan::{Job, View};
 use limpid_plan::{fast_exp::fast_exp, fast_exp::fast_ln};
 use limpid_reference::{
     definition::neural::BLOCK, definition::neural::DISTRUST, definition::neural::DISTRUSTED,
-    definition::neural::DIVISOR, definition::neural::LEAK, definition::neural::OUTPUTS,
-    definition::neural::PRECISION, definition::neural::SHARPNESS,
+    definition::neural::DIVISOR, definition::neural::FACTOR, definition::neural::FACTOR_MOST,
+    definition::neural::LEAK, definition::neural::PRECISION, definition::neural::SHARPNESS,
 };
 
 /// Values of the longest vectors, and width of the margins.
@@ -33,7 +33,7 @@ fn stride(columns: usize) -> usize {
 /// The ring, and rows of outputs: for guides, all that form a row of the image.
 pub(super) fn scratch(kernel: &Convolve, width: usize) -> usize {
     let rows = match kernel.into {
-        Into::Guides => kernel.outputs / 2,
+        Into::Guides => kernel.outputs_at_once(),
         _ => OUTS,
     };
     (kernel.side * kernel.inputs + rows) * stride(columns(kernel, width))
@@ -82,7 +82,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
             }
         }
         // Guides of even image rows come first.
-        let outputs = kernel.outputs / if guides { 2 } else { 1 };
+        let outputs = kernel.outputs_at_once();
         let before = if guides { y % 2 * outputs / OUTS } else { 0 };
         for first in (0..outputs).step_by(OUTS) {
             let index = before + first / OUTS;
@@ -110,7 +110,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
             }
         }
         if guides {
-            for plane in 0..OUTPUTS {
+            for plane in 0..kernel.outputs / 4 {
                 let both = &mut out[2 * plane * stride..][..2 * stride];
                 let (left, right) = both.split_at_mut(stride);
                 let (left, right) = (&mut left[..width], &mut right[..width]);
@@ -242,7 +242,15 @@ fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
                 *v = DISTRUSTED * if v3 > 0.0 { 1.0 - small } else { small };
             }
         }
-        _ => softplus(row, 3.0),
+        DIVISOR..FACTOR => softplus(row, 3.0),
+        _ => {
+            for v in row {
+                // The hyperbolic tangent, with exponents that are never positive.
+                let power = fast_exp(-2.0 / FACTOR_MOST * v.abs());
+                let bounded = (1.0 - power) / (1.0 + power);
+                *v = fast_exp(FACTOR_MOST * bounded.copysign(*v));
+            }
+        }
     };
     ranged(left);
     ranged(right);

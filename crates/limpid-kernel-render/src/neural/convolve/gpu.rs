@@ -8,9 +8,9 @@ use limpid_plan::params;
 use limpid_plan::{Dispatch, Need, Site, WgslStruct};
 use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use limpid_reference::{
-    definition::neural::Convolution, definition::neural::DISTRUST, definition::neural::DIVISOR,
-    definition::neural::DIVISOR_STEPS, definition::neural::PRECISION,
-    definition::neural::SHARPNESS, definition::neural::STEPS,
+    definition::network::Convolution, definition::neural::DISTRUST, definition::neural::DIVISOR,
+    definition::neural::DIVISOR_STEPS, definition::neural::FACTOR, definition::neural::OUTPUTS,
+    definition::neural::PRECISION, definition::neural::SHARPNESS, definition::neural::STEPS,
 };
 
 params! {
@@ -71,14 +71,19 @@ impl Convolve {
         if self.into != Into::Guides {
             return (0..self.outputs).map(Some).collect();
         }
-        // Vectors are four planes of a pixel; those of the pixels of a block are consecutive.
+        // Vectors are four planes of a pixel; those of the pixels of a block are consecutive. The last of a level is the
+        // precision of a level of the divisor, or after those its factor.
+        let factors = (self.outputs / 4).saturating_sub(OUTPUTS);
+        let last = |level: usize| match level.checked_sub(DIVISOR_STEPS.len()) {
+            None => Some(DIVISOR + level),
+            Some(k) => (k < factors).then_some(FACTOR + k),
+        };
         let plane = |vector: usize, k: usize| match vector.checked_sub(PRECISION / 4) {
             None => Some(4 * vector + k),
-            Some(level) if level < STEPS.len() => [PRECISION, SHARPNESS, DISTRUST]
-                .get(k)
-                .copied()
-                .or((level < DIVISOR_STEPS.len()).then_some(DIVISOR))
-                .map(|first| first + level),
+            Some(level) if level < STEPS.len() => match [PRECISION, SHARPNESS, DISTRUST].get(k) {
+                Some(first) => Some(first + level),
+                None => last(level),
+            },
             Some(_) => None,
         };
         let all = 16 * (PRECISION / 4 + STEPS.len());
@@ -100,10 +105,12 @@ impl Convolve {
 
     /// Output matrices per subgroup, and rows of pixels.
     fn shape_of_matrices(&self) -> [u32; 2] {
-        match self.outputs / SIDE {
+        let matrices = self.outputs_of_gpu().len() / SIDE;
+        match matrices {
             2 => [2, 4],
             3 => [3, 4],
-            10 => [4, 4],
+            n if n.is_multiple_of(4) => [4, 4],
+            n if n.is_multiple_of(3) => [3, 4],
             _ => [1, 4],
         }
     }
@@ -261,14 +268,15 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
     let (from, to) = (site.reads[0].size, site.writes[0].size);
     let size = map_size(kernel, site);
     let even = size.width.is_multiple_of(2) && size.height.is_multiple_of(2);
-    let whole = kernel.outputs.is_multiple_of(SIDE) && matches!(kernel.side, 1 | 3);
+    let outputs = kernel.outputs_of_gpu().len();
+    let whole = outputs.is_multiple_of(SIDE) && matches!(kernel.side, 1 | 3);
     if !whole || (kernel.source == Source::Joined && !even) {
         return Err(Error::unsupported(
             "convolutions on a GPU make sixteen outputs at a time, and join maps of even sizes",
         ));
     }
     let element = site.reads[0].element;
-    let outputs = kernel.outputs_of_gpu().len() as u32;
+    let outputs = outputs as u32;
     let lanes = site.target.matrices.filter(|_| kernel.matrices);
     let joined = kernel.source == Source::Joined;
     let mut source = Wgsl::default()
@@ -287,6 +295,7 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
         .constant("OUTPUTS", "u32", outputs)
         .constant("GUIDES_SIZE", "u32", PRECISION / 4)
         .constant("LEVELS", "u32", STEPS.len())
+        .constant("DIVISOR_LEVELS", "u32", DIVISOR_STEPS.len())
         .constant("HALF", "bool", element == Element::F16x4)
         .reads(1, "src", "Stored");
     if joined {

@@ -4,9 +4,13 @@ fn softplus(v: f32) -> f32 {
     return max(v, 0.0) + log(1.0 + exp(-abs(v)));
 }
 
-// Precisions of guides and brightness, distrust in a tap, precision for the albedo.
-fn ranged(v: vec4<f32>) -> vec4<f32> {
-    return vec4(softplus(v.x), softplus(v.y - 2.0), 12.0 / (1.0 + exp(3.0 - v.z)), softplus(v.w + 3.0));
+// Precisions of guides and brightness, distrust in a tap, and a precision for the divisor or its factor.
+fn ranged(v: vec4<f32>, level: u32) -> vec4<f32> {
+    var last = softplus(v.w + 3.0);
+    if level >= DIVISOR_LEVELS {
+        last = exp(3.0 * tanh(v.w / 3.0));
+    }
+    return vec4(softplus(v.x), softplus(v.y - 2.0), 12.0 / (1.0 + exp(3.0 - v.z)), last);
 }
 
 // In half precision the eight guides of a set are contiguous.
@@ -28,7 +32,8 @@ fn put(group: u32, at: vec2<u32>, v: vec4<f32>) {
         return;
     }
     if group < GUIDES_SIZE + LEVELS {
-        others[(group - GUIDES_SIZE) * plane + i] = stored(ranged(v));
+        let level = group - GUIDES_SIZE;
+        others[level * plane + i] = stored(ranged(v, level));
     }
 }
 

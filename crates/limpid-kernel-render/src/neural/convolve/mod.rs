@@ -9,7 +9,7 @@ mod gpu;
 use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
-use limpid_reference::{definition::neural::BLOCK, definition::neural::Convolution};
+use limpid_reference::{definition::network::Convolution, definition::neural::BLOCK};
 
 /// The input of the convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,27 +63,43 @@ impl Convolve {
         let taps = from.side * from.side;
         let mut all = Vec::new();
         for block in self.order(from).chunks(OUTS) {
-            all.extend(block.iter().map(|o| from.bias[*o]));
+            all.extend(block.iter().map(|o| o.map_or(0.0, |o| from.bias[o])));
             for input in 0..from.inputs {
                 for tap in 0..taps {
-                    all.extend(block.iter().map(|o| from.weight(*o, input, tap)));
+                    let weight = |o: usize| from.weight(o, input, tap);
+                    all.extend(block.iter().map(|o| o.map_or(0.0, weight)));
                 }
             }
         }
         all.into_iter().map(f32::to_bits).collect()
     }
 
-    /// The order in which the CPU computes outputs: those of even image rows before those of odd ones.
-    fn order(&self, from: &Convolution) -> Vec<usize> {
+    /// The order in which the CPU computes outputs: those of even image rows before those of odd ones, in whole blocks.
+    fn order(&self, from: &Convolution) -> Vec<Option<usize>> {
         let all = 0..from.outputs;
         match self.into {
             Into::Guides => {
-                let (even, odd): (Vec<usize>, Vec<usize>) = all.partition(|o| o % 4 < 2);
+                let (mut even, mut odd): (Vec<_>, Vec<_>) = all.map(Some).partition(is_even_row);
+                even.resize(self.outputs_at_once(), None);
+                odd.resize(self.outputs_at_once(), None);
                 even.into_iter().chain(odd).collect()
             }
-            _ => all.collect(),
+            _ => all.map(Some).collect(),
         }
     }
+
+    /// Outputs that the CPU computes for a row: all, or those of an image row in whole blocks.
+    fn outputs_at_once(&self) -> usize {
+        match self.into {
+            Into::Guides => (self.outputs / 2).next_multiple_of(OUTS),
+            _ => self.outputs,
+        }
+    }
+}
+
+/// Whether an output that is a guide belongs to the first of two image rows.
+fn is_even_row(output: &Option<usize>) -> bool {
+    output.is_some_and(|o| o % 4 < 2)
 }
 
 impl Kernel for Convolve {

@@ -5,15 +5,15 @@ use super::{Neural, NeuralSchedule, features, others, time};
 use crate::{Kind, Layer, Result, Shape, Size};
 use crate::{method::Backend, method::Schedule};
 use limpid_kernel_render::{
-    neural::Convolve, neural::Finish, neural::Guided, neural::Into, neural::Level, neural::Prepare,
-    neural::Source,
+    front::between, neural::Convolve, neural::Divide, neural::Finish, neural::Guided, neural::Into,
+    neural::Level, neural::Prepare, neural::Source,
 };
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::{
     definition::neural::BLOCK, definition::neural::DISTRUST, definition::neural::DIVISOR,
-    definition::neural::DIVISOR_STEPS, definition::neural::FORMS, definition::neural::GUIDES,
-    definition::neural::INPUTS, definition::neural::NEAR, definition::neural::OUTPUTS,
-    definition::neural::PRECISION, definition::neural::SHARPNESS, definition::neural::STEPS,
+    definition::neural::DIVISOR_STEPS, definition::neural::GUIDES, definition::neural::INPUTS,
+    definition::neural::NEAR, definition::neural::PRECISION, definition::neural::SHARPNESS,
+    definition::neural::STEPS, definition::neural::Whole,
 };
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ struct Build {
     /// Whether matrix units are used.
     matrices: bool,
     loaded: Arc<Loaded>,
+    /// Which of the mirrored and turned networks is used.
+    turn: usize,
 }
 
 impl Build {
@@ -76,8 +78,12 @@ impl Build {
         scale: usize,
         reads: &[SlotId],
     ) -> Vec<SlotId> {
-        let index = FORMS.iter().position(|f| f.0 == name).unwrap_or(0);
-        let (_, inputs, outputs, side) = FORMS[index];
+        let shapes = self.loaded.form().shapes();
+        // A level that lacks its second convolution.
+        let Some(index) = shapes.iter().position(|s| s.0 == name) else {
+            return reads.to_vec();
+        };
+        let (_, inputs, outputs, side) = shapes[index];
         let kernel = Convolve {
             inputs,
             outputs,
@@ -93,7 +99,7 @@ impl Build {
         };
         let table = self
             .loaded
-            .table(self.on, index, |from| make(&kernel, from));
+            .table(self.turn, self.on, index, |from| make(&kernel, from));
         let mut slots = reads.to_vec();
         slots.push(
             self.plan
@@ -104,7 +110,7 @@ impl Build {
             let size = self.plan.size();
             // On a GPU those of a level form a vector.
             let rest = match self.on {
-                Backend::Cpu => OUTPUTS - PRECISION,
+                Backend::Cpu => outputs / 4 - PRECISION,
                 Backend::Gpu => 4 * STEPS.len(),
             };
             let rest = self.map("precisions", size, rest);
@@ -129,7 +135,9 @@ impl Build {
         let e1 = on("enc1a", Blocks, Rectified, 2, &[&[inputs]]);
         let e1 = on("enc1b", Plain, Rectified, 2, &[&e1]);
         let e2 = on("enc2", Pooled, Rectified, 4, &[&e1]);
+        let e2 = on("enc2b", Plain, Rectified, 4, &[&e2]);
         let e3 = on("enc3", Pooled, Rectified, 8, &[&e2]);
+        let e3 = on("enc3b", Plain, Rectified, 8, &[&e3]);
         let d = on("enc4", Pooled, Rectified, 16, &[&e3]);
         let d = on("mid", Plain, Rectified, 16, &[&d]);
         let d = on("up3", Plain, Raw, 16, &[&d]);
@@ -142,6 +150,66 @@ impl Build {
         let d = on("dec1a", Joined, Rectified, 2, &[&e1, &d]);
         let d = on("dec1b", Plain, Rectified, 2, &[&d]);
         on("out", Plain, Into::Guides, 1, &[&d])
+    }
+
+    /// Adds the layers that are filtered along with colour to the payload.
+    fn enter(&mut self, entering: &[(Finish, SlotId)], divisor: SlotId, payload: SlotId) {
+        for (enter, source) in entering {
+            let mut reads = vec![*source];
+            reads.extend(enter.exposure.map(|_| divisor));
+            self.plan.pass(enter.clone(), reads, [payload]);
+        }
+    }
+
+    /// Adds the levels of the divisor and of the payload. Returns the slots of both.
+    fn filter(
+        &mut self,
+        network: &[SlotId],
+        mut divisor: SlotId,
+        mut payload: SlotId,
+        planes: usize,
+    ) -> (SlotId, SlotId) {
+        let with = |slot: SlotId| [&[slot][..], network].concat();
+        for (i, step) in DIVISOR_STEPS.into_iter().enumerate() {
+            let level = Level {
+                step,
+                first: 0,
+                precision: DIVISOR + i,
+                guided: None,
+                planes: 3,
+                native: self.matrices,
+            };
+            let next = self.payload(format!("divisor {}", i + 1), 3);
+            self.plan.pass(level, with(divisor), [next]);
+            divisor = next;
+        }
+        for (i, step) in STEPS.into_iter().enumerate() {
+            let level = Level {
+                step,
+                first: if NEAR[i] { 0 } else { GUIDES },
+                precision: PRECISION + i,
+                guided: Some(Guided {
+                    sharpness: SHARPNESS + i,
+                    distrust: DISTRUST + i,
+                }),
+                planes,
+                native: self.matrices,
+            };
+            let next = self.payload(format!("level {}", i + 1), planes);
+            self.plan.pass(level, with(payload), [next]);
+            payload = next;
+        }
+        (divisor, payload)
+    }
+}
+
+/// The conversion between a layer and its planes of the payload.
+fn finish(layer: &Layer, channels: usize, plane: usize, whole: Whole, enters: bool) -> Finish {
+    Finish {
+        channels,
+        plane,
+        exposure: (layer.kind != Kind::Alpha).then_some(whole.exposure),
+        enters,
     }
 }
 
@@ -158,7 +226,8 @@ pub(super) fn plan(
         on,
         half: choice != NeuralSchedule::Full,
         matrices: choice == NeuralSchedule::Matrix,
-        loaded: method.options.weights.loaded()?,
+        loaded: method.loaded()?,
+        turn: 0,
     };
     let others = others(shape);
     // The payload: the layers of the frame, or their blend with history.
@@ -201,78 +270,87 @@ pub(super) fn plan(
     }
     let size = shape.size;
     let inputs = build.map("inputs", size, INPUTS);
-    let mut divisor = build.payload("divisor".into(), 3);
-    let mut payload = build.payload("payload".into(), planes);
+    let divides = build.loaded.form().divides;
+    let divisor = build.payload("divisor".into(), 3);
+    let payload = build.payload("payload".into(), if divides { 4 } else { planes });
     let prepare = Prepare {
         colors,
         features,
         whole,
     };
     build.plan.pass(prepare, reads, [inputs, divisor, payload]);
-    let finish = |layer: &Layer, channels: usize, plane: usize, enters: bool| Finish {
-        channels,
-        plane,
-        exposure: (layer.kind != Kind::Alpha).then_some(whole.exposure),
-        enters,
-    };
-    for (((layer, channels), plane), source) in others.iter().zip(&places).zip(&sources[1..]) {
-        let enter = finish(layer, *channels, *plane, true);
-        let mut reads = vec![*source];
-        reads.extend(enter.exposure.map(|_| divisor));
-        build.plan.pass(enter, reads, [payload]);
+    let entering: Vec<(Finish, SlotId)> = others
+        .iter()
+        .zip(&places)
+        .zip(&sources[1..])
+        .map(|(((layer, channels), plane), source)| {
+            (finish(layer, *channels, *plane, whole, true), *source)
+        })
+        .collect();
+    if !divides {
+        build.enter(&entering, divisor, payload);
     }
-    let network = build.network(inputs);
-    let with = |slot: SlotId| [&[slot][..], &network].concat();
-    for (i, step) in DIVISOR_STEPS.into_iter().enumerate() {
-        let level = Level {
-            step,
-            first: 0,
-            precision: DIVISOR + i,
-            guided: None,
-            planes: 3,
-            native: build.matrices,
-        };
-        let next = build.payload(format!("divisor {}", i + 1), 3);
-        build.plan.pass(level, with(divisor), [next]);
-        divisor = next;
-    }
-    for (i, step) in STEPS.into_iter().enumerate() {
-        let level = Level {
-            step,
-            first: if NEAR[i] { 0 } else { GUIDES },
-            precision: PRECISION + i,
-            guided: Some(Guided {
-                sharpness: SHARPNESS + i,
-                distrust: DISTRUST + i,
-            }),
-            planes,
-            native: build.matrices,
-        };
-        let next = build.payload(format!("level {}", i + 1), planes);
-        build.plan.pass(level, with(payload), [next]);
-        payload = next;
-    }
-    let all = std::iter::once((Layer::COLOR, colors, 0)).chain(
-        others
-            .into_iter()
-            .zip(places)
-            .map(|((layer, channels), plane)| (layer, channels, plane)),
-    );
-    let mut made = Vec::new();
+    let all: Vec<(Layer, usize, usize)> = std::iter::once((Layer::COLOR, colors, 0))
+        .chain(
+            others
+                .into_iter()
+                .zip(places)
+                .map(|((layer, channels), plane)| (layer, channels, plane)),
+        )
+        .collect();
     let resolves = motion.is_some() && !method.options.no_taa;
-    for (layer, channels, plane) in all {
-        let leave = finish(&layer, channels, plane, false);
-        let mut reads = vec![payload];
-        reads.extend(leave.exposure.map(|_| divisor));
-        let output = match resolves && layer.kind != Kind::Alpha {
-            true => build.plan.transient("clean", channels),
-            false => build.plan.output(layer.clone(), channels),
-        };
-        build.plan.pass(leave, reads, [output]);
-        if layer.kind != Kind::Alpha {
-            made.push((layer, channels, output));
+    // The slot of a layer of the result.
+    let output = |plan: &mut Plan, layer: &Layer, channels: usize| match resolves
+        && layer.kind != Kind::Alpha
+    {
+        true => plan.transient("clean", channels),
+        false => plan.output(layer.clone(), channels),
+    };
+    let turns = method.turns()?;
+    let mut made: Vec<SlotId> = Vec::new();
+    for turn in 0..turns {
+        build.turn = turn;
+        let network = build.network(inputs);
+        let (mut own, mut light) = (divisor, payload);
+        if divides {
+            own = build.payload("divisor of the network".into(), 3);
+            light = build.payload("payload of the network".into(), planes);
+            let reads = [divisor, payload, network[1]];
+            build.plan.pass(Divide, reads, [own, light]);
+            build.enter(&entering, own, light);
+        }
+        let (own, light) = build.filter(&network, own, light, planes);
+        for (i, (layer, channels, plane)) in all.iter().enumerate() {
+            let leave = finish(layer, *channels, *plane, whole, false);
+            let mut reads = vec![light];
+            reads.extend(leave.exposure.map(|_| own));
+            let next = match turns {
+                1 => output(&mut build.plan, layer, *channels),
+                _ => build
+                    .plan
+                    .transient(format!("{layer} {}", turn + 1), *channels),
+            };
+            build.plan.pass(leave, reads, [next]);
+            if turn == 0 {
+                made.push(next);
+                continue;
+            }
+            // The mean so far.
+            let mean = match turn + 1 == turns {
+                true => output(&mut build.plan, layer, *channels),
+                false => build.plan.transient(format!("mean {layer}"), *channels),
+            };
+            let share = 1.0 / (turn + 1) as f32;
+            build.plan.pass(between(share), [made[i], next], [mean]);
+            made[i] = mean;
         }
     }
+    let made: Vec<(Layer, usize, SlotId)> = all
+        .into_iter()
+        .zip(made)
+        .filter(|((layer, ..), _)| layer.kind != Kind::Alpha)
+        .map(|((layer, channels, _), slot)| (layer, channels, slot))
+        .collect();
     match past.zip(motion) {
         Some((setup, motion)) if resolves => {
             let slots = time::slots(build.plan, &setup, on);

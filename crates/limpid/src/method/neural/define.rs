@@ -1,8 +1,8 @@
 //! The definition, applied to the layers of a frame.
 
 use super::{Neural, features, others, three};
-use crate::{Frame, Image, Kind, Result};
-use limpid_reference::definition::neural;
+use crate::{Error, Frame, Image, Kind, Result};
+use limpid_reference::definition::neural::{self, Whole};
 use limpid_reference::{definition::svgf::History, definition::svgf::integrate};
 
 impl Neural {
@@ -47,7 +47,6 @@ impl Neural {
 fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
     let (shape, whole) = (frame.shape(), method.whole());
     let color = frame.color()?;
-    let (w, h) = (color.width(), color.height());
     let [albedo, normal, depth] = features(&shape);
     let layers = neural::Layers {
         color,
@@ -56,8 +55,36 @@ fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
         depth: frame.get(Kind::Depth).filter(|_| depth),
     };
     let (x, divisor) = neural::inputs(&layers, whole);
-    let guides = neural::guides(&x, method.options.weights.loaded()?.network());
-    let others = others(&shape);
+    let loaded = method.loaded()?;
+    let mut mean: Option<Frame> = None;
+    for turn in 0..method.turns()? {
+        let guides = neural::guides(&x, loaded.turned(turn));
+        let next = filtered(frame, whole, &guides, &divisor)?;
+        mean = Some(match mean {
+            None => next,
+            Some(mean) => {
+                let share = 1.0 / (turn + 1) as f32;
+                let mut out = Frame::empty(frame.size())?;
+                for (layer, image) in mean.layers() {
+                    let (mut image, next) = (image.clone(), next.require(layer.clone())?);
+                    for (a, b) in image.data_mut().iter_mut().zip(next.data()) {
+                        *a += (b - *a) * share;
+                    }
+                    out.insert(layer.clone(), image)?;
+                }
+                out
+            }
+        });
+    }
+    mean.ok_or_else(|| Error::unsupported("no turn of the network"))
+}
+
+/// The layers filtered with the planes of a network.
+fn filtered(frame: &Frame, whole: Whole, guides: &Image, divisor: &Image) -> Result<Frame> {
+    let color = frame.color()?;
+    let (w, h) = (color.width(), color.height());
+    let divisor = neural::divided(divisor, guides);
+    let others = others(&frame.shape());
     let planes = 3 + others.iter().map(|(_, n)| n).sum::<usize>();
     let mut payload = Image::new(w, h, planes);
     let over = |v: f32, i: usize, c: usize| v * whole.exposure / divisor.plane(c)[i];
@@ -80,8 +107,8 @@ fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
         }
         plane += channels;
     }
-    let result = neural::filtered(&payload, &guides);
-    let divisor = neural::filtered_divisor(&divisor, &guides);
+    let result = neural::filtered(&payload, guides);
+    let divisor = neural::filtered_divisor(&divisor, guides);
     let made = |first: usize, channels: usize, alpha: bool| {
         Image::from_fn(w, h, channels, |x, y, c| {
             let v = result.get(x, y, first + c);

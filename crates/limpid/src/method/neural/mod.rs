@@ -15,18 +15,32 @@ pub use weights::Weights;
 
 use super::svgf::Setup;
 use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Svgf, Use};
-use crate::{Frame, Image, Kind, Layer, Part, Result, Shape};
+use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
-use limpid_reference::{definition::neural, definition::neural::FAR, definition::neural::Whole};
+use limpid_reference::{
+    definition::network::TURNS, definition::neural, definition::neural::FAR,
+    definition::neural::Whole,
+};
+use std::sync::Arc;
 
 /// The method in the list.
-pub(super) const ENTRY: Entry = Entry::new("neural", Use::Denoise, "À-trous with learned guides: path-traced pictures with few samples", || Box::new(Neural::default())).advised(&[
-    (InputKind::Render, "default: best quality, especially with few samples; learned guides"),
+pub(super) const ENTRY: Entry = Entry::new(
+    "neural",
+    Use::Denoise,
+    "À-trous with learned guides: path-traced pictures with few samples",
+    || Box::new(Neural::default()),
+)
+.advised(&[
+    (
+        InputKind::Render,
+        "default: lowest error with few samples, learned guides; quality best uses a larger network",
+    ),
     (
         InputKind::RenderedSequence,
         "default: each frame by itself; an alpha of 0.3 uses history, for scenes whose light does not move",
     ),
-]);
+])
+.steps("quality", ["good", "good", "best"]);
 
 crate::choice! {
     /// How the network runs.
@@ -40,10 +54,24 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Which of the bundled networks to use.
+    pub enum Quality {
+        /// The usual network.
+        Good = "good",
+        /// A larger network: less error, in about four times the time.
+        Best = "best",
+    }
+}
+
 crate::options! {
     /// The options of the filter with learned guides.
     pub struct Options {
-        /// The weights of the network: those of the library, or a file.
+        /// How much time to spend: good uses the usual network, best a larger one.
+        pub quality: Quality = Quality::Good,
+        /// The mean over this many mirrored and turned networks, 1 to 8: less error, in as many times the time.
+        pub turns: usize = 1,
+        /// The weights of the network: those of the library, or a file of any size of network.
         pub weights: Weights = Weights::Builtin,
         /// In sequences with motion: least share of a new frame in what is filtered, such as 0.3. Smaller values are steadier
         /// and follow changes of light more slowly; 1 filters each frame by itself.
@@ -96,6 +124,19 @@ impl Neural {
         Self {
             alone: true,
             ..self.clone()
+        }
+    }
+
+    /// The network.
+    fn loaded(&self) -> Result<Arc<weights::Loaded>> {
+        self.options.weights.loaded(self.options.quality)
+    }
+
+    /// How many mirrored and turned networks to use.
+    fn turns(&self) -> Result<usize> {
+        match self.options.turns {
+            turns @ 1..=TURNS => Ok(turns),
+            turns => Err(Error::option("turns", turns, "1 … 8")),
         }
     }
 
@@ -203,11 +244,17 @@ impl Method for Neural {
     }
 
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let (mut blended, mut plain) = (self.clone(), self.clone());
-        blended.options.alpha = 0.3;
-        plain.options.alpha = 0.3;
-        plain.options.no_taa = true;
-        vec![self.boxed(), Box::new(blended), Box::new(plain)]
+        let with = |change: fn(&mut Options)| -> Box<dyn Method> {
+            let mut method = self.clone();
+            change(&mut method.options);
+            Box::new(method)
+        };
+        vec![
+            self.boxed(),
+            with(|o| o.alpha = 0.3),
+            with(|o| (o.alpha, o.no_taa) = (0.3, true)),
+            with(|o| (o.quality, o.turns) = (Quality::Best, 2)),
+        ]
     }
 
     /// Tiles have no history, because pixels move into them from outside.

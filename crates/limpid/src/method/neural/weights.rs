@@ -1,31 +1,48 @@
 //! The weights of the network: a safetensors file of half floats.
 
+use super::Quality;
 use crate::{Error, Result};
 use crate::{method::Backend, method::Refused, method::Value};
 use limpid_reference::{
-    definition::neural::Convolution, definition::neural::FORMS, definition::neural::Network,
+    definition::network::Convolution, definition::network::Form, definition::network::Network,
+    definition::network::TURNS, definition::neural::OUTPUTS,
 };
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// The bundled weights, trained by `train/`.
-const OWN: &[u8] = include_bytes!("../../../weights/guides.safetensors");
+/// The bundled weights, trained by `train/`: the usual network, and the larger one.
+const OWN: [&[u8]; 2] = [
+    include_bytes!("../../../weights/guides.safetensors"),
+    include_bytes!("../../../weights/best.safetensors"),
+];
 
-static LOADED: LazyLock<Option<Arc<Loaded>>> =
-    LazyLock::new(|| network(OWN).ok().map(|n| Arc::new(n.into())));
+static LOADED: [LazyLock<Option<Arc<Loaded>>>; 2] =
+    [LazyLock::new(|| own(0)), LazyLock::new(|| own(1))];
+
+fn own(index: usize) -> Option<Arc<Loaded>> {
+    network(OWN[index]).ok().map(|n| Arc::new(n.into()))
+}
 
 /// A network with the tables for kernels, which are created once.
 #[derive(Debug)]
 pub struct Loaded {
     network: Network,
-    tables: [[OnceLock<Arc<[u32]>>; FORMS.len()]; 2],
+    /// The network mirrored and turned; the first is the network itself.
+    turned: [OnceLock<Turned>; TURNS],
+}
+
+/// A mirrored and turned network, with a table for each convolution on the CPU and on a GPU.
+#[derive(Debug)]
+struct Turned {
+    network: Network,
+    tables: [Vec<OnceLock<Arc<[u32]>>>; 2],
 }
 
 impl From<Network> for Loaded {
     fn from(network: Network) -> Self {
         Self {
             network,
-            tables: Default::default(),
+            turned: Default::default(),
         }
     }
 }
@@ -37,20 +54,38 @@ impl PartialEq for Loaded {
 }
 
 impl Loaded {
-    /// The convolutions.
-    pub(super) fn network(&self) -> &Network {
-        &self.network
+    /// The form of the network.
+    pub(super) fn form(&self) -> Form {
+        self.network.form
     }
 
-    /// The table of a convolution, created by `make` on first use.
+    fn turn(&self, turn: usize) -> &Turned {
+        self.turned[turn % TURNS].get_or_init(|| {
+            let layers = self.network.layers.len();
+            let tables = || (0..layers).map(|_| OnceLock::new()).collect();
+            Turned {
+                network: self.network.turned(turn),
+                tables: [tables(), tables()],
+            }
+        })
+    }
+
+    /// The network, mirrored and turned in one of the [`TURNS`].
+    pub(super) fn turned(&self, turn: usize) -> &Network {
+        &self.turn(turn).network
+    }
+
+    /// The table of a convolution of it, created by `make` on first use.
     pub(super) fn table(
         &self,
+        turn: usize,
         on: Backend,
         index: usize,
         make: impl FnOnce(&Convolution) -> Vec<u32>,
     ) -> Arc<[u32]> {
-        let tables = &self.tables[usize::from(on == Backend::Gpu)];
-        let made = tables[index].get_or_init(|| make(&self.network[index]).into());
+        let Turned { network, tables } = self.turn(turn);
+        let tables = &tables[usize::from(on == Backend::Gpu)];
+        let made = tables[index].get_or_init(|| make(&network.layers[index]).into());
         made.clone()
     }
 }
@@ -58,7 +93,7 @@ impl Loaded {
 /// The source of the weights.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Weights {
-    /// The bundled weights.
+    /// The bundled weights of the chosen quality.
     #[default]
     Builtin,
     /// Weights from a file.
@@ -71,10 +106,10 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// The network.
-    pub(super) fn loaded(&self) -> Result<Arc<Loaded>> {
+    /// The network; if it is a bundled one, that of the quality.
+    pub(super) fn loaded(&self, quality: Quality) -> Result<Arc<Loaded>> {
         match self {
-            Self::Builtin => LOADED
+            Self::Builtin => LOADED[usize::from(quality == Quality::Best)]
                 .clone()
                 .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
@@ -143,9 +178,10 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
             false => Err(format!("{name} has values that are not finite")),
         }
     };
-    let mut all = Vec::new();
-    for (name, inputs, outputs, side) in FORMS {
-        all.push(Convolution {
+    let form = form(&file)?;
+    let mut layers = Vec::new();
+    for (name, inputs, outputs, side) in form.shapes() {
+        layers.push(Convolution {
             inputs,
             outputs,
             side,
@@ -153,5 +189,34 @@ fn network(bytes: &[u8]) -> std::result::Result<Network, String> {
             bias: tensor(name, "bias", &[outputs])?,
         });
     }
-    Network::try_from(all).map_err(|all| format!("{} convolutions", all.len()))
+    Ok(Network { form, layers })
+}
+
+/// Maps have whole matrices of planes, and no more than this.
+const PLANES: [usize; 2] = [16, 512];
+
+/// The form of the network in a file, from names and shapes.
+fn form(file: &SafeTensors<'_>) -> std::result::Result<Form, String> {
+    let outputs = |name: &str| {
+        let tensor = file.tensor(&format!("{name}.bias"));
+        let tensor = tensor.map_err(|e| e.to_string())?;
+        Ok::<_, String>(tensor.shape().iter().product::<usize>())
+    };
+    let [least, most] = PLANES;
+    let mut widths = [0; 4];
+    for (width, name) in widths.iter_mut().zip(["enc1a", "enc2", "enc3", "enc4"]) {
+        *width = outputs(name)?;
+        if !width.is_multiple_of(least) || !(least..=most).contains(width) {
+            return Err(format!(
+                "{name} has {width} outputs; they must be a multiple of {least}, at most {most}"
+            ));
+        }
+    }
+    Ok(Form {
+        widths,
+        deep: ["enc2b.bias", "enc3b.bias"]
+            .iter()
+            .any(|name| file.tensor(name).is_ok()),
+        divides: outputs("out")? != 4 * OUTPUTS,
+    })
 }
