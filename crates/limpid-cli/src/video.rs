@@ -281,7 +281,8 @@ impl Pipes {
                     }
                     count += 1;
                     let last = frame.is_err();
-                    if (count > skip || last) && (read.send(frame).is_err() || last) {
+                    let wanted = count > skip || last;
+                    if (wanted && read.send(frame).is_err()) || last {
                         break;
                     }
                 }
