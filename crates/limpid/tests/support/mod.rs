@@ -92,7 +92,7 @@ pub(crate) fn frame(size: Size) -> Frame {
     frame
 }
 
-/// The frame with what real files have: sky, whose depth is huge and whose normals and albedo are zero, a black corner, and light
+/// The frame with what real files have: sky, which is far away and whose normals and albedo are zero, a black corner, and light
 /// over ten stops.
 pub(crate) fn real_frame(size: Size) -> Frame {
     let mut frame = frame(size);
@@ -111,7 +111,7 @@ pub(crate) fn real_frame(size: Size) -> Frame {
                 Kind::Color | Kind::Dx | Kind::Dy if black(x, y) => 0.0,
                 Kind::Color | Kind::Dx | Kind::Dy if varies => v * stops(x) * stops(x),
                 Kind::Color | Kind::Dx | Kind::Dy => v * stops(x),
-                Kind::Depth if sky(x, y) && !varies => 1e10,
+                Kind::Depth if sky(x, y) && !varies => 1e4,
                 Kind::Albedo | Kind::Normal | Kind::Position | Kind::Alpha | Kind::Depth
                     if sky(x, y) =>
                 {
