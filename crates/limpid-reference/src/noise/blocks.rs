@@ -85,26 +85,18 @@ impl Grid {
         (0..self.count()).into_par_iter().map(make).collect()
     }
 
-    /// For each block, the mean of its eight neighbours that do not overlap it; mirrored at the borders.
-    pub(super) fn around(&self, values: &[f32]) -> Vec<f32> {
+    /// The block and the eight around it that neither overlap it nor each other, row by row; mirrored at the borders.
+    pub(super) fn neighbours(&self, block: usize) -> [usize; 9] {
         let reach = (SIDE / self.step) as i64;
         let place = |at: i64, n: usize| {
             let last = n as i64 - 1;
             let at = at.abs();
             (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
         };
-        self.each(|block| {
-            let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
-            let mut sum = 0.0;
-            for dy in [-reach, 0, reach] {
-                for dx in [-reach, 0, reach] {
-                    if (dx, dy) != (0, 0) {
-                        let (i, j) = (place(x + dx, self.columns), place(y + dy, self.rows));
-                        sum += values[j * self.columns + i];
-                    }
-                }
-            }
-            sum / 8.0
+        let (x, y) = ((block % self.columns) as i64, (block / self.columns) as i64);
+        std::array::from_fn(|k| {
+            let (dx, dy) = (reach * (k as i64 % 3 - 1), reach * (k as i64 / 3 - 1));
+            place(y + dy, self.rows) * self.columns + place(x + dx, self.columns)
         })
     }
 }
@@ -170,14 +162,10 @@ pub(super) fn pixels(image: &Image, channel: usize, (x, y): (usize, usize)) -> [
     out
 }
 
-/// Whether some but not all values in a block are clipped at the ends of their range: noise there is partly lost. A constant
-/// block gives no information about that.
+/// Whether values in a block are clipped at the ends of their range: noise there is lost, at least partly.
 pub(super) fn clipped(pixels: &[f32; AREA], [low, high]: [f32; 2]) -> bool {
     let count = |end: f32| pixels.iter().filter(|v| **v == end).count();
-    [low, high]
-        .map(count)
-        .iter()
-        .any(|n| (CUT..AREA).contains(n))
+    [low, high].map(count).iter().any(|n| *n >= CUT)
 }
 
 /// The ends of a channel's range.

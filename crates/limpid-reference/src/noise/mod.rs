@@ -9,9 +9,14 @@
 //! methods also use.
 
 mod blocks;
+mod curves;
 mod estimate;
+mod flat;
 mod json;
 mod spectrum;
+#[cfg(test)]
+mod tests;
+mod texture;
 
 pub use spectrum::{SIDE, Spectrum};
 
@@ -71,6 +76,9 @@ impl Profile {
             .iter()
             .flatten()
             .fold(0.0f32, |m, d| m.max(*d));
+        if 255.0 * most < 0.05 {
+            return "noise not found, or not told from texture".into();
+        }
         let fine = self
             .components
             .first()

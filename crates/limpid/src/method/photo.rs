@@ -168,8 +168,11 @@ impl Wanted<'_> {
         let profile = self.profile(channels);
         let factor = |(k, component): (usize, &Component)| {
             let which = usize::from(k > 0);
-            let coarse = 1.0 - component.spectrum.fineness();
-            self.options[which] * (1.0 + (self.coarse[which] - 1.0) * coarse)
+            let fine = component.spectrum.fineness();
+            let method = 1.0 + (self.coarse[which] - 1.0) * (1.0 - fine);
+            // Not for chroma, whose noise is always coarse.
+            let blurred = if k == 0 { blurred(fine) } else { 1.0 };
+            self.options[which] * method * blurred
         };
         let stronger: Vec<f32> = profile.components.iter().enumerate().map(factor).collect();
         let refined = |(k, component): (usize, &Component)| {
@@ -185,6 +188,13 @@ impl Wanted<'_> {
             refined,
         })
     }
+}
+
+/// The factor for luminance noise that was blurred by the camera, which varies more from place to place than its mean tells:
+/// fitted on half of the scenes of PolyU's set (`bench/peers/polyu.py`). Noise that was only demosaiced and stored as JPEG has
+/// twice that fineness.
+fn blurred(fineness: f32) -> f32 {
+    1.0 + 0.2 * ((0.5 - fineness) / 0.25).clamp(0.0, 1.0)
 }
 
 /// [`Wanted::coarse`] for [`Stabilised::refine`]: fitted on the images `tune` of `bench/peers/cameras.py`.

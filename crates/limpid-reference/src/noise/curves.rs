@@ -1,0 +1,250 @@
+//! The strength of noise at each brightness, up to a factor.
+
+use super::blocks::{AREA, Cosine, Grid, clipped, pixels, power};
+use super::estimate::middles;
+use super::flat::{even, filled, rise, spectrum, unevenness};
+use super::{SIDE, estimate};
+use limpid_core::Image;
+
+/// Steps of brightness.
+const BINS: usize = 16;
+
+/// The minimum number of even blocks of a brightness.
+const FEW: usize = 16;
+
+/// The weight of the shape that all channels have in common, relative to the best measurement of one of them.
+const COMMON: f64 = 0.3;
+
+/// What the blocks of an image tell.
+pub(super) struct Curves {
+    pub range: [f32; 2],
+    /// For each channel, the standard deviation of noise without the longest waves.
+    pub deviations: Vec<Vec<f32>>,
+    /// The blocks in which no channel is clipped or near the ends of the range; all if there are few.
+    pub whole: Vec<usize>,
+}
+
+/// The measurements of a channel of a block.
+struct Seen {
+    mean: f32,
+    clipped: bool,
+    /// Mean power without the longest waves.
+    middle: f32,
+}
+
+/// Measures the noise of each channel over the range of its values.
+pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Curves> {
+    let cosine = Cosine::new();
+    let middles = middles();
+    let channels = image.channels();
+    let of = |c: usize, block: usize| cosine.block(&pixels(image, c, grid.corner(block)));
+    let light = |block: usize| {
+        let mut sum = of(0, block);
+        for c in 1..channels {
+            let more = of(c, block);
+            (sum.iter_mut().zip(more)).for_each(|(s, m)| *s += m);
+        }
+        sum
+    };
+    let seen: Vec<Vec<Seen>> = (0..channels)
+        .map(|c| {
+            grid.each(|block| {
+                let pixels = pixels(image, c, grid.corner(block));
+                let found = cosine.block(&pixels);
+                Seen {
+                    mean: found[0] / SIDE as f32,
+                    clipped: clipped(&pixels, ends[c]),
+                    middle: power(&found, &middles),
+                }
+            })
+        })
+        .collect();
+    let means: Vec<f32> = (0..grid.count())
+        .map(|block| seen.iter().map(|s| s[block].mean).sum())
+        .collect();
+    let uneven = unevenness(grid, &means);
+    let powers = grid.each(|block| power(&light(block), &middles));
+    let mut sorted: Vec<usize> = (0..grid.count()).collect();
+    sorted.sort_unstable_by(|a, b| uneven[*a].total_cmp(&uneven[*b]));
+    let share = even(&sorted, &powers, estimate::FEW, &light).share;
+    let (first, width) = bins(&seen);
+    let range = [first + 0.5 * width, first + (BINS as f32 - 0.5) * width];
+    let bin = |v: f32| ((v - first) / width).clamp(0.0, (BINS - 1) as f32) as usize;
+    let found: Vec<Vec<Option<Point>>> = (seen.iter().enumerate())
+        .map(|(c, channel)| {
+            let whole = channel.iter().filter(|s| !s.clipped).count();
+            let few = whole < channel.len() / 20;
+            let mut bins = vec![Vec::new(); BINS];
+            for block in sorted.iter().filter(|b| few || !channel[**b].clipped) {
+                bins[bin(channel[*block].mean)].push(*block);
+            }
+            let middles: Vec<f32> = channel.iter().map(|s| s.middle).collect();
+            let one = |blocks: Vec<usize>| point(&blocks, share, &middles, &|b| of(c, b));
+            bins.into_iter().map(one).collect()
+        })
+        .collect();
+    let [low, high] = range;
+    let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
+    let usable = |block: &usize| {
+        let of = |s: &Vec<Seen>| !s[*block].clipped && inside.contains(&s[*block].mean);
+        seen.iter().all(of)
+    };
+    let mut whole: Vec<usize> = (0..grid.count()).filter(usable).collect();
+    if whole.len() < estimate::FEW.max(grid.count() / 20) {
+        whole = (0..grid.count()).collect();
+    }
+    let deviations = fitted(&found)?;
+    Some(Curves {
+        range,
+        deviations,
+        whole,
+    })
+}
+
+/// The first value of the bins, and their width.
+fn bins(seen: &[Vec<Seen>]) -> (f32, f32) {
+    let mut means: Vec<f32> = seen.iter().flatten().map(|s| s.mean).collect();
+    let most = (means.len() - 1) * 999 / 1000;
+    let (below, high, _) = means.select_nth_unstable_by(most, f32::total_cmp);
+    let high = *high;
+    let low = below.iter().fold(high, |low, v| low.min(*v));
+    let room = (0.02 * (high - low)).max(1e-3 * high.abs()).max(1e-6);
+    (low - room, (high - low + 2.0 * room) / BINS as f32)
+}
+
+/// The logarithm of a deviation, and its weight.
+type Point = (f64, f64);
+
+/// The deviation in blocks of one brightness, sorted by unevenness.
+fn point(
+    blocks: &[usize],
+    share: f32,
+    middles: &[f32],
+    of: &(impl Fn(usize) -> [f32; AREA] + Sync),
+) -> Option<Point> {
+    if blocks.len() < 2 * FEW {
+        return None;
+    }
+    let count = ((share * blocks.len() as f32) as usize).max(FEW);
+    let used = filled(&blocks[..count], middles);
+    let powers = spectrum(&used, of);
+    let power = f64::from(super::flat::mean(&powers, |k| estimate::middle(&k)));
+    // Where the spectrum rises much there is texture.
+    let trust = ((6.0 - rise(&powers)) / 4.0).clamp(0.02, 1.0);
+    let sure = (used.len() as f64).sqrt() * f64::from(trust);
+    Some((power.sqrt().max(1e-9).ln(), sure))
+}
+
+/// The logarithm of how much less noise than usual there may be: where values are constant, they are clipped or painted.
+const LEAST: f64 = 2.0;
+
+/// Curves of all channels. Their shape comes from the same display curve and is similar, so that each is drawn towards what
+/// they have in common.
+fn fitted(found: &[Vec<Option<Point>>]) -> Option<Vec<Vec<f32>>> {
+    let most = found
+        .iter()
+        .flatten()
+        .flatten()
+        .fold(0.0f64, |m, p| m.max(p.1));
+    if most == 0.0 {
+        return None;
+    }
+    let mut values: Vec<f64> = found.iter().flatten().flatten().map(|p| p.0).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let least = values[values.len() / 2] - LEAST;
+    let raised = |p: &Option<Point>| p.map(|(y, w)| (y.max(least), w));
+    let found: Vec<Vec<Option<Point>>> = found
+        .iter()
+        .map(|channel| channel.iter().map(raised).collect())
+        .collect();
+    let mut offsets = vec![0.0; found.len()];
+    let mut common = vec![0.0; BINS];
+    for _ in 0..3 {
+        let joined = |b: usize| -> Option<Point> {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (channel, offset) in found.iter().zip(&offsets) {
+                if let Some((y, w)) = channel[b] {
+                    sum += w * (y - offset);
+                    weight += w;
+                }
+            }
+            (weight > 0.0).then(|| (sum / weight, weight))
+        };
+        common = smooth(&(0..BINS).map(joined).collect::<Vec<_>>())?;
+        for (channel, offset) in found.iter().zip(&mut offsets) {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (point, c) in channel.iter().zip(&common) {
+                if let Some((y, w)) = point {
+                    sum += w * (y - c);
+                    weight += w;
+                }
+            }
+            *offset = if weight > 0.0 { sum / weight } else { 0.0 };
+        }
+    }
+    let own = |(channel, offset): (&Vec<Option<Point>>, &f64)| {
+        let points: Vec<Option<Point>> = (channel.iter().zip(&common))
+            .map(|(point, c)| {
+                let (y, w) = point.unwrap_or((0.0, 0.0));
+                let weight = w + COMMON * most;
+                Some(((w * y + COMMON * most * (c + offset)) / weight, weight))
+            })
+            .collect();
+        let curve = smooth(&points)?;
+        Some(curve.into_iter().map(|z| z.exp() as f32).collect())
+    };
+    found.iter().zip(&offsets).map(own).collect()
+}
+
+/// A smooth curve along the lower of some values (asymmetric least squares, Eilers 2003).
+fn smooth(found: &[Option<Point>]) -> Option<Vec<f64>> {
+    const SMOOTHNESS: f64 = 1.0;
+    const ABOVE: f64 = 0.3;
+    const ROUNDS: usize = 12;
+    let n = found.len();
+    let most = found.iter().flatten().fold(0.0f64, |m, f| m.max(f.1));
+    if most == 0.0 {
+        return None;
+    }
+    let known = |i: usize| found[i].map_or((0.0, 0.0), |(y, w)| (y, w / most));
+    let (low, high) =
+        (found.iter().flatten()).fold((f64::MAX, f64::MIN), |(l, h), f| (l.min(f.0), h.max(f.0)));
+    let mut z = vec![high; n];
+    for _ in 0..ROUNDS {
+        let mut matrix = vec![vec![0.0; n + 1]; n];
+        for i in 0..n - 2 {
+            for (a, p) in [1.0, -2.0, 1.0].into_iter().enumerate() {
+                for (b, q) in [1.0, -2.0, 1.0].into_iter().enumerate() {
+                    matrix[i + a][i + b] += SMOOTHNESS * p * q;
+                }
+            }
+        }
+        for (i, row) in matrix.iter_mut().enumerate() {
+            let (y, sure) = known(i);
+            let weight = sure * if y > z[i] { ABOVE } else { 1.0 - ABOVE };
+            row[i] += weight + 1e-9;
+            row[n] = weight * y + 1e-9 * low;
+        }
+        z = solve(matrix);
+    }
+    Some(z.into_iter().map(|z| z.clamp(low, high)).collect())
+}
+
+/// The solution of a small positive definite system, right-hand side in the last column.
+fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = m.len();
+    for i in 0..n {
+        for j in i + 1..n {
+            let factor = m[j][i] / m[i][i];
+            for k in i..=n {
+                m[j][k] -= factor * m[i][k];
+            }
+        }
+    }
+    let mut out = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|k| m[i][k] * out[k]).sum();
+        out[i] = (m[i][n] - known) / m[i][i];
+    }
+    out
+}

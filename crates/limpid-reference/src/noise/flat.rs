@@ -1,0 +1,186 @@
+//! Which blocks show noise and little else.
+//!
+//! Blocks are ranked by how uneven the picture is around them at wavelengths of 16 pixels and more; the noise is measured at
+//! shorter ones. Noise there does not influence the rank, so that choosing even blocks does not choose low noise.
+
+use super::SIDE;
+use super::blocks::{AREA, Grid};
+use rayon::prelude::*;
+
+/// Shares of all blocks that may count as even.
+const SHARES: [f32; 5] = [0.03, 0.06, 0.12, 0.2, 0.3];
+
+/// Blocks with less than this share of the mean power were emptied by a JPEG encoder or are flat graphics.
+const EMPTY: f32 = 0.15;
+
+/// More blocks are taken as long as their spectrum rises towards long waves, and their power is, at most this much more than
+/// in the most even ones: where there is texture, both grow.
+const RISES: f32 = 1.2;
+const GROWS: f32 = 1.4;
+
+/// The spectrum of blocks after empty ones may rise this much.
+const MOST: f32 = 3.0;
+
+/// Single values count as at most this many means: a few blocks have edges.
+const CLAMP: f32 = 6.0;
+
+/// A range of wavelengths: frequencies of a block by their distance from its mean.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Band {
+    /// 7 pixels and more, without the mean.
+    Long,
+    /// 4 to 7 pixels.
+    Middle,
+    /// 2.7 to 4 pixels.
+    Short,
+    /// Less.
+    Finest,
+}
+
+impl Band {
+    /// Whether it contains a frequency.
+    pub(super) fn has(self, k: usize) -> bool {
+        let square = (k / SIDE) * (k / SIDE) + (k % SIDE) * (k % SIDE);
+        match self {
+            Self::Long => (1..=6).contains(&square),
+            Self::Middle => (7..16).contains(&square),
+            Self::Short => (16..36).contains(&square),
+            Self::Finest => square >= 36,
+        }
+    }
+
+    /// The mean of powers in it.
+    pub(super) fn mean(self, powers: &[f32; AREA]) -> f32 {
+        mean(powers, |k| self.has(k))
+    }
+}
+
+/// The mean of some powers.
+pub(super) fn mean(powers: &[f32; AREA], which: impl Fn(usize) -> bool) -> f32 {
+    let (mut sum, mut count) = (0.0, 0.0f32);
+    for k in (0..AREA).filter(|k| which(*k)) {
+        sum += powers[k];
+        count += 1.0;
+    }
+    sum / count.max(1.0)
+}
+
+/// How much a spectrum rises from middle to long waves. Neither frequency sees a ramp. Noise of any camera rises 1 to 2 times
+/// (its pixels are independent before demosaicing), texture 3 times and more.
+pub(super) fn rise(powers: &[f32; AREA]) -> f32 {
+    powers[SIDE + 1] / Band::Middle.mean(powers).max(f32::MIN_POSITIVE)
+}
+
+/// For each block, the power of the means of the nine blocks there, without that of a plane, as the power of one frequency.
+pub(super) fn unevenness(grid: &Grid, means: &[f32]) -> Vec<f32> {
+    grid.each(|block| {
+        let near = grid.neighbours(block);
+        let own = means[block];
+        let (mut sum, mut squares, mut slopes) = (0.0, 0.0, [0.0; 2]);
+        for (k, at) in near.into_iter().enumerate() {
+            let v = means[at] - own;
+            sum += v;
+            squares += v * v;
+            slopes[0] += v * (k as f32 % 3.0 - 1.0);
+            slopes[1] += v * ((k / 3) as f32 - 1.0);
+        }
+        let plane = sum * sum / 9.0 + (slopes[0] * slopes[0] + slopes[1] * slopes[1]) / 6.0;
+        (squares - plane).max(0.0) / 6.0 * AREA as f32
+    })
+}
+
+/// The mean power of blocks at each frequency, in which single blocks count for little.
+pub(super) fn spectrum(
+    blocks: &[usize],
+    of: &(impl Fn(usize) -> [f32; AREA] + Sync),
+) -> [f32; AREA] {
+    let all: Vec<[f32; AREA]> = (blocks.par_iter())
+        .map(|block| of(*block).map(|v| v * v))
+        .collect();
+    let mut most = [f32::MAX; AREA];
+    let mut found = [0.0; AREA];
+    for _ in 0..5 {
+        let mut sums = [0.0f64; AREA];
+        for powers in &all {
+            for k in 0..AREA {
+                sums[k] += f64::from(powers[k].min(most[k]));
+            }
+        }
+        found = sums.map(|s| (s / all.len().max(1) as f64) as f32);
+        most = found.map(|v| CLAMP * v);
+    }
+    found
+}
+
+/// The mean of values of blocks, clamped likewise.
+pub(super) fn clamped(blocks: &[usize], values: &[f32]) -> f32 {
+    let (mut most, mut found) = (f32::MAX, 0.0);
+    for _ in 0..5 {
+        let sum: f64 = blocks.iter().map(|b| f64::from(values[*b].min(most))).sum();
+        found = (sum / blocks.len().max(1) as f64) as f32;
+        most = CLAMP * found;
+    }
+    found
+}
+
+/// The blocks that are not empty, by their power.
+pub(super) fn filled(blocks: &[usize], powers: &[f32]) -> Vec<usize> {
+    let mut left = blocks.to_vec();
+    for _ in 0..3 {
+        let sum: f64 = left.iter().map(|b| f64::from(powers[*b])).sum();
+        let least = EMPTY * (sum / left.len().max(1) as f64) as f32;
+        left = (blocks.iter().copied())
+            .filter(|b| powers[*b] >= least)
+            .collect();
+    }
+    left
+}
+
+/// The even blocks of a picture.
+pub(super) struct Even {
+    /// How many of all blocks they are, before empty ones are left out.
+    pub share: f32,
+    pub blocks: Vec<usize>,
+    pub powers: [f32; AREA],
+}
+
+/// Chooses even blocks from those that are sorted by unevenness. `middles` are their powers without the longest waves.
+pub(super) fn even(
+    sorted: &[usize],
+    middles: &[f32],
+    least: usize,
+    of: &(impl Fn(usize) -> [f32; AREA] + Sync),
+) -> Even {
+    let found = |blocks: &[usize]| spectrum(&filled(blocks, middles), of);
+    let total = |powers: &[f32; AREA]| mean(powers, |k| super::estimate::middle(&k));
+    let count = |share: f32| {
+        ((share * sorted.len() as f32) as usize).clamp(least.min(sorted.len()), sorted.len())
+    };
+    let mut taken = count(SHARES[0]);
+    let mut share = SHARES[0];
+    let first = found(&sorted[..taken]);
+    let (mut rises, mut power) = (rise(&first), total(&first));
+    for next in &SHARES[1..] {
+        let upto = count(*next);
+        if upto > taken {
+            let more = found(&sorted[taken..upto]);
+            let (its_rise, its_power) = (rise(&more), total(&more));
+            if power < EMPTY * its_power {
+                if its_rise > MOST {
+                    break;
+                }
+                (rises, power) = (its_rise, its_power);
+            } else if its_rise > RISES * rises.max(1.0) || its_power > GROWS * power {
+                break;
+            }
+        }
+        (taken, share) = (upto, *next);
+    }
+    let blocks = filled(&sorted[..taken], middles);
+    let powers = spectrum(&blocks, of);
+    Even {
+        share,
+        blocks,
+        powers,
+    }
+}

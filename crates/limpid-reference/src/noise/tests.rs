@@ -1,0 +1,151 @@
+//! Noise and texture, told apart.
+
+use super::Profile;
+use limpid_core::Image;
+
+/// Nearly normal numbers of deviation 1.
+struct Random(u32);
+
+impl Random {
+    fn uniform(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as f32 / (1 << 24) as f32
+    }
+
+    fn next(&mut self) -> f32 {
+        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
+    }
+
+    fn plane(&mut self) -> Vec<f32> {
+        (0..N * N).map(|_| self.next()).collect()
+    }
+}
+
+const N: usize = 256;
+
+/// Means over 3×3 pixels, repeated, of deviation 1 again.
+fn blurred(mut plane: Vec<f32>, times: usize) -> Vec<f32> {
+    for _ in 0..times {
+        let at = |x: usize, y: usize| plane[(y % N) * N + x % N];
+        let mean = |i: usize| {
+            let (x, y) = (i % N, i / N);
+            (0..9).map(|k| at(x + k % 3, y + k / 3)).sum::<f32>() / 9.0
+        };
+        plane = (0..N * N).map(mean).collect();
+    }
+    let power = plane.iter().map(|v| v * v).sum::<f32>() / (N * N) as f32;
+    plane.iter().map(|v| v / power.sqrt()).collect()
+}
+
+/// Blades of grass all over: short strokes in all directions, each brighter or darker than what it covers.
+fn grass() -> Vec<f32> {
+    let mut random = Random(5);
+    let mut made = vec![0.4; N * N];
+    for _ in 0..12_000 {
+        let (x, y) = (random.uniform() * N as f32, random.uniform() * N as f32);
+        let (angle, length) = (random.uniform() * 6.3, 4.0 + 24.0 * random.uniform());
+        let value = 0.15 + 0.6 * random.uniform();
+        for step in 0..(2.0 * length) as usize {
+            let s = 0.5 * step as f32;
+            let at = |v: f32| (v.rem_euclid(N as f32) as usize).min(N - 1);
+            for side in [0.0, 1.0] {
+                let (px, py) = (at(x + s * angle.cos() + side), at(y + s * angle.sin()));
+                made[py * N + px] = value - 0.08 * side;
+            }
+        }
+    }
+    blurred_once(&made)
+}
+
+/// A lens.
+fn blurred_once(plane: &[f32]) -> Vec<f32> {
+    let at = |x: usize, y: usize| plane[(y % N) * N + x % N];
+    let value = |i: usize| {
+        let (x, y) = (i % N, i / N);
+        let row = |y: usize| 0.25 * at(x, y) + 0.5 * at(x + 1, y) + 0.25 * at(x + 2, y);
+        0.25 * row(y) + 0.5 * row(y + 1) + 0.25 * row(y + 2)
+    };
+    (0..N * N).map(value).collect()
+}
+
+/// The root mean square of measured deviations at the values of an image.
+fn strength(profile: &Profile, image: &Image) -> f32 {
+    let (mut sum, mut count) = (0.0f64, 0.0f64);
+    for c in 0..image.channels() {
+        for v in image.plane(c) {
+            sum += f64::from(profile.deviation(c, *v)).powi(2);
+            count += 1.0;
+        }
+    }
+    (sum / count).sqrt() as f32
+}
+
+#[test]
+fn texture_is_not_noise() {
+    let grass = grass();
+    for channels in [1, 3] {
+        for sigma in [0.0, 2.0, 4.0, 8.0] {
+            let mut random = Random(9);
+            let image = Image::from_fn(N, N, channels, |x, y, _| {
+                let v = grass[y * N + x] + sigma / 255.0 * random.next();
+                (255.0 * v.clamp(0.0, 1.0)).round() / 255.0
+            });
+            let found = 255.0 * strength(&Profile::estimate(&image), &image);
+            // One channel may hide its noise; three that are equal but for it may not.
+            assert!(
+                found < 1.2 * sigma + 0.5,
+                "{channels} channels, {sigma}: {found}"
+            );
+            if channels == 3 && sigma > 0.0 {
+                assert!(found > 0.8 * sigma, "{channels} channels, {sigma}: {found}");
+            }
+        }
+    }
+}
+
+/// Noise as a camera leaves it: blurred, that of colour more and weaker, dependent on brightness, with texture in a part.
+fn shot(blue: impl Fn(usize, f32) -> f32) -> (Image, Image, f32) {
+    let grass = grass();
+    let clean = Image::from_fn(N, N, 3, |x, y, c| {
+        let ramp = 0.15 + 0.6 * y as f32 / N as f32 + 0.03 * c as f32;
+        let v = if x < N / 2 {
+            ramp
+        } else {
+            ramp + 0.5 * (grass[y * N + x] - 0.4)
+        };
+        if c == 2 { blue(x, v) } else { v }
+    });
+    let mut random = Random(3);
+    let light = blurred(random.plane(), 1);
+    let colours: [Vec<f32>; 3] = std::array::from_fn(|_| blurred(random.plane(), 2));
+    let (mut sum, mut count) = (0.0f64, 0.0f64);
+    let noisy = Image::from_fn(N, N, 3, |x, y, c| {
+        let (at, v) = (y * N + x, clean.get(x, y, c));
+        let sigma = 0.012 + 0.02 * v * (1.0 - v);
+        let noise = sigma * (light[at] + 0.5 * colours[c][at]);
+        let made = (v + noise).clamp(0.0, 1.0);
+        if v > 0.0 {
+            sum += f64::from(noise).powi(2);
+            count += 1.0;
+        }
+        if v > 0.0 { made } else { 0.0 }
+    });
+    (noisy, clean, (sum / count).sqrt() as f32)
+}
+
+#[test]
+fn noise_of_cameras_is_found() {
+    let (noisy, clean, known) = shot(|_, v| v);
+    let found = strength(&Profile::estimate(&noisy), &clean);
+    assert!((found / known - 1.0).abs() < 0.2, "{found} for {known}");
+}
+
+/// Saturated colours lack a channel. Nothing can be measured where it is zero; its noise elsewhere is not zero.
+#[test]
+fn a_channel_without_light_does_not_hide_noise() {
+    let (noisy, clean, known) = shot(|x, v| if x % 64 < 32 { 0.0 } else { v });
+    let profile = Profile::estimate(&noisy);
+    let lit = Image::from_fn(N, N, 3, |x, y, c| clean.get(x, y, c).max(0.15));
+    let found = strength(&profile, &lit);
+    assert!((found / known - 1.0).abs() < 0.25, "{found} for {known}");
+}
