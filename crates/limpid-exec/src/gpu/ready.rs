@@ -82,11 +82,7 @@ fn prepare_pass(
     uniforms.extend(dispatch.params());
     uniforms.resize(uniforms.len().next_multiple_of(16), 0);
     let fragment = dispatch.stage() == Stage::Fragment;
-    let writes = if fragment {
-        &[][..]
-    } else {
-        &pass.writes()[..]
-    };
+    let writes = if fragment { &[][..] } else { pass.writes() };
     Ok(Ready {
         number,
         name,
