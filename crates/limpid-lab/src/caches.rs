@@ -223,7 +223,6 @@ mod tests {
 
     #[test]
     fn places_are_where_candidates_differ_and_everywhere_a_little() {
-        let size = Size::new(64, 48);
         let flat = Image::new(64, 48, 3);
         let differs = |x: usize, y: usize| x >= 48 && y >= 36;
         let other = Image::from_fn(64, 48, 3, |x, y, _| f32::from(u8::from(differs(x, y))));

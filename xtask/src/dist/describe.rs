@@ -56,7 +56,7 @@ fn linked(metadata: &Value, roots: &[&str]) -> Vec<Dependency> {
         if seen.contains(&id) {
             continue;
         }
-        let node = nodes.iter().find(|n| n["id"] == Value::from(id.as_str()));
+        let node = nodes.iter().find(|n| n["id"] == id.as_str());
         for dep in node.map(|n| list(&n["deps"])).unwrap_or_default() {
             // A normal dependency has no kind.
             if list(&dep["dep_kinds"]).iter().any(|k| k["kind"].is_null()) {

@@ -26,7 +26,7 @@ const fn quad(exchange: Exchange) -> Walk {
 
 /// The text of the sums: what one invocation does.
 fn sums_of(filter: Filter, radius: usize, walk: Walk) -> String {
-    let source = shader::fragment(filter, radius, walk).source;
+    let source = shader::fragment(filter, radius, walk).source().to_owned();
     let at = source.find("fn sums(").unwrap();
     let length = source[at..].find("\n}\n").unwrap();
     source[at..at + length].to_owned()
@@ -77,7 +77,7 @@ fn a_linear_sampler_halves_the_reads_of_an_axis() {
                 vertical,
                 along: Along::Linear,
             };
-            let source = shader::linear(&axis).source;
+            let source = shader::linear(&axis).source().to_owned();
             // One of the matches is the function's declaration.
             assert_eq!(source.matches("sampled(").count(), radius + 2);
         }

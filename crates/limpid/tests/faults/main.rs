@@ -5,5 +5,6 @@
 mod concurrent;
 #[cfg(feature = "gpu")]
 mod devices;
+#[expect(dead_code, reason = "only plain frames are needed here")]
 #[path = "../support/mod.rs"]
 mod support;
