@@ -1,7 +1,7 @@
 //! Small kernels with a single description: each output pixel is an expression of the pixels around it.
 //!
 //! [`stencil`] runs a closure once. It reads slots at offsets, computes, and writes; its operations are recorded as a graph, from
-//! which the contract (slots and halo), the shader ([`gpu`]) and the CPU body ([`cpu`]) are derived, so that they cannot differ.
+//! which the contract (slots and halo), the shader (`gpu.rs`) and the CPU body (`cpu.rs`) are derived, so that they cannot differ.
 //!
 //! ```text
 //! /// The mean of a pixel and its neighbours to the left and right, where they are less than `limit` away.

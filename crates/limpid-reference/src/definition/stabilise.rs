@@ -1,4 +1,4 @@
-//! Maps values so that the noise of a [`Profile`] is uniform, and back.
+//! Maps values so that the noise of a [`Profile`](crate::noise::Profile) is uniform, and back.
 //!
 //! Forward: each channel is mapped by `∫ dv/σ(v)`, piecewise linear between knots, so that its noise has standard deviation 1;
 //! red, green and blue become luminance and two colour differences, each divided by the standard deviation of its noise.
