@@ -59,7 +59,7 @@ crate::choice! {
     pub enum Quality {
         /// The usual network.
         Good = "good",
-        /// A larger network: less error, in about four times the time.
+        /// A larger network: less error, in two to three times the time.
         Best = "best",
     }
 }
