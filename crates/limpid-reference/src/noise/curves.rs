@@ -2,7 +2,7 @@
 
 use super::blocks::{AREA, Cosine, Grid, clipped, pixels, power};
 use super::estimate::middles;
-use super::flat::{even, filled, rise, spectrum, unevenness};
+use super::flat::{Known, even, near, rise, spectrum, unevenness};
 use super::{SIDE, estimate};
 use limpid_core::Image;
 
@@ -22,7 +22,12 @@ pub(super) struct Curves {
     pub deviations: Vec<Vec<f32>>,
     /// The blocks in which no channel is clipped or near the ends of the range; all if there are few.
     pub whole: Vec<usize>,
+    /// For each block, whether hardly anything varies there.
+    pub blank: Vec<bool>,
 }
+
+/// The deviation, relative to the range of an image, below which a block is blank: less than one of 255 steps.
+const BLANK: f32 = 0.8 / 255.0;
 
 /// The measurements of a channel of a block.
 struct Seen {
@@ -66,7 +71,19 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
     let powers = grid.each(|block| power(&light(block), &middles));
     let mut sorted: Vec<usize> = (0..grid.count()).collect();
     sorted.sort_unstable_by(|a, b| uneven[*a].total_cmp(&uneven[*b]));
-    let share = even(&sorted, &powers, estimate::FEW, &light).share;
+    let span = ends
+        .iter()
+        .fold([f32::MAX, f32::MIN], |[l, h], [low, high]| {
+            [l.min(*low), h.max(*high)]
+        });
+    let least = (BLANK * (span[1] - span[0]) * channels as f32).powi(2);
+    let blank: Vec<bool> = powers.iter().map(|p| *p < least).collect();
+    let known = Known {
+        middles: &powers,
+        near: &near(grid, &powers),
+        blank: &blank,
+    };
+    let share = even(&sorted, &known, &light).share;
     let (first, width) = bins(&seen);
     let range = [first + 0.5 * width, first + (BINS as f32 - 0.5) * width];
     let bin = |v: f32| ((v - first) / width).clamp(0.0, (BINS - 1) as f32) as usize;
@@ -79,7 +96,12 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
                 bins[bin(channel[*block].mean)].push(*block);
             }
             let middles: Vec<f32> = channel.iter().map(|s| s.middle).collect();
-            let one = |blocks: Vec<usize>| point(&blocks, share, &middles, &|b| of(c, b));
+            let known = Known {
+                middles: &middles,
+                near: &near(grid, &middles),
+                blank: &blank,
+            };
+            let one = |blocks: Vec<usize>| point(&blocks, share, &known, &|b| of(c, b));
             bins.into_iter().map(one).collect()
         })
         .collect();
@@ -98,6 +120,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
         range,
         deviations,
         whole,
+        blank,
     })
 }
 
@@ -119,14 +142,14 @@ type Point = (f64, f64);
 fn point(
     blocks: &[usize],
     share: f32,
-    middles: &[f32],
+    known: &Known<'_>,
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> Option<Point> {
     if blocks.len() < 2 * FEW {
         return None;
     }
     let count = ((share * blocks.len() as f32) as usize).max(FEW);
-    let used = filled(&blocks[..count], middles);
+    let used = known.typical(&blocks[..count]);
     let powers = spectrum(&used, of);
     let power = f64::from(super::flat::mean(&powers, |k| estimate::middle(&k)));
     // Where the spectrum rises much there is texture.

@@ -8,7 +8,7 @@
 
 use super::blocks::{AREA, Cosine, Grid, ends, pixels, power, sampled};
 use super::curves::{Curves, curves};
-use super::flat::{Band, clamped, even, unevenness};
+use super::flat::{Band, Known, clamped, even, near, unevenness};
 use super::texture::{Colour, without_texture};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::definition::noise;
@@ -52,13 +52,14 @@ impl Profile {
             range,
             deviations,
             whole,
+            blank,
         } = found;
         let mut profile = Self {
             range,
             deviations,
             components: Self::white(1.0, channels).components,
         };
-        spectra(image, &grid, &whole, &mut profile);
+        spectra(image, &grid, (&whole, &blank), &mut profile);
         let least = (LEAST * range[0].abs().max(range[1].abs())).max(1e-9);
         for d in profile.deviations.iter_mut().flatten() {
             *d = d.max(least);
@@ -79,7 +80,7 @@ pub(super) fn middles() -> [f32; AREA] {
 }
 
 /// Scales the curves of a profile and measures its components.
-fn spectra(image: &Image, grid: &Grid, whole: &[usize], profile: &mut Profile) {
+fn spectra(image: &Image, grid: &Grid, (whole, blank): (&[usize], &[bool]), profile: &mut Profile) {
     let cosine = Cosine::new();
     let channels = image.channels();
     let stabiliser = profile.stabiliser(&[1.0; 3][..channels]);
@@ -106,7 +107,12 @@ fn spectra(image: &Image, grid: &Grid, whole: &[usize], profile: &mut Profile) {
     let uneven = unevenness(grid, &means);
     let mut sorted = whole.to_vec();
     sorted.sort_unstable_by(|a, b| uneven[*a].total_cmp(&uneven[*b]));
-    let even = even(&sorted, &powers, FEW, &|block| of(0, block));
+    let known = Known {
+        middles: &powers,
+        near: &near(grid, &powers),
+        blank,
+    };
+    let even = even(&sorted, &known, &|block| of(0, block));
     let colours: Vec<Colour> = (1..channels)
         .map(|k| {
             let means = grid.each(|block| of(k, block)[0] / SIDE as f32);

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Shares of all blocks that may count as even.
 const SHARES: [f32; 5] = [0.03, 0.06, 0.12, 0.2, 0.3];
 
-/// Blocks with less than this share of the mean power were emptied by a JPEG encoder or are flat graphics.
+/// Blocks in which hardly anything varies, with less than this share of the mean power, were emptied by a JPEG encoder.
 const EMPTY: f32 = 0.15;
 
 /// More blocks are taken as long as their spectrum rises towards long waves, and their power is, at most this much more than
@@ -20,6 +20,9 @@ const GROWS: f32 = 1.4;
 
 /// The spectrum of blocks after empty ones may rise this much.
 const MOST: f32 = 3.0;
+
+/// The part of even blocks that is measured, sorted by the power around them.
+const TYPICAL: [f32; 2] = [0.25, 0.75];
 
 /// Single values count as at most this many means: a few blocks have edges.
 const CLAMP: f32 = 6.0;
@@ -123,17 +126,48 @@ pub(super) fn clamped(blocks: &[usize], values: &[f32]) -> f32 {
     found
 }
 
-/// The blocks that are not empty, by their power.
-pub(super) fn filled(blocks: &[usize], powers: &[f32]) -> Vec<usize> {
-    let mut left = blocks.to_vec();
-    for _ in 0..3 {
-        let sum: f64 = left.iter().map(|b| f64::from(powers[*b])).sum();
-        let least = EMPTY * (sum / left.len().max(1) as f64) as f32;
-        left = (blocks.iter().copied())
-            .filter(|b| powers[*b] >= least)
-            .collect();
+/// What is known of each block.
+pub(super) struct Known<'a> {
+    /// The power without the longest waves.
+    pub middles: &'a [f32],
+    /// The mean of that in the eight blocks around it.
+    pub near: &'a [f32],
+    /// Whether hardly anything varies there.
+    pub blank: &'a [bool],
+}
+
+/// The mean of a value in the eight blocks around each block.
+pub(super) fn near(grid: &Grid, values: &[f32]) -> Vec<f32> {
+    grid.each(|block| {
+        let sum: f32 = grid.neighbours(block).iter().map(|b| values[*b]).sum();
+        (sum - values[block]) / 8.0
+    })
+}
+
+impl Known<'_> {
+    /// The blocks that are not empty.
+    fn filled(&self, blocks: &[usize]) -> Vec<usize> {
+        let mut left = blocks.to_vec();
+        for _ in 0..3 {
+            let sum: f64 = left.iter().map(|b| f64::from(self.middles[*b])).sum();
+            let least = EMPTY * (sum / left.len().max(1) as f64) as f32;
+            let keep = |b: &usize| !self.blank[*b] || self.middles[*b] >= least;
+            left = blocks.iter().copied().filter(keep).collect();
+        }
+        left
     }
-    left
+
+    /// Those of them whose surroundings are neither among the strongest, which may be texture without long waves such as
+    /// fabric, nor among the weakest.
+    pub(super) fn typical(&self, blocks: &[usize]) -> Vec<usize> {
+        let mut left = self.filled(blocks);
+        if left.len() >= 12 {
+            left.sort_unstable_by(|a, b| self.near[*a].total_cmp(&self.near[*b]));
+            let at = |share: f32| (share * left.len() as f32) as usize;
+            left = left[at(TYPICAL[0])..at(TYPICAL[1])].to_vec();
+        }
+        left
+    }
 }
 
 /// The even blocks of a picture.
@@ -144,17 +178,17 @@ pub(super) struct Even {
     pub powers: [f32; AREA],
 }
 
-/// Chooses even blocks from those that are sorted by unevenness. `middles` are their powers without the longest waves.
+/// Chooses even blocks from those that are sorted by unevenness.
 pub(super) fn even(
     sorted: &[usize],
-    middles: &[f32],
-    least: usize,
+    known: &Known<'_>,
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> Even {
-    let found = |blocks: &[usize]| spectrum(&filled(blocks, middles), of);
+    let found = |blocks: &[usize]| spectrum(&known.filled(blocks), of);
     let total = |powers: &[f32; AREA]| mean(powers, |k| super::estimate::middle(&k));
     let count = |share: f32| {
-        ((share * sorted.len() as f32) as usize).clamp(least.min(sorted.len()), sorted.len())
+        let wanted = (share * sorted.len() as f32) as usize;
+        wanted.max(super::estimate::FEW).min(sorted.len())
     };
     let mut taken = count(SHARES[0]);
     let mut share = SHARES[0];
@@ -165,7 +199,8 @@ pub(super) fn even(
         if upto > taken {
             let more = found(&sorted[taken..upto]);
             let (its_rise, its_power) = (rise(&more), total(&more));
-            if power < EMPTY * its_power {
+            let blank = sorted[..taken].iter().filter(|b| known.blank[**b]).count();
+            if power < EMPTY * its_power && 2 * blank > taken {
                 if its_rise > MOST {
                     break;
                 }
@@ -176,7 +211,7 @@ pub(super) fn even(
         }
         (taken, share) = (upto, *next);
     }
-    let blocks = filled(&sorted[..taken], middles);
+    let blocks = known.typical(&sorted[..taken]);
     let powers = spectrum(&blocks, of);
     Even {
         share,

@@ -19,6 +19,10 @@ pub(super) struct Colour {
 /// others, which may be texture all over.
 const TEXTURE: [f32; 2] = [3.0, 1.5];
 
+/// The least rise of pure texture; up to how much more than usual is still pure noise.
+const LEAST: f32 = 2.4;
+const NOISE: f32 = 1.25;
+
 /// Noise of colour whose shortest waves have more than this share of the power of its long ones was neither demosaiced nor
 /// subsampled.
 const WHITE: f32 = 0.3;
@@ -49,7 +53,7 @@ pub(super) fn without_texture(light: [f32; AREA], colours: Vec<Colour>) -> Vec<[
     }
     if white > 0.05 && long > 0.0 {
         // The finer the noise of colour, the less was done to it, and the more that of luminance is like it.
-        let most = 1.2 * (0.4 / white.min(0.4)).powi(2) * long;
+        let most = 1.2 * (0.4 / white.min(0.4)).powi(3) * long;
         noise = noise.map(|p| p.min(most));
     }
     if white > WHITE && long > 0.0 {
@@ -77,8 +81,8 @@ fn luminance(powers: &[f32; AREA], camera: f32) -> [f32; AREA] {
     // Blurred noise is coarse, and rises up to twice.
     let fine = (Band::Finest.mean(powers) / middle).sqrt();
     let usual = 1.0 + 1.2 * (1.0 - fine / 0.8).clamp(0.0, 1.0);
-    let most = usual * (TEXTURE[1] + (TEXTURE[0] - TEXTURE[1]) * camera);
-    let share = ((most - rise(powers)) / (most - usual)).clamp(0.0, 1.0);
+    let most = (usual * (TEXTURE[1] + (TEXTURE[0] - TEXTURE[1]) * camera)).max(LEAST);
+    let share = ((most - rise(powers)) / (most - NOISE * usual)).clamp(0.0, 1.0);
     let slope = most.ln() / (PLACES[1] / PLACES[0]).ln();
     let mut noise: [f32; AREA] = std::array::from_fn(|k| {
         let place = (((k / SIDE).pow(2) + (k % SIDE).pow(2)) as f32)
