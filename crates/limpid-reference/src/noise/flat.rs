@@ -22,7 +22,7 @@ const GROWS: f32 = 1.4;
 const MOST: f32 = 3.0;
 
 /// The part of even blocks that is measured, sorted by the power around them.
-const TYPICAL: [f32; 2] = [0.25, 0.75];
+const TYPICAL: [f32; 2] = [0.2, 0.7];
 
 /// Single values count as at most this many means: a few blocks have edges.
 const CLAMP: f32 = 6.0;

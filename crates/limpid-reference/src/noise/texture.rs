@@ -93,7 +93,7 @@ fn luminance(powers: &[f32; AREA], camera: f32) -> [f32; AREA] {
     });
     // Even areas are ramps, which have the longest waves.
     let long = noise[SIDE + 1];
-    noise[0] = usual * long;
+    noise[0] = usual.min(1.6) * long;
     for k in [1, SIDE] {
         noise[k] = noise[k].min(1.2 * long);
     }
