@@ -35,11 +35,13 @@ const PLACES: [f32; 2] = [1.41, 3.2];
 
 /// Noise of luminance and colour differences from measured powers, without texture.
 pub(super) fn without_texture(light: [f32; AREA], colours: Vec<Colour>) -> Vec<[f32; AREA]> {
-    let long: Vec<f32> = colours.iter().map(|c| Band::Long.mean(&c.powers)).collect();
     let count = colours.len().max(1) as f32;
-    let long = long.iter().sum::<f32>() / count;
-    let fine = |c: &Colour| Band::Finest.mean(&c.powers);
-    let white = colours.iter().map(fine).sum::<f32>() / count / long.max(f32::MIN_POSITIVE);
+    let mean = |band: Band| colours.iter().map(|c| band.mean(&c.powers)).sum::<f32>() / count;
+    let long = mean(Band::Long);
+    let finest = mean(Band::Finest);
+    let ratio = |band: Band| finest / mean(band).max(f32::MIN_POSITIVE);
+    // Colours may have long waves of their own, so middle ones may tell it, too; blurred noise has a third of them at most.
+    let white = ratio(Band::Long).max(ratio(Band::Middle) - 0.4);
     let own = (colours.iter().map(|c| c.own).sum::<f32>() / count).sqrt();
     let camera = ((own - 0.08) / 0.12).clamp(0.0, 1.0) * ((0.4 - white) / 0.2).clamp(0.0, 1.0);
     let mut noise = luminance(&light, camera);
@@ -65,7 +67,7 @@ pub(super) fn without_texture(light: [f32; AREA], colours: Vec<Colour>) -> Vec<[
         noise = light.map(|p| p.min(1.15 * level));
         noise[0] = noise[SIDE + 1];
         for powers in &mut all {
-            *powers = powers.map(|p| p.min(1.4 * level));
+            *powers = powers.map(|p| p.clamp(0.75 * level, 1.25 * level));
         }
     }
     all.insert(0, noise);
@@ -93,7 +95,7 @@ fn luminance(powers: &[f32; AREA], camera: f32) -> [f32; AREA] {
     });
     // Even areas are ramps, which have the longest waves.
     let long = noise[SIDE + 1];
-    noise[0] = usual.min(1.6) * long;
+    noise[0] = usual.min(1.4) * long;
     for k in [1, SIDE] {
         noise[k] = noise[k].min(1.2 * long);
     }
