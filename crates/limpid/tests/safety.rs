@@ -192,11 +192,14 @@ fn tables_are_private() {
     assert!(tables > 0);
 }
 
-/// A layer with fewer channels than its kind has is refused by every method that reads it, before anything runs.
+/// Methods whose kernels read all channels of the features; others take as many as there are.
+const FULL: [&str; 5] = ["neural", "ensemble", "nfor", "atrous", "svgf"];
+
+/// A layer with fewer channels than its kind has is refused by the methods whose kernels read all of them, before anything runs.
 #[test]
 fn layers_without_their_channels_are_refused() {
     let full = frame(SIZE).shape();
-    for entry in METHODS {
+    for entry in METHODS.iter().filter(|e| FULL.contains(&e.name)) {
         for kind in [Kind::Normal, Kind::Motion, Kind::Position] {
             let mut shape = full.clone();
             for part in [Part::Mean, Part::HalfA, Part::HalfB, Part::Variance] {

@@ -5,6 +5,7 @@
 
 use super::SIDE;
 use super::blocks::{AREA, Grid};
+use limpid_core::memory;
 use rayon::prelude::*;
 
 /// Shares of all blocks that may count as even.
@@ -97,9 +98,9 @@ pub(super) fn spectrum(
     blocks: &[usize],
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> [f32; AREA] {
-    let all: Vec<[f32; AREA]> = (blocks.par_iter())
-        .map(|block| of(*block).map(|v| v * v))
-        .collect();
+    let mut all: Vec<[f32; AREA]> = memory::zeros(blocks.len());
+    let pairs = all.par_iter_mut().zip(blocks);
+    pairs.for_each(|(powers, block)| *powers = of(*block).map(|v| v * v));
     let mut most = [f32::MAX; AREA];
     let mut found = [0.0; AREA];
     for _ in 0..5 {
