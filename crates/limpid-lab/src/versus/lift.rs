@@ -5,7 +5,7 @@
 //! all neighbours count equally. Colour is compared in a separate slot, because the pixels may already hold details.
 
 use limpid::kernel::fast_exp::fast_exp;
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid::{Result, params};
 use std::fmt::Write;
 
@@ -87,6 +87,15 @@ impl Kernel for Lift {
         let features = usize::from(!self.stops.features.is_empty());
         let color = usize::from(self.stops.color.is_some());
         Contract::rows(1 + color + features, 1, self.step)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        let colors = self.stops.color.map(|_| self.colors);
+        let features = Some(self.stops.features.len()).filter(|n| *n > 0);
+        let reads = [Some(planes), colors, features].into_iter().flatten();
+        let slots = reads.chain([planes]);
+        slots.map(|planes| Need::planes(size, planes)).collect()
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -214,8 +223,11 @@ impl Kernel for Lift {
             keep: f32::from(u8::from(self.keeps)),
             color: self.stops.color.unwrap_or(0.0),
         };
-        let dispatch = Dispatch::compute(s, &(), tiles(slot.size, 32, 8));
-        Ok(dispatch.with_params(params.bytes_with(stops)))
+        let dispatch = Dispatch::compute(s, &(), tiles(slot.size, 32, 8))
+            .with_params(params.bytes_with(stops));
+        // SAFETY: the shader leaves out what is outside the image of the needs, whose size its parameters repeat, and its planes are
+        // at most those of the needs. A pixel has at most four neighbours.
+        Ok(unsafe { dispatch.trusted(self.needs(site)) })
     }
 }
 
