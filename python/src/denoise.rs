@@ -196,7 +196,7 @@ impl Engine {
 impl Engine {
     fn prepared(&self, whole: &Frame) -> limpid::Result<Options> {
         let mut options = self.options.clone();
-        options.method.prepare(&whole.mend()?.frame)?;
+        options.method = options.method.prepared(&whole.mend()?.frame)?;
         Ok(options)
     }
 
@@ -214,12 +214,12 @@ pub(crate) fn methods(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let all = PyList::empty(py);
     let auto = Auto::default();
     let add = |path: String, about: &str, method: &dyn Method| -> PyResult<()> {
-        let knobs: Vec<(String, &str, String, &str)> = method
-            .knobs()
+        let options: Vec<(String, &str, String, &str)> = method
+            .named_options()
             .into_iter()
             .map(|k| (k.name, k.about, k.value, k.form))
             .collect();
-        all.append((path, about, knobs))
+        all.append((path, about, options))
     };
     let about = "The method that the layers of the image suggest";
     add("auto".to_owned(), about, &auto)?;

@@ -71,7 +71,7 @@ pub(crate) fn read(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResu
 /// How a file is written, as Python says it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct How {
+pub(crate) struct WriteArgs {
     transfer: Option<String>,
     bits: Option<u8>,
     quality: Option<u8>,
@@ -80,7 +80,7 @@ pub(crate) struct How {
     texts: Vec<(String, String)>,
 }
 
-impl How {
+impl WriteArgs {
     fn options(&self, py: Python<'_>) -> PyResult<WriteOptions> {
         let wrong = |name: &str, value: &dyn ToString, expected: &str| {
             let error = limpid::Error::option(name, value.to_string(), expected);
@@ -125,7 +125,7 @@ pub(crate) fn write(
     path: PathBuf,
     layers: &Bound<'_, PyDict>,
     origin: Option<&Origin>,
-    how: How,
+    how: WriteArgs,
 ) -> PyResult<Vec<String>> {
     // A wrong extension is reported before anything else.
     io::Format::from_path(&path).or_raise(py)?;

@@ -22,7 +22,7 @@ fn options(py: Python<'_>, space: &str, exposure: f32) -> PyResult<Options> {
             .or_raise(py);
         }
     };
-    Ok(Options { space, exposure })
+    Ok(Options::new(space).exposed(exposure))
 }
 
 fn facts<'py>(py: Python<'py>, found: &Comparison) -> PyResult<Bound<'py, PyDict>> {

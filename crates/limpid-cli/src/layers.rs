@@ -4,7 +4,7 @@ use crate::say::{self, OrUsage};
 use crate::{shot, video};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions};
-use limpid::{Error, Frame, Image, Kind, Layer, Part};
+use limpid::{Error, Kind, Layer, Part};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
@@ -42,14 +42,14 @@ pub(crate) struct Layers {
 /// Reads files with their layers.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    what: What,
+    sources: Sources,
     /// A file that is being read.
     ahead: Mutex<Option<(PathBuf, JoinHandle<Result<Picture>>)>>,
 }
 
 /// What is read of a file, and layers from other files.
 #[derive(Debug, Clone, Default)]
-struct What {
+struct Sources {
     options: ReadOptions,
     files: Vec<(Layer, PathBuf)>,
 }
@@ -111,7 +111,7 @@ impl Layers {
             }
         }
         Ok(Reader {
-            what: What { options, files },
+            sources: Sources { options, files },
             ahead: Mutex::default(),
         })
     }
@@ -124,7 +124,7 @@ impl Reader {
         if !input.is_file() || shot::is_pattern(input) || video::is_film(input) {
             return;
         }
-        let (what, file) = (self.what.clone(), input.clone());
+        let (what, file) = (self.sources.clone(), input.clone());
         let thread = std::thread::spawn(move || say::about(&file, || what.read(&file, None)));
         *self.ahead.lock().unwrap_or_else(|e| e.into_inner()) = Some((input.clone(), thread));
     }
@@ -137,12 +137,12 @@ impl Reader {
         match begun.map(|(_, thread)| thread.join()) {
             Some(Ok(picture)) => picture,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => self.what.read(path, frame),
+            None => self.sources.read(path, frame),
         }
     }
 }
 
-impl What {
+impl Sources {
     fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
         let mut picture = io::read(path, &self.options).map_err(|e| in_file(e, path))?;
         for (layer, file) in &self.files {
@@ -163,8 +163,9 @@ impl What {
                 .into());
             }
             picture.frame.insert(layer.clone(), image)?;
-            if *layer == Layer::new(Kind::Color, Part::HalfB) {
-                two_buffers(&mut picture.frame)?;
+            let half = |part| Layer::new(Kind::Color, part);
+            if *layer == half(Part::HalfB) && picture.frame.get(half(Part::HalfA)).is_none() {
+                picture.frame.average_halves()?;
             }
         }
         Ok(picture)
@@ -182,25 +183,4 @@ fn in_file(error: Error, path: &Path) -> Error {
     Error::input(format!(
         "no layer '{name}' in {path}{near}{punctuation} `limpid info {path}` lists them"
     ))
-}
-
-/// With a second buffer, the file's colour is the first one, and the frame's colour is the mean of both.
-fn two_buffers(frame: &mut Frame) -> Result<()> {
-    let half = |part| Layer::new(Kind::Color, part);
-    if frame.get(half(Part::HalfA)).is_some() {
-        return Ok(());
-    }
-    let first = frame.color()?.clone();
-    let second = frame.require(half(Part::HalfB))?.clone();
-    let (width, height) = (first.width(), first.height());
-    let mean = Image::from_fn(width, height, first.channels(), |x, y, c| {
-        0.5 * (first.get(x, y, c) + second.get(x, y, c.min(second.channels() - 1)))
-    });
-    if let Some(variance) = frame.get(half(Part::Variance)) {
-        let of_mean = variance.map(|v| 0.5 * v);
-        frame.insert(half(Part::Variance), of_mean)?;
-    }
-    frame.insert(half(Part::HalfA), first)?;
-    frame.insert(Kind::Color, mean)?;
-    Ok(())
 }

@@ -1,17 +1,17 @@
-//! The program: one file per verb, no pixel work.
+//! The program: one file per subcommand, no pixel work.
 
 mod batch;
+mod command;
 mod files;
-mod knobs;
 mod layers;
+mod method_options;
 mod profile;
+mod render_tags;
 mod report;
 mod run;
 mod say;
 mod shot;
-mod taken;
 mod usage;
-mod verb;
 mod video;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -41,57 +41,57 @@ struct Cli {
     #[arg(long, value_name = "LIMIT", global = true)]
     memory: Option<run::Bytes>,
     #[command(subcommand)]
-    verb: Verb,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    Denoise(verb::denoise::Args),
-    Compare(verb::compare::Args),
-    Convert(verb::convert::Args),
-    View(verb::view::Args),
-    Info(verb::info::Args),
-    Methods(verb::methods::Args),
-    Demo(verb::demo::Args),
-    Render(verb::render::Args),
-    Reconstruct(verb::reconstruct::Args),
-    Filter(verb::filter::Args),
-    Dwt(verb::dwt::Args),
+enum Task {
+    Denoise(command::denoise::Args),
+    Compare(command::compare::Args),
+    Convert(command::convert::Args),
+    View(command::view::Args),
+    Info(command::info::Args),
+    Methods(command::methods::Args),
+    Demo(command::demo::Args),
+    Render(command::render::Args),
+    Reconstruct(command::reconstruct::Args),
+    Filter(command::filter::Args),
+    Dwt(command::dwt::Args),
     /// Transform wavelet coefficients back to images
-    Idwt(verb::dwt::Args),
-    Plan(verb::plan::Args),
-    Bench(verb::bench::Args),
-    Completions(verb::shell::Completions),
-    Man(verb::shell::Man),
+    Idwt(command::dwt::Args),
+    Plan(command::plan::Args),
+    Bench(command::bench::Args),
+    Completions(command::shell::Completions),
+    Man(command::shell::Man),
 }
 
 fn main() -> ! {
     headless();
     say::start();
     let args: Vec<OsString> = std::env::args_os().collect();
-    let result = parse(&args).and_then(|(cli, knobs)| {
+    let result = parse(&args).and_then(|(cli, given)| {
         if cli.quiet {
             say::be_quiet();
         }
         run::set_threads(cli.threads)?;
         run::set_memory(cli.memory);
-        match cli.verb {
-            Verb::Info(args) => verb::info::run(&args),
-            Verb::Methods(args) => verb::methods::run(&args),
-            Verb::Compare(args) => verb::compare::run(&args),
-            Verb::Convert(args) => verb::convert::run(&args),
-            Verb::View(args) => verb::view::run(&args),
-            Verb::Denoise(args) => verb::denoise::run(&args, &knobs),
-            Verb::Filter(args) => verb::filter::run(&args, &knobs),
-            Verb::Dwt(args) => verb::dwt::run(&args, &knobs, Direction::Forward),
-            Verb::Idwt(args) => verb::dwt::run(&args, &knobs, Direction::Inverse),
-            Verb::Reconstruct(args) => verb::reconstruct::run(&args, &knobs),
-            Verb::Plan(args) => verb::plan::run(&args, &knobs),
-            Verb::Bench(args) => verb::bench::run(&args, &knobs),
-            Verb::Render(args) => verb::render::run(&args),
-            Verb::Demo(args) => verb::demo::run(&args),
-            Verb::Completions(args) => verb::shell::completions(&args, Cli::command()),
-            Verb::Man(args) => verb::shell::man(&args, Cli::command()),
+        match cli.task {
+            Task::Info(args) => command::info::run(&args),
+            Task::Methods(args) => command::methods::run(&args),
+            Task::Compare(args) => command::compare::run(&args),
+            Task::Convert(args) => command::convert::run(&args),
+            Task::View(args) => command::view::run(&args),
+            Task::Denoise(args) => command::denoise::run(&args, &given),
+            Task::Filter(args) => command::filter::run(&args, &given),
+            Task::Dwt(args) => command::dwt::run(&args, &given, Direction::Forward),
+            Task::Idwt(args) => command::dwt::run(&args, &given, Direction::Inverse),
+            Task::Reconstruct(args) => command::reconstruct::run(&args, &given),
+            Task::Plan(args) => command::plan::run(&args, &given),
+            Task::Bench(args) => command::bench::run(&args, &given),
+            Task::Render(args) => command::render::run(&args),
+            Task::Demo(args) => command::demo::run(&args),
+            Task::Completions(args) => command::shell::completions(&args, Cli::command()),
+            Task::Man(args) => command::shell::man(&args, Cli::command()),
         }
     });
     let code = match result {
@@ -120,10 +120,10 @@ fn headless() {
     }
 }
 
-/// Parses the command line. The options of the method that it names become options of the verb.
-fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
+/// Parses the command line. The options of the method that it names become options of the subcommand.
+fn parse(args: &[OsString]) -> anyhow::Result<(Cli, method_options::Given)> {
     // A file may be called like a method: the right one is that whose options let the line name it.
-    let mut candidates = knobs::candidates(args)?;
+    let mut candidates = method_options::candidates(args)?;
     let right = candidates.iter().position(|named| {
         let matches = command(Some(named)).try_get_matches_from(args);
         matches.is_ok_and(|m| named.is_named_by(&m))
@@ -139,10 +139,10 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
                 (error.kind(), error.get(ContextKind::InvalidArg), &named)
                 && option.starts_with("--")
             {
-                let verb = command(Some(named));
-                let known = verb.find_subcommand(&named.verb);
-                let known = known.map(knobs::options_of).unwrap_or_default();
-                Err(knobs::unknown(option, named, &known)).or_usage()?;
+                let subcommand = command(Some(named));
+                let known = subcommand.find_subcommand(&named.subcommand);
+                let known = known.map(method_options::options_of).unwrap_or_default();
+                Err(method_options::unknown(option, named, &known)).or_usage()?;
             }
             return refused(&error, args);
         }
@@ -152,8 +152,8 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
         Err(error) => return refused(&error, args),
     };
     let given = match (named, matches.subcommand()) {
-        (Some(named), Some((_, matches))) => knobs::given(named.method.as_ref(), matches),
-        _ => knobs::Given::default(),
+        (Some(named), Some((_, matches))) => method_options::given(named.method.as_ref(), matches),
+        _ => method_options::Given::default(),
     };
     say::remember(given.options());
     Ok((cli, given))
@@ -163,19 +163,19 @@ fn parse(args: &[OsString]) -> anyhow::Result<(Cli, knobs::Given)> {
 fn refused<T>(error: &clap::Error, args: &[OsString]) -> anyhow::Result<T> {
     let program = Cli::command();
     let mut words = args.iter().skip(1);
-    let verb = words.find_map(|word| program.find_subcommand(word));
-    match usage::sentence(error, verb) {
+    let subcommand = words.find_map(|word| program.find_subcommand(word));
+    match usage::sentence(error, subcommand) {
         Some(sentence) => Err(limpid::Error::input(sentence)).or_usage(),
         None => error.exit(),
     }
 }
 
 /// The program's arguments, with the options of the method that was named.
-fn command(named: Option<&knobs::Named>) -> clap::Command {
+fn command(named: Option<&method_options::Named>) -> clap::Command {
     match named {
         None => Cli::command(),
-        Some(named) => Cli::command().mut_subcommand(&named.verb, |verb| {
-            knobs::augment(verb, named.method.as_ref())
+        Some(named) => Cli::command().mut_subcommand(&named.subcommand, |subcommand| {
+            method_options::augment(subcommand, named.method.as_ref())
         }),
     }
 }
@@ -209,7 +209,7 @@ mod tests {
                         .map(|w| w.trim_matches(['\'', '"']).into())
                         .collect();
                     if args.first().is_some_and(|a| a == "limpid") {
-                        let named = knobs::candidates(&args).unwrap();
+                        let named = method_options::candidates(&args).unwrap();
                         if let Err(error) = command(named.first()).try_get_matches_from(&args) {
                             panic!("{}: {line}\n{error}", page.display());
                         }

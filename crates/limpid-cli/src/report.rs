@@ -25,7 +25,7 @@ pub(crate) struct Report {
     #[serde(skip_serializing_if = "Found::is_nothing")]
     found: Found,
     seconds: f64,
-    /// Additional facts of a verb.
+    /// Additional facts of a subcommand.
     #[serde(flatten)]
     pub(crate) more: serde_json::Map<String, serde_json::Value>,
 }
@@ -128,7 +128,7 @@ fn options(method: &dyn Method) -> serde_json::Map<String, serde_json::Value> {
         Ok(plain @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => plain,
         _ => serde_json::Value::String(text),
     };
-    let knobs = method.knobs().into_iter();
+    let knobs = method.named_options().into_iter();
     knobs.map(|knob| (knob.name, value(knob.value))).collect()
 }
 

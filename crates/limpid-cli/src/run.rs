@@ -1,6 +1,6 @@
 //! How a method runs: device, schedule, tiles.
 
-use crate::knobs::Given;
+use crate::method_options::Given;
 use crate::say::OrUsage;
 use anyhow::Result;
 use limpid::io::ReadOptions;
@@ -82,7 +82,7 @@ pub(crate) fn read_options() -> ReadOptions {
 /// How to run.
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Device")]
-pub(crate) struct How {
+pub(crate) struct RunArgs {
     /// auto, cpu, gpu, gpu:NAME or gpu:INDEX
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
@@ -94,15 +94,15 @@ pub(crate) struct How {
     pub(crate) tile: Option<usize>,
 }
 
-impl How {
+impl RunArgs {
     /// Opens the device.
     pub(crate) fn open(&self) -> Result<Device> {
         open(&self.device)
     }
 
     /// The method with its options, ready to run.
-    pub(crate) fn options(&self, mut method: Box<dyn Method>, knobs: &Given) -> Result<Options> {
-        knobs.apply(method.as_mut())?;
+    pub(crate) fn options(&self, mut method: Box<dyn Method>, given: &Given) -> Result<Options> {
+        given.apply(method.as_mut())?;
         let mut options = Options::of(method);
         if let Some(name) = &self.schedule {
             options.schedule = name.as_str().into();

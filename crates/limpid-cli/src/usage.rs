@@ -4,10 +4,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use std::num::{ParseFloatError, ParseIntError};
 
-/// The sentence; none for help and version, which are no errors. `verb` is the verb of the command line, if it has one.
-pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> {
-    let help = match verb {
-        Some(verb) => format!("`limpid {} --help`", verb.get_name()),
+/// The sentence; none for help and version, which are no errors. `subcommand` is that of the command line, if it has one.
+pub(crate) fn sentence(error: &Error, subcommand: Option<&Command>) -> Option<String> {
+    let help = match subcommand {
+        Some(subcommand) => format!("`limpid {} --help`", subcommand.get_name()),
         None => "`limpid --help`".to_owned(),
     };
     let of = |kind| all(error.get(kind));
@@ -30,9 +30,11 @@ pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> 
             let missing = missing.join(" and ");
             format!("{missing} {verb} missing; {help} shows how to use it")
         }
-        ErrorKind::UnknownArgument if verb.is_some_and(|verb| has(verb, &option)) => {
-            let verb = verb.map_or("", Command::get_name);
-            format!("{option} goes after the subcommand: limpid {verb} … {option}")
+        ErrorKind::UnknownArgument
+            if subcommand.is_some_and(|subcommand| has(subcommand, &option)) =>
+        {
+            let subcommand = subcommand.map_or("", Command::get_name);
+            format!("{option} goes after the subcommand: limpid {subcommand} … {option}")
         }
         ErrorKind::UnknownArgument if option.starts_with('-') => {
             format!("unknown option {option}{}", near(ContextKind::SuggestedArg))
@@ -41,13 +43,13 @@ pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> 
             format!("'{option}' is one argument too many; {help} shows how to use it")
         }
         ErrorKind::InvalidSubcommand => {
-            let verb = first(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let subcommand = first(ContextKind::InvalidSubcommand).unwrap_or_default();
             // The nearest is the last.
             let near = match of(ContextKind::SuggestedSubcommand).pop() {
                 Some(near) => format!(". Did you mean {near}?"),
                 None => "; `limpid --help` lists the subcommands".to_owned(),
             };
-            format!("unknown subcommand '{verb}'{near}")
+            format!("unknown subcommand '{subcommand}'{near}")
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let value = first(ContextKind::InvalidValue).unwrap_or_default();
@@ -69,9 +71,9 @@ pub(crate) fn sentence(error: &Error, verb: Option<&Command>) -> Option<String> 
     })
 }
 
-/// Whether a verb has an option.
-fn has(verb: &Command, option: &str) -> bool {
-    let mut all = verb.get_arguments().filter_map(|a| a.get_long());
+/// Whether a subcommand has an option.
+fn has(subcommand: &Command, option: &str) -> bool {
+    let mut all = subcommand.get_arguments().filter_map(|a| a.get_long());
     all.any(|long| option.strip_prefix("--") == Some(long))
 }
 

@@ -336,6 +336,29 @@ impl Frame {
         self.size
     }
 
+    /// If the colour is the first of two buffers with equal numbers of samples, it becomes their mean, with half the variance, and the
+    /// first half is kept. Does nothing without a second half.
+    pub fn average_halves(&mut self) -> Result<()> {
+        let half = |part| Layer::new(Kind::Color, part);
+        let Some(second) = self.get(half(Part::HalfB)).cloned() else {
+            return Ok(());
+        };
+        let first = match self.get(half(Part::HalfA)) {
+            Some(first) => first.clone(),
+            None => self.color()?.clone(),
+        };
+        let (width, height) = (first.width(), first.height());
+        let last = second.channels() - 1;
+        let mean = Image::from_fn(width, height, first.channels(), |x, y, c| {
+            0.5 * (first.get(x, y, c) + second.get(x, y, c.min(last)))
+        });
+        if let Some(variance) = self.get_mut(half(Part::Variance)) {
+            variance.data_mut().iter_mut().for_each(|v| *v *= 0.5);
+        }
+        self.insert(half(Part::HalfA), first)?;
+        self.insert(Layer::COLOR, mean)
+    }
+
     /// The side of the blocks whose first pixel holds a colour sample while the others are missing;
     /// 1 if all pixels hold one.
     pub fn sample_spacing(&self) -> usize {

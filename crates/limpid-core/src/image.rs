@@ -1,7 +1,8 @@
 //! Planar `f32` pixels.
 
+use crate::memory;
+use crate::memory::AlignedVec;
 use crate::{Error, Result};
-use crate::{memory, memory::AlignedVec};
 use rayon::prelude::*;
 
 /// Width and height in pixels.

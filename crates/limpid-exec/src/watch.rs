@@ -65,7 +65,7 @@ impl Watch {
     }
 
     /// A watch for a part of the work, from share `from` to share `to`, with the same flag.
-    pub fn part(&self, from: f32, to: f32) -> Self {
+    pub fn for_part(&self, from: f32, to: f32) -> Self {
         let tell = self
             .tell
             .clone()

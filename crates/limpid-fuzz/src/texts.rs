@@ -255,7 +255,7 @@ fn small() -> limpid::Result<Frame> {
 pub(crate) fn option_seeds() -> Vec<Vec<u8>> {
     let with_options = METHODS.iter().map(|entry| {
         let mut text = entry.path() + "\n";
-        for knob in (entry.make)().knobs() {
+        for knob in (entry.make)().named_options() {
             if dwt_has_many(entry.name) && text.len() > 40 {
                 break;
             }
@@ -305,7 +305,7 @@ pub(crate) fn option_words() -> Vec<String> {
     ]);
     for entry in METHODS {
         words.push(entry.path());
-        for knob in (entry.make)().knobs() {
+        for knob in (entry.make)().named_options() {
             words.push(format!("{}=", knob.name));
             words.push(knob.value.to_string());
         }

@@ -47,7 +47,7 @@ pub(super) enum Holds {
 }
 
 /// The data of a file that is preserved besides the layers of its frame, in the format's own form.
-pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
+pub(super) trait Extras: fmt::Debug + Any + Send + Sync {
     /// Whether the colour of the file is linear or encoded.
     fn transfer(&self) -> Transfer;
 
@@ -85,7 +85,7 @@ pub(super) trait Kept: fmt::Debug + Any + Send + Sync {
 /// The contents of a file.
 pub(super) struct Content {
     pub(super) frame: Frame,
-    pub(super) kept: Arc<dyn Kept>,
+    pub(super) kept: Arc<dyn Extras>,
     /// The alpha of a raster, for frames without alpha.
     pub(super) alpha: Option<Image>,
     pub(super) notes: Vec<String>,
@@ -93,7 +93,9 @@ pub(super) struct Content {
 
 impl Content {
     /// Content from colour and alpha, other preserved data, and notes.
-    pub(super) fn of((raster, kept, notes): (Raster<'_>, impl Kept, Vec<String>)) -> Result<Self> {
+    pub(super) fn of(
+        (raster, kept, notes): (Raster<'_>, impl Extras, Vec<String>),
+    ) -> Result<Self> {
         let alpha = raster.alpha.clone();
         Ok(Self {
             frame: raster.into_frame()?,
@@ -150,7 +152,7 @@ impl Page<'_> {
     }
 
     /// Encodes a file of colour and alpha, linear or encoded, with a format's function that also takes the preserved data.
-    pub(super) fn file<K: Kept>(
+    pub(super) fn file<K: Extras>(
         &self,
         to: Transfer,
         encode: impl FnOnce(&Raster, Option<&K>) -> Result<Vec<u8>>,
@@ -159,7 +161,7 @@ impl Page<'_> {
     }
 
     /// The preserved data of the source, if it has the same format.
-    pub(super) fn kept<K: Kept>(&self) -> Option<&K> {
+    pub(super) fn kept<K: Extras>(&self) -> Option<&K> {
         let kept: &dyn Any = self.origin?.kept.as_ref();
         kept.downcast_ref()
     }

@@ -20,8 +20,9 @@ use ::exr::meta::attribute::{AttributeValue, SampleType};
 use ::exr::meta::header::Header;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use limpid_core::memory;
+use limpid_core::memory::zeroed;
 use limpid_core::{Error, Image, Kind, Layer, Result, Size};
-use limpid_core::{memory, memory::zeroed};
 use rayon::prelude::*;
 use std::path::Path;
 

@@ -20,12 +20,12 @@ pub(super) const CODEC: Codec = Codec {
 
 /// The data of an HDR file that is preserved besides its pixels.
 #[derive(Debug, Clone)]
-struct Kept {
+struct HdrExtras {
     /// The lines of the header, without the format.
     lines: Vec<String>,
 }
 
-impl codec::Kept for Kept {
+impl codec::Extras for HdrExtras {
     fn transfer(&self) -> Transfer {
         Transfer::Linear
     }
@@ -47,7 +47,11 @@ impl codec::Kept for Kept {
 /// Widths that the newer run-length encoding supports.
 const CODED_WIDTHS: std::ops::Range<usize> = 8..32768;
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, HdrExtras, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt HDR file: {what}", path.display()));
     let mut rest = bytes;
@@ -113,7 +117,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         color: Cow::Owned(color),
         alpha: None,
     };
-    Ok((raster, Kept { lines }, Vec::new()))
+    Ok((raster, HdrExtras { lines }, Vec::new()))
 }
 
 /// Reads one row in any of the three encodings.
@@ -214,7 +218,7 @@ fn from_float(rgb: [f32; 3]) -> [u8; 4] {
 }
 
 /// Grey is written as colour and alpha is dropped: the format has neither.
-fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&HdrExtras>) -> Result<Vec<u8>> {
     let size = raster.size();
     let mut file = Vec::new();
     // Noise does not compress; a run takes at most one byte more than its values.

@@ -34,14 +34,14 @@ pub(super) const CODEC: Codec = Codec {
 
 /// The data of a JPEG file that is preserved besides its pixels.
 #[derive(Debug)]
-struct Kept {
+struct JpegExtras {
     /// Whole segments: marker, length and data.
     segments: Vec<Vec<u8>>,
     quality: u8,
     sampling: (u8, u8),
 }
 
-impl codec::Kept for Kept {
+impl codec::Extras for JpegExtras {
     fn transfer(&self) -> Transfer {
         Transfer::Encoded
     }
@@ -98,7 +98,11 @@ const LUMINANCE: [u16; 64] = [
     87, 95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
 ];
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, JpegExtras, Vec<String>)> {
     let damaged =
         |what: String| Error::input(format!("{}: corrupt JPEG file: {what}", path.display()));
     let structure =
@@ -147,7 +151,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());
         segments.retain(|s| !s[4..].starts_with(b"ICC_PROFILE"));
     }
-    let kept = Kept {
+    let kept = JpegExtras {
         segments,
         quality: structure.quality.unwrap_or(95),
         sampling: structure.sampling,
@@ -238,7 +242,7 @@ fn scale(value: u16, quality: u8) -> u16 {
 /// Alpha is dropped, because the format has none.
 fn write(
     raster: &Raster<'_>,
-    kept: Option<&Kept>,
+    kept: Option<&JpegExtras>,
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {

@@ -22,13 +22,13 @@ pub(super) const CODEC: Codec = Codec {
 
 /// The data of a PFM file that is preserved besides its pixels.
 #[derive(Debug, Clone)]
-struct Kept {
+struct PfmExtras {
     big_endian: bool,
     /// The scale in the header. Pixels are not multiplied by it.
     scale: String,
 }
 
-impl codec::Kept for Kept {
+impl codec::Extras for PfmExtras {
     fn transfer(&self) -> Transfer {
         Transfer::Linear
     }
@@ -43,7 +43,11 @@ impl codec::Kept for Kept {
     }
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, PfmExtras, Vec<String>)> {
     let damaged =
         |what: &str| Error::input(format!("{}: corrupt PFM file: {what}", path.display()));
     let mut rest = bytes;
@@ -93,11 +97,11 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     let rows = words[..values].chunks_exact(row).rev().flatten();
     let samples = memory::collected(values, rows.map(|w| decode(*w)))?;
     let raster = Raster::from_interleaved(size, channels, &samples)?;
-    Ok((raster, Kept { big_endian, scale }, Vec::new()))
+    Ok((raster, PfmExtras { big_endian, scale }, Vec::new()))
 }
 
 /// Alpha is dropped, because the format has none.
-fn write(raster: &Raster<'_>, kept: Option<&Kept>) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&PfmExtras>) -> Result<Vec<u8>> {
     let size = raster.size();
     let channels = raster.color.channels();
     let big_endian = kept.is_some_and(|k| k.big_endian);

@@ -1,6 +1,6 @@
 //! A file that was read, and the data to be preserved.
 
-use super::codec::Kept;
+use super::codec::Extras;
 use super::{Format, Transfer};
 use limpid_core::{Frame, Image};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Picture {
 #[derive(Debug, Clone)]
 pub struct Origin {
     pub(super) format: Format,
-    pub(super) kept: Arc<dyn Kept>,
+    pub(super) kept: Arc<dyn Extras>,
     pub(super) alpha: Option<Image>,
 }
 

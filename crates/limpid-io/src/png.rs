@@ -25,7 +25,7 @@ pub(super) const CODEC: Codec = Codec {
 
 /// The data of a PNG file that is preserved besides its pixels.
 #[derive(Debug)]
-struct Kept {
+struct PngExtras {
     /// Whole chunks (length, name, data, checksum) that do not depend on the pixels.
     chunks: Vec<Vec<u8>>,
     bits: Bits,
@@ -37,7 +37,7 @@ const KEPT: [&[u8; 4]; 13] = [
     b"zTXt", b"iTXt", b"tIME",
 ];
 
-impl codec::Kept for Kept {
+impl codec::Extras for PngExtras {
     fn transfer(&self) -> Transfer {
         Transfer::Encoded
     }
@@ -77,7 +77,11 @@ fn declared(bytes: &[u8], path: &Path) -> Result<(u64, u64)> {
     Ok((int([w0, w1, w2, w3]), int([h0, h1, h2, h3])))
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, PngExtras, Vec<String>)> {
     let damaged = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             Error::input(format!("{}: the PNG file is truncated", path.display()))
@@ -126,7 +130,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         }
         _ => (Raster::from_bytes(size, channels, buffer)?, Bits::Eight),
     };
-    let kept = Kept {
+    let kept = PngExtras {
         chunks: chunks(bytes),
         bits,
     };
@@ -152,7 +156,7 @@ fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
 
 fn write(
     raster: &Raster<'_>,
-    kept: Option<&Kept>,
+    kept: Option<&PngExtras>,
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {

@@ -2,8 +2,9 @@
 
 use super::{Format, Origin, View};
 use bytemuck::Zeroable;
+use limpid_core::memory;
+use limpid_core::memory::in_words;
 use limpid_core::{Error, Frame, Image, Kind, Result, Size, linear_to_srgb, srgb_to_linear};
-use limpid_core::{memory, memory::in_words};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::path::Path;

@@ -45,7 +45,7 @@ pub(super) const CODEC: Codec = Codec {
 };
 
 /// The data of a TIFF file that is preserved besides its pixels.
-struct Kept {
+struct TiffExtras {
     tags: Vec<(Tag, ValueBuffer)>,
     sample: Sample,
     compression: Compression,
@@ -53,10 +53,10 @@ struct Kept {
     associated: bool,
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for TiffExtras {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept")
-            .field("tags", &codec::Kept::names(self))
+        f.debug_struct("TiffExtras")
+            .field("tags", &codec::Extras::names(self))
             .field("sample", &self.sample)
             .finish_non_exhaustive()
     }
@@ -86,7 +86,7 @@ impl Sample {
     }
 }
 
-impl codec::Kept for Kept {
+impl codec::Extras for TiffExtras {
     fn transfer(&self) -> Transfer {
         self.sample.transfer()
     }
@@ -135,7 +135,11 @@ const KEPT: [u16; 19] = [
 /// The maximum compression ratio: LZW reaches 1370:1, deflate 1032:1, fax and JPEG less.
 const RATIO: usize = 4096;
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, TiffExtras, Vec<String>)> {
     let fault = |e: TiffError| fault(path, &e);
     let directory = Directory::first(bytes);
     let refused = directory.as_ref().and_then(|d| refuse(d, bytes, path));
@@ -223,7 +227,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
         None => Raster::from_interleaved(size, channels, &values)?,
     };
     notes.dedup();
-    Ok((raster, Kept { sample, ..kept }, notes))
+    Ok((raster, TiffExtras { sample, ..kept }, notes))
 }
 
 /// The error for a file that is not read, before its pixels are.
@@ -342,7 +346,7 @@ fn channels(color: ColorType, path: &Path) -> Result<usize> {
 }
 
 /// The preserved tags, and the compression of the file.
-fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
+fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> TiffExtras {
     let unsigned = |decoder: &mut Decoder<Cursor<&[u8]>>, tag| {
         decoder.find_tag_unsigned_vec::<u16>(tag).ok().flatten()
     };
@@ -367,7 +371,7 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> Kept {
             tags.push((tag, value));
         }
     }
-    Kept {
+    TiffExtras {
         tags,
         sample: Sample::Float,
         compression,

@@ -29,14 +29,14 @@ const LONGEST: usize = 16_383;
 
 /// The data of a WebP file that is preserved besides its pixels.
 #[derive(Debug)]
-struct Kept {
+struct WebpExtras {
     lossy: bool,
     profile: Option<Vec<u8>>,
     exif: Option<Vec<u8>>,
     xmp: Option<Vec<u8>>,
 }
 
-impl codec::Kept for Kept {
+impl codec::Extras for WebpExtras {
     fn transfer(&self) -> Transfer {
         Transfer::Encoded
     }
@@ -69,7 +69,11 @@ impl codec::Kept for Kept {
     }
 }
 
-fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept, Vec<String>)> {
+fn read(
+    bytes: &[u8],
+    path: &Path,
+    limit: u64,
+) -> Result<(Raster<'static>, WebpExtras, Vec<String>)> {
     let fault =
         |e: DecodingError| Error::input(format!("{}: corrupt WebP file: {e}", path.display()));
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(fault)?;
@@ -81,7 +85,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     if decoder.is_animated() {
         notes.push("an animation; only its first frame is read".to_owned());
     }
-    let kept = Kept {
+    let kept = WebpExtras {
         lossy: decoder.is_lossy(),
         profile: decoder.icc_profile().map_err(fault)?,
         exif: decoder.exif_metadata().map_err(fault)?,
@@ -95,7 +99,7 @@ fn read(bytes: &[u8], path: &Path, limit: u64) -> Result<(Raster<'static>, Kept,
     Ok((Raster::from_bytes(size, channels, &buffer)?, kept, notes))
 }
 
-fn write(raster: &Raster<'_>, kept: Option<&Kept>, path: &Path) -> Result<Vec<u8>> {
+fn write(raster: &Raster<'_>, kept: Option<&WebpExtras>, path: &Path) -> Result<Vec<u8>> {
     let size = raster.size();
     check_longest(size, LONGEST, "WebP", path)?;
     let (channels, data) = raster.samples(byte)?;
@@ -136,7 +140,7 @@ mod tests {
     fn pixels_alpha_and_metadata_come_back() {
         let samples: Vec<f32> = (0..5 * 3 * 4).map(|i| (i * 4) as f32 / 255.0).collect();
         let raster = Raster::from_interleaved(Size::new(5, 3), 4, &samples).unwrap();
-        let kept = Kept {
+        let kept = WebpExtras {
             lossy: false,
             profile: Some(b"profile!".to_vec()),
             exif: Some(b"exif".to_vec()),

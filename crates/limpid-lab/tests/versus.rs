@@ -10,6 +10,7 @@ mod shaders;
 mod support;
 
 use limpid::{Device, Options, Sequence, Watch};
+use limpid_lab::versus as known;
 use limpid_lab::versus::METHODS;
 
 #[test]

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 /// The meaning of the values, and how radiance is displayed.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// The meaning of the values of both images.
     pub space: Space,
@@ -21,10 +22,18 @@ impl Options {
             exposure: 0.0,
         }
     }
+
+    /// The same with radiance brightened by this many stops.
+    #[must_use]
+    pub const fn exposed(mut self, stops: f32) -> Self {
+        self.exposure = stops;
+        self
+    }
 }
 
 /// The metrics.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Scores {
     /// Mean squared error of the values as given.
     pub mse: f64,
@@ -155,7 +164,8 @@ fn widened(image: Cow<'_, Image>, channels: usize) -> Result<Cow<'_, Image>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Expected: see `tests/metric_oracle.py`, the rows of HDR images.
     #[test]

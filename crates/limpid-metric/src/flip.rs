@@ -28,6 +28,7 @@ const BAND: usize = 48;
 
 /// How [`flip`] views the images.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct FlipOptions {
     /// The meaning of the values: display values are compared directly, radiance under a range of exposures.
     pub space: Space,
@@ -121,7 +122,8 @@ pub fn flip(image: &Image, reference: &Image, options: &FlipOptions) -> Result<F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Both use `f32`, in different orders. For the 1×1 pair, whose error in `f64` is 0.161794, the authors'
     /// program is off by 9e-5 and this one by 2e-5.

@@ -20,7 +20,8 @@ pub fn mse(image: &Image, reference: &Image) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Expected: `skimage.metrics.mean_squared_error`, see `tests/metric_oracle.py`.
     #[test]

@@ -23,7 +23,8 @@ pub fn psnr(image: &Image, reference: &Image, peak: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Expected: `skimage.metrics.peak_signal_noise_ratio(data_range=1)`, see `tests/metric_oracle.py`.
     #[test]

@@ -64,7 +64,8 @@ pub fn rmse_vicini(image: &Image, reference: &Image) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Expected: the formulas in numpy, `f64`, see `tests/metric_oracle.py`.
     #[test]

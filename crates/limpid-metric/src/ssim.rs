@@ -142,7 +142,8 @@ fn similarity(down: &[f64], width: usize, border: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, sample::assert_close};
+    use crate::sample;
+    use crate::sample::assert_close;
 
     /// Expected: `skimage.metrics.structural_similarity` in `f64`, see `tests/metric_oracle.py`.
     #[test]

@@ -6,6 +6,7 @@ use limpid_core::Size;
 
 /// The properties of a GPU that kernels may depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Target {
     /// Maximum number of invocations in a workgroup.
     pub invocations: u32,
@@ -30,6 +31,13 @@ pub struct Target {
 }
 
 impl Target {
+    /// The base with some changes.
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut made = Self::BASE;
+        change(&mut made);
+        made
+    }
+
     /// The minimum of every WebGPU device.
     pub const BASE: Self = Self {
         invocations: 256,

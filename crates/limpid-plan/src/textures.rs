@@ -1,7 +1,7 @@
 //! Plans for engines, which keep their images in textures.
 
 use super::{Backing, Element, Pass, Plan, Role, Slot, SlotId};
-use crate::{texture::FromTexture, texture::ToTexture};
+use crate::texture::{FromTexture, ToTexture};
 use std::sync::Arc;
 
 impl Plan {

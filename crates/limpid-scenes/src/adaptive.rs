@@ -57,7 +57,7 @@ impl Adaptive {
         let mut counts = vec![first; size.pixels()];
         for round in 0..rounds {
             let share = |round: u32| round as f32 / rounds as f32;
-            let part = watch.part(share(round), share(round + 1));
+            let part = watch.for_part(share(round), share(round + 1));
             render.raise(&counts, &part)?;
             let left = rounds - 1 - round;
             let spent: u64 = counts.iter().copied().map(u64::from).sum();

@@ -7,7 +7,8 @@ use crate::world::World;
 use glam::{Vec2, Vec3A};
 use limpid::{Error, Result, Size};
 use obvhs::BvhBuildParams;
-use obvhs::cwbvh::{CwBvh, builder::build_cwbvh_from_tris};
+use obvhs::cwbvh::CwBvh;
+use obvhs::cwbvh::builder::build_cwbvh_from_tris;
 use obvhs::ray::{Ray as BvhRay, RayHit};
 use std::time::Duration;
 

@@ -32,13 +32,12 @@ fn main() -> Result<()> {
     let mut made = Vec::new();
     let plain = median(|| made = pool.install(|| filter(&interleaved(layers))));
     let device = Device::open_with("cpu", Some(THREADS), false)?;
-    let method = Atrous {
-        sigma_color: Some(SIGMAS[0]),
-        sigma_normal: Some(SIGMAS[1]),
-        sigma_depth: Some(SIGMAS[2]),
-        no_firefly_guard: true,
-        ..Atrous::default()
-    };
+    let method = Atrous::with(|m| {
+        m.sigma_color = Some(SIGMAS[0]);
+        m.sigma_normal = Some(SIGMAS[1]);
+        m.sigma_depth = Some(SIGMAS[2]);
+        m.no_firefly_guard = true;
+    });
     let mut denoiser = Denoiser::new(&device, &frame.shape(), &Options::new(method))?;
     let mut out = denoiser.run(&frame)?;
     let limpid = median(|| {

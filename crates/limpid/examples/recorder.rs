@@ -3,7 +3,7 @@
 //!
 //! The engine makes the device, the textures and the encoder, and submits; Limpid only records.
 
-use limpid::exec::gpu::{Gpu, Ports, Recorder};
+use limpid::exec::gpu::{Gpu, LayerResources, Recorder};
 use limpid::method::{Backend, Method, Svgf};
 use limpid::plan::Element;
 use limpid::{Kind, Layer, Shape, Size, wgpu};
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The engine's textures: four channels, the layer's first.
     let textures = INPUTS.map(|(kind, _)| (Layer::from(kind), texture(&device)));
     let result = texture(&device);
-    let mut ports = Ports::default().output(Kind::Color, &result);
+    let mut ports = LayerResources::default().output(Kind::Color, &result);
     for (layer, texture) in &textures {
         ports = ports.input(layer.clone(), texture);
     }

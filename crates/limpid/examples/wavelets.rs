@@ -8,16 +8,14 @@ fn main() -> limpid::Result<()> {
         let (x, y) = (x as f32 / 256.0, y as f32 / 256.0);
         0.5 + 0.3 * (9.0 * x).sin() * (7.0 * y).cos()
     });
-    let forward = Dwt {
-        wavelet: "cdf97".to_owned(),
-        levels: 4,
-        ..Dwt::default()
-    };
-    let inverse = Idwt {
-        wavelet: "cdf97".to_owned(),
-        levels: 4,
-        ..Idwt::default()
-    };
+    let forward = Dwt::with(|m| {
+        m.wavelet = "cdf97".to_owned();
+        m.levels = 4;
+    });
+    let inverse = Idwt::with(|m| {
+        m.wavelet = "cdf97".to_owned();
+        m.levels = 4;
+    });
     let mut coefficients = denoise(&Frame::new(image.clone())?, &Options::new(forward))?;
     let mut kept = 0;
     if let Some(values) = coefficients.get_mut(limpid::Layer::COLOR) {

@@ -4,8 +4,9 @@ mod blend;
 mod range;
 mod sequence;
 
+use crate::method;
+use crate::method::{Method, Ordered, Schedule, ScheduleChoice};
 use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape, Size};
-use crate::{method, method::Method, method::Ordered, method::Schedule, method::ScheduleChoice};
 use blend::blend;
 use limpid_core::memory::caught;
 use limpid_exec::tiled::Tiles;
@@ -16,6 +17,7 @@ pub use sequence::Sequence;
 
 /// A method, and how to run it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The method with its options.
     pub method: Box<dyn Method>,
@@ -71,7 +73,7 @@ impl Clone for Options {
 /// ```
 /// use limpid::{method::Gaussian, Frame, Image, Options};
 /// let frame = Frame::new(Image::from_fn(16, 16, 3, |x, y, _| ((x ^ y) & 1) as f32))?;
-/// let out = limpid::denoise(&frame, &Options::new(Gaussian { radius: 4, sigma: Some(2.0) }))?;
+/// let out = limpid::denoise(&frame, &Options::new(Gaussian::with(|m| { m.radius = 4; m.sigma = Some(2.0); })))?;
 /// assert!((out.color()?.get(8, 8, 0) - 0.5).abs() < 0.01);
 /// # Ok::<(), limpid::Error>(())
 /// ```
@@ -221,7 +223,7 @@ impl Denoiser {
 
     /// Runs at full strength.
     fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        self.whole(|denoiser| denoiser.run_parts(frame, watch))
+        self.guarded(|denoiser| denoiser.run_parts(frame, watch))
     }
 
     /// Starts a run. [`Self::end`] returns its result. Returns false, and starts nothing, if this denoiser cannot.
@@ -229,12 +231,12 @@ impl Denoiser {
         if self.tiles.is_some() || self.orders.is_some() || frame.size() != self.shape.size {
             return Ok(false);
         }
-        self.whole(|denoiser| denoiser.runner.begin(frame, watch))
+        self.guarded(|denoiser| denoiser.runner.begin(frame, watch))
     }
 
     /// The result of the oldest started run, at full strength.
     fn end(&mut self, watch: &Watch) -> Result<Frame> {
-        self.whole(|denoiser| {
+        self.guarded(|denoiser| {
             let mut out = denoiser.outputs(denoiser.plan().output_size())?;
             denoiser.runner.end(&mut out, watch)?;
             Ok(out)
@@ -262,7 +264,7 @@ impl Denoiser {
     }
 
     /// Does work that leaves the denoiser unusable if it panics.
-    fn whole<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.broken {
             return Err(Error::unsupported(
                 "an earlier run of this denoiser ended in the middle; make a new one",
@@ -306,7 +308,7 @@ impl Denoiser {
                     let share = |i: usize| i as f32 / all.len() as f32;
                     let read = frame.crop(tile.x, tile.y, tiles.read);
                     self.runner
-                        .run(&read, &mut part, &watch.part(share(i), share(i + 1)))?;
+                        .run(&read, &mut part, &watch.for_part(share(i), share(i + 1)))?;
                     for (layer, made) in part.layers() {
                         if let Some(into) = out.get_mut(layer.clone()) {
                             Tiles::paste(tile, made, into);

@@ -41,6 +41,8 @@
 //! determines how it is mapped to the hardware; a **plan** is a list of passes over slots, as data; a **kernel** is one operation with a CPU
 //! and a GPU body; a **definition** is a method in plain scalar code, which every plan is tested against.
 
+#[doc(hidden)]
+pub mod conformance;
 mod denoiser;
 mod fitted;
 pub mod method;

@@ -3,8 +3,8 @@
 //! [`ScheduleChoice::Fastest`](crate::method::ScheduleChoice) is the schedule that was fastest on this device, for this method with these options, for
 //! frames of this size with these layers. It is measured once and stored in a file.
 
+use crate::method::{Method, Schedule, schedule};
 use crate::{Denoiser, Device, Error, Frame, Options, Result, Shape};
-use crate::{method::Method, method::Schedule, method::schedule};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -81,9 +81,9 @@ pub(crate) fn fastest(
 
 /// The key of a measurement.
 fn key(device: &Device, shape: &Shape, method: &str, asked: &dyn Method) -> String {
-    let knobs = asked.knobs();
-    let knobs = knobs.iter().map(|k| format!("{}={}", k.name, k.value));
-    let knobs: Vec<String> = knobs.collect();
+    let options = asked.named_options();
+    let options = options.iter().map(|k| format!("{}={}", k.name, k.value));
+    let options: Vec<String> = options.collect();
     let layers = shape.layers.iter();
     let layers: Vec<String> = layers.map(|(l, n)| format!("{l}:{n}")).collect();
     let text = format!(
@@ -91,7 +91,7 @@ fn key(device: &Device, shape: &Shape, method: &str, asked: &dyn Method) -> Stri
         device.name(),
         shape.size,
         layers.join(","),
-        knobs.join(" ")
+        options.join(" ")
     );
     text.replace(['\t', '\n'], " ")
 }
@@ -187,8 +187,7 @@ mod tests {
             if layers {
                 frame.insert(crate::Kind::Depth, image(1)).unwrap();
             }
-            let mut seen = asked.clone();
-            seen.prepare(&frame).unwrap();
+            let seen = asked.prepared(&frame).unwrap();
             key(&device, &frame.shape(), seen.name(), &asked)
         };
         assert_eq!(of(1.0, true), of(7.0, true));

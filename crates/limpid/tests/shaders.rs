@@ -8,6 +8,7 @@ mod all;
 #[expect(dead_code, reason = "only frames are needed here")]
 mod support;
 
+use limpid::conformance as known;
 use limpid::method::METHODS;
 
 /// Every shader is valid, and runs without runtime checks on the slots of its plan.

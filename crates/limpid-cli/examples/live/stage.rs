@@ -1,7 +1,7 @@
 //! What an engine does with a recorder: textures, bindings, timestamps, one submit for each frame.
 
 use anyhow::Result;
-use limpid::exec::gpu::{Bindings, Gpu, Ports, Recorder};
+use limpid::exec::gpu::{Bindings, Gpu, LayerResources, Recorder};
 use limpid::method::{Method, Schedule, Svgf};
 use limpid::plan::{Backing, Element, Role};
 use limpid::{Frame, Image, Size};
@@ -29,7 +29,7 @@ impl Stage {
             .iter()
             .map(|s| (s.backing == Backing::Texture).then(|| texture(gpu, s.size)))
             .collect();
-        let mut ports = Ports::default();
+        let mut ports = LayerResources::default();
         for (slot, texture) in slots.iter().zip(&textures) {
             ports = match (&slot.role, texture) {
                 (Role::Input(layer), Some(texture)) => ports.input(layer.clone(), texture),

@@ -2,8 +2,8 @@
 
 use super::Cpu;
 use crate::{PassTime, Runner, Watch};
+use limpid_core::memory::{AlignedVec, zeroed};
 use limpid_core::{Error, Frame, Image, Result};
-use limpid_core::{memory::AlignedVec, memory::zeroed};
 use limpid_plan::{Job, Scope, View, ViewMut};
 use limpid_plan::{Pass, Plan, Role, Section, Slot, SlotId};
 use rayon::prelude::*;
@@ -88,7 +88,7 @@ impl CpuRunner {
                     watch.check()?;
                     let begun = done;
                     done += passes[i].kernel().work();
-                    let part = watch.part(begun / total, done / total);
+                    let part = watch.for_part(begun / total, done / total);
                     let start = Instant::now();
                     self.pass(&passes[i], input, output, &part);
                     self.times[i].time += start.elapsed();

@@ -158,24 +158,24 @@ fn multiplies(adapter: &wgpu::Adapter) -> bool {
 
 fn target(adapter: &wgpu::Adapter, limits: &wgpu::Limits, features: wgpu::Features) -> Target {
     let info = adapter.get_info();
-    Target {
-        invocations: limits.max_compute_invocations_per_workgroup,
-        workgroup_bytes: limits.max_compute_workgroup_storage_size,
-        groups: limits.max_compute_workgroups_per_dimension,
-        binding_bytes: limits
+    Target::with(|target| {
+        target.invocations = limits.max_compute_invocations_per_workgroup;
+        target.workgroup_bytes = limits.max_compute_workgroup_storage_size;
+        target.groups = limits.max_compute_workgroups_per_dimension;
+        target.binding_bytes = limits
             .max_storage_buffer_binding_size
-            .min(limits.max_buffer_size),
-        storage_buffers: limits.max_storage_buffers_per_shader_stage,
-        texture_side: limits.max_texture_dimension_2d,
-        subgroup: features
+            .min(limits.max_buffer_size);
+        target.storage_buffers = limits.max_storage_buffers_per_shader_stage;
+        target.texture_side = limits.max_texture_dimension_2d;
+        target.subgroup = features
             .contains(wgpu::Features::SUBGROUP)
-            .then_some((info.subgroup_min_size, info.subgroup_max_size)),
-        f16: features.contains(wgpu::Features::SHADER_F16),
-        matrices: (features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX)
+            .then_some((info.subgroup_min_size, info.subgroup_max_size));
+        target.f16 = features.contains(wgpu::Features::SHADER_F16);
+        target.matrices = (features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX)
             && multiplies(adapter))
-        .then_some(info.subgroup_max_size),
-        filter_f32: features.contains(wgpu::Features::FLOAT32_FILTERABLE),
-    }
+        .then_some(info.subgroup_max_size);
+        target.filter_f32 = features.contains(wgpu::Features::FLOAT32_FILTERABLE);
+    })
 }
 
 /// An open GPU with its pipeline cache. Clones share both.

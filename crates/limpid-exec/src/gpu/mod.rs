@@ -5,8 +5,8 @@
 
 mod copy;
 mod device;
+mod layer_resources;
 mod pipeline;
-mod ports;
 mod ready;
 mod record;
 mod resource;
@@ -15,7 +15,7 @@ mod timeout;
 mod transfer;
 
 pub use device::{Adapter, Gpu};
-pub use ports::Ports;
+pub use layer_resources::LayerResources;
 pub use record::{Bindings, Recorder};
 pub use resource::Resource;
 pub use runner::GpuRunner;

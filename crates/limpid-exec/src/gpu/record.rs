@@ -1,7 +1,7 @@
 //! A plan prepared for an engine's command encoder.
 
 use super::Gpu;
-use super::Ports;
+use super::LayerResources;
 use super::pipeline::{Bind, Kind};
 use super::ready::{Ready, memory, prepare};
 use super::resource::Resource;
@@ -179,7 +179,7 @@ impl Recorder {
 
     /// Binds the memory of inputs and outputs by layer. Returns an error if memory is missing, smaller than its slot, of a
     /// different format, or lacks a usage that the plan needs.
-    pub fn bind(&self, ports: &Ports) -> Result<Bindings> {
+    pub fn bind(&self, ports: &LayerResources) -> Result<Bindings> {
         ports.check(&self.plan)?;
         let outside = |id: &SlotId| self.own[id.0].is_none();
         for id in (0..self.own.len()).map(SlotId).filter(outside) {

@@ -2,7 +2,8 @@
 
 use super::{noisy, size_of, text, view};
 use crate::ReadOptions;
-use crate::{names, names::Adjust};
+use crate::names;
+use crate::names::Adjust;
 use ::exr::meta::attribute::AttributeValue;
 use ::exr::meta::header::Header;
 use limpid_core::{Error, Kind, Layer, Part, Result};

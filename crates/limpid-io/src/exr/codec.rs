@@ -2,9 +2,9 @@
 
 use super::assign::{Assignment, Mapped, assign};
 use super::{EVERY, Source, images, read, size_of, text, type_name, write};
+use crate::codec::{Codec, Content, Extras, Holds, Page, Written};
 use crate::raster::Transfer;
 use crate::{ChannelFacts, Facts, Format, LayerFacts, PartFacts, ReadOptions};
-use crate::{codec::Codec, codec::Content, codec::Holds, codec::Kept, codec::Page, codec::Written};
 use ::exr::meta::BlockDescription;
 use ::exr::meta::header::Header;
 use limpid_core::{Error, Frame, Image, Kind, Layer, Part, Result, Size};
@@ -31,7 +31,7 @@ struct Origin {
     layers: Vec<Mapped>,
 }
 
-impl Kept for Origin {
+impl Extras for Origin {
     fn transfer(&self) -> Transfer {
         Transfer::Linear
     }
@@ -43,22 +43,6 @@ impl Kept for Origin {
     fn alpha(&self) -> Option<Image> {
         let mapped = self.layers.iter().find(|m| m.layer == Kind::Alpha.into())?;
         self.source.image(mapped).ok()
-    }
-}
-
-/// If the colour is the first of two buffers with equal numbers of samples, it becomes their mean, with half the variance.
-fn two_buffers(frame: &mut Frame) {
-    let part = |part| Layer::new(Kind::Color, part);
-    let Some(b) = frame.get(part(Part::HalfB)).cloned() else {
-        return;
-    };
-    if let Some(color) = frame.get_mut(Layer::COLOR) {
-        for (c, b) in color.data_mut().iter_mut().zip(b.data()) {
-            *c = 0.5 * (*c + b);
-        }
-    }
-    if let Some(variance) = frame.get_mut(part(Part::Variance)) {
-        variance.data_mut().iter_mut().for_each(|v| *v *= 0.5);
     }
 }
 
@@ -121,7 +105,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
         .iter()
         .any(|m| m.derived && m.layer.part == Part::HalfA)
     {
-        two_buffers(&mut frame);
+        frame.average_halves()?;
     }
     if let Some(every) = source.text(EVERY).and_then(|t| t.parse().ok()) {
         frame.set_sample_spacing(every);

@@ -2,7 +2,7 @@
 
 use super::super::raster::{Raster, byte, quantise};
 use super::super::{Bits, WriteOptions};
-use super::{Kept, Sample};
+use super::{Sample, TiffExtras};
 use ::tiff::encoder::colortype::{
     ColorType as Encoded, Gray8, Gray16, Gray32Float, RGB8, RGB16, RGB32Float,
 };
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Encodes a file.
 pub(super) fn write(
     raster: &Raster<'_>,
-    kept: Option<&Kept>,
+    kept: Option<&TiffExtras>,
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
@@ -67,7 +67,7 @@ pub(super) fn write(
 }
 
 /// The sample type that will be written.
-pub(super) fn sample(kept: Option<&Kept>, options: &WriteOptions) -> Sample {
+pub(super) fn sample(kept: Option<&TiffExtras>, options: &WriteOptions) -> Sample {
     match options.bits {
         Some(Bits::Eight) => Sample::Eight,
         Some(Bits::Sixteen) => Sample::Sixteen,
@@ -76,7 +76,7 @@ pub(super) fn sample(kept: Option<&Kept>, options: &WriteOptions) -> Sample {
 }
 
 struct Writer<'a> {
-    kept: Option<&'a Kept>,
+    kept: Option<&'a TiffExtras>,
     /// The description, if it is not that of the source.
     text: String,
     size: limpid_core::Size,

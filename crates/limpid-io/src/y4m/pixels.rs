@@ -1,8 +1,9 @@
 //! Converts samples of a frame to images, and back.
 
 use super::{Chroma, Colour, Header};
+use limpid_core::simd;
+use limpid_core::simd::dispatch;
 use limpid_core::{Error, Image, Result, Size};
-use limpid_core::{simd, simd::dispatch};
 use rayon::prelude::*;
 
 /// Minimum number of rows per thread.

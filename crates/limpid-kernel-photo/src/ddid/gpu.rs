@@ -5,8 +5,8 @@
 //! folded planes; two of them are then reused for the noisy image. Only one result per pixel leaves the workgroup.
 
 use super::{DualDomain, table};
+use limpid_plan::wgsl::{Code, Wgsl, array, float};
 use limpid_plan::{Dispatch, Site};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl, wgsl::array, wgsl::float};
 
 /// How windows are laid out in a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::anscombe::{END, ENTRIES, Inverse, Poisson};
 use crate::own::own;
 use limpid_core::Result;
 use limpid_plan::params;
+use limpid_plan::wgsl::{Wgsl, float};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
-use limpid_plan::{wgsl::Wgsl, wgsl::float};
 use limpid_reference::definition::ddid::dct;
 
 /// The Anscombe transform, followed by the discrete cosine transform along the channels.

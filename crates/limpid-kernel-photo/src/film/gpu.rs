@@ -3,16 +3,13 @@
 use super::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use limpid_core::Size;
 use limpid_plan::params;
+use limpid_plan::wgsl::{PIXELS, Wgsl, vec4};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::PIXELS, wgsl::Wgsl, wgsl::vec4};
-use limpid_reference::noise::SIDE;
-use limpid_reference::{
-    definition::film::BLOCK_MATCH, definition::film::BRIGHTNESS_SCALE, definition::film::CELL,
-    definition::film::DUPLICATE, definition::film::FAR, definition::film::FREQUENCY_SCALE,
-    definition::film::LAMBDA, definition::film::MARGIN, definition::film::MOST,
-    definition::film::SKIP, definition::film::STEP, definition::film::WEIGHTS,
-    definition::film::WINDOW, definition::film::cosine,
+use limpid_reference::definition::film::{
+    BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, FAR, FREQUENCY_SCALE, LAMBDA, MARGIN, MOST,
+    SKIP, STEP, WEIGHTS, WINDOW, cosine,
 };
+use limpid_reference::noise::SIDE;
 
 params! {
     /// Parameters of all shaders: output and input sizes, planes of a frame, the ring, and two kernel-specific values.

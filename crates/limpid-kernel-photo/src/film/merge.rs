@@ -8,11 +8,10 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, f32x8, f32x16};
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::Job;
-use limpid_reference::noise::SIDE;
-use limpid_reference::{
-    definition::film::BLOCK_MATCH, definition::film::BRIGHTNESS_SCALE, definition::film::CELL,
-    definition::film::DUPLICATE, definition::film::STEP, definition::film::WEIGHTS,
+use limpid_reference::definition::film::{
+    BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, STEP, WEIGHTS,
 };
+use limpid_reference::noise::SIDE;
 
 /// Columns computed at a time: the rows of all frames around a block stay in the cache from one row of blocks to the next.
 const STRIP: usize = 384;

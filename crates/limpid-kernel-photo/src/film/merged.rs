@@ -3,12 +3,10 @@
 //! With two components, a row of pixels holds one component after the other, and a transform interleaves them.
 
 use crate::block::part;
-use crate::{cosines::along, cosines::back, cosines::interleaved};
+use crate::cosines::{along, back, interleaved};
 use fearless_simd::{Simd, SimdBase, SimdCombine, SimdFloat, f32x8, f32x16};
+use limpid_reference::definition::film::{FREQUENCY_SCALE, LAMBDA, cosine};
 use limpid_reference::noise::SIDE;
-use limpid_reference::{
-    definition::film::FREQUENCY_SCALE, definition::film::LAMBDA, definition::film::cosine,
-};
 
 /// Pixels, or frequencies, of a block.
 pub(super) const BLOCK: usize = SIDE * SIDE;

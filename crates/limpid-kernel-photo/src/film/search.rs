@@ -7,10 +7,7 @@ use crate::block::part;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_plan::{Job, View};
-use limpid_reference::{
-    definition::film::CELL, definition::film::FAR, definition::film::MARGIN,
-    definition::film::SKIP, definition::film::WINDOW,
-};
+use limpid_reference::definition::film::{CELL, FAR, MARGIN, SKIP, WINDOW};
 
 /// Side of a window with a border of one pixel.
 const WIDER: usize = WINDOW + 2;

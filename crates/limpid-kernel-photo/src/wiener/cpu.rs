@@ -2,15 +2,12 @@
 
 use super::Wiener;
 use crate::block::part;
-use crate::{cosines::along, cosines::back, cosines::interleaved};
+use crate::cosines::{along, back, interleaved};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::Job;
-use limpid_reference::{
-    definition::wiener::AREA, definition::wiener::SIDE, definition::wiener::Settings,
-    definition::wiener::WEIGHTS, definition::wiener::cosine,
-};
+use limpid_reference::definition::wiener::{AREA, SIDE, Settings, WEIGHTS, cosine};
 
 type Block = [f32; AREA];
 

@@ -4,10 +4,7 @@ use super::Wiener;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_reference::{
-    definition::wiener::AREA, definition::wiener::SIDE, definition::wiener::WEIGHTS,
-    definition::wiener::cosine,
-};
+use limpid_reference::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
 
 params! {
     /// Parameters of the shader; cosines, window and powers are the numbers after them.

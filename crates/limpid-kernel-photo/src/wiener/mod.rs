@@ -9,7 +9,7 @@ mod gpu;
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
-use limpid_reference::{definition::wiener::SIDE, definition::wiener::Settings};
+use limpid_reference::definition::wiener::{SIDE, Settings};
 
 /// Filters with an estimate.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 //! Small windows are unrolled, with weights as literals; large ones become loops over the same text.
 
 use super::Filter;
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
+use limpid_plan::wgsl::{Code, Wgsl};
 
 /// Windows of up to this radius are unrolled.
 pub(super) const UNROLLED: i64 = 4;

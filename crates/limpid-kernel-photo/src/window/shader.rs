@@ -4,8 +4,8 @@ use super::emit::{Emit, UNROLLED, number};
 use super::{Exchange, Filter, Walk, WindowAxis};
 use limpid_core::{Error, Result};
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, PIXELS, Wgsl};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl};
 
 params! {
     /// Parameters of the shaders that work on buffers.

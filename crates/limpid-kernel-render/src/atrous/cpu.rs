@@ -10,10 +10,9 @@ use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_exp2_x16;
+use limpid_plan::ring;
+use limpid_plan::ring::{Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use limpid_plan::{Job, View};
-use limpid_plan::{
-    ring, ring::Held, ring::PIECES, ring::Ring, ring::Strip, ring::Tap, ring::Vectors, ring::WIDTH,
-};
 use limpid_reference::definition::atrous::LEAST;
 
 /// The planes that a row of the ring holds.

@@ -4,9 +4,9 @@ use super::{Atrous, Shape, Source, Walk};
 use crate::pack::unpacked;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Dispatch, Site, WgslStruct};
 use limpid_plan::{Element, Order};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 params! {
     /// Parameters of the shaders. The stops are for base 2: they include the square root of log2 e. Colour is scaled on load,

@@ -9,8 +9,8 @@ use super::{Atrous, Walk};
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Scope, Site, View, ViewMut};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// Consecutive levels of the filter in permuted orders; the result is written in the order of the last one.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@
 
 use super::Shape;
 use super::emit::Text;
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
+use limpid_plan::wgsl::{Code, Wgsl};
 
 /// Value of a guide channel outside the image: so different from all others that such pixels have no weight.
 const FAR: &str = "1e18";

@@ -6,14 +6,11 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
+use limpid_plan::ring;
+use limpid_plan::ring::{Held, PIECES, Ring, Tap, Vectors, WIDTH};
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
-use limpid_plan::{
-    ring, ring::Held, ring::PIECES, ring::Ring, ring::Tap, ring::Vectors, ring::WIDTH,
-};
-use limpid_reference::{
-    definition::front::ITSELF, definition::front::OTHER, definition::front::WINDOW,
-};
+use limpid_reference::definition::front::{ITSELF, OTHER, WINDOW};
 
 params! {
     /// Size of the image and its planes; the brightness that is always accepted, how far the limit may be exceeded, and the

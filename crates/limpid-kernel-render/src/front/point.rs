@@ -1,10 +1,7 @@
 //! Operations on single pixels and their neighbours.
 
-use limpid_plan::{
-    stencil::Build, stencil::Mask, stencil::Read, stencil::Stencil, stencil::Value,
-    stencil::stencil,
-};
-use limpid_reference::{definition::front::NOISE_FLOOR, definition::front::noise_share};
+use limpid_plan::stencil::{Build, Mask, Read, Stencil, Value, stencil};
+use limpid_reference::definition::front::{NOISE_FLOOR, noise_share};
 
 /// The sum of values.
 fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {

@@ -1,15 +1,9 @@
 //! Features on a common scale, classes of pixels, and the divisor of colour.
 
 use super::point::three;
-use limpid_plan::{
-    stencil::Build, stencil::Mask, stencil::Read, stencil::Stencil, stencil::Value,
-    stencil::stencil,
-};
-use limpid_reference::{
-    definition::front::APART, definition::front::BLACK, definition::front::DARK,
-    definition::front::DIM, definition::front::Depth, definition::front::EMITTER,
-    definition::front::EMITTING, definition::front::FAINT, definition::front::FAR,
-    definition::front::LEAST_DIVISOR, definition::front::MISS, definition::front::SURFACE,
+use limpid_plan::stencil::{Build, Mask, Read, Stencil, Value, stencil};
+use limpid_reference::definition::front::{
+    APART, BLACK, DARK, DIM, Depth, EMITTER, EMITTING, FAINT, FAR, LEAST_DIVISOR, MISS, SURFACE,
 };
 
 /// The available features, and their scales.

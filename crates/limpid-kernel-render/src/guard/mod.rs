@@ -8,9 +8,9 @@ mod cpu;
 use crate::own::own;
 use limpid_core::{LUMINANCE, Result, Size};
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, PIXELS, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_plan::{Element, Slot};
-use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl};
 
 /// The firefly guard on a packed slot whose first channels are colour.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,10 @@ use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
+use limpid_plan::wgsl::{PIXELS, Wgsl};
 use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::PIXELS, wgsl::Wgsl};
-use limpid_reference::{
-    definition::neural, definition::neural::DARK, definition::neural::DIVISOR_STEPS,
-    definition::neural::FACTOR, definition::neural::PRECISION,
-};
+use limpid_reference::definition::neural;
+use limpid_reference::definition::neural::{DARK, DIVISOR_STEPS, FACTOR, PRECISION};
 
 /// Reads the divisor, colour over it, and the planes of the network after the guides. Writes the divisor times its factor, and
 /// colour over that, with its brightness.

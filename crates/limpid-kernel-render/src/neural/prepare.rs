@@ -6,9 +6,10 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result};
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
+use limpid_plan::wgsl::{PIXELS, Wgsl};
 use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::PIXELS, wgsl::Wgsl};
-use limpid_reference::{definition::neural, definition::neural::INPUTS, definition::neural::Whole};
+use limpid_reference::definition::neural;
+use limpid_reference::definition::neural::{INPUTS, Whole};
 
 /// Reads colour, then albedo, normal and depth, if present. Writes the network inputs, the divisor, and colour over the divisor
 /// with its brightness.

@@ -1,7 +1,7 @@
 //! Evaluation of candidates by the buffer that they were not made from, their blending, and light layers that add up.
 
-use limpid_plan::{stencil::Stencil, stencil::Value, stencil::stencil};
-use limpid_reference::{definition::nfor::MARGIN, definition::nfor::MOST};
+use limpid_plan::stencil::{Stencil, Value, stencil};
+use limpid_reference::definition::nfor::{MARGIN, MOST};
 
 /// The sum of values; `None` if there are none.
 fn sum<'g>(values: impl IntoIterator<Item = Value<'g>>) -> Option<Value<'g>> {

@@ -7,9 +7,9 @@
 use super::LocalRegression;
 use limpid_core::{Error, Result};
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
-use limpid_reference::{definition::nfor::LEAST, definition::nfor::STEP, definition::nfor::TINY};
+use limpid_reference::definition::nfor::{LEAST, STEP, TINY};
 
 params! {
     /// Size of the image and parameters of the fit.

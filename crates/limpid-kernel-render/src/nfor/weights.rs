@@ -8,7 +8,7 @@ use fearless_simd::{Simd, f32x16};
 use limpid_core::Size;
 use limpid_plan::fast_exp::fast_exp2_x16;
 use limpid_plan::sweep::LANES;
-use limpid_reference::{definition::nfor::LEAST, definition::nfor::TINY};
+use limpid_reference::definition::nfor::{LEAST, TINY};
 use std::ops::Range;
 
 /// Vectors of sixteen pixels in a row of a strip.

@@ -3,8 +3,8 @@
 use super::{EPSILON, Nlm, Noise, STEP, STEP_FLOOR, SYMMETRIC_LIMIT};
 use limpid_core::{Error, Result};
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl, float};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl, wgsl::float};
 
 params! {
     /// Size of the image, the guide's variance if it is uniform, and the divisors of differences.

@@ -8,9 +8,9 @@
 use super::rows::add;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
+use limpid_plan::fast_exp::{fast_exp, fast_exp_x16};
+use limpid_plan::sweep::{LANES, Piece, sweep, window};
 use limpid_plan::{Job, View};
-use limpid_plan::{fast_exp::fast_exp, fast_exp::fast_exp_x16};
-use limpid_plan::{sweep::LANES, sweep::Piece, sweep::sweep, sweep::window};
 use std::ops::Range;
 
 /// Pixels in a row of a block.

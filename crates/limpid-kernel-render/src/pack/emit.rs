@@ -3,9 +3,9 @@
 use super::{Pack, PackFeatures, PackedAt, Packing, Unpack};
 use limpid_core::LUMINANCE;
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Backing, Element, Order, Slot};
 use limpid_plan::{Dispatch, Site, WgslStruct};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use limpid_reference::definition::atrous::BLACK;
 
 params! {

@@ -13,11 +13,9 @@ use crate::own::own;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
-use limpid_reference::{
-    definition::patch::MOST, definition::patch::PATCH, definition::patch::RADIUS,
-};
+use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 
 /// The matrix. Reads bases, omega, cross products and the grid of [`crate::poisson`].
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,12 +10,9 @@ use crate::own::own;
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
+use limpid_plan::wgsl::{Wgsl, float};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
-use limpid_plan::{wgsl::Wgsl, wgsl::float};
-use limpid_reference::{
-    definition::patch::CUT, definition::patch::LEAST_DEVIATION, definition::patch::MOST,
-    definition::patch::PATCH, definition::patch::RADIUS,
-};
+use limpid_reference::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
 
 /// `B_p` of every pixel. Reads the weights and, if present, the features.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,12 +7,12 @@ use super::{
     with_matrix,
 };
 use crate::own::own;
-use crate::{poisson::SIDE_BY_SIDE, poisson::add_products, poisson::per_row_text};
+use crate::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 use std::array;
 
 /// A shader with one workgroup per row, see [`per_row_text`]: sums are of two numbers, of which each slot gets one.

@@ -2,7 +2,7 @@
 
 use super::{LANES, Lanes, ZERO, get};
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, f32x16};
-use limpid_plan::{wgsl::Wgsl, wgsl::float};
+use limpid_plan::wgsl::{Wgsl, float};
 
 /// Number of sweeps: 10×10 matrices in single precision are diagonal after five or six.
 pub(super) const SWEEPS: usize = 7;

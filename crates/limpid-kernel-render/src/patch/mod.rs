@@ -31,9 +31,7 @@ use limpid_core::Size;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_reference::{
-    definition::patch::MOST, definition::patch::PATCH, definition::patch::RADIUS,
-};
+use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 use std::ops::Range;
 
 /// Planes of a slot of weights.

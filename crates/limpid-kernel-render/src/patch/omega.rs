@@ -11,9 +11,7 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
-use limpid_reference::{
-    definition::patch::MOST, definition::patch::PATCH, definition::patch::RADIUS,
-};
+use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 
 /// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; without reweighting only the size of the estimate matters.
 #[derive(Debug, Clone, Copy, PartialEq)]

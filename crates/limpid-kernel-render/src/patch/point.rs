@@ -1,6 +1,6 @@
 //! The small operations around the constraints: scales, differences, errors, selection.
 
-use limpid_plan::{stencil::Stencil, stencil::stencil};
+use limpid_plan::stencil::{Stencil, stencil};
 use limpid_reference::definition::patch::CLEARLY;
 
 /// The larger of two.

@@ -6,12 +6,9 @@ use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_exp;
+use limpid_plan::wgsl::{Code, Wgsl, float};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl, wgsl::float};
-use limpid_reference::{
-    definition::patch::COMPARED, definition::patch::EPSILON, definition::patch::LEAST_SPREAD,
-    definition::patch::LEAST_WEIGHT, definition::patch::PATCH,
-};
+use limpid_reference::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
 
 /// `w(p, q)` for the following pixels of a patch. Reads the guide and its variance; and, if present, the features, their
 /// variance and their spread.

@@ -3,8 +3,8 @@
 use fearless_simd::Level;
 use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result};
+use limpid_plan::fourier::{Element, Fourier, LANES};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
-use limpid_plan::{fourier::Element, fourier::Fourier, fourier::LANES};
 use rayon::prelude::*;
 use std::f64::consts::PI;
 

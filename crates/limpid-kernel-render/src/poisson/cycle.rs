@@ -10,8 +10,8 @@ use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// The size of the next coarser level.
 pub fn coarse(size: Size) -> Size {

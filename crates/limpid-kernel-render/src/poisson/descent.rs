@@ -8,8 +8,8 @@ use crate::own::own;
 use fearless_simd::Simd;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
 
 /// Lanes of a workgroup that sums.
 const LANES: u32 = 256;

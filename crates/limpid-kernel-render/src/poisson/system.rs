@@ -1,6 +1,6 @@
 //! The matrix and the right-hand side (Vicini 2015, Eq. 5.1 to 5.3, and the reweighting of `SOLVEL1`).
 
-use limpid_plan::{stencil::Stencil, stencil::Value, stencil::stencil};
+use limpid_plan::stencil::{Stencil, Value, stencil};
 
 /// `scale / (|e| + reg)`, or `scale` without `reg`.
 fn weight<'g>(

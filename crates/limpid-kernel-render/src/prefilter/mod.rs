@@ -3,8 +3,8 @@
 //! A mean over the pixels of a 7×7 window whose difference is explained by the feature's own variance
 //! (`definition::atrous::prefilter`). Without variance a feature is unchanged.
 
-use limpid_plan::{stencil::Stencil, stencil::stencil};
-use limpid_reference::{definition::atrous::PREFILTER_LEAST, definition::atrous::PREFILTER_RADIUS};
+use limpid_plan::stencil::{Stencil, stencil};
+use limpid_reference::definition::atrous::{PREFILTER_LEAST, PREFILTER_RADIUS};
 
 /// The filter, for a feature of this many planes. Reads the feature and its variance; writes the feature.
 pub fn prefilter(planes: usize) -> Stencil {

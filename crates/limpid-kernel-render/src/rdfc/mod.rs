@@ -6,7 +6,7 @@ mod variance;
 pub use select::{blend, select};
 pub use variance::{floor, half_difference, image_variance, scale, square};
 
-use limpid_plan::{stencil::Stencil, stencil::stencil};
+use limpid_plan::stencil::{Stencil, stencil};
 
 /// `max(Var, |∇f|²)`: the tolerated difference of features (Vicini 2015, Eq. 3.10). Reads values and their variance.
 pub fn contrast() -> Stencil {

@@ -1,6 +1,6 @@
 //! Selects a candidate for each pixel, and blends the candidates (Vicini 2015, lines 22 to 32).
 
-use limpid_plan::{stencil::Stencil, stencil::stencil};
+use limpid_plan::stencil::{Stencil, stencil};
 use limpid_reference::definition::rdfc::NEARLY;
 
 /// Three maps of 0 and 1 that mark the candidate with the lowest risk. The first one is selected only if its risk is clearly

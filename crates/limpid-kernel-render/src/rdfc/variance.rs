@@ -1,6 +1,6 @@
 //! Variances: from two buffers, scaled from samples, with a floor, and estimated from the image alone.
 
-use limpid_plan::{stencil::Stencil, stencil::Value, stencil::stencil};
+use limpid_plan::stencil::{Stencil, Value, stencil};
 use limpid_reference::definition::rdfc::LEAST_OF_FOUR;
 
 /// `(a - b) / 2`.

@@ -8,11 +8,9 @@ use limpid_core::simd::dispatch;
 use limpid_plan::half;
 use limpid_plan::{Job, View};
 use limpid_reference::definition::atrous::BLACK;
-use limpid_reference::{
-    definition::svgf::DEPTH_CHANGE, definition::svgf::MIRROR_ALPHA,
-    definition::svgf::MIRROR_VARIANCE, definition::svgf::MOST_FRAMES,
-    definition::svgf::NORMAL_CHANGE, definition::svgf::TAPS_LEAST, definition::svgf::deepest,
-    definition::svgf::object,
+use limpid_reference::definition::svgf::{
+    DEPTH_CHANGE, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, TAPS_LEAST, deepest,
+    object,
 };
 
 /// Values of all planes at a pixel.

@@ -3,15 +3,13 @@
 use super::{Origin, Past, SpatialVariance, Temporal};
 use crate::atrous::light_weights;
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, PIXELS, Wgsl, float};
 use limpid_plan::{Backing, Element, Order, Slot};
 use limpid_plan::{Dispatch, Need, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::Code, wgsl::PIXELS, wgsl::Wgsl, wgsl::float};
 use limpid_reference::definition::atrous::BLACK;
-use limpid_reference::{
-    definition::svgf::DEPTH_CHANGE, definition::svgf::DEPTH_LEAST, definition::svgf::MIRROR_ALPHA,
-    definition::svgf::MIRROR_VARIANCE, definition::svgf::MOST_FRAMES,
-    definition::svgf::NORMAL_CHANGE, definition::svgf::SHORT, definition::svgf::TAPS_LEAST,
-    definition::svgf::WINDOW, definition::svgf::deepest,
+use limpid_reference::definition::svgf::{
+    DEPTH_CHANGE, DEPTH_LEAST, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, SHORT,
+    TAPS_LEAST, WINDOW, deepest,
 };
 
 params! {

@@ -1,16 +1,15 @@
 //! The CPU body of [`SpatialVariance`]: strips of columns in which some history is short.
 
 use super::SpatialVariance;
-use crate::{atrous::SURFACE, atrous::Slopes, atrous::Surfaces};
+use crate::atrous::{SURFACE, Slopes, Surfaces};
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::Job;
 use limpid_plan::half;
-use limpid_plan::{ring, ring::Held, ring::PIECES, ring::Ring, ring::WIDTH};
-use limpid_reference::{
-    definition::svgf::MIRROR_VARIANCE, definition::svgf::SHORT, definition::svgf::WINDOW,
-};
+use limpid_plan::ring;
+use limpid_plan::ring::{Held, PIECES, Ring, WIDTH};
+use limpid_reference::definition::svgf::{MIRROR_VARIANCE, SHORT, WINDOW};
 
 /// Taps of the window.
 const TAPS: usize = (2 * WINDOW + 1) * (2 * WINDOW + 1);

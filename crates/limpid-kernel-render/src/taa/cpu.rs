@@ -5,9 +5,7 @@ use fearless_simd::Simd;
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::{Job, View};
-use limpid_reference::{
-    definition::taa::BEYOND, definition::taa::LEAST_SCALE, definition::taa::NARROWEST,
-};
+use limpid_reference::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
 
 #[inline(always)]
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {

@@ -2,13 +2,10 @@
 
 use super::Resolve;
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl, float};
 use limpid_plan::{Backing, Element};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl, wgsl::float};
-use limpid_reference::{
-    definition::taa::BEYOND, definition::taa::FAR, definition::taa::LEAST_SCALE,
-    definition::taa::NARROWEST,
-};
+use limpid_reference::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
 
 params! {
     /// Parameters of all shaders.

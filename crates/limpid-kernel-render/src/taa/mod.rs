@@ -5,9 +5,9 @@ mod gpu;
 
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
+use limpid_plan::stencil::{Stencil, stencil};
 use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, Slot};
-use limpid_plan::{stencil::Stencil, stencil::stencil};
-use limpid_reference::{definition::taa::EDGE, definition::taa::EDGE_SHARE, definition::taa::FAR};
+use limpid_reference::definition::taa::{EDGE, EDGE_SHARE, FAR};
 
 /// Converts red, green, blue to YCoCg, and leaves images of other planes unchanged; then divides by `1 + highlights · luma`.
 pub fn to_ycocg(planes: usize, highlights: f32) -> Stencil {

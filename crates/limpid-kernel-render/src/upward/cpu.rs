@@ -4,8 +4,9 @@ use super::{Upward, shrunk};
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
+use limpid_plan::ring;
+use limpid_plan::ring::{PIECES, WIDTH};
 use limpid_plan::{Job, View};
-use limpid_plan::{ring, ring::PIECES, ring::WIDTH};
 
 /// Output columns, in whole strips.
 fn made(width: usize) -> usize {

@@ -7,7 +7,7 @@
 use super::forward::{self, Out, split_out};
 use super::four::Four;
 use super::inverse;
-use super::lift::Two;
+use super::lift::TwoTap;
 use super::pieces::{Piece, Span, Threading, ahead, split_rows, strips};
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::share::run;
@@ -117,16 +117,16 @@ macro_rules! with_steps {
         match $streamed.taps {
             Taps::One(taps) => {
                 let pairs = [taps];
-                let $steps = Two::<1, false> { pairs, scales };
+                let $steps = TwoTap::<1, false> { pairs, scales };
                 $body
             }
             Taps::OneMirrored(taps) => {
                 let pairs = [taps];
-                let $steps = Two::<1, true> { pairs, scales };
+                let $steps = TwoTap::<1, true> { pairs, scales };
                 $body
             }
             Taps::TwoMirrored(pairs) => {
-                let $steps = Two::<2, true> { pairs, scales };
+                let $steps = TwoTap::<2, true> { pairs, scales };
                 $body
             }
             Taps::Four(predict, update) => {

@@ -11,7 +11,8 @@ use super::rows::{Term, add, join, load, scale, split};
 use super::share;
 use fearless_simd::Level;
 use limpid_core::Size;
-use limpid_plan::{stream, stream::STREAM_BYTES};
+use limpid_plan::stream;
+use limpid_plan::stream::STREAM_BYTES;
 use limpid_wavelet::{Lifting, Taps, mirrored};
 
 /// Row pairs of a block without its halo.

@@ -44,13 +44,13 @@ pub(super) type Lanes<S> = (<S as Simd>::f32s, <S as Simd>::f32s);
 /// `K` pairs of steps with two taps each: predict reads `even[m]` and `even[m + 1]`, update `odd[m - 1]` and `odd[m]`. With
 /// `SYMMETRIC` both taps of every step are equal, which saves a multiplication.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Two<const K: usize, const SYMMETRIC: bool> {
+pub(super) struct TwoTap<const K: usize, const SYMMETRIC: bool> {
     /// Taps of predict, taps of update.
     pub pairs: [[f32; 4]; K],
     pub scales: [f32; 2],
 }
 
-impl<S: Simd, const K: usize, const SYMMETRIC: bool> Stream<S> for Two<K, SYMMETRIC> {
+impl<S: Simd, const K: usize, const SYMMETRIC: bool> Stream<S> for TwoTap<K, SYMMETRIC> {
     type Along = State<S::f32s, K>;
     const ALONG: usize = K;
     const DOWN: usize = K;

@@ -30,7 +30,7 @@ pub(super) struct PlaneMut<'a> {
 }
 
 impl PlaneMut<'_> {
-    /// Two segments of a row, the left before the right, and those of the next row, if there is one.
+    /// TwoTap segments of a row, the left before the right, and those of the next row, if there is one.
     #[inline(always)]
     pub(super) fn parts(
         &mut self,

@@ -1,6 +1,6 @@
 //! Refinement for inverses whose filters do not reconstruct exactly.
 
-use limpid_plan::{stencil::Stencil, stencil::stencil};
+use limpid_plan::stencil::{Stencil, stencil};
 
 /// The residual of the coefficients: `a - b`.
 pub fn remainder() -> Stencil {

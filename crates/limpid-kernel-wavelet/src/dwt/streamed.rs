@@ -19,7 +19,7 @@ pub(super) enum Taps {
     One([f32; 4]),
     /// The same with equal taps, which preserve the symmetry of a mirrored signal.
     OneMirrored([f32; 4]),
-    /// Two pairs of that kind.
+    /// TwoTap pairs of that kind.
     TwoMirrored([[f32; 4]; 2]),
     /// One pair whose steps have four taps: the inner and the outer one of predict, and of update.
     Four([f32; 2], [f32; 2]),

@@ -8,7 +8,7 @@ use super::whole::{Workspace, forward, inverse};
 use limpid_core::simd;
 use limpid_core::{Image, Size};
 use limpid_plan::stream::STREAM_BYTES;
-use limpid_reference::{definition::dwt::Arrangement as Packing, definition::dwt::Dwt};
+use limpid_reference::definition::dwt::{Arrangement as Packing, Dwt};
 use limpid_wavelet::{Boundary, Normalisation, Wavelet};
 
 /// Lifting in `f32` against `f64`, a few levels deep, on values below one. The filters of B3 are far from orthogonal: each

@@ -3,6 +3,7 @@
 use super::definition::{Wavelet, lifted};
 use super::lift::{Lift, Near, Stops};
 use super::options::guided_options;
+use limpid::conformance::{Define, Examples};
 use limpid::method::atrous::{Around, Atrous};
 use limpid::method::{Backend, Entry, Method, Schedule, Use};
 use limpid::plan::{Plan, SlotId};
@@ -27,8 +28,10 @@ macro_rules! lifted {
                 $word
             }
 
-            fn prepare(&mut self, frame: &Frame) -> Result<()> {
-                self.measure(frame)
+            fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+                let mut made = self.clone();
+                made.measure(frame)?;
+                Ok(Box::new(made))
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -40,12 +43,16 @@ macro_rules! lifted {
                 plan($word, $wavelet, &self.around(shape)?, shape)
             }
 
-            fn define(&self, frame: &Frame) -> Result<Frame> {
-                define($wavelet, &self.around(&frame.shape())?, frame)
-            }
-
             fn boxed(&self) -> Box<dyn Method> {
                 Box::new(self.clone())
+            }
+        }
+
+        impl Examples for $name {}
+
+        impl Define for $name {
+            fn define(&self, frame: &Frame) -> Result<Frame> {
+                define($wavelet, &self.around(&frame.shape())?, frame)
             }
         }
     };
@@ -67,14 +74,13 @@ macro_rules! plain {
 
         impl $name {
             fn atrous(&self) -> Atrous {
-                Atrous {
-                    levels: self.levels,
-                    no_demodulate: self.no_demodulate,
-                    no_firefly_guard: self.no_firefly_guard,
+                Atrous::with(|m| {
+                    m.levels = self.levels;
+                    m.no_demodulate = self.no_demodulate;
+                    m.no_firefly_guard = self.no_firefly_guard;
                     // Any σ, so that none is looked for.
-                    sigma_color: Some(1.0),
-                    ..Atrous::default()
-                }
+                    m.sigma_color = Some(1.0);
+                })
             }
 
             fn around(&self, shape: &Shape) -> Result<Around> {

@@ -12,7 +12,9 @@ mod window;
 pub use lifted::{Cdf22, EawCdf22, EawRedBlack, RedBlack};
 pub use window::{Bilateral, Multilateral};
 
-use limpid::method::Entry;
+use limpid::conformance::{Define, Examples};
+use limpid::method::{Entry, Method};
+use limpid::{Error, Frame, Result, recognise};
 
 /// The methods in the list.
 pub const METHODS: &[Entry] = &[
@@ -23,3 +25,30 @@ pub const METHODS: &[Entry] = &[
     window::BILATERAL,
     window::MULTILATERAL,
 ];
+
+/// Applies the definition of one of these methods.
+#[doc(hidden)]
+pub fn define(method: &dyn Method, frame: &Frame) -> Result<Frame> {
+    let known = recognise!(
+        method,
+        Define,
+        [
+            Bilateral,
+            Cdf22,
+            EawCdf22,
+            EawRedBlack,
+            Multilateral,
+            RedBlack,
+        ]
+    );
+    known
+        .ok_or_else(|| Error::unsupported(format!("{} has no definition", method.name())))?
+        .define(frame)
+}
+
+/// The settings of one of these methods that together reach every branch of it.
+#[doc(hidden)]
+pub fn examples(method: &dyn Method) -> Vec<Box<dyn Method>> {
+    let known = recognise!(method, Examples, [Bilateral, Multilateral]);
+    known.map_or_else(|| vec![method.boxed()], |method| method.examples())
+}

@@ -27,17 +27,7 @@ macro_rules! guided_options {
         impl $name {
             /// The à-trous filter with these options.
             fn atrous(&self) -> Atrous {
-                Atrous {
-                    levels: self.levels_used(),
-                    sigma_color: self.sigma_color,
-                    sigma_normal: self.sigma_normal,
-                    sigma_position: self.sigma_position,
-                    sigma_albedo: self.sigma_albedo,
-                    sigma_depth: self.sigma_depth,
-                    no_demodulate: self.no_demodulate,
-                    no_firefly_guard: self.no_firefly_guard,
-                    ..Atrous::default()
-                }
+                Atrous::with(|m| { m.levels = self.levels_used(); m.sigma_color = self.sigma_color; m.sigma_normal = self.sigma_normal; m.sigma_position = self.sigma_position; m.sigma_albedo = self.sigma_albedo; m.sigma_depth = self.sigma_depth; m.no_demodulate = self.no_demodulate; m.no_firefly_guard = self.no_firefly_guard; })
             }
 
             /// Where no σ is given, those that suit the frame; that of colour is multiplied by a `share`.

@@ -4,6 +4,7 @@
 //! level here.
 
 use super::options::guided_options;
+use limpid::conformance::{Define, Examples};
 use limpid::method::atrous::{Around, Atrous};
 use limpid::method::{Backend, Entry, Method, Schedule, Use};
 use limpid::plan::Plan;
@@ -59,14 +60,13 @@ fn taps(radius: usize) -> Result<Vec<f32>> {
 
 impl Bilateral {
     fn atrous(&self) -> Atrous {
-        Atrous {
-            levels: 1,
+        Atrous::with(|m| {
+            m.levels = 1;
             // Without any σ the à-trous filter would take all it can find.
-            sigma_color: Some(self.sigma_color.unwrap_or(1.0)),
-            no_demodulate: self.no_demodulate,
-            no_firefly_guard: self.no_firefly_guard,
-            ..Atrous::default()
-        }
+            m.sigma_color = Some(self.sigma_color.unwrap_or(1.0));
+            m.no_demodulate = self.no_demodulate;
+            m.no_firefly_guard = self.no_firefly_guard;
+        })
     }
 }
 
@@ -80,14 +80,16 @@ impl Multilateral {
 const LEVEL: f32 = 0.25;
 
 macro_rules! window_method {
-    ($name:ident, $entry:ident, $prepare:expr, $examples:expr) => {
+    ($name:ident, $entry:ident, $measure:expr, $examples:expr) => {
         impl Method for $name {
             fn name(&self) -> &'static str {
                 $entry.name
             }
 
-            fn prepare(&mut self, frame: &Frame) -> Result<()> {
-                $prepare(self, frame)
+            fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+                let mut made = self.clone();
+                $measure(&mut made, frame)?;
+                Ok(Box::new(made))
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -100,17 +102,21 @@ macro_rules! window_method {
                 around.plan($entry.name, shape, schedule)
             }
 
+            fn boxed(&self) -> Box<dyn Method> {
+                Box::new(self.clone())
+            }
+        }
+
+        impl Define for $name {
             fn define(&self, frame: &Frame) -> Result<Frame> {
                 let around = Around::new(&self.atrous(), &frame.shape())?;
                 around.with_taps(taps(self.radius)?).define(frame)
             }
+        }
 
+        impl Examples for $name {
             fn examples(&self) -> Vec<Box<dyn Method>> {
                 $examples
-            }
-
-            fn boxed(&self) -> Box<dyn Method> {
-                Box::new(self.clone())
             }
         }
     };
@@ -121,10 +127,7 @@ window_method!(
     BILATERAL,
     |method: &mut Bilateral, frame: &Frame| {
         if method.sigma_color.is_none() {
-            let mut found = Atrous {
-                no_demodulate: method.no_demodulate,
-                ..Atrous::default()
-            };
+            let mut found = Atrous::with(|m| m.no_demodulate = method.no_demodulate);
             Around::find_sigmas(&mut found, frame)?;
             method.sigma_color = found.sigma_color.map(|s| s * LEVEL);
         }

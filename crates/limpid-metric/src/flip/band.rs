@@ -4,7 +4,7 @@ use super::color::COLORS;
 use super::exposure::tone;
 use super::power::power;
 use super::weights::Weights;
-use crate::{separable::extend, separable::filter};
+use crate::separable::{extend, filter};
 use limpid_core::{Image, srgb_to_linear};
 use std::f32::consts::FRAC_1_SQRT_2;
 

@@ -1,8 +1,8 @@
 //! The CPU body: each operation is a loop over a strip of a row, in buffers that stay in the first-level cache.
 
-use super::graph::{Graph, Node, One, Plane, Two, Write};
+use super::graph::{Binary, Graph, Node, Plane, Unary, Write};
+use crate::fast_exp::{fast_exp, fast_ln};
 use crate::{Job, View, ViewMut};
-use crate::{fast_exp::fast_exp, fast_exp::fast_ln};
 use fearless_simd::Simd;
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
@@ -193,8 +193,8 @@ impl Program {
     ) {
         let value = |i: usize| self.value(i, strip, reads, others);
         match self.graph.nodes[node] {
-            Node::One(op, a) => one(simd, op, value(a), to),
-            Node::Two(op, a, b) => two(simd, op, [value(a), value(b)], to),
+            Node::Unary(op, a) => one(simd, op, value(a), to),
+            Node::Binary(op, a, b) => two(simd, op, [value(a), value(b)], to),
             Node::Pick(c, a, b) => pick(simd, [value(c), value(a), value(b)], to),
             Node::Inside { dx, dy } => {
                 let inside = |at: usize, by: i32, end: usize| {
@@ -326,7 +326,7 @@ fn targets(graph: &Graph) -> Vec<Option<(usize, Plane)>> {
     for (node, to) in found {
         let made = matches!(
             graph.nodes[node],
-            Node::One(..) | Node::Two(..) | Node::Pick(..)
+            Node::Unary(..) | Node::Binary(..) | Node::Pick(..)
         );
         if made && uses[node] == 1 {
             target[node] = Some(to);
@@ -380,7 +380,7 @@ fn places(
 }
 
 #[inline(always)]
-fn one<S: Simd>(_: S, op: One, a: &[f32], to: &mut [f32]) {
+fn one<S: Simd>(_: S, op: Unary, a: &[f32], to: &mut [f32]) {
     let a = &a[..to.len()];
     macro_rules! each {
         ($f:expr) => {
@@ -390,17 +390,17 @@ fn one<S: Simd>(_: S, op: One, a: &[f32], to: &mut [f32]) {
         };
     }
     match op {
-        One::Neg => each!(|a: f32| -a),
-        One::Abs => each!(f32::abs),
-        One::Sqrt => each!(f32::sqrt),
-        One::Exp => each!(fast_exp),
-        One::Ln => each!(fast_ln),
-        One::Not => each!(|a: f32| 1.0 - a),
+        Unary::Neg => each!(|a: f32| -a),
+        Unary::Abs => each!(f32::abs),
+        Unary::Sqrt => each!(f32::sqrt),
+        Unary::Exp => each!(fast_exp),
+        Unary::Ln => each!(fast_ln),
+        Unary::Not => each!(|a: f32| 1.0 - a),
     }
 }
 
 #[inline(always)]
-fn two<S: Simd>(_: S, op: Two, [a, b]: [&[f32]; 2], to: &mut [f32]) {
+fn two<S: Simd>(_: S, op: Binary, [a, b]: [&[f32]; 2], to: &mut [f32]) {
     let (a, b) = (&a[..to.len()], &b[..to.len()]);
     macro_rules! each {
         ($f:expr) => {
@@ -411,16 +411,16 @@ fn two<S: Simd>(_: S, op: Two, [a, b]: [&[f32]; 2], to: &mut [f32]) {
     }
     let number = |holds: bool| if holds { 1.0 } else { 0.0 };
     match op {
-        Two::Add => each!(|a, b| a + b),
-        Two::Sub => each!(|a, b| a - b),
-        Two::Mul => each!(|a, b| a * b),
-        Two::Div => each!(|a, b| a / b),
-        Two::Min => each!(f32::min),
-        Two::Max => each!(f32::max),
-        Two::Less => each!(|a, b| number(a < b)),
-        Two::AtMost => each!(|a, b| number(a <= b)),
-        Two::And => each!(|a: f32, b: f32| a * b),
-        Two::Or => each!(f32::max),
+        Binary::Add => each!(|a, b| a + b),
+        Binary::Sub => each!(|a, b| a - b),
+        Binary::Mul => each!(|a, b| a * b),
+        Binary::Div => each!(|a, b| a / b),
+        Binary::Min => each!(f32::min),
+        Binary::Max => each!(f32::max),
+        Binary::Less => each!(|a, b| number(a < b)),
+        Binary::AtMost => each!(|a, b| number(a <= b)),
+        Binary::And => each!(|a: f32, b: f32| a * b),
+        Binary::Or => each!(f32::max),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The GPU body: the expression as WGSL, one thread per pixel.
 
-use super::graph::{Graph, Node, One, Plane, Two, Write};
+use super::graph::{Binary, Graph, Node, Plane, Unary, Write};
 use super::needs;
 use crate::own::own;
 use crate::wgsl::{Code, PIXELS, Wgsl};
@@ -175,30 +175,30 @@ impl<'a> Text<'a> {
                 format!("({x} && {y})")
             }
             Node::Odd { side } => format!("((x / {side}u + y / {side}u) % 2u == 1u)"),
-            Node::One(op, a) => {
+            Node::Unary(op, a) => {
                 let a = value(a);
                 match op {
-                    One::Neg => format!("(-{a})"),
-                    One::Abs => format!("abs({a})"),
-                    One::Sqrt => format!("sqrt({a})"),
-                    One::Exp => format!("fast_exp({a})"),
-                    One::Ln => format!("log({a})"),
-                    One::Not => format!("!{a}"),
+                    Unary::Neg => format!("(-{a})"),
+                    Unary::Abs => format!("abs({a})"),
+                    Unary::Sqrt => format!("sqrt({a})"),
+                    Unary::Exp => format!("fast_exp({a})"),
+                    Unary::Ln => format!("log({a})"),
+                    Unary::Not => format!("!{a}"),
                 }
             }
-            Node::Two(op, a, b) => {
+            Node::Binary(op, a, b) => {
                 let (a, b) = (value(a), value(b));
                 let between = match op {
-                    Two::Min => return format!("min({a}, {b})"),
-                    Two::Max => return format!("max({a}, {b})"),
-                    Two::Add => "+",
-                    Two::Sub => "-",
-                    Two::Mul => "*",
-                    Two::Div => "/",
-                    Two::Less => "<",
-                    Two::AtMost => "<=",
-                    Two::And => "&&",
-                    Two::Or => "||",
+                    Binary::Min => return format!("min({a}, {b})"),
+                    Binary::Max => return format!("max({a}, {b})"),
+                    Binary::Add => "+",
+                    Binary::Sub => "-",
+                    Binary::Mul => "*",
+                    Binary::Div => "/",
+                    Binary::Less => "<",
+                    Binary::AtMost => "<=",
+                    Binary::And => "&&",
+                    Binary::Or => "||",
                 };
                 format!("({a} {between} {b})")
             }

@@ -15,7 +15,7 @@ pub(super) enum Plane {
 
 /// Operations on one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum One {
+pub(super) enum Unary {
     Neg,
     Abs,
     Sqrt,
@@ -27,7 +27,7 @@ pub(super) enum One {
 
 /// Operations on two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Two {
+pub(super) enum Binary {
     Add,
     Sub,
     Mul,
@@ -72,8 +72,8 @@ pub(super) enum Node {
     Odd {
         side: usize,
     },
-    One(One, usize),
-    Two(Two, usize, usize),
+    Unary(Unary, usize),
+    Binary(Binary, usize, usize),
     /// The second operand where the first holds, otherwise the third.
     Pick(usize, usize, usize),
 }
@@ -82,8 +82,8 @@ impl Node {
     /// The nodes that it uses.
     pub(super) fn operands(&self) -> impl Iterator<Item = usize> {
         let list = match *self {
-            Self::One(_, a) => [Some(a), None, None],
-            Self::Two(_, a, b) => [Some(a), Some(b), None],
+            Self::Unary(_, a) => [Some(a), None, None],
+            Self::Binary(_, a, b) => [Some(a), Some(b), None],
             Self::Pick(c, a, b) => [Some(c), Some(a), Some(b)],
             _ => [None; 3],
         };
@@ -112,7 +112,7 @@ impl Node {
 pub(super) enum Write {
     /// The same expression for each plane.
     Each(usize),
-    /// One expression per plane, in order.
+    /// Unary expression per plane, in order.
     Planes(Vec<usize>),
 }
 
@@ -179,8 +179,8 @@ impl Graph {
         for (i, node) in self.nodes.into_iter().enumerate().filter(|(i, _)| used[*i]) {
             number[i] = nodes.len();
             nodes.push(match node {
-                Node::One(op, a) => Node::One(op, number[a]),
-                Node::Two(op, a, b) => Node::Two(op, number[a], number[b]),
+                Node::Unary(op, a) => Node::Unary(op, number[a]),
+                Node::Binary(op, a, b) => Node::Binary(op, number[a], number[b]),
                 Node::Pick(c, a, b) => Node::Pick(number[c], number[a], number[b]),
                 leaf => leaf,
             });
@@ -289,7 +289,7 @@ pub struct Read<'g> {
 }
 
 impl<'g> Read<'g> {
-    /// One plane of it.
+    /// Unary plane of it.
     pub fn plane(self, plane: usize) -> Self {
         Self {
             plane: Plane::Fixed(plane),
@@ -357,43 +357,43 @@ impl<'g> Number<'g> for f32 {
 }
 
 impl<'g> Value<'g> {
-    fn one(self, op: One) -> Self {
-        self.build.value(Node::One(op, self.node))
+    fn one(self, op: Unary) -> Self {
+        self.build.value(Node::Unary(op, self.node))
     }
 
-    fn two(self, op: Two, other: impl Number<'g>) -> Self {
+    fn two(self, op: Binary, other: impl Number<'g>) -> Self {
         let other = other.on(self.build);
-        self.build.value(Node::Two(op, self.node, other.node))
+        self.build.value(Node::Binary(op, self.node, other.node))
     }
 
     /// The smaller of two.
     pub fn min(self, other: impl Number<'g>) -> Self {
-        self.two(Two::Min, other)
+        self.two(Binary::Min, other)
     }
 
     /// The larger of two.
     pub fn max(self, other: impl Number<'g>) -> Self {
-        self.two(Two::Max, other)
+        self.two(Binary::Max, other)
     }
 
     /// Without its sign.
     pub fn abs(self) -> Self {
-        self.one(One::Abs)
+        self.one(Unary::Abs)
     }
 
     /// The square root.
     pub fn sqrt(self) -> Self {
-        self.one(One::Sqrt)
+        self.one(Unary::Sqrt)
     }
 
     /// `e` to the power of a number that is not above 0.
     pub fn exp(self) -> Self {
-        self.one(One::Exp)
+        self.one(Unary::Exp)
     }
 
     /// The natural logarithm of a number that is above 0 and not denormal.
     pub fn ln(self) -> Self {
-        self.one(One::Ln)
+        self.one(Unary::Ln)
     }
 
     /// Its square.
@@ -403,12 +403,12 @@ impl<'g> Value<'g> {
 
     /// `<`.
     pub fn lt(self, other: impl Number<'g>) -> Mask<'g> {
-        Mask(self.two(Two::Less, other))
+        Mask(self.two(Binary::Less, other))
     }
 
     /// `<=`.
     pub fn le(self, other: impl Number<'g>) -> Mask<'g> {
-        Mask(self.two(Two::AtMost, other))
+        Mask(self.two(Binary::AtMost, other))
     }
 
     /// `>=`.
@@ -440,7 +440,7 @@ impl BitAnd for Mask<'_> {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        Self(self.0.two(Two::And, other.0))
+        Self(self.0.two(Binary::And, other.0))
     }
 }
 
@@ -448,7 +448,7 @@ impl BitOr for Mask<'_> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0.two(Two::Or, other.0))
+        Self(self.0.two(Binary::Or, other.0))
     }
 }
 
@@ -456,7 +456,7 @@ impl Not for Mask<'_> {
     type Output = Self;
 
     fn not(self) -> Self {
-        Self(self.0.one(One::Not))
+        Self(self.0.one(Unary::Not))
     }
 }
 
@@ -464,7 +464,7 @@ impl Neg for Value<'_> {
     type Output = Self;
 
     fn neg(self) -> Self {
-        self.one(One::Neg)
+        self.one(Unary::Neg)
     }
 }
 
@@ -475,7 +475,7 @@ macro_rules! operator {
             type Output = Value<'g>;
 
             fn $method(self, other: N) -> Value<'g> {
-                self.two(Two::$trait, other)
+                self.two(Binary::$trait, other)
             }
         }
 
@@ -483,7 +483,7 @@ macro_rules! operator {
             type Output = Value<'g>;
 
             fn $method(self, other: Value<'g>) -> Value<'g> {
-                self.on(other.build).two(Two::$trait, other)
+                self.on(other.build).two(Binary::$trait, other)
             }
         }
     };

@@ -2,8 +2,8 @@
 
 use super::range::Range;
 use super::{Denoiser, Options};
+use crate::method::{Method, Schedule, ScheduleChoice};
 use crate::{Device, Frame, Image, Result, Shape, Size, tune};
-use crate::{method::Method, method::Schedule, method::ScheduleChoice};
 use limpid_core::memory::caught;
 use limpid_exec::Watch;
 use limpid_plan::Role;
@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 pub struct Sequence {
     device: Device,
     options: Options,
-    kept: Option<Kept>,
+    kept: Option<Prepared>,
     /// The fastest schedule, and the shape for which it was measured.
     fastest: Option<(Shape, Schedule)>,
     residuals: Vec<Vec<f32>>,
@@ -46,14 +46,14 @@ pub struct Sequence {
 
 /// State kept from frame to frame.
 #[derive(Debug)]
-struct Kept {
+struct Prepared {
     shape: Shape,
     /// The denoiser's options, with the parameters measured in the last frame.
     options: Options,
     denoiser: Denoiser,
 }
 
-impl Kept {
+impl Prepared {
     /// A black frame, for the runs after the last frame.
     fn nothing(&self) -> Result<Frame> {
         let mut frame = Frame::empty(self.shape.size)?;
@@ -178,7 +178,7 @@ impl Sequence {
         let late = ahead + usize::from(self.started);
         out.extend(
             made.filter(|_| self.waiting.len() > late)
-                .and_then(|m| self.came(m)),
+                .and_then(|m| self.complete(m)),
         );
         Ok(out)
     }
@@ -234,11 +234,11 @@ impl Sequence {
         // In a film shorter than the look-ahead, the first runs return frames before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
         let all = first.into_iter().chain(made);
-        Ok(all.filter_map(|made| self.came(made)).collect())
+        Ok(all.filter_map(|made| self.complete(made)).collect())
     }
 
     /// Finishes a result, which belongs to the oldest pending frame.
-    fn came(&mut self, made: Frame) -> Option<Frame> {
+    fn complete(&mut self, made: Frame) -> Option<Frame> {
         let made = match self.waiting.pop_front()? {
             Some(frame) => self.blended(made, &frame),
             None => made,
@@ -263,7 +263,7 @@ impl Sequence {
     }
 
     /// Returns a denoiser for a frame, reusing the existing one if it fits.
-    fn ready(&mut self, frame: &Frame) -> Result<Kept> {
+    fn ready(&mut self, frame: &Frame) -> Result<Prepared> {
         let shape = frame.shape();
         let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
@@ -280,9 +280,14 @@ impl Sequence {
     }
 
     /// Returns a denoiser with the parameters of this frame, updating the existing one if possible.
-    fn adjusted(&mut self, kept: Option<Kept>, frame: &Frame, shape: Shape) -> Result<Kept> {
+    fn adjusted(
+        &mut self,
+        kept: Option<Prepared>,
+        frame: &Frame,
+        shape: Shape,
+    ) -> Result<Prepared> {
         let mut options = self.options.clone();
-        options.method.prepare(frame)?;
+        options.method = options.method.prepared(frame)?;
         if self.waits {
             let ahead = options.method.lookahead();
             options.method.set_lookahead(ahead, false);
@@ -304,7 +309,7 @@ impl Sequence {
             kept.options = options;
             return Ok(kept);
         }
-        Ok(Kept {
+        Ok(Prepared {
             denoiser: Denoiser::new(&self.device, &shape, &options)?,
             options,
             shape,

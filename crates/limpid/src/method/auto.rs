@@ -1,10 +1,10 @@
 //! The choice among methods when none is named, by the layers of the frame.
 
+use super::chosen::Chosen;
+use super::measure::{sum, sum_of};
 use super::nfor::Nfor;
 use super::photo::Noise;
-use super::{
-    Backend, Ddid, Eaw, Ensemble, Entry, Film, Knob, Knobs, METHODS, Method, Schedule, Use, Value,
-};
+use super::{Backend, Ddid, Eaw, Ensemble, Entry, Film, METHODS, Method, Schedule, Use, Value};
 use super::{ddid, film, neural, nfor};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
@@ -51,8 +51,9 @@ fn suggested(
 }
 
 crate::options! {
-    /// Options for the chosen method.
-    pub struct AutoOptions {
+    /// Uses the method that [`suggest`] returns, with its default options; for renders whose two halves agree well, `ensemble`.
+    pub struct Auto {
+        use facts(Facts);
         /// How much time to spend [default: good; for renders whose two buffers agree, the mean of neural and nfor].
         pub quality: Option<Quality> = None,
         /// Output of nfor: color, or all with the estimated error and the shares of the candidates.
@@ -68,6 +69,15 @@ crate::options! {
         /// How much of the grain to keep, 0 … 1: that share of the luminance noise stays, and no colour noise.
         pub grain: f32 = 0.0,
     }
+}
+
+/// What is known of the frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Facts {
+    /// Whether the frames form a sequence.
+    sequence: bool,
+    /// Whether colour is scene-linear light.
+    linear: bool,
 }
 
 /// Whether frames have data that guides a filter: features, or two halves of the samples.
@@ -89,67 +99,45 @@ fn disagreement(frame: &Frame) -> Option<f32> {
         let at = |c: usize| image.plane(c.min(image.channels() - 1))[i];
         f64::from((0..3).map(|c| LUMINANCE[c] * at(c)).sum::<f32>())
     };
-    let pixels = 0..a.plane(0).len();
-    let both = pixels
-        .clone()
-        .map(|i| light(a, i) + light(b, i))
-        .sum::<f64>();
-    let most = 4.0 * both / (2.0 * pixels.len() as f64);
-    let (mut apart, mut sum) = (0.0, 0.0);
-    for i in pixels {
-        let (a, b) = (light(a, i).min(most), light(b, i).min(most));
-        apart += (a - b).abs();
-        sum += a + b;
-    }
+    let pixels = a.plane(0).len();
+    let both = sum_of(pixels, |i| light(a, i) + light(b, i));
+    let most = 4.0 * both / (2.0 * pixels as f64);
+    let [apart, sum] = sum(pixels, |range| {
+        range.fold([0.0, 0.0], |[apart, sum], i| {
+            let (a, b) = (light(a, i).min(most), light(b, i).min(most));
+            [apart + (a - b).abs(), sum + a + b]
+        })
+    });
     (sum > 0.0).then(|| (apart / sum) as f32)
-}
-
-/// Uses the method that [`suggest`] returns, with its default options; for renders whose two halves agree well, `ensemble`.
-#[derive(Debug, Default)]
-pub struct Auto {
-    /// Its options.
-    pub options: AutoOptions,
-    /// Whether the frames form a sequence.
-    sequence: bool,
-    /// Whether colour is scene-linear light.
-    linear: bool,
-    /// Whether the prepared frame is a render.
-    render: bool,
-    /// Whether it is one only because its colour is scene-linear.
-    assumed: bool,
-    chosen: Option<Box<dyn Method>>,
 }
 
 impl Auto {
     /// For the frames of a sequence.
     pub fn sequence() -> Self {
-        Self {
-            sequence: true,
-            ..Self::default()
-        }
+        Self::with(|auto| auto.facts.sequence = true)
     }
 
     /// For colour in scene-linear light, as EXR files hold it: such frames are renders, with or without features.
     #[must_use]
     pub fn scene_linear(mut self) -> Self {
-        self.linear = true;
+        self.facts.linear = true;
         self
     }
 
     fn is_render(&self, shape: &Shape) -> bool {
         // What only photographs have says that it is one.
-        let (asked, usual) = (&self.options, AutoOptions::default());
+        let (asked, usual) = (self, Self::default());
         let photograph = asked.sigma.is_some()
             || asked.noise != usual.noise
             || asked.luminance.max(asked.chroma) > 1.0;
-        let light = self.linear && shape.channels(&Layer::COLOR) == Some(3);
+        let light = self.facts.linear && shape.channels(&Layer::COLOR) == Some(3);
         (light && !photograph) || is_render(shape)
     }
 
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
-        film::check_grain(self.options.grain)?;
+        film::check_grain(self.grain)?;
         let render = self.is_render(shape);
-        let quality = match (self.options.quality, render) {
+        let quality = match (self.quality, render) {
             (Some(quality), _) => quality,
             (None, true) => Quality::Best,
             (None, false) => Quality::Good,
@@ -157,7 +145,7 @@ impl Auto {
         if !render {
             return Ok(self.photograph(quality));
         }
-        let (asked, usual) = (&self.options, AutoOptions::default());
+        let (asked, usual) = (self, Self::default());
         for (name, value, given) in [
             ("sigma", asked.sigma.show(), asked.sigma != usual.sigma),
             ("noise", asked.noise.show(), asked.noise != usual.noise),
@@ -173,15 +161,15 @@ impl Auto {
                 return Err(Error::option(name, amount, "0 … 1 for renders"));
             }
         }
-        let entry = suggested(shape, render, self.sequence, quality)
+        let entry = suggested(shape, render, self.facts.sequence, quality)
             .ok_or_else(|| Error::unsupported("no method fits this frame; name one"))?;
         // Only nfor estimates its error.
-        if self.options.layers == nfor::Layers::All {
+        if self.layers == nfor::Layers::All {
             return Ok(self.regression());
         }
         let mut method = (entry.make)();
         // The larger network takes several times as long: only for those who ask for it.
-        if entry.name == neural::ENTRY.name && self.options.quality == Some(Quality::Best) {
+        if entry.name == neural::ENTRY.name && self.quality == Some(Quality::Best) {
             method.set("quality", "best")?;
         }
         Ok(method)
@@ -190,35 +178,37 @@ impl Auto {
     /// `nfor` with the options.
     fn regression(&self) -> Box<dyn Method> {
         let mut method = Nfor::default();
-        if self.options.quality.is_some_and(|q| q != Quality::Best) {
-            method.options.quality = nfor::Quality::Good;
+        if self.quality.is_some_and(|q| q != Quality::Best) {
+            method.quality = nfor::Quality::Good;
         }
-        method.options.layers = self.options.layers;
+        method.layers = self.layers;
         Box::new(method)
     }
 
     fn photograph(&self, quality: Quality) -> Box<dyn Method> {
-        let AutoOptions {
+        let Self {
             sigma,
             noise,
             luminance,
             chroma,
+            grain,
             ..
-        } = self.options.clone();
-        if self.sequence {
+        } = self.clone();
+        if self.facts.sequence {
             let merge = match quality {
                 Quality::Fast => 3,
                 Quality::Good => 5,
                 Quality::Best => 9,
             };
-            return Box::new(Film::from(film::Options {
+            return Box::new(Film {
                 sigma,
                 noise,
                 luminance,
                 chroma,
-                grain: self.options.grain,
+                grain,
                 merge,
-            }));
+                ..Film::default()
+            });
         }
         match quality {
             Quality::Fast | Quality::Good => Box::new(Eaw {
@@ -239,115 +229,49 @@ impl Auto {
             }),
         }
     }
-
-    fn chosen(&self, shape: &Shape) -> Result<Box<dyn Method>> {
-        match &self.chosen {
-            Some(method) => Ok(method.boxed()),
-            None => self.of(shape),
-        }
-    }
-}
-
-impl Knobs for Auto {
-    fn knobs(&self) -> Vec<Knob> {
-        match &self.chosen {
-            Some(method) => method.knobs(),
-            None => self.options.knobs(),
-        }
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.options.set(name, value)
-    }
 }
 
 impl Method for Auto {
     fn name(&self) -> &'static str {
-        self.chosen.as_ref().map_or("auto", |m| m.name())
+        "auto"
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
-        let still = !(self.sequence && shape.has(Kind::Motion));
-        let best = self.options.quality.is_none_or(|q| q == Quality::Best);
+        let still = !(self.facts.sequence && shape.has(Kind::Motion));
+        let best = self.quality.is_none_or(|q| q == Quality::Best);
         if method.name() == neural::ENTRY.name
             && still
             && best
             && disagreement(frame).is_some_and(|d| d < CALM)
         {
-            method = Box::new(match self.options.quality {
+            method = Box::new(match self.quality {
                 Some(_) => Ensemble::best(),
                 None => Ensemble::default(),
             });
         }
-        self.render = self.is_render(&shape);
-        self.assumed = self.render && !is_render(&shape);
-        method.prepare(frame)?;
-        self.chosen = Some(method);
-        Ok(())
+        let render = self.is_render(&shape);
+        let removed = 1.0 - self.grain;
+        Ok(Box::new(Chosen {
+            method: method.prepared(frame)?,
+            assumed: render && !is_render(&shape),
+            amounts: match render {
+                true => [removed * self.luminance, self.chroma],
+                false => [removed, 1.0],
+            },
+        }))
     }
 
-    fn measures_every_frame(&self) -> bool {
-        self.chosen
-            .as_ref()
-            .is_some_and(|m| m.measures_every_frame())
-    }
-
-    fn is_scene_cut(&mut self, frame: &Frame) -> bool {
-        self.chosen.as_mut().is_some_and(|m| m.is_scene_cut(frame))
-    }
-
-    fn lookahead(&self) -> usize {
-        self.chosen.as_ref().map_or(0, |m| m.lookahead())
-    }
-
-    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
-        if let Some(method) = &mut self.chosen {
-            method.set_lookahead(ahead, ended);
-        }
-    }
-
-    fn summary(&self) -> Option<String> {
-        let summary = self.chosen.as_ref().and_then(|m| m.summary());
-        match self.assumed {
-            true => {
-                let why = "scene-linear, so taken for a render; for a photograph choose eaw";
-                Some(summary.map_or(why.into(), |s| format!("{s}: {why}")))
-            }
-            false => summary,
-        }
-    }
-
-    fn blend_amounts(&self) -> [f32; 2] {
-        let removed = 1.0 - self.options.grain;
-        match self.render {
-            true => [removed * self.options.luminance, self.options.chroma],
-            false => [removed, 1.0],
-        }
-    }
-
-    fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        let chosen = self.chosen.as_ref();
-        chosen.map(|m| m.schedules(on)).unwrap_or_default()
+    fn schedules(&self, _on: Backend) -> Vec<Schedule> {
+        Vec::new()
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        self.chosen(shape)?.plan(shape, schedule)
-    }
-
-    fn define(&self, frame: &Frame) -> Result<Frame> {
-        self.chosen(&frame.shape())?.define(frame)
+        self.of(shape)?.plan(shape, schedule)
     }
 
     fn boxed(&self) -> Box<dyn Method> {
-        Box::new(Self {
-            options: self.options.clone(),
-            sequence: self.sequence,
-            linear: self.linear,
-            render: self.render,
-            assumed: self.assumed,
-            chosen: self.chosen.as_ref().map(|m| m.boxed()),
-        })
+        Box::new(self.clone())
     }
 }

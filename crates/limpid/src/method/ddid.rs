@@ -5,19 +5,16 @@
 
 pub use super::photo::Noise;
 use super::photo::NoiseOptions;
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Frame, Layer, Result, Shape};
 use limpid_kernel_photo::ddid::DualDomain;
 use limpid_kernel_photo::ddid::anscombe::Inverse;
 pub use limpid_kernel_photo::ddid::anscombe::Poisson;
-use limpid_kernel_photo::{ddid::point::Enter, ddid::point::Leave};
+use limpid_kernel_photo::ddid::point::{Enter, Leave};
 use limpid_plan::Plan;
 use limpid_reference::definition;
+use limpid_reference::definition::ddid::{LEAST_POWER, Step, steps_2013, steps_2015, steps_of};
 use limpid_reference::noise::Spectrum;
-use limpid_reference::{
-    definition::ddid::LEAST_POWER, definition::ddid::Step, definition::ddid::steps_2013,
-    definition::ddid::steps_2015, definition::ddid::steps_of,
-};
 
 /// Dual-domain denoising in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -116,8 +113,10 @@ impl Method for Ddid {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.measure(frame.color()?)
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        made.measure(frame.color()?)?;
+        Ok(Box::new(made))
     }
 
     fn summary(&self) -> Option<String> {
@@ -161,6 +160,12 @@ impl Method for Ddid {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Ddid {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let image = frame.color()?;
         let steps = self.steps();
@@ -180,7 +185,9 @@ impl Method for Ddid {
         };
         Frame::new(made)
     }
+}
 
+impl Examples for Ddid {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let counts = Poisson {
             gain: 0.02,
@@ -211,10 +218,6 @@ impl Method for Ddid {
             Box::new(camera),
             Box::new(of_2013),
         ]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }
 

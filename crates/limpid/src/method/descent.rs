@@ -1,7 +1,7 @@
 //! Conjugate gradients as part of a plan, for any symmetric system (Vicini 2015, `CGSOLVE`).
 
 use crate::Size;
-use limpid_kernel_render::{poisson::Dot, poisson::Scalar};
+use limpid_kernel_render::poisson::{Dot, Scalar};
 use limpid_plan::{Plan, Role, Slot, SlotId, Until};
 
 /// The slots of a solve, apart from the estimate and those of the system.

@@ -5,13 +5,11 @@
 
 use super::atrous::AtrousSchedule;
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape};
+use limpid_kernel_render::atrous::{Atrous as Level, Mode, Source, Stops, Walk};
+use limpid_kernel_render::pack::{Pack, PackedAt, Unpack};
 use limpid_kernel_render::upward::Upward;
-use limpid_kernel_render::{
-    atrous::Atrous as Level, atrous::Mode, atrous::Source, atrous::Stops, atrous::Walk,
-};
-use limpid_kernel_render::{pack::Pack, pack::PackedAt, pack::Unpack};
 use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use limpid_reference::definition;
 
@@ -94,8 +92,10 @@ impl Method for Eaw {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.measure(frame.color()?)
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        made.measure(frame.color()?)?;
+        Ok(Box::new(made))
     }
 
     fn summary(&self) -> Option<String> {
@@ -226,6 +226,12 @@ impl Method for Eaw {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Eaw {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
@@ -247,7 +253,9 @@ impl Method for Eaw {
         });
         Frame::new(made?)
     }
+}
 
+impl Examples for Eaw {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let all = [
             Self {
@@ -273,9 +281,5 @@ impl Method for Eaw {
         all.into_iter()
             .map(|m| Box::new(m) as Box<dyn Method>)
             .collect()
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

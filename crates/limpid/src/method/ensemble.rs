@@ -5,7 +5,7 @@
 
 use super::neural::{self, Neural, Weights};
 use super::nfor::{self, Nfor};
-use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Result, Shape};
 use limpid_kernel_render::front::between;
 use limpid_plan::Plan;
@@ -32,8 +32,9 @@ crate::choice! {
 }
 
 crate::options! {
-    /// The options of the mean.
-    pub struct Options {
+    /// The mean of two methods, with its options.
+    pub struct Ensemble {
+        use facts(Facts);
         /// Share of nfor in the result, 0 to 1.
         pub share: f32 = 0.5,
         /// How much time nfor may take.
@@ -43,42 +44,30 @@ crate::options! {
     }
 }
 
-/// The mean with its options, and the two methods with the properties of the frame.
+/// The two methods with the properties of the frame.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ensemble {
-    /// The options.
-    pub options: Options,
+pub(crate) struct Facts {
     neural: Neural,
     nfor: Nfor,
-}
-
-impl Knobs for Ensemble {
-    fn knobs(&self) -> Vec<Knob> {
-        self.options.knobs()
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.options.set(name, value)
-    }
 }
 
 impl Ensemble {
     /// With the larger network.
     pub(super) fn best() -> Self {
         let mut made = Self::default();
-        made.neural.options.quality = neural::Quality::Best;
+        made.facts.neural.quality = neural::Quality::Best;
         made
     }
 
     /// The two methods.
     fn both(&self) -> Result<(Neural, Nfor)> {
-        let share = self.options.share;
+        let share = self.share;
         if !(0.0..=1.0).contains(&share) {
             return Err(Error::option("share", share, "0 … 1"));
         }
-        let (mut neural, mut nfor) = (self.neural.alone(), self.nfor.clone());
-        neural.options.weights = self.options.weights.clone();
-        nfor.options.quality = self.options.quality;
+        let (mut neural, mut nfor) = (self.facts.neural.alone(), self.facts.nfor.clone());
+        neural.weights = self.weights.clone();
+        nfor.quality = self.quality;
         Ok((neural, nfor))
     }
 }
@@ -94,13 +83,15 @@ impl Method for Ensemble {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.neural.prepare(frame)?;
-        self.nfor.prepare(frame)
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        made.facts.neural = self.facts.neural.measured(frame)?;
+        made.facts.nfor = self.facts.nfor.measured(frame)?;
+        Ok(Box::new(made))
     }
 
     fn summary(&self) -> Option<String> {
-        self.nfor.summary()
+        self.facts.nfor.summary()
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -119,15 +110,21 @@ impl Method for Ensemble {
             let (_, other) =
                 other.ok_or_else(|| Error::missing(layer.clone(), "nfor made none"))?;
             let output = plan.output(layer, plan.at(one).planes);
-            plan.pass(between(self.options.share), [one, *other], [output]);
+            plan.pass(between(self.share), [one, *other], [output]);
         }
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Ensemble {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let (neural, nfor) = self.both()?;
         let (learned, fitted) = (neural.define(frame)?, nfor.define(frame)?);
-        let share = self.options.share;
+        let share = self.share;
         let mut out = Frame::empty(frame.size())?;
         for (layer, one) in learned.layers() {
             let other = fitted.require(layer.clone())?;
@@ -139,15 +136,13 @@ impl Method for Ensemble {
         }
         Ok(out)
     }
+}
 
+impl Examples for Ensemble {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let mut method = self.clone();
-        method.nfor.options.radius = Some(3);
-        method.options.share = 0.3;
+        method.facts.nfor.radius = Some(3);
+        method.share = 0.3;
         vec![Box::new(method)]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -6,21 +6,15 @@
 mod scene;
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
+use limpid_kernel_photo::film::{Halve, Keep, Merge, Motion, Reel, Search, SearchStart, Tick};
 use limpid_kernel_photo::wiener::Wiener;
-use limpid_kernel_photo::{
-    film::Halve, film::Keep, film::Merge, film::Motion, film::Reel, film::Search,
-    film::SearchStart, film::Tick,
-};
 use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::definition::film;
+use limpid_reference::definition::film::{CELL, FINE, LEAST_POWER, LEVELS, SECOND, Settings};
 use limpid_reference::definition::stabilise;
 use limpid_reference::noise::SIDE;
-use limpid_reference::{
-    definition::film, definition::film::CELL, definition::film::FINE,
-    definition::film::LEAST_POWER, definition::film::LEVELS, definition::film::SECOND,
-    definition::film::Settings,
-};
 use scene::Scene;
 
 /// Films in the list of methods.
@@ -45,8 +39,9 @@ crate::choice! {
 }
 
 crate::options! {
-    /// The options of [`Film`].
-    pub struct Options {
+    /// A film with its options.
+    pub struct Film {
+        use facts(Facts);
         /// Standard deviation of white noise, such as 25/255.
         pub sigma: Option<f32> = None,
         use noise("film");
@@ -57,11 +52,9 @@ crate::options! {
     }
 }
 
-/// A film with its options.
+/// Where a film stands.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Film {
-    /// The options.
-    pub options: Options,
+pub(crate) struct Facts {
     ahead: usize,
     ended: bool,
     /// The frames since noise was measured, if it is measured.
@@ -74,25 +67,6 @@ const MOST: usize = 9;
 
 /// Weight of noise without fine components, in luminance and in colour: chosen by eye.
 const COARSE: [f32; 2] = [1.0, 1.3];
-
-impl Knobs for Film {
-    fn knobs(&self) -> Vec<Knob> {
-        self.options.knobs()
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.options.set(name, value)
-    }
-}
-
-impl From<Options> for Film {
-    fn from(options: Options) -> Self {
-        Self {
-            options,
-            ..Self::default()
-        }
-    }
-}
 
 impl Film {
     /// The definition for one frame of a film, using the frames before and after it.
@@ -107,7 +81,7 @@ impl Film {
     }
 
     fn radius(&self) -> Result<usize> {
-        match self.options.merge {
+        match self.merge {
             n @ (3 | 5 | 7 | MOST) => Ok(n / 2),
             n => Err(Error::option("merge", n, "3, 5, 7 or 9")),
         }
@@ -120,8 +94,8 @@ impl Film {
             )));
         }
         self.radius()?;
-        check_grain(self.options.grain)?;
-        self.options.wanted(COARSE).stabilised(channels)
+        check_grain(self.grain)?;
+        self.wanted(COARSE).stabilised(channels)
     }
 
     fn settings(&self, stabilised: &Stabilised) -> Settings {
@@ -133,7 +107,7 @@ impl Film {
             powers: (stabilised.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
                 .collect(),
-            second: stabilised.second(SECOND, self.options.merge < MOST),
+            second: stabilised.second(SECOND, self.merge < MOST),
         }
     }
 }
@@ -156,16 +130,17 @@ impl Method for Film {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        let options = &mut self.options;
-        if options.sigma.is_none() && options.noise == Noise::Auto {
-            self.scene = Some(Scene::new(frame.color()?));
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        if self.sigma.is_none() && self.noise == Noise::Auto {
+            made.facts.scene = Some(Scene::new(frame.color()?));
         }
-        options.measure(frame.color()?)
+        made.measure(frame.color()?)?;
+        Ok(Box::new(made))
     }
 
     fn is_scene_cut(&mut self, frame: &Frame) -> bool {
-        match (&mut self.scene, &self.options.noise, frame.color()) {
+        match (&mut self.facts.scene, &self.noise, frame.color()) {
             (Some(scene), Noise::Profile(noise), Ok(image)) => scene.ends(image, noise),
             _ => false,
         }
@@ -176,16 +151,16 @@ impl Method for Film {
     }
 
     fn set_lookahead(&mut self, ahead: usize, ended: bool) {
-        self.ahead = ahead.min(Method::lookahead(self));
-        self.ended = ended;
+        self.facts.ahead = ahead.min(Method::lookahead(self));
+        self.facts.ended = ended;
     }
 
     fn summary(&self) -> Option<String> {
-        self.options.measured()
+        self.measured()
     }
 
     fn blend_amounts(&self) -> [f32; 2] {
-        [1.0 - self.options.grain, 1.0]
+        [1.0 - self.grain, 1.0]
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -198,7 +173,7 @@ impl Method for Film {
         let step = self.settings(&stabilised);
         let reel = Reel {
             radius: step.radius,
-            ahead: self.ahead,
+            ahead: self.facts.ahead,
         };
         let FilmSchedule::Blocks = schedule.choice()?;
         let mut plan = Plan::new(format!("film {schedule}"), shape.size);
@@ -210,7 +185,7 @@ impl Method for Film {
         let clock = history(&mut plan, "clock", Size::new(2, 1), 1);
         let ring = history(&mut plan, "frames", shape.size, planes * reel.places());
         let entered = plan.transient("stabilised", planes);
-        let ended = self.ended;
+        let ended = self.facts.ended;
         plan.pass(Tick { ended }, [], [clock]);
         stabilised.enter(&mut plan, color, entered);
         plan.pass(Keep { reel }, [entered, clock], [ring]);
@@ -260,29 +235,32 @@ impl Method for Film {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Film {
     /// A film of one frame.
     fn define(&self, frame: &Frame) -> Result<Frame> {
         Frame::new(self.define_at(&[frame.color()?.clone()], 0)?)
     }
+}
 
+impl Examples for Film {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let with = |merge, sigma, noise| {
-            let options = Options {
+            Box::new(Self {
                 merge,
                 sigma,
                 noise,
-                ..Options::default()
-            };
-            Box::new(Self::from(options)) as Box<dyn Method>
+                ..Self::default()
+            }) as Box<dyn Method>
         };
         vec![
             with(5, None, Noise::example()),
             with(3, Some(0.2), Noise::Auto),
         ]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }
 

@@ -4,10 +4,12 @@
 //! pixels or the GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
+mod chosen;
 mod descent;
 mod dwt;
 mod entry;
-mod knob;
+mod measure;
+mod option;
 pub mod photo;
 mod schedule;
 mod shrink;
@@ -29,6 +31,7 @@ pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
+pub(crate) use chosen::Chosen;
 pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, Idwt, Scale};
 #[doc(hidden)]
@@ -37,12 +40,12 @@ pub use eaw::Eaw;
 pub use ensemble::Ensemble;
 pub use entry::{Entry, InputKind, QUALITY, Steps, Use};
 pub use film::Film;
-pub use knob::{Knob, Knobs};
-#[doc(hidden)]
-pub use knob::{Refused, Value};
 pub use neural::Neural;
 pub use nfor::Nfor;
 pub use nlm::Nlm;
+pub use option::{NamedOptions, OptionInfo};
+#[doc(hidden)]
+pub use option::{Refused, Value};
 pub use patch::Patch;
 pub use poisson::Poisson;
 pub use rdfc::Rdfc;
@@ -52,8 +55,10 @@ pub use svgf::Svgf;
 pub use taa::Taa;
 pub use window::{Bilateral, Gaussian, Tent, Tent2, Variance};
 
-use crate::{Error, Frame, Result, Shape};
+use crate::conformance::{Define, Examples};
+use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
+use std::any::Any;
 use std::fmt;
 
 pub use limpid_plan::Backend;
@@ -70,24 +75,24 @@ pub enum Ordered {
 /// A published algorithm with its options.
 ///
 /// Invariants: every schedule of [`Method::schedules`] has a plan for every shape with the layers that the method needs, and
-/// all of them produce the image of [`Method::define`].
-pub trait Method: Knobs + fmt::Debug + Send + Sync {
+/// all of them produce the image of its definition.
+pub trait Method: NamedOptions + Any + fmt::Debug + Send + Sync {
     /// Its name in [`METHODS`].
     fn name(&self) -> &'static str;
 
-    /// Fills in automatic options by analysing the frame: an estimated noise level, for example. The frame has no missing
-    /// samples. Methods without such options keep this default.
-    fn prepare(&mut self, _frame: &Frame) -> Result<()> {
-        Ok(())
+    /// The method for frames like this one: with the values of automatic options, such as an estimated noise level, and with
+    /// what else it measures. The frame has no missing samples. Methods that measure nothing keep this default.
+    fn prepared(&self, _frame: &Frame) -> Result<Box<dyn Method>> {
+        Ok(self.boxed())
     }
 
-    /// Whether [`Method::prepare`] is called for every frame of a sequence, even with history, because its measurements hold
+    /// Whether [`Method::prepared`] is called for every frame of a sequence, even with history, because its measurements hold
     /// for that frame only. Otherwise only the first frame of a sequence is measured.
     fn measures_every_frame(&self) -> bool {
         false
     }
 
-    /// Whether a frame starts a new film: earlier frames are not used for it, and [`Method::prepare`] measures again. Called
+    /// Whether a frame starts a new film: earlier frames are not used for it, and [`Method::prepared`] measures again. Called
     /// for each frame of a film after the first, in order.
     fn is_scene_cut(&mut self, _frame: &Frame) -> bool {
         false
@@ -103,7 +108,7 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// frames arrive, and the pending ones are returned. Without this call nothing is delayed.
     fn set_lookahead(&mut self, _ahead: usize, _ended: bool) {}
 
-    /// A short summary of what [`Method::prepare`] found.
+    /// A short summary of what [`Method::prepared`] found.
     fn summary(&self) -> Option<String> {
         None
     }
@@ -124,9 +129,6 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
     /// The passes for frames of this shape.
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan>;
 
-    /// The definition, applied.
-    fn define(&self, frame: &Frame) -> Result<Frame>;
-
     /// The same method with values in an order that can be cut into tiles, if its own order cannot: for example, coefficients
     /// at the positions of their samples, where [`Method::ordered`] converts frames between the two. Or the same method without
     /// history, which tiles cannot use.
@@ -140,13 +142,17 @@ pub trait Method: Knobs + fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Settings that together reach every branch of the method, for the conformance test.
-    fn examples(&self) -> Vec<Box<dyn Method>> {
-        vec![self.boxed()]
-    }
-
     /// A boxed copy.
     fn boxed(&self) -> Box<dyn Method>;
+}
+
+/// The layers that are filtered along with the colour, with its weights: light layers and alpha, with their planes.
+fn carried(shape: &Shape) -> Vec<(Layer, usize)> {
+    let carried = |l: &Layer| {
+        l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
+    };
+    let layers = shape.layers.iter().filter(|(l, _)| carried(l));
+    layers.map(|(l, n)| (l.clone(), *n)).collect()
 }
 
 /// A method by its [`Entry::path`].

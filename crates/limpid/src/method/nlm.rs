@@ -5,16 +5,14 @@
 //! with smaller tiles.
 
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use limpid_kernel_render::nlm::{Nlm as Kernel, Noise as Uniformity};
 use limpid_kernel_render::rdfc::floor;
-use limpid_kernel_render::{nlm::Nlm as Kernel, nlm::Noise as Uniformity};
 use limpid_plan::Plan;
+use limpid_reference::definition::nlm::{Filter, Guide, half_window};
 use limpid_reference::definition::noise;
 use limpid_reference::noise::Spectrum;
-use limpid_reference::{
-    definition::nlm::Filter, definition::nlm::Guide, definition::nlm::half_window,
-};
 
 /// Non-local means in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -137,11 +135,12 @@ impl Method for Nlm {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        if self.per_pixel(&frame.shape())? {
-            return Ok(());
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        if !self.per_pixel(&frame.shape())? {
+            made.measure(frame.color()?)?;
         }
-        self.measure(frame.color()?)
+        Ok(Box::new(made))
     }
 
     fn summary(&self) -> Option<String> {
@@ -205,6 +204,12 @@ impl Method for Nlm {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Nlm {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let image = frame.color()?;
@@ -240,7 +245,9 @@ impl Method for Nlm {
             })
         })?)
     }
+}
 
+impl Examples for Nlm {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let with = |radius, patch, sigma: Option<f32>, both: bool| {
             Box::new(Self {
@@ -287,9 +294,5 @@ impl Method for Nlm {
             with(1, 0, Some(0.5), false),
             with(0, 1, None, true),
         ]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -12,7 +12,7 @@ use limpid_kernel_photo::stabilise::Stabilise;
 use limpid_kernel_photo::wiener::Wiener;
 use limpid_plan::{Plan, SlotId};
 use limpid_reference::definition;
-use limpid_reference::{noise::Component, noise::Profile, noise::Spectrum, noise::Stabiliser};
+use limpid_reference::noise::{Component, Profile, Spectrum, Stabiliser};
 use std::sync::Arc;
 
 /// The kind of noise.
@@ -109,7 +109,7 @@ pub(crate) trait NoiseOptions {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! noise_options {
-    ([$(#[$meta:meta])* $name:ident]) => {
+    ([$(#[$meta:meta])* $name:ident $(; $facts:ty)?]) => {
         impl $crate::method::photo::NoiseOptions for $name {
             fn wanted(&self, coarse: [f32; 2]) -> $crate::method::photo::Wanted<'_> {
                 $crate::method::photo::Wanted {

@@ -6,7 +6,7 @@
 
 pub(super) mod build;
 
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::poisson::Problem;
@@ -92,6 +92,12 @@ impl Method for Poisson {
         build::plan(self, shape, schedule)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Poisson {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let problem = Problem {
@@ -105,7 +111,9 @@ impl Method for Poisson {
             Norm::L2 => problem.l2(),
         })
     }
+}
 
+impl Examples for Poisson {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let with = |norm| {
             Box::new(Self {
@@ -114,9 +122,5 @@ impl Method for Poisson {
             }) as Box<dyn Method>
         };
         vec![with(Norm::L1), with(Norm::L2)]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -4,14 +4,12 @@
 
 mod build;
 
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use, carried};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::front;
 use limpid_reference::definition::nfor::DARK;
-use limpid_reference::{
-    definition::rdfc::Settings, definition::rdfc::Signal, definition::rdfc::rdfc,
-};
+use limpid_reference::definition::rdfc::{Settings, Signal, rdfc};
 
 /// RDFC in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -177,7 +175,7 @@ impl Rdfc {
                 features.push((one, f64::from(self.range2(&kind))));
             }
         }
-        let layers = extras(&frame.shape());
+        let layers = carried(&frame.shape());
         let mut others = Vec::new();
         for (layer, _) in &layers {
             others.push((layer.clone(), frame.require(layer.clone())?.clone()));
@@ -220,19 +218,6 @@ impl Rdfc {
         }
         Ok((out, made.unsure))
     }
-}
-
-/// The layers that are filtered with colour's weights.
-fn extras(shape: &Shape) -> Vec<(Layer, usize)> {
-    let carried = |l: &Layer| {
-        l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
-    };
-    shape
-        .layers
-        .iter()
-        .filter(|(l, _)| carried(l))
-        .map(|(l, n)| (l.clone(), *n))
-        .collect()
 }
 
 /// Largest minus smallest value of the channel with the largest range.
@@ -327,12 +312,13 @@ impl Method for Rdfc {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
         let measured = |kind: Kind| frame.get(kind).map(range).filter(|r| *r > 0.0);
-        self.position_range = self.position_range.or(measured(Kind::Position));
-        self.depth_range = self.depth_range.or(measured(Kind::Depth));
+        made.position_range = self.position_range.or(measured(Kind::Position));
+        made.depth_range = self.depth_range.or(measured(Kind::Depth));
         let exposure = super::nfor::Facts::of(frame)?.exposure;
-        self.dark = self.dark.or(Some(DARK / exposure));
+        made.dark = self.dark.or(Some(DARK / exposure));
         let has = |p| frame.get(part(Kind::Color, p)).is_some();
         let halves = has(Part::HalfA) && has(Part::HalfB);
         match (halves, has(Part::Variance)) {
@@ -349,7 +335,7 @@ impl Method for Rdfc {
                 "rdfc: no feature layers (albedo, normal, position, depth, visibility); colour alone is used"
             );
         }
-        Ok(())
+        Ok(Box::new(made))
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -365,10 +351,18 @@ impl Method for Rdfc {
         build::plan(self, shape, schedule)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Rdfc {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         Ok(self.define_deciding(frame, None)?.0)
     }
+}
 
+impl Examples for Rdfc {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let small = Self {
             radius: 2,
@@ -380,9 +374,5 @@ impl Method for Rdfc {
             ..small.clone()
         };
         vec![Box::new(small), Box::new(thesis)]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

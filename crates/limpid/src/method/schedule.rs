@@ -166,8 +166,8 @@ pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::{Gaussian, Taa};
     use crate::{Shape, Size};
-    use crate::{method::Gaussian, method::Taa};
 
     #[test]
     fn the_schedule_of_another_method_is_refused() {

@@ -4,18 +4,13 @@
 
 use super::dwt::{DwtSchedule, Mapping, Ready, Scale};
 use super::photo::{Noise, NoiseOptions, Stabilised};
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_kernel_wavelet::dwt::Limits;
-use limpid_kernel_wavelet::{
-    shrink::Band, shrink::BandSums, shrink::Find, shrink::Roll, shrink::Thresholds, shrink::bands,
-    shrink::sums_size,
-};
+use limpid_kernel_wavelet::shrink::{Band, BandSums, Find, Roll, Thresholds, bands, sums_size};
 use limpid_plan::{Plan, Role, Slot, SlotId};
 use limpid_reference::definition::shrink as definition;
-use limpid_reference::{
-    definition::shrink::Rule, definition::shrink::deviations, definition::shrink::visu,
-};
+use limpid_reference::definition::shrink::{Rule, deviations, visu};
 use limpid_wavelet::{Direction, Form, Kind, SchemeName};
 
 /// Shrinkage in the list of methods.
@@ -158,8 +153,10 @@ impl Method for Shrink {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.measure(frame.color()?)
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
+        made.measure(frame.color()?)?;
+        Ok(Box::new(made))
     }
 
     fn summary(&self) -> Option<String> {
@@ -226,6 +223,12 @@ impl Method for Shrink {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Shrink {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let dwt = self.ready()?.definition();
         let image = frame.require(Layer::COLOR)?;
@@ -235,7 +238,9 @@ impl Method for Shrink {
             definition::shrink(image, &dwt, &spectra, self.rule(), self.shifts)
         })?)
     }
+}
 
+impl Examples for Shrink {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let with = |threshold, wavelet: &str, levels, shifts| {
             let (sigma, wavelet) = (Some(0.1), wavelet.to_owned());
@@ -264,9 +269,5 @@ impl Method for Shrink {
             camera(Threshold::Sure),
             camera(Threshold::Visu),
         ]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

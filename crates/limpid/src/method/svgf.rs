@@ -10,23 +10,18 @@ pub(super) use lights::{Light, Slots, planes};
 
 use super::atrous::walk::Traversal;
 use super::atrous::{AtrousSchedule, Storage};
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
+use limpid_kernel_render::atrous::{
+    Atrous as Level, Guided, Mode, Shape as Tile, Source, Stops, Walk,
+};
 use limpid_kernel_render::front::divisor;
-use limpid_kernel_render::{
-    atrous::Atrous as Level, atrous::Guided, atrous::Mode, atrous::Shape as Tile, atrous::Source,
-    atrous::Stops, atrous::Walk,
-};
-use limpid_kernel_render::{pack::PackedAt, pack::Unpack};
-use limpid_kernel_render::{
-    svgf::Layers, svgf::Origin, svgf::Past, svgf::SpatialVariance, svgf::Temporal,
-};
-use limpid_kernel_render::{taa::Resolve, taa::edges};
+use limpid_kernel_render::pack::{PackedAt, Unpack};
+use limpid_kernel_render::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
+use limpid_kernel_render::taa::{Resolve, edges};
 use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
+use limpid_reference::definition::svgf::{RESOLVE, Settings, TAPS};
 use limpid_reference::definition::taa;
-use limpid_reference::{
-    definition::svgf::RESOLVE, definition::svgf::Settings, definition::svgf::TAPS,
-};
 
 /// The method in the list.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -174,11 +169,11 @@ impl Method for Svgf {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         if frame.get(Kind::Motion).is_none() {
             log::warn!("svgf: no layer motion; each frame is filtered by itself");
         }
-        Ok(())
+        Ok(self.boxed())
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -294,11 +289,19 @@ impl Method for Svgf {
         Ok(slots.plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Svgf {
     /// The first frame of a sequence.
     fn define(&self, frame: &Frame) -> Result<Frame> {
         Ok(self.define_next(frame, None)?.0)
     }
+}
 
+impl Examples for Svgf {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let all = [
             Self {
@@ -323,10 +326,6 @@ impl Method for Svgf {
         all.into_iter()
             .map(|m| Box::new(m) as Box<dyn Method>)
             .collect()
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }
 

@@ -4,14 +4,12 @@
 //! computes them first, with the best schedule of [`crate::method::Variance`]; `quad` (GPU) computes them in a fragment shader
 //! whose quads share their sums.
 
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Result, Shape};
-use limpid_kernel_photo::{
-    window::Exchange, window::Filter, window::Walk, window::Window, window::margin,
-};
-use limpid_kernel_render::{taa::Resolve, taa::to_ycocg};
+use limpid_kernel_photo::window::{Exchange, Filter, Walk, Window, margin};
+use limpid_kernel_render::taa::{Resolve, to_ycocg};
+use limpid_plan::texture::{FromTexture, ToTexture};
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
-use limpid_plan::{texture::FromTexture, texture::ToTexture};
 use limpid_reference::definition;
 use limpid_reference::definition::taa::Settings;
 
@@ -200,6 +198,12 @@ impl Method for Taa {
         Ok(plan)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Taa {
     /// The first frame of a sequence.
     fn define(&self, frame: &Frame) -> Result<Frame> {
         let step = self.settings()?;
@@ -210,8 +214,6 @@ impl Method for Taa {
             step,
         ))
     }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
-    }
 }
+
+impl Examples for Taa {}

@@ -98,8 +98,7 @@ fn denoisers_are_dropped_in_any_order() {
                     for k in 0..6 {
                         let i = (t * 3 + k) % 7;
                         let frame = frame(size(i));
-                        let mut method = method(&device, i);
-                        method.prepare(&frame).unwrap();
+                        let method = method(&device, i).prepared(&frame).unwrap();
                         let options = Options::of(method);
                         let made = Denoiser::new(&device, &frame.shape(), &options).unwrap();
                         let mut kept = shelf.lock().unwrap();

@@ -65,8 +65,7 @@ fn short_memory_leads_to_tiles_or_an_error() {
     // Shaders of others take minutes to build on a software device.
     let quick = |e: &&Entry| ["gaussian", "tent", "taa"].contains(&e.name);
     for entry in METHODS.iter().filter(quick) {
-        let mut method = (entry.make)();
-        method.prepare(&frame).unwrap();
+        let method = (entry.make)().prepared(&frame).unwrap();
         let made = Denoiser::new(&device, &frame.shape(), &Options::of(method));
         let fault = fault(made);
         assert!(

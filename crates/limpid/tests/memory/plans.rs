@@ -2,6 +2,7 @@
 //! driver's allocator.
 
 use crate::{alone, peak, support};
+use limpid::conformance::examples;
 use limpid::exec::cpu::Cpu;
 use limpid::method::{Entry, METHODS, Method};
 use limpid::plan::Role;
@@ -29,7 +30,7 @@ fn inputs(fit: &FittedPlan) -> usize {
 /// A method that does not take minutes on a software device, prepared for a frame.
 fn options(entry: &Entry, frame: &Frame) -> Options {
     let mut method: Box<dyn Method> = match entry.name {
-        "ddid" => (entry.make)().examples().swap_remove(0),
+        "ddid" => examples((entry.make)().as_ref()).swap_remove(0),
         _ => (entry.make)(),
     };
     if entry.name == "patch" {
@@ -37,8 +38,7 @@ fn options(entry: &Entry, frame: &Frame) -> Options {
         method.set("rounds", "1").unwrap();
         method.set("tolerance", "0.5").unwrap();
     }
-    method.prepare(frame).unwrap();
-    Options::of(method)
+    Options::of(method.prepared(frame).unwrap())
 }
 
 fn close(name: &str, taken: usize, stated: usize, wrong: &mut Vec<String>) {

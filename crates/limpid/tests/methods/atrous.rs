@@ -5,9 +5,8 @@ use limpid::method::{Atrous, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
 
 fn run(frame: &Frame, method: &Atrous, device: &Device) -> Frame {
-    let mut method = method.clone();
-    method.prepare(frame).unwrap();
-    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
+    let method = method.prepared(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
 
@@ -36,14 +35,7 @@ fn lit(size: Size) -> Frame {
 fn lights_still_add_up_to_the_beauty() {
     let frame = lit(Size::new(45, 33));
     for device in Device::all_for_tests().unwrap() {
-        let out = run(
-            &frame,
-            &Atrous {
-                levels: 3,
-                ..Atrous::default()
-            },
-            &device,
-        );
+        let out = run(&frame, &Atrous::with(|m| m.levels = 3), &device);
         let color = out.color().unwrap();
         let lights = ["sun", "lamp", "rest"].map(|n| out.require(Kind::Light(n.into())).unwrap());
         let most = color.data().iter().fold(0.0f32, |m, v| m.max(*v));
@@ -62,10 +54,7 @@ fn lights_still_add_up_to_the_beauty() {
 fn named_lights_only() {
     let frame = lit(Size::new(12, 9));
     let device = Device::open("cpu").unwrap();
-    let method = Atrous {
-        aov: vec!["lamp".into()],
-        ..Atrous::default()
-    };
+    let method = Atrous::with(|m| m.aov = vec!["lamp".into()]);
     let out = run(&frame, &method, &device);
     assert!(out.get(Kind::Light("lamp".into())).is_some());
     assert!(out.get(Kind::Light("sun".into())).is_none());
@@ -81,10 +70,7 @@ fn alpha_has_the_weights_of_colour() {
         side(x) * (0.8 + 0.2 * ((x + y) % 2) as f32)
     });
     frame.insert(Kind::Alpha, alpha).unwrap();
-    let method = Atrous {
-        sigma_color: Some(0.1),
-        ..Atrous::default()
-    };
+    let method = Atrous::with(|m| m.sigma_color = Some(0.1));
     let out = run(&frame, &method, &Device::open("cpu").unwrap());
     let alpha = out.require(Kind::Alpha).unwrap();
     for x in 0..w {
@@ -120,13 +106,12 @@ fn noisy_guides_are_calmed_first() {
         .unwrap();
     let device = Device::open("cpu").unwrap();
     let error = |no_prefilter: bool| {
-        let method = Atrous {
-            sigma_depth: Some(0.1),
-            no_prefilter,
-            no_firefly_guard: true,
-            levels: 3,
-            ..Atrous::default()
-        };
+        let method = Atrous::with(|m| {
+            m.sigma_depth = Some(0.1);
+            m.no_prefilter = no_prefilter;
+            m.no_firefly_guard = true;
+            m.levels = 3;
+        });
         let out = run(&frame, &method, &device);
         let image = out.color().unwrap();
         let mut sum = 0.0;
@@ -145,13 +130,12 @@ fn noisy_guides_are_calmed_first() {
 #[test]
 fn the_plain_transform_reconstructs() {
     let frame = frame(Size::new(37, 21));
-    let method = Atrous {
-        gains: vec![1.0; 5],
-        sigma_color: Some(1e9),
-        no_demodulate: true,
-        no_firefly_guard: true,
-        ..Atrous::default()
-    };
+    let method = Atrous::with(|m| {
+        m.gains = vec![1.0; 5];
+        m.sigma_color = Some(1e9);
+        m.no_demodulate = true;
+        m.no_firefly_guard = true;
+    });
     let out = run(&frame, &method, &Device::open("cpu").unwrap());
     for (a, b) in out
         .color()
@@ -200,19 +184,18 @@ fn room(size: Size) -> Frame {
 /// `--energy` preserves the mean of every channel to a thousandth, guided by local noise as well as by σ.
 #[test]
 fn energy_keeps_the_mean() {
-    let by_sigma = Atrous {
-        sigma_color: Some(2.0),
-        sigma_normal: Some(0.3),
-        ..Atrous::default()
-    };
+    let by_sigma = Atrous::with(|m| {
+        m.sigma_color = Some(2.0);
+        m.sigma_normal = Some(0.3);
+    });
     for (w, h) in [(160, 120), (97, 211)] {
         let frame = room(Size::new(w, h));
         for device in Device::all_for_tests().unwrap() {
             for method in [Atrous::default(), by_sigma.clone()] {
-                let method = Atrous {
-                    energy: true,
-                    ..method
-                };
+                let method = Atrous::with(|m| {
+                    *m = method;
+                    m.energy = true;
+                });
                 let made = run(&frame, &method, &device);
                 for c in 0..3 {
                     let sum = |frame: &Frame| -> f64 {
@@ -234,11 +217,10 @@ fn energy_keeps_the_mean() {
 /// Energy cannot be combined with sub-sampled input.
 #[test]
 fn energy_needs_all_samples() {
-    let method = Atrous {
-        energy: true,
-        subsample: Some(2),
-        ..Atrous::default()
-    };
+    let method = Atrous::with(|m| {
+        m.energy = true;
+        m.subsample = Some(2);
+    });
     let device = Device::open("cpu").unwrap();
     let shape = room(Size::new(16, 16)).shape();
     let error = Denoiser::new(&device, &shape, &Options::new(method)).map(drop);

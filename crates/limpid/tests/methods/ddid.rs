@@ -1,7 +1,8 @@
 //! Dual-domain denoising compared with reference numbers.
 
+use limpid::conformance::{Define, prepared};
+use limpid::method::NamedOptions;
 use limpid::method::ddid::{Ddid, Noise, Poisson, Quality, Variant};
-use limpid::method::{Knobs, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Watch};
 use std::sync::{Arc, Mutex};
 
@@ -65,11 +66,10 @@ fn the_first_form_is_exact() {
     let devices = Device::all_for_tests().unwrap();
     for channels in [1, 3] {
         let frame = Frame::new(picture(23, 18, channels, 0.1)).unwrap();
-        let method = Ddid {
-            sigma: Some(0.1),
-            variant: Variant::Of2013,
-            ..Ddid::default()
-        };
+        let method = Ddid::with(|m| {
+            m.sigma = Some(0.1);
+            m.variant = Variant::Of2013;
+        });
         let mut made = vec![method.define(&frame).unwrap()];
         for device in &devices {
             let mut denoiser =
@@ -101,10 +101,7 @@ fn made(method: &Ddid, image: &Image) -> Image {
 #[test]
 fn large_windows_give_the_definition() {
     let frame = Frame::new(picture(9, 6, 3, 0.1)).unwrap();
-    let method = Ddid {
-        sigma: Some(0.1),
-        ..Ddid::default()
-    };
+    let method = Ddid::with(|m| m.sigma = Some(0.1));
     let expected = method.define(&frame).unwrap();
     for device in Device::all_for_tests().unwrap() {
         let mut denoiser =
@@ -121,11 +118,10 @@ fn large_windows_give_the_definition() {
 #[test]
 fn tiles_leave_no_seam() {
     let frame = Frame::new(picture(72, 66, 1, 0.1)).unwrap();
-    let method = Ddid {
-        sigma: Some(0.1),
-        quality: Quality::Fast,
-        ..Ddid::default()
-    };
+    let method = Ddid::with(|m| {
+        m.sigma = Some(0.1);
+        m.quality = Quality::Fast;
+    });
     let devices = Device::all_for_tests().unwrap();
     for device in [devices.first().unwrap(), devices.last().unwrap()] {
         let mut options = Options::new(method.clone());
@@ -168,8 +164,7 @@ fn progress_follows_the_work() {
 fn pictures_without_noise_stay_as_they_are() {
     let flat = Image::from_fn(9, 7, 3, |_, _, c| 0.25 * c as f32);
     let frame = Frame::new(flat.clone()).unwrap();
-    let mut method = Ddid::default();
-    method.prepare(&frame).unwrap();
+    let method = prepared(&Ddid::default(), &frame).unwrap();
     let out = made(&method, &flat);
     assert!(
         flat.data()
@@ -177,10 +172,10 @@ fn pictures_without_noise_stay_as_they_are() {
             .zip(out.data())
             .all(|(a, b)| (a - b).abs() < 1e-6)
     );
-    let wrong = Ddid {
-        sigma: Some(-1.0),
-        ..method
-    };
+    let wrong = Ddid::with(|m| {
+        *m = method;
+        m.sigma = Some(-1.0);
+    });
     let device = Device::open("cpu").unwrap();
     assert!(Denoiser::new(&device, &frame.shape(), &Options::new(wrong)).is_err());
 }
@@ -224,11 +219,10 @@ fn sensors_keep_their_mean() {
         (f64::from(gain) * count + f64::from(read) * normal) as f32
     });
     let out = made(
-        &Ddid {
-            noise: Noise::Poisson(Poisson { gain, read }),
-            quality: Quality::Fast,
-            ..Ddid::default()
-        },
+        &Ddid::with(|m| {
+            m.noise = Noise::Poisson(Poisson { gain, read });
+            m.quality = Quality::Fast;
+        }),
         &noisy,
     );
     for band in 0..4 {

@@ -1,5 +1,6 @@
 //! The wavelet transform as a whole: plans for GPUs also run on the CPU, images are reconstructed, shrinkage denoises.
 
+use limpid::conformance::{Define, define};
 use limpid::definition::dwt::Arrangement;
 use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
@@ -40,18 +41,16 @@ fn kernels_of_compute_shaders_have_a_cpu_body_too() {
     let frame = Frame::new(image).unwrap();
     for wavelet in ["cdf97", "db2"] {
         let (wavelet, levels) = (wavelet.to_owned(), 2);
-        let there = Dwt {
-            wavelet: wavelet.clone(),
-            levels,
-            ..Dwt::default()
-        };
-        let back = Idwt {
-            wavelet,
-            levels,
-            ..Idwt::default()
-        };
+        let there = Dwt::with(|m| {
+            m.wavelet = wavelet.clone();
+            m.levels = levels;
+        });
+        let back = Idwt::with(|m| {
+            m.wavelet = wavelet;
+            m.levels = levels;
+        });
         for method in [&there as &dyn Method, &back] {
-            let wanted = method.define(&frame).unwrap();
+            let wanted = define(method, &frame).unwrap();
             for schedule in method.schedules(Backend::Gpu) {
                 let plan = method.plan(&frame.shape(), &schedule).unwrap();
                 let mut out = frame.clone();
@@ -112,19 +111,17 @@ fn images_come_back_whatever_the_border_is() {
                 if boundary == Boundary::Mirror && wavelet == "coif3" {
                     continue;
                 }
-                let there = Dwt {
-                    wavelet: wavelet.to_owned(),
-                    levels: 2,
-                    boundary,
-                    ..Dwt::default()
-                };
-                let back = Idwt {
-                    wavelet: wavelet.to_owned(),
-                    levels: 2,
-                    boundary,
-                    size: Some(image.size()),
-                    ..Idwt::default()
-                };
+                let there = Dwt::with(|m| {
+                    m.wavelet = wavelet.to_owned();
+                    m.levels = 2;
+                    m.boundary = boundary;
+                });
+                let back = Idwt::with(|m| {
+                    m.wavelet = wavelet.to_owned();
+                    m.levels = 2;
+                    m.boundary = boundary;
+                    m.size = Some(image.size());
+                });
                 let packed = run(there, &image).unwrap();
                 let error = difference(&run(back, &packed).unwrap(), &image);
                 // Smooth and antireflecting borders of short lines grow, and so does rounding.
@@ -147,28 +144,27 @@ fn undecimated_and_own_wavelets_come_back() {
         (own, true, Arrangement::Subbands),
     ] {
         let wavelet = wavelet.to_owned();
-        let there = Dwt {
-            wavelet: wavelet.clone(),
-            undecimated,
-            layout,
-            ..Dwt::default()
-        };
-        let back = Idwt {
-            wavelet,
-            undecimated,
-            layout,
-            ..Idwt::default()
-        };
+        let there = Dwt::with(|m| {
+            m.wavelet = wavelet.clone();
+            m.undecimated = undecimated;
+            m.layout = layout;
+        });
+        let back = Idwt::with(|m| {
+            m.wavelet = wavelet;
+            m.undecimated = undecimated;
+            m.layout = layout;
+        });
         let packed = run(there, &image).unwrap();
         if undecimated {
             assert_eq!(packed.size(), Size::new(13, 100));
         }
         assert!(difference(&run(back, &packed).unwrap(), &image) < 1e-5);
     }
-    let same = |wavelet: &str| Dwt {
-        wavelet: wavelet.to_owned(),
-        scale: Scale::Unit,
-        ..Dwt::default()
+    let same = |wavelet: &str| {
+        Dwt::with(|m| {
+            m.wavelet = wavelet.to_owned();
+            m.scale = Scale::Unit;
+        })
     };
     let (a, b) = (
         run(same(own), &image).unwrap(),
@@ -180,16 +176,10 @@ fn undecimated_and_own_wavelets_come_back() {
 #[test]
 fn what_does_not_fit_is_told() {
     let image = noise(9, 9, 1);
-    let without_size = Idwt {
-        boundary: Boundary::Zero,
-        ..Idwt::default()
-    };
+    let without_size = Idwt::with(|m| m.boundary = Boundary::Zero);
     let error = run(without_size, &image).unwrap_err().to_string();
     assert!(error.contains("size auto: expected"), "{error}");
-    let unknown = Dwt {
-        wavelet: "cfd97".to_owned(),
-        ..Dwt::default()
-    };
+    let unknown = Dwt::with(|m| m.wavelet = "cfd97".to_owned());
     let error = run(unknown, &image).unwrap_err().to_string();
     assert!(error.contains("cdf97"), "{error}");
 }
@@ -225,10 +215,7 @@ fn shrinkage_takes_noise_out() {
         (Threshold::Sure, 7.0),
         (Threshold::Visu, 5.0),
     ] {
-        let shrink = Shrink {
-            threshold,
-            ..Shrink::default()
-        };
+        let shrink = Shrink::with(|m| m.threshold = threshold);
         let after = psnr(&run(shrink, &noisy).unwrap(), &clean);
         assert!(after - before > gain, "{threshold:?}: {before} {after}");
     }
@@ -237,12 +224,13 @@ fn shrinkage_takes_noise_out() {
 /// Volumes on every device and schedule: their coefficients are those of the definition, and they are reconstructed.
 #[test]
 fn volumes_are_the_same_on_every_device() {
-    let by = |wavelet: &str, boundary, levels, frames| Dwt {
-        wavelet: wavelet.to_owned(),
-        boundary,
-        levels,
-        frames: Some(frames),
-        ..Dwt::default()
+    let by = |wavelet: &str, boundary, levels, frames| {
+        Dwt::with(|m| {
+            m.wavelet = wavelet.to_owned();
+            m.boundary = boundary;
+            m.levels = levels;
+            m.frames = Some(frames);
+        })
     };
     let devices = Device::all_for_tests().unwrap();
     for (method, width, height, channels) in [
@@ -254,17 +242,16 @@ fn volumes_are_the_same_on_every_device() {
     ] {
         let frames = method.frames.unwrap();
         let frame = Frame::new(noise(width, height * frames, channels)).unwrap();
-        let back = Idwt {
-            wavelet: method.wavelet.clone(),
-            boundary: method.boundary,
-            levels: method.levels,
-            frames: method.frames,
-            ..Idwt::default()
-        };
-        let adjoint = Idwt {
-            adjoint: true,
-            ..back.clone()
-        };
+        let back = Idwt::with(|m| {
+            m.wavelet = method.wavelet.clone();
+            m.boundary = method.boundary;
+            m.levels = method.levels;
+            m.frames = method.frames;
+        });
+        let adjoint = Idwt::with(|m| {
+            *m = back.clone();
+            m.adjoint = true;
+        });
         let there = method.define(&frame).unwrap();
         let again = back.define(&there).unwrap();
         let error = difference(again.color().unwrap(), frame.color().unwrap());
@@ -272,7 +259,7 @@ fn volumes_are_the_same_on_every_device() {
         let all: [(&dyn Method, &Frame); 3] =
             [(&method, &frame), (&back, &there), (&adjoint, &there)];
         for (method, input) in all {
-            let wanted = method.define(input).unwrap();
+            let wanted = define(method, input).unwrap();
             for device in &devices {
                 let mut mappings = HashSet::new();
                 for schedule in method.schedules(device.backend()) {
@@ -307,19 +294,17 @@ fn approximate_filters_are_solved_for() {
         (Boundary::Periodization, true),
     ] {
         let wavelet = "dmey".to_owned();
-        let there = Dwt {
-            wavelet: wavelet.clone(),
-            boundary,
-            undecimated,
-            ..Dwt::default()
-        };
-        let back = Idwt {
-            wavelet,
-            boundary,
-            undecimated,
-            size: size.filter(|_| !undecimated),
-            ..Idwt::default()
-        };
+        let there = Dwt::with(|m| {
+            m.wavelet = wavelet.clone();
+            m.boundary = boundary;
+            m.undecimated = undecimated;
+        });
+        let back = Idwt::with(|m| {
+            m.wavelet = wavelet;
+            m.boundary = boundary;
+            m.undecimated = undecimated;
+            m.size = size.filter(|_| !undecimated);
+        });
         let coefficients = run(there, &image).unwrap();
         let defined = back
             .define(&Frame::new(coefficients.clone()).unwrap())
@@ -341,7 +326,7 @@ fn schemes_take_the_parameters_of_the_generator() {
     let (there, back) = (Dwt::default(), Idwt::default());
     let coefficients = there.define(&frame).unwrap();
     for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
-        let wanted = method.define(input).unwrap();
+        let wanted = define(method, input).unwrap();
         for name in [
             "lifting*:4q-32x8",
             "explosion:1q-16x16-double",
@@ -385,10 +370,10 @@ fn schemes_take_the_parameters_of_the_generator() {
     let error = denoise_on(&gpu, &frame, &options, &Watch::default()).unwrap_err();
     assert!(error.to_string().contains("workgroup memory"), "{error}");
     // Only single steps support mirroring for asymmetric wavelets.
-    let daubechies = Dwt {
-        wavelet: "db2".to_owned(),
-        ..there
-    };
+    let daubechies = Dwt::with(|m| {
+        *m = there;
+        m.wavelet = "db2".to_owned();
+    });
     assert!(schedule(&daubechies, Backend::Gpu, "lifting*:4q-32x8").is_err());
     assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
 }
@@ -400,19 +385,17 @@ fn tiles_leave_no_seam_in_coefficients() {
     let frame = Frame::new(image).unwrap();
     let devices = Device::all_for_tests().unwrap();
     for (wavelet, levels) in [("cdf97", 2), ("cdf53", 3), ("db2", 2)] {
-        let there = Dwt {
-            wavelet: wavelet.to_owned(),
-            levels,
-            ..Dwt::default()
-        };
-        let back = Idwt {
-            wavelet: wavelet.to_owned(),
-            levels,
-            ..Idwt::default()
-        };
+        let there = Dwt::with(|m| {
+            m.wavelet = wavelet.to_owned();
+            m.levels = levels;
+        });
+        let back = Idwt::with(|m| {
+            m.wavelet = wavelet.to_owned();
+            m.levels = levels;
+        });
         let coefficients = there.define(&frame).unwrap();
         for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
-            let wanted = method.define(input).unwrap();
+            let wanted = define(method, input).unwrap();
             for device in &devices {
                 let mut options = Options::of(method.boxed());
                 options.tile = Some(128);
@@ -428,10 +411,7 @@ fn tiles_leave_no_seam_in_coefficients() {
 
 #[test]
 fn a_hundred_megapixels_run_on_a_gpu_that_binds_little() {
-    let small = Target {
-        binding_bytes: 128 << 20,
-        ..Target::BASE
-    };
+    let small = Target::with(|target| target.binding_bytes = 128 << 20);
     let shape = Shape::color(Size::new(11_585, 8640), 3);
     let limits = DeviceLimits::Gpu(small);
     for method in [&Dwt::default() as &dyn Method, &Idwt::default()] {
@@ -441,10 +421,7 @@ fn a_hundred_megapixels_run_on_a_gpu_that_binds_little() {
         assert!(largest.is_some_and(|b| b <= 128 << 20), "{largest:?}");
     }
     // An error says why, and which options work.
-    let shrink = Options::new(Shrink {
-        sigma: Some(0.1),
-        ..Shrink::default()
-    });
+    let shrink = Options::new(Shrink::with(|m| m.sigma = Some(0.1)));
     let error = FittedPlan::new(limits, &shape, &shrink).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("MiB") && error.contains("CPU"), "{error}");

@@ -35,10 +35,7 @@ fn psnr(method: Eaw, channels: usize) -> f64 {
 
 #[test]
 fn white_noise_goes() {
-    let given = Eaw {
-        sigma: Some(SIGMA),
-        ..Eaw::default()
-    };
+    let given = Eaw::with(|m| m.sigma = Some(SIGMA));
     for (channels, least) in [(1, LEAST_GREY), (3, LEAST_COLOR)] {
         let known = psnr(given.clone(), channels);
         assert!(known > least, "{channels} channels: {known} dB");

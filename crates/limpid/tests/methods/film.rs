@@ -2,7 +2,6 @@
 //! motion leave no ghosts.
 
 use crate::support::{self, Random};
-use limpid::method::film::Options as FilmOptions;
 use limpid::method::{Film, Method};
 use limpid::{Denoiser, Device, Frame, Image, Options, Sequence, Size, Watch};
 
@@ -31,10 +30,9 @@ fn noisy(image: &Image, random: &mut Random) -> Image {
 }
 
 fn film(merge: usize) -> Film {
-    Film::from(FilmOptions {
-        sigma: Some(SIGMA),
-        merge,
-        ..FilmOptions::default()
+    Film::with(|m| {
+        m.sigma = Some(SIGMA);
+        m.merge = merge;
     })
 }
 
@@ -235,11 +233,8 @@ fn without_noise_nothing_changes() {
         .map(|t| view(SIZE, 3, (2.0 * t as f32, 0.0)))
         .collect();
     let device = Device::open("cpu").unwrap();
-    let options = FilmOptions {
-        sigma: Some(1e-4),
-        ..FilmOptions::default()
-    };
-    let made = push_all(&device, &Options::new(Film::from(options)), &frames);
+    let film = Film::with(|m| m.sigma = Some(1e-4));
+    let made = push_all(&device, &Options::new(film), &frames);
     for (a, b) in made.iter().zip(&frames) {
         assert!(error(a, b) < 2e-4, "{}", error(a, b));
     }
@@ -279,7 +274,7 @@ fn strength_blends_each_frame_with_itself() {
 #[test]
 fn wrong_options_are_told() {
     let mut method = Film::default();
-    method.options.merge = 4;
+    method.merge = 4;
     let frame = Frame::new(Image::new(9, 9, 3)).unwrap();
     let error = limpid::denoise(&frame, &Options::new(method)).unwrap_err();
     assert!(error.to_string().contains("3, 5, 7 or 9"), "{error}");

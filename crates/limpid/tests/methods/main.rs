@@ -37,6 +37,8 @@ macro_rules! each_method {
     };
 }
 
+use limpid::conformance as known;
+
 mod atrous;
 mod conformance;
 mod ddid;

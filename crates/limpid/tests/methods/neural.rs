@@ -3,8 +3,9 @@
 use crate::support;
 use crate::support::frame;
 use crate::walk::sequence;
+use limpid::conformance::{Define, prepared};
 use limpid::method::neural::Quality;
-use limpid::method::{Backend, Knobs, Method, Neural};
+use limpid::method::{Backend, Method, NamedOptions, Neural};
 use limpid::{Denoiser, Device, Error, Frame, Image, Kind, Layer, Options, Size};
 use safetensors::{Dtype, SafeTensors};
 
@@ -40,7 +41,7 @@ fn sample(bytes: &[u8], name: &str) -> Image {
 
 fn of(quality: Quality) -> Neural {
     let mut method = Neural::default();
-    method.options.quality = quality;
+    method.quality = quality;
     method
 }
 
@@ -49,9 +50,8 @@ fn run(frame: &Frame, device: &Device) -> Frame {
 }
 
 fn run_with(method: &Neural, frame: &Frame, device: &Device) -> Frame {
-    let mut method = method.clone();
-    method.prepare(frame).unwrap();
-    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
+    let method = method.prepared(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
 
@@ -74,8 +74,7 @@ fn results_are_those_of_the_training() {
                 );
             }
         };
-        let mut method = of(quality);
-        method.prepare(&frame).unwrap();
+        let method = prepared(&of(quality), &frame).unwrap();
         check(
             "definition",
             method.define(&frame).unwrap().color().unwrap(),
@@ -131,8 +130,7 @@ fn lights_add_up() {
 fn tiles_leave_no_seam() {
     let frame = frame(Size::new(700, 90));
     for device in Device::all_for_tests().unwrap() {
-        let mut method = Neural::default();
-        method.prepare(&frame).unwrap();
+        let method = prepared(&Neural::default(), &frame).unwrap();
         let whole = run(&frame, &device);
         let mut options = Options::new(method);
         options.tile = Some(560);
@@ -161,12 +159,11 @@ fn sequences_follow_the_definition() {
     let devices = Device::all_for_tests().unwrap();
     for no_taa in [false, true] {
         let mut method = Neural::default();
-        method.options.alpha = 0.3;
-        method.options.no_taa = no_taa;
+        method.alpha = 0.3;
+        method.no_taa = no_taa;
         let (mut expected, mut history) = (Vec::new(), None);
         for frame in &frames {
-            let mut prepared = method.clone();
-            prepared.prepare(frame).unwrap();
+            let prepared = prepared(&method, frame).unwrap();
             let (next, left) = prepared.define_next(frame, history.as_ref()).unwrap();
             assert!(left.is_some(), "history counts");
             (history, _) = (left, expected.push(next));
@@ -194,13 +191,13 @@ fn frames_of_a_sequence_are_filtered_by_themselves() {
     let watch = limpid::Watch::default();
     let all = |alpha: f32| {
         let mut method = Neural::default();
-        method.options.alpha = alpha;
+        method.alpha = alpha;
         let mut made = limpid::Sequence::new(&device, &Options::new(method));
         let run = |frame| made.run(frame, &watch).unwrap();
         let out: Vec<Frame> = frames.iter().map(run).collect();
         (out, made.method().summary().unwrap())
     };
-    let (out, told) = all(Neural::default().options.alpha);
+    let (out, told) = all(Neural::default().alpha);
     assert!(told.ends_with("without history"), "{told}");
     for (frame, out) in frames.iter().zip(&out) {
         assert_eq!(out, &run(frame, &device));
@@ -293,7 +290,7 @@ fn all_turns_know_no_direction() {
     let device = Device::open("cpu").unwrap();
     let apart = |turns: usize| {
         let mut method = Neural::default();
-        method.options.turns = turns;
+        method.turns = turns;
         let one = run_with(&method, &frame, &device);
         let other = mirrored(&run_with(&method, &mirrored(&frame), &device));
         let (one, other) = (one.color().unwrap(), other.color().unwrap());
@@ -305,7 +302,7 @@ fn all_turns_know_no_direction() {
     assert!(apart(1) > 1e-2, "{}", apart(1));
     for turns in [0, 9] {
         let mut method = Neural::default();
-        method.options.turns = turns;
+        method.turns = turns;
         let error = Denoiser::new(&device, &frame.shape(), &Options::new(method)).unwrap_err();
         assert!(error.to_string().contains("turns"), "{error}");
     }
@@ -324,8 +321,7 @@ fn sizes_from_one_pixel_to_8k() {
     let mut shape = frame(Size::new(16, 16)).shape();
     shape.layers.retain(|l, _| l.kind != Kind::Motion);
     shape.size = Size::new(7680, 4320);
-    let mut method = Neural::default();
-    method.prepare(&frame(Size::new(16, 16))).unwrap();
+    let method = prepared(&Neural::default(), &frame(Size::new(16, 16))).unwrap();
     let mut options = Options::new(method);
     options.memory = Some(8 << 30);
     let fit = limpid::FittedPlan::new(device.limits(), &shape, &options).unwrap();

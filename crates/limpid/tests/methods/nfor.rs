@@ -1,7 +1,8 @@
 //! Properties of `nfor`, on frames with known answers.
 
 use crate::support::Random;
-use limpid::method::{Knobs, Method, Nfor};
+use limpid::conformance::{Define, prepared};
+use limpid::method::{NamedOptions, Nfor};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Part, Watch, denoise_on};
 
 const SIDE: usize = 48;
@@ -278,7 +279,7 @@ fn squares_of_any_side_give_the_definition() {
         ] {
             method.set(name, value).unwrap();
         }
-        method.prepare(&frame).unwrap();
+        let method = prepared(&method, &frame).unwrap();
         let expected = method.define(&frame).unwrap();
         for device in &devices {
             let options = Options::new(method.clone());

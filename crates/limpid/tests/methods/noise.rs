@@ -1,6 +1,6 @@
 //! Noise profiles: estimates compared with known noise, and results of methods that use them.
 
-use limpid::method::{Auto, Ddid, Eaw, Knobs, Method, Nlm, Quality, Shrink};
+use limpid::method::{Auto, Ddid, Eaw, Method, NamedOptions, Nlm, Quality, Shrink};
 use limpid::noise::{Profile, SIDE};
 use limpid::{Device, Frame, Image, Options, Watch, denoise_on, metric};
 
@@ -267,12 +267,9 @@ fn options_are_passed_on() {
         let off = metric::psnr(&out, &image, 1.0).unwrap();
         assert!(off > 60.0, "{quality}: {off} dB from the input");
     }
-    assert_eq!(auto.options.quality, Some(Quality::Best));
-    let mut wrong = Nlm {
-        sigma: Some(25.0),
-        ..Nlm::default()
-    };
-    let error = wrong.prepare(&Frame::new(image).unwrap()).unwrap_err();
+    assert_eq!(auto.quality, Some(Quality::Best));
+    let wrong = Nlm::with(|m| m.sigma = Some(25.0));
+    let error = wrong.prepared(&Frame::new(image).unwrap()).unwrap_err();
     assert!(error.to_string().contains("25/255"), "{error}");
 }
 

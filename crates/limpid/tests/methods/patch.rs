@@ -1,5 +1,6 @@
 //! Patch reconstruction beyond the shared tests: the projector, wide rows, and independence of threads.
 
+use limpid::conformance::define;
 use limpid::definition::patch::{MOST, PATCH, basis};
 use limpid::method::{Backend, Method, Patch, patch};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
@@ -52,8 +53,7 @@ fn frame(size: Size) -> Frame {
 }
 
 fn run(device: &Device, frame: &Frame, settings: &Patch) -> Frame {
-    let mut method = settings.boxed();
-    method.prepare(frame).unwrap();
+    let method = settings.prepared(frame).unwrap();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
@@ -130,11 +130,10 @@ fn truncation_leaves_the_smallest_singular_vector_out() {
 fn results_do_not_depend_on_threads_and_rows_may_be_wide() {
     // Wider than a workgroup, and not a multiple of sixteen.
     let frame = frame(Size::new(275, 3));
-    let settings = Patch {
-        rounds: 1,
-        layers: patch::Layers::All,
-        ..Patch::default()
-    };
+    let settings = Patch::with(|m| {
+        m.rounds = 1;
+        m.layers = patch::Layers::All;
+    });
     let made: Vec<(Device, Frame)> = Device::all_for_tests()
         .unwrap()
         .into_iter()
@@ -177,15 +176,13 @@ fn files_without_halves_run_on_every_device() {
         (means(true), patch::Layers::Color),
         (means(false), patch::Layers::All),
     ] {
-        let settings = Patch {
-            rounds: 2,
-            tolerance: 1e-6,
-            layers,
-            ..Patch::default()
-        };
-        let mut method = settings.boxed();
-        method.prepare(&frame).unwrap();
-        let expected = method.define(&frame).unwrap();
+        let settings = Patch::with(|m| {
+            m.rounds = 2;
+            m.tolerance = 1e-6;
+            m.layers = layers;
+        });
+        let method = settings.prepared(&frame).unwrap();
+        let expected = define(method.as_ref(), &frame).unwrap();
         for device in &devices {
             let out = run(device, &frame, &settings);
             assert_eq!(out.layers().count(), expected.layers().count());

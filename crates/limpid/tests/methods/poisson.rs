@@ -40,10 +40,7 @@ fn frame(size: Size, noise: f32) -> Frame {
 }
 
 fn run(device: &Device, frame: &Frame, norm: Norm, schedule: &str) -> Image {
-    let mut options = Options::new(Poisson {
-        norm,
-        ..Poisson::default()
-    });
+    let mut options = Options::new(Poisson::with(|m| m.norm = norm));
     options.schedule = schedule.into();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &options).unwrap();
     denoiser.run(frame).unwrap().color().unwrap().clone()
@@ -57,10 +54,7 @@ fn worst(a: &Image, b: &Image) -> f32 {
 fn ways(device: &Device) -> Vec<(Norm, String)> {
     let mut ways = Vec::new();
     for norm in [Norm::L1, Norm::L2] {
-        let method = Poisson {
-            norm,
-            ..Poisson::default()
-        };
+        let method = Poisson::with(|m| m.norm = norm);
         for schedule in method.schedules(device.backend()) {
             ways.push((norm, schedule.to_string()));
         }
@@ -185,10 +179,7 @@ fn solves_end_by_their_residual_in_a_few_tens_of_steps() {
     let frame = frame(Size::new(129, 97), 0.5);
     for device in Device::all_for_tests().unwrap() {
         for norm in [Norm::L1, Norm::L2] {
-            let mut options = Options::new(Poisson {
-                norm,
-                ..Poisson::default()
-            });
+            let mut options = Options::new(Poisson::with(|m| m.norm = norm));
             options.schedule = "multigrid".into();
             let mut denoiser = Denoiser::new(&device, &frame.shape(), &options).unwrap();
             denoiser.run(&frame).unwrap();

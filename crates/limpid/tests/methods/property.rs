@@ -2,6 +2,7 @@
 //! definition, and is bit-identical for any number of threads and any bands. Failing cases shrink.
 
 use crate::support;
+use limpid::conformance::{define, examples};
 use limpid::exec::cpu::Cpu;
 use limpid::method::{Backend, METHODS, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size, Watch, denoise_on};
@@ -99,7 +100,7 @@ impl Case {
     /// The method, with settings that do not take minutes.
     fn method(&self) -> Box<dyn Method> {
         let entry = &METHODS[self.method];
-        let mut all = (entry.make)().examples();
+        let mut all = examples((entry.make)().as_ref());
         let most = if ["patch", "ddid"].contains(&entry.name) {
             1
         } else {
@@ -121,9 +122,10 @@ impl Case {
             return;
         }
         let frame = self.frame();
-        let mut method = self.method();
+        let prepared = self.method().prepared(&frame);
         // A method may need a missing layer: then it reports an error, everywhere.
-        let Ok(expected) = method.prepare(&frame).and_then(|()| method.define(&frame)) else {
+        let made = prepared.and_then(|method| Ok((define(method.as_ref(), &frame)?, method)));
+        let Ok((expected, method)) = made else {
             let device = self.cpu(1, 4);
             let options = Options::of(self.method());
             let run = denoise_on(&device, &frame, &options, &Watch::default());

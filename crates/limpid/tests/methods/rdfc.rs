@@ -1,15 +1,15 @@
 //! RDFC beyond the shared tests: frames with few layers, consistency, layers that add up.
 
 use crate::support;
+use limpid::conformance::{Define, prepared};
 use limpid::method::{Method, Rdfc};
 use limpid::{
     Denoiser, Device, DeviceLimits, FittedPlan, Frame, Image, Kind, Layer, Options, Part, Size,
 };
 
 fn run(device: &Device, frame: &Frame, method: &Rdfc) -> Frame {
-    let mut method = method.clone();
-    method.prepare(frame).unwrap();
-    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::new(method)).unwrap();
+    let method = method.prepared(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
 
@@ -37,19 +37,15 @@ fn any_subset_of_layers_gives_the_definition() {
                 && (l.part == Part::Mean || (halves(l) && l.kind == Kind::Color))
         }),
     ];
-    let method = Rdfc {
-        radius: 2,
-        layers: limpid::method::rdfc::Layers::All,
-        ..Rdfc::default()
-    };
+    let method = Rdfc::with(|m| {
+        m.radius = 2;
+        m.layers = limpid::method::rdfc::Layers::All;
+    });
     for (number, (name, keep)) in cases.into_iter().enumerate() {
         let frame = only(&all, keep);
-        let mut prepared = Rdfc {
-            second_pass: number > 0,
-            ..method.clone()
-        };
-        let method = prepared.clone();
-        prepared.prepare(&frame).unwrap();
+        let mut method = method.clone();
+        method.second_pass = number > 0;
+        let prepared = prepared(&method, &frame).unwrap();
         let expected = prepared.define(&frame).unwrap();
         // The shaders of the other cases are those of the shared tests.
         let devices = if number == 0 { 2 } else { 1 };
@@ -126,10 +122,7 @@ fn error(a: &Image, b: &Image) -> f64 {
 fn the_error_falls_towards_zero_as_samples_grow() {
     let (clean, features) = scene(Size::new(60, 48));
     let device = Device::open("cpu").unwrap();
-    let method = Rdfc {
-        radius: 5,
-        ..Rdfc::default()
-    };
+    let method = Rdfc::with(|m| m.radius = 5);
     let mut last = f64::INFINITY;
     for samples in [4, 16, 64, 256, 1024] {
         let frame = sampled(&clean, features.clone(), samples, 7);
@@ -180,11 +173,10 @@ fn samples_that_agree_by_chance_leave_no_specks() {
     let wall = image(3, &|_| 0.7);
     for device in Device::all_for_tests().unwrap() {
         let off = |variance_floor: bool| {
-            let method = Rdfc {
-                radius: 4,
-                variance_floor,
-                ..Rdfc::default()
-            };
+            let method = Rdfc::with(|m| {
+                m.radius = 4;
+                m.variance_floor = variance_floor;
+            });
             error(run(&device, &frame, &method).color().unwrap(), &wall)
         };
         let (with, without) = (off(true), off(false));
@@ -210,10 +202,7 @@ fn light_layers_add_up_to_colour() {
     let lights = ["key", "fill"].map(|n| Kind::Light(n.into()));
     frame.insert(lights[0].clone(), part(true)).unwrap();
     frame.insert(lights[1].clone(), part(false)).unwrap();
-    let method = Rdfc {
-        radius: 4,
-        ..Rdfc::default()
-    };
+    let method = Rdfc::with(|m| m.radius = 4);
     let out = run(&Device::open("cpu").unwrap(), &frame, &method);
     let parts = lights.clone().map(|l| out.get(l).unwrap().clone());
     let sum = Image::from_fn(40, 33, 3, |x, y, c| {
@@ -224,11 +213,10 @@ fn light_layers_add_up_to_colour() {
 
 #[test]
 fn tiles_of_any_size_give_the_same_picture() {
-    let method = Rdfc {
-        radius: 2,
-        layers: limpid::method::rdfc::Layers::All,
-        ..Rdfc::default()
-    };
+    let method = Rdfc::with(|m| {
+        m.radius = 2;
+        m.layers = limpid::method::rdfc::Layers::All;
+    });
     let device = &Device::open("cpu").unwrap();
     // Tiles side by side and stacked; they are the same on all devices.
     for (size, tile) in [
@@ -238,9 +226,7 @@ fn tiles_of_any_size_give_the_same_picture() {
     ] {
         let frame = support::frame(size);
         let whole = run(device, &frame, &method);
-        let mut prepared = method.clone();
-        prepared.prepare(&frame).unwrap();
-        let mut options = Options::new(prepared);
+        let mut options = Options::of(method.prepared(&frame).unwrap());
         options.tile = Some(tile);
         let mut denoiser = Denoiser::new(device, &frame.shape(), &options).unwrap();
         let case = format!("{size} in tiles of {tile} on {}", device.name());

@@ -3,7 +3,7 @@
 use crate::support;
 use limpid::exec::Runner;
 use limpid::exec::cpu::CpuRunner;
-use limpid::exec::gpu::{Gpu, GpuRunner, Ports, Recorder, Resource};
+use limpid::exec::gpu::{Gpu, GpuRunner, LayerResources, Recorder, Resource};
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
 use limpid::method::{Atrous, Backend, Method, Svgf};
 use limpid::plan::{Backing, Element, Plan, Role, Slot, Until};
@@ -112,14 +112,14 @@ fn layers_are_bound_by_name() {
         let result = texture(gpu);
         let inputs: Vec<Layer> = recorder.plan().slots().iter().filter_map(input).collect();
         let all = |leave: Option<&Layer>| {
-            let mut ports = Ports::default().output(Kind::Color, &result);
+            let mut ports = LayerResources::default().output(Kind::Color, &result);
             for layer in inputs.iter().filter(|l| Some(*l) != leave) {
                 ports = ports.input(layer.clone(), &texture(gpu));
             }
             ports
         };
         recorder.bind(&all(None)).unwrap();
-        let told = |ports: Ports| recorder.bind(&ports).unwrap_err().to_string();
+        let told = |ports: LayerResources| recorder.bind(&ports).unwrap_err().to_string();
         let normal = Layer::from(Kind::Normal);
         assert!(told(all(Some(&normal))).contains("layer normal is missing"));
         let unknown = all(None).input(Kind::Light("key".into()), &texture(gpu));
@@ -181,16 +181,10 @@ fn counts(gpu: &Gpu) -> (String, Option<usize>, usize) {
 
 #[test]
 fn recording_takes_nothing_and_gives_the_denoisers_picture() {
-    let svgf = Svgf {
-        levels: 2,
-        ..Svgf::default()
-    };
+    let svgf = Svgf::with(|m| m.levels = 2);
     // Everything that svgf reads, it reads from textures.
     records(&svgf, 0);
-    let atrous = Atrous {
-        levels: 2,
-        ..Atrous::default()
-    };
+    let atrous = Atrous::with(|m| m.levels = 2);
     // Packing reads planes, unpacking reads the texture of albedo.
     records(&atrous, usize::MAX);
 }

@@ -2,6 +2,7 @@
 
 use crate::support;
 use crate::support::frame;
+use limpid::conformance::examples;
 use limpid::method::{Backend, Entry, Method, entry};
 use limpid::plan::Role;
 use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
@@ -32,7 +33,7 @@ fn has_history(method: &dyn Method) -> bool {
 /// A method whose first frame does not take minutes on a software device.
 fn method(entry: &Entry) -> Box<dyn Method> {
     match entry.name {
-        "ddid" | "ensemble" | "rdfc" => (entry.make)().examples().swap_remove(0),
+        "ddid" | "ensemble" | "rdfc" => examples((entry.make)().as_ref()).swap_remove(0),
         "shrink" => {
             let mut method = (entry.make)();
             method.set("shifts", "1").unwrap();

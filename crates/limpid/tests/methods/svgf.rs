@@ -2,6 +2,7 @@
 
 use crate::support;
 use crate::walk::sequence;
+use limpid::conformance::Define;
 use limpid::definition::svgf::History;
 use limpid::method::atrous::Storage;
 use limpid::method::{Method, Svgf};
@@ -34,28 +35,20 @@ fn every_schedule_follows_the_definition_over_time() {
     let frames = sequence(Size::new(37, 22), 6);
     let from_positions = [Kind::Normal, Kind::Depth, Kind::Id, Kind::Albedo];
     for (method, left_out) in [
+        (Svgf::with(|m| m.levels = 3), &[][..]),
         (
-            Svgf {
-                levels: 3,
-                ..Svgf::default()
-            },
-            &[][..],
-        ),
-        (
-            Svgf {
-                levels: 1,
-                alpha: 0.05,
-                ..Svgf::default()
-            },
+            Svgf::with(|m| {
+                m.levels = 1;
+                m.alpha = 0.05;
+            }),
             &from_positions[..],
         ),
         (
-            Svgf {
-                levels: 2,
-                no_taa: true,
-                storage: Storage::F16,
-                ..Svgf::default()
-            },
+            Svgf::with(|m| {
+                m.levels = 2;
+                m.no_taa = true;
+                m.storage = Storage::F16;
+            }),
             &[][..],
         ),
     ] {
@@ -110,10 +103,7 @@ fn a_still_image_becomes_calm() {
         frame.insert(Kind::Motion, none).unwrap();
         frame
     };
-    let method = Svgf {
-        no_demodulate: true,
-        ..Svgf::default()
-    };
+    let method = Svgf::with(|m| m.no_demodulate = true);
     let device = Device::open("cpu").unwrap();
     let mut sequence = Sequence::new(&device, &Options::new(method));
     let off = |frame: &Frame| {
@@ -143,10 +133,7 @@ fn very_bright_light_comes_through_a_first_frame() {
     let mut frame = sequence(Size::new(20, 12), 1).remove(0);
     let bright = frame.color().unwrap().map(|_| 1e6);
     frame.insert(Kind::Color, bright).unwrap();
-    let method = Svgf {
-        no_demodulate: true,
-        ..Svgf::default()
-    };
+    let method = Svgf::with(|m| m.no_demodulate = true);
     for device in Device::all_for_tests().unwrap() {
         let mut sequence = Sequence::new(&device, &Options::new(method.clone()));
         let made = sequence.run(&frame, &Watch::default()).unwrap();

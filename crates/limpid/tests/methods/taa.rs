@@ -40,14 +40,14 @@ fn every_schedule_follows_the_definition_over_time() {
         let frames = sequence(size, channels, 4);
         for method in [
             Taa::default(),
-            Taa {
-                gamma: 0.75,
-                blend: 0.4,
-                radius: 4,
-                highlights: 3.0,
-                soften: 0.25,
-                cubic: true,
-            },
+            Taa::with(|m| {
+                m.gamma = 0.75;
+                m.blend = 0.4;
+                m.radius = 4;
+                m.highlights = 3.0;
+                m.soften = 0.25;
+                m.cubic = true;
+            }),
         ] {
             let mut expected: Vec<Image> = Vec::new();
             for frame in &frames {

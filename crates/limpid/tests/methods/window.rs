@@ -1,5 +1,6 @@
 //! Schedules of the window filters: plans for GPUs on the CPU, bands, large images.
 
+use limpid::conformance::define;
 use limpid::exec::Runner;
 use limpid::exec::cpu::{Cpu, CpuRunner};
 use limpid::exec::outputs;
@@ -33,11 +34,11 @@ fn plans_of_compute_shaders_run_on_the_cpu() {
     let methods: [Box<dyn Method>; 4] = [
         Box::new(Gaussian::default()),
         Box::new(Tent2::default()),
-        Box::new(Variance { radius: 2 }),
+        Box::new(Variance::with(|m| m.radius = 2)),
         Box::new(Bilateral::default()),
     ];
     for method in methods {
-        let expected = method.define(&frame).unwrap();
+        let expected = define(method.as_ref(), &frame).unwrap();
         for schedule in method.schedules(Backend::Gpu) {
             let plan = method.plan(&frame.shape(), &schedule).unwrap();
             if ["fragment", "quad", "quad:sums", "linear"].contains(&schedule.as_str()) {
@@ -59,7 +60,7 @@ fn plans_of_compute_shaders_run_on_the_cpu() {
 #[test]
 fn bands_do_not_change_a_bit_of_a_sliding_window() {
     let frame = picture(37, 61);
-    let method = Variance { radius: 6 };
+    let method = Variance::with(|m| m.radius = 6);
     let cpu = Cpu::new(Some(2)).unwrap();
     let whole = run(&cpu.clone().with_band(61), &method, By::Sliding, &frame);
     for band in [1, 5, 13, 14] {
@@ -73,16 +74,18 @@ fn bands_do_not_change_a_bit_of_a_sliding_window() {
 fn large_images_are_as_small_ones() {
     let frame = picture(1111, 960);
     let cpu = Cpu::new(Some(2)).unwrap();
-    let tent = Tent2 {
-        radius: 1,
-        peak: None,
-        slope: 1.0,
+    let tent = Tent2::with(|m| {
+        m.radius = 1;
+        m.peak = None;
+        m.slope = 1.0;
+    });
+    let gaussian = |radius| {
+        Gaussian::with(|m| {
+            m.radius = radius;
+            m.sigma = None;
+        })
     };
-    let gaussian = |radius| Gaussian {
-        radius,
-        sigma: None,
-    };
-    let variance = Variance { radius: 1 };
+    let variance = Variance::with(|m| m.radius = 1);
     let cases: [(&dyn Method, By); 5] = [
         (&gaussian(1), By::Separable),
         (&gaussian(2), By::Separable),
@@ -115,15 +118,21 @@ fn impossible_options_are_refused() {
         assert!(error.to_string().contains(what), "{error}");
     };
     let sigma = Some(0.0);
-    refused(&Gaussian { radius: 1, sigma }, "sigma 0");
+    refused(
+        &Gaussian::with(|m| {
+            m.radius = 1;
+            m.sigma = sigma;
+        }),
+        "sigma 0",
+    );
     let peak = Some(3.0);
     refused(
-        &Tent2 {
-            radius: 2,
-            peak,
-            slope: 1.0,
-        },
+        &Tent2::with(|m| {
+            m.radius = 2;
+            m.peak = peak;
+            m.slope = 1.0;
+        }),
         "at least 4",
     );
-    refused(&Variance { radius: 5000 }, "radius 5000");
+    refused(&Variance::with(|m| m.radius = 5000), "radius 5000");
 }

@@ -8,7 +8,7 @@
 use crate::support::{agree, compare, tolerance};
 use limpid::definition::patch::CLEARLY;
 use limpid::definition::rdfc::NEARLY;
-use limpid::method::{Knobs, Method, Rdfc};
+use limpid::method::{Method, NamedOptions, Rdfc};
 use limpid::{Frame, Image, Kind, Layer};
 
 /// Compares the results of a method with its definition.
@@ -78,7 +78,7 @@ fn rdfc(
     let mut follows = expected.clone();
     if choice != of(expected, &layer) {
         let mut typed = Rdfc::default();
-        for knob in method.knobs() {
+        for knob in method.named_options() {
             if !knob.value.is_empty() {
                 typed.set(&knob.name, &knob.value).unwrap();
             }

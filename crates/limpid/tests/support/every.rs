@@ -3,6 +3,7 @@
 #[path = "decide.rs"]
 mod decide;
 
+use crate::known;
 use crate::support::{self, frame, grey_frame, real_frame};
 use limpid::method::{Backend, Entry, Method, Schedule};
 use limpid::{Denoiser, Device, Frame, Options, Size};
@@ -58,16 +59,15 @@ fn frame_of(size: Size) -> Frame {
 
 pub(crate) fn schedule_gives_the_definition(entry: &Entry, devices: &[Device]) {
     let name = &entry.path();
-    let examples = (entry.make)().examples();
+    let examples = known::examples((entry.make)().as_ref());
     for (turn, method) in examples.into_iter().enumerate() {
         for size in SIZES {
             if size.pixels() > largest(name) {
                 continue;
             }
             let frame = frame_of(size);
-            let mut method = method.boxed();
-            method.prepare(&frame).unwrap();
-            let expected = method.define(&frame).unwrap();
+            let method = method.prepared(&frame).unwrap();
+            let expected = known::define(method.as_ref(), &frame).unwrap();
             for device in devices {
                 let schedules = method.schedules(device.backend());
                 assert!(
@@ -99,10 +99,9 @@ const TILE: usize = 40;
 pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
     let name = &entry.path();
     let frame = frame(Size::new(97, 61));
-    let settings = (entry.make)()
-        .examples()
-        .into_iter()
-        .chain([(entry.make)()]);
+    let default = (entry.make)();
+    let examples = known::examples(default.as_ref());
+    let settings = examples.into_iter().chain([default]);
     // A plan that reaches further than the width of this image has no tiles in it; one that reads single pixels has no seams.
     let least = |m: &dyn Method, schedule: &Schedule| {
         let plan = m.plan(&frame.shape(), schedule).unwrap();
@@ -111,8 +110,8 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
         Some(2 * reach + 4 * plan.align()).filter(|n| *n < TILE)
     };
     let mut fitting: Vec<(usize, usize, Box<dyn Method>)> = Vec::new();
-    for (turn, mut method) in settings.enumerate() {
-        method.prepare(&frame).unwrap();
+    for (turn, method) in settings.enumerate() {
+        let method = method.prepared(&frame).unwrap();
         let first = method.schedules(Backend::Cpu).remove(0);
         if let Some(least) = least(method.as_ref(), &first) {
             fitting.push((least, turn, method));

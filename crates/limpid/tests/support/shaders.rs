@@ -1,6 +1,6 @@
 //! Shaders without a GPU.
 
-use crate::support;
+use crate::{known, support};
 use limpid::kernel::{Dispatch, Target};
 use limpid::method::{Backend, Entry, Method};
 use limpid::plan::{Element, Pass, Plan};
@@ -8,21 +8,20 @@ use limpid::{Result, Size};
 use std::collections::{BTreeMap, HashSet};
 
 /// Devices that shaders differ for: what every device has, and a large one.
-const TARGETS: [Target; 2] = [
-    Target::BASE,
-    Target {
-        invocations: 1024,
-        workgroup_bytes: 48 << 10,
-        groups: 65_535,
-        binding_bytes: 2 << 30,
-        storage_buffers: 64,
-        texture_side: 16_384,
-        subgroup: Some((32, 32)),
-        f16: true,
-        matrices: Some(32),
-        filter_f32: true,
-    },
-];
+fn targets() -> [Target; 2] {
+    let large = Target::with(|target| {
+        target.invocations = 1024;
+        target.workgroup_bytes = 48 << 10;
+        target.binding_bytes = 2 << 30;
+        target.storage_buffers = 64;
+        target.texture_side = 16_384;
+        target.subgroup = Some((32, 32));
+        target.f16 = true;
+        target.matrices = Some(32);
+        target.filter_f32 = true;
+    });
+    [Target::BASE, large]
+}
 
 /// Name and shader of each pass. Its slots meet what the kernels of this library need, so that shaders run without checks.
 fn shaders(plan: &Plan, target: Target) -> Result<Vec<(&'static str, Dispatch)>> {
@@ -71,15 +70,15 @@ fn plans(method: &dyn Method, size: Size) -> Vec<Plan> {
 pub(crate) fn validated<'a>(methods: impl IntoIterator<Item = &'a Entry>) -> usize {
     let mut seen = HashSet::new();
     for entry in methods {
-        for mut method in (entry.make)().examples() {
+        for example in known::examples((entry.make)().as_ref()) {
             // Sizes that choose other shaders: one pixel, and one of many tiles.
             for size in [Size::new(1, 1), Size::new(83, 50)] {
-                method.prepare(&support::frame(size)).unwrap();
+                let method = example.prepared(&support::frame(size)).unwrap();
                 for plan in plans(method.as_ref(), size) {
                     let textures = plan.clone().on_textures(Element::F32x4);
                     for (plan, target) in [(&plan, 0), (&plan, 1), (&textures, 1)] {
                         // A device may be too small for a schedule, and says so.
-                        let Ok(all) = shaders(plan, TARGETS[target]) else {
+                        let Ok(all) = shaders(plan, targets()[target]) else {
                             continue;
                         };
                         for (name, dispatch) in all {
@@ -110,13 +109,15 @@ pub(crate) fn texts<'a>(
         .clone()
         .into_iter()
         .map(|entry| vec![(entry.make)()]);
-    let examples = methods.into_iter().map(|entry| (entry.make)().examples());
+    let examples = methods
+        .into_iter()
+        .map(|entry| known::examples((entry.make)().as_ref()));
     let all: Vec<_> = defaults.chain(examples).flatten().collect();
-    for mut method in all {
-        method.prepare(&support::frame(size)).unwrap();
+    for method in all {
+        let method = method.prepared(&support::frame(size)).unwrap();
         for (plan, target) in plans(method.as_ref(), size)
             .iter()
-            .flat_map(|plan| TARGETS.map(|target| (plan, target)))
+            .flat_map(|plan| targets().map(|target| (plan, target)))
         {
             // A device may be too small for a schedule, and says so.
             for (name, dispatch) in shaders(plan, target).unwrap_or_default() {

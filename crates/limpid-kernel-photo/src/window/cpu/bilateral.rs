@@ -8,7 +8,7 @@ use super::clip;
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 use limpid_plan::Job;
 use limpid_plan::fast_exp::COEFFICIENTS;
-use limpid_plan::{sweep::LANES, sweep::store};
+use limpid_plan::sweep::{LANES, store};
 
 /// So far from any colour that its weight, `2^-125`, is negligible, and its square is finite.
 const FAR: f32 = 1e18;

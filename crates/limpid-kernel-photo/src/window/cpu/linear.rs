@@ -3,7 +3,7 @@
 use super::clip;
 use super::quads::{Axes, Quad, Stretch};
 use fearless_simd::Simd;
-use limpid_plan::{sweep::Piece, sweep::mix, sweep::mix_many, sweep::sweep, sweep::window};
+use limpid_plan::sweep::{Piece, mix, mix_many, sweep, window};
 
 /// A filter of rank one: symmetric taps along columns and rows.
 #[derive(Debug)]

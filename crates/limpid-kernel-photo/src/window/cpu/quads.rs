@@ -8,8 +8,9 @@
 use fearless_simd::Simd;
 use limpid_core::Size;
 use limpid_plan::Job;
+use limpid_plan::stream;
+use limpid_plan::stream::STREAM_BYTES;
 use limpid_plan::sweep::LANES;
-use limpid_plan::{stream, stream::STREAM_BYTES};
 use std::ops::Range;
 
 /// Rows computed together.

@@ -10,8 +10,8 @@ use super::linear::shift;
 use super::quads::{Axes, Quad, Stretch};
 use fearless_simd::{Simd, SimdBase, SimdFloat, f32x16};
 use limpid_core::Size;
+use limpid_plan::sweep::{Piece, sweep, window};
 use limpid_plan::{Job, View};
-use limpid_plan::{sweep::Piece, sweep::sweep, sweep::window};
 
 /// Windows of up to this radius are summed directly.
 const SMALL: usize = 3;

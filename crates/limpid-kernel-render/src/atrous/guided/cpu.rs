@@ -7,13 +7,10 @@ use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_exp2_x16;
+use limpid_plan::ring;
+use limpid_plan::ring::{Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use limpid_plan::{Job, View};
-use limpid_plan::{
-    ring, ring::Held, ring::PIECES, ring::Ring, ring::Strip, ring::Tap, ring::Vectors, ring::WIDTH,
-};
-use limpid_reference::{
-    definition::svgf::DEPTH_LEAST, definition::svgf::GAUSS, definition::svgf::LUMINANCE_LEAST,
-};
+use limpid_reference::definition::svgf::{DEPTH_LEAST, GAUSS, LUMINANCE_LEAST};
 use std::f32::consts::LOG2_E;
 
 /// Planes of the ring: depth, which is very large outside the image, normal, object; then luminance, then the payload.

@@ -10,10 +10,8 @@ pub use cpu::{SURFACE, Slopes, Surfaces};
 pub(super) use cpu::{run, scratch};
 
 use limpid_core::LUMINANCE;
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
-use limpid_reference::{
-    definition::svgf::DEPTH_LEAST, definition::svgf::GAUSS, definition::svgf::LUMINANCE_LEAST,
-};
+use limpid_plan::wgsl::{Code, Wgsl};
+use limpid_reference::definition::svgf::{DEPTH_LEAST, GAUSS, LUMINANCE_LEAST};
 
 /// How strongly differences stop the filter.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,12 +4,10 @@
 use super::{Convolve, Into, OUTS, Source};
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
+use limpid_plan::fast_exp::{fast_exp, fast_ln};
 use limpid_plan::{Job, View};
-use limpid_plan::{fast_exp::fast_exp, fast_exp::fast_ln};
-use limpid_reference::{
-    definition::neural::BLOCK, definition::neural::DISTRUST, definition::neural::DISTRUSTED,
-    definition::neural::DIVISOR, definition::neural::FACTOR, definition::neural::FACTOR_MOST,
-    definition::neural::LEAK, definition::neural::PRECISION, definition::neural::SHARPNESS,
+use limpid_reference::definition::neural::{
+    BLOCK, DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, LEAK, PRECISION, SHARPNESS,
 };
 
 /// Values of the longest vectors, and width of the margins.

@@ -5,12 +5,11 @@ use half::f16;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
 use limpid_plan::params;
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Dispatch, Need, Site, WgslStruct};
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
-use limpid_reference::{
-    definition::network::Convolution, definition::neural::DISTRUST, definition::neural::DIVISOR,
-    definition::neural::DIVISOR_STEPS, definition::neural::FACTOR, definition::neural::OUTPUTS,
-    definition::neural::PRECISION, definition::neural::SHARPNESS, definition::neural::STEPS,
+use limpid_reference::definition::network::Convolution;
+use limpid_reference::definition::neural::{
+    DISTRUST, DIVISOR, DIVISOR_STEPS, FACTOR, OUTPUTS, PRECISION, SHARPNESS, STEPS,
 };
 
 params! {

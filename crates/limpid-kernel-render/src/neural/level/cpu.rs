@@ -6,15 +6,12 @@ use super::Level;
 use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
+use limpid_plan::fast_exp::{fast_exp2_x16, fast_ln};
+use limpid_plan::ring;
+use limpid_plan::ring::{Held, PIECES, Ring, SMALLEST, Strip, Tap, WIDTH};
 use limpid_plan::{Job, View};
-use limpid_plan::{fast_exp::fast_exp2_x16, fast_exp::fast_ln};
-use limpid_plan::{
-    ring, ring::Held, ring::PIECES, ring::Ring, ring::SMALLEST, ring::Strip, ring::Tap, ring::WIDTH,
-};
-use limpid_reference::{
-    definition::neural, definition::neural::DARK, definition::neural::GUIDES,
-    definition::neural::LEAST, definition::neural::PRECISION, definition::neural::TAPS,
-};
+use limpid_reference::definition::neural;
+use limpid_reference::definition::neural::{DARK, GUIDES, LEAST, PRECISION, TAPS};
 use std::f32::consts::LOG2_E;
 
 /// Planes of the ring: distrust, which is so large in the margins that they have no weight, the guides, the payload with its

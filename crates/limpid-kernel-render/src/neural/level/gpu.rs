@@ -4,10 +4,7 @@ use super::Level;
 use limpid_core::{Error, Result};
 use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Dispatch, Element, Need, Site, WgslStruct, params};
-use limpid_reference::{
-    definition::neural::DIVISOR, definition::neural::GUIDES, definition::neural::PRECISION,
-    definition::neural::TAPS,
-};
+use limpid_reference::definition::neural::{DIVISOR, GUIDES, PRECISION, TAPS};
 
 params! {
     /// Parameters of the shader.

@@ -1,8 +1,8 @@
 //! Generates the loads and stores of quads: each part binds its slots starting at a given binding.
 
-use crate::{dwt::Level, dwt::Limits};
+use crate::dwt::{Level, Limits};
 use limpid_plan::Backing;
-use limpid_plan::{wgsl::Wgsl, wgsl::vec4};
+use limpid_plan::wgsl::{Wgsl, vec4};
 
 /// `mirror`: the index of sample `i` in a line of `n` samples mirrored at its first and last sample. Only small images need
 /// more than one reflection.

@@ -7,7 +7,7 @@
 use super::Places;
 use super::region::{Exchange, Region, reach};
 use super::stage::quad;
-use limpid_plan::{wgsl::Code, wgsl::Wgsl};
+use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_wavelet::{Matrix, Scheme};
 use std::collections::BTreeSet;
 

@@ -72,7 +72,7 @@ impl Region {
             .filter(|(least, most)| least == most && (4..=64).contains(most));
         if let (Mapping::Shuffle, Some((size, _)), false) = (mapping, lanes, mirrored) {
             let size = size as i32;
-            // Two quads per lane need an image at least four subgroups wide.
+            // TwoTap quads per lane need an image at least four subgroups wide.
             let across = if image.by_two && image.columns >= 4 * size {
                 2
             } else {

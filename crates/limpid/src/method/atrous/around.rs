@@ -2,12 +2,12 @@
 
 use super::setup::Setup;
 use super::{Atrous, AtrousSchedule, define, walk};
+use crate::method::{Backend, Schedule};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Result, Shape};
-use crate::{method::Backend, method::Schedule};
-use limpid_kernel_render::{guard::Guard, guard::Powers};
-use limpid_kernel_render::{pack::Pack, pack::PackFeatures, pack::Packing, pack::Unpack};
+use limpid_kernel_render::guard::{Guard, Powers};
+use limpid_kernel_render::pack::{Pack, PackFeatures, Packing, Unpack};
 use limpid_plan::{Backing, Element, Layout, Plan, SlotId};
-use limpid_reference::{definition::atrous::dimming, definition::atrous::modulate};
+use limpid_reference::definition::atrous::{dimming, modulate};
 
 /// The validated options of the à-trous filter, with the passes before and after its levels.
 #[derive(Debug, Clone)]

@@ -3,11 +3,8 @@
 use super::Atrous;
 use super::setup::Setup;
 use crate::{Frame, Image, Kind, LUMINANCE, Layer, Part, Result};
-use limpid_reference::{
-    definition::atrous, definition::atrous::Filter, definition::atrous::Guide,
-    definition::atrous::dimming, definition::atrous::modulate, definition::atrous::prefilter,
-    definition::atrous::stored,
-};
+use limpid_reference::definition::atrous;
+use limpid_reference::definition::atrous::{Filter, Guide, dimming, modulate, prefilter, stored};
 
 pub(in crate::method) fn define(method: &Atrous, setup: &Setup, frame: &Frame) -> Result<Frame> {
     let size = frame.size();

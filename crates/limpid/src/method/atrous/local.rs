@@ -11,13 +11,11 @@ pub(in crate::method::atrous) use define::define;
 use super::Atrous;
 use super::setup::{Item, Setup};
 use super::walk::{self, State};
+use crate::method::window::{box_mean_twice, box_mean_twice_beside};
+use crate::method::{Backend, Schedule};
 use crate::{Kind, Layer, Part, Result, Shape};
-use crate::{method::Backend, method::Schedule};
-use crate::{method::window::box_mean_twice, method::window::box_mean_twice_beside};
 use limpid_kernel_render::front as kernel;
-use limpid_kernel_render::{
-    pack::Pack, pack::PackFeatures, pack::PackSurface, pack::PackedAt, pack::Packing, pack::Unpack,
-};
+use limpid_kernel_render::pack::{Pack, PackFeatures, PackSurface, PackedAt, Packing, Unpack};
 use limpid_plan::{Layout, Plan};
 use limpid_reference::definition::front;
 use passes::Build;

@@ -19,7 +19,7 @@ pub(super) mod walk;
 pub use around::{Around, Begun};
 pub(super) use schedule::AtrousSchedule;
 
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Frame, Result, Shape};
 use limpid_plan::Plan;
 pub use limpid_reference::definition::atrous::Border;
@@ -112,10 +112,12 @@ impl Method for Atrous {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
         let known = Some(frame.sample_spacing()).filter(|n| setup::SQUARES.contains(n));
-        self.subsample = self.subsample.or(known);
-        self.estimate(frame)
+        made.subsample = self.subsample.or(known);
+        made.estimate(frame)?;
+        Ok(Box::new(made))
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -129,13 +131,21 @@ impl Method for Atrous {
         }
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Atrous {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         match self.is_local() {
             true => local::define(self, frame),
             false => define::define(self, &self.setup(&frame.shape())?, frame),
         }
     }
+}
 
+impl Examples for Atrous {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let base = Self {
             levels: 3,
@@ -212,9 +222,5 @@ impl Method for Atrous {
         all.into_iter()
             .map(|m| Box::new(m) as Box<dyn Method>)
             .collect()
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Atrous, Border};
 use crate::Error;
-use crate::{method::Backend, method::Schedule};
-use limpid_kernel_render::{atrous::Shape as Tile, atrous::Source};
+use crate::method::{Backend, Schedule};
+use limpid_kernel_render::atrous::{Shape as Tile, Source};
 use limpid_plan::Order;
 use std::fmt;
 use std::str::FromStr;

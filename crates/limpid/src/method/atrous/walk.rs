@@ -2,16 +2,13 @@
 
 use super::setup::Setup;
 use super::{Atrous, AtrousSchedule, Border};
+use crate::method::{Backend, Schedule};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
-use crate::{method::Backend, method::Schedule};
+use limpid_kernel_render::atrous::{Atrous as Level, Fused, Mode, Source, Stops, Walk};
 use limpid_kernel_render::details::Details;
+use limpid_kernel_render::guard::{Guard, Powers};
+use limpid_kernel_render::pack::{Pack, PackFeatures, Packing, Unpack};
 use limpid_kernel_render::prefilter::prefilter;
-use limpid_kernel_render::{
-    atrous::Atrous as Level, atrous::Fused, atrous::Mode, atrous::Source, atrous::Stops,
-    atrous::Walk,
-};
-use limpid_kernel_render::{guard::Guard, guard::Powers};
-use limpid_kernel_render::{pack::Pack, pack::PackFeatures, pack::Packing, pack::Unpack};
 use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::atrous::BALANCING;
 

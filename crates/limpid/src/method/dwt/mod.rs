@@ -10,12 +10,12 @@ mod schedule;
 mod tables;
 mod volume;
 
-pub use limpid_kernel_wavelet::{dwt::GroupShape, dwt::Mapping};
+pub use limpid_kernel_wavelet::dwt::{GroupShape, Mapping};
 pub use limpid_reference::definition::dwt::Arrangement;
 pub(super) use ready::Ready;
 pub use schedule::DwtSchedule;
 
-use super::{Backend, Entry, InputKind, Method, Ordered, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Ordered, Schedule, Use};
 use crate::{Error, Frame, Layer, Result, Shape, Size};
 use limpid_plan::Plan;
 use limpid_wavelet::{Boundary, Direction, Normalisation, Wavelet};
@@ -132,11 +132,11 @@ macro_rules! transform {
                 ENTRIES[usize::from($direction == Direction::Inverse)].name
             }
 
-            fn prepare(&mut self, _frame: &Frame) -> Result<()> {
+            fn prepared(&self, _frame: &Frame) -> Result<Box<dyn Method>> {
                 if $direction == Direction::Forward {
                     self.ready()?.tell();
                 }
-                Ok(())
+                Ok(self.boxed())
             }
 
             fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -168,6 +168,12 @@ macro_rules! transform {
                 ready.plan(shape, size, schedule, $direction)
             }
 
+            fn boxed(&self) -> Box<dyn Method> {
+                Box::new(self.clone())
+            }
+        }
+
+        impl Define for $name {
             fn define(&self, frame: &Frame) -> Result<Frame> {
                 let ready = self.ready()?;
                 let image = frame.require(Layer::COLOR)?;
@@ -177,14 +183,12 @@ macro_rules! transform {
                     _ => ready.define_back(image, size)?,
                 })
             }
+        }
 
+        impl Examples for $name {
             fn examples(&self) -> Vec<Box<dyn Method>> {
                 let all = Self::shared_examples().into_iter().chain(Self::own_examples());
                 all.map(|method| method.boxed()).collect()
-            }
-
-            fn boxed(&self) -> Box<dyn Method> {
-                Box::new(self.clone())
             }
         }
     };

@@ -3,15 +3,13 @@
 use super::{DwtSchedule, Scale, wavelet};
 use crate::method::Schedule;
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
-use limpid_kernel_wavelet::{
-    dwt::Interleave, dwt::Level, dwt::Limits, dwt::Mapping, dwt::QuadPass, dwt::Quads, dwt::mended,
-    dwt::remainder,
+use limpid_kernel_wavelet::dwt::{
+    Interleave, Level, Limits, Mapping, QuadPass, Quads, mended, remainder,
 };
 use limpid_plan::texture::ToTexture;
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::dwt::Arrangement, definition::dwt::Coefficients, definition::dwt::Detail,
-    definition::dwt::Dwt as Definition, definition::dwt::Undecimated,
+use limpid_reference::definition::dwt::{
+    Arrangement, Coefficients, Detail, Dwt as Definition, Undecimated,
 };
 use limpid_wavelet::{Boundary, Direction, Form, Kind, Normalisation, SchemeName, Wavelet};
 

@@ -5,10 +5,7 @@ use crate::{Image, Result};
 use limpid_kernel_wavelet::reversible::Reversible;
 use limpid_kernel_wavelet::shrink::Roll;
 use limpid_plan::{Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::dwt::Arrangement, definition::dwt::reversible_forward,
-    definition::dwt::reversible_inverse,
-};
+use limpid_reference::definition::dwt::{Arrangement, reversible_forward, reversible_inverse};
 
 impl Ready {
     /// The largest sample of reversible transforms.

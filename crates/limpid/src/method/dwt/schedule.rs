@@ -1,9 +1,9 @@
 //! The schedules of a transform.
 
 use super::Ready;
+use crate::method::{Backend, Schedule};
 use crate::{Error, Result};
-use crate::{method::Backend, method::Schedule};
-use limpid_kernel_wavelet::{dwt::Mapping, dwt::keeps_mirrored};
+use limpid_kernel_wavelet::dwt::{Mapping, keeps_mirrored};
 use limpid_wavelet::{Direction, Form, Kind, Lifting, SchemeName};
 use std::fmt;
 use std::str::FromStr;

@@ -2,12 +2,10 @@
 
 use super::Ready;
 use crate::{Result, Size};
-use limpid_kernel_wavelet::{lines, lines::Frames, lines::Lines, lines::words};
+use limpid_kernel_wavelet::lines;
+use limpid_kernel_wavelet::lines::{Frames, Lines, words};
 use limpid_plan::{Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::dwt::Pass, definition::dwt::counts, definition::dwt::line_tables,
-    definition::dwt::spread_tables,
-};
+use limpid_reference::definition::dwt::{Pass, counts, line_tables, spread_tables};
 
 /// Tables of both bands along one axis.
 struct Axis {

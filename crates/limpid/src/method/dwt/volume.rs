@@ -3,12 +3,9 @@
 use super::{DwtSchedule, Ready};
 use crate::method::Schedule;
 use crate::{Result, Size};
-use limpid_kernel_wavelet::{lines::Axis, lines::Frames, lines::Lines, lines::words};
+use limpid_kernel_wavelet::lines::{Axis, Frames, Lines, words};
 use limpid_plan::{Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::dwt::Extent, definition::dwt::Pass, definition::dwt::Table,
-    definition::dwt::extent, definition::dwt::line_tables, definition::dwt::low_frames,
-};
+use limpid_reference::definition::dwt::{Extent, Pass, Table, extent, line_tables, low_frames};
 use limpid_wavelet::Direction;
 
 /// A volume in a slot.

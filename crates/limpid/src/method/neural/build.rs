@@ -1,19 +1,17 @@
 //! The passes.
 
 use super::weights::Loaded;
-use super::{Neural, NeuralSchedule, features, others, time};
-use crate::{Kind, Layer, Result, Shape, Size};
-use crate::{method::Backend, method::Schedule};
-use limpid_kernel_render::{
-    front::between, neural::Convolve, neural::Divide, neural::Finish, neural::Guided, neural::Into,
-    neural::Level, neural::Prepare, neural::Source,
+use super::{Neural, NeuralSchedule, features, time};
+use crate::method::{Backend, Schedule, carried};
+use crate::{Error, Kind, Layer, Result, Shape, Size};
+use limpid_kernel_render::front::between;
+use limpid_kernel_render::neural::{
+    Convolve, Divide, Finish, Guided, Into, Level, Prepare, Source,
 };
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::neural::BLOCK, definition::neural::DISTRUST, definition::neural::DIVISOR,
-    definition::neural::DIVISOR_STEPS, definition::neural::GUIDES, definition::neural::INPUTS,
-    definition::neural::NEAR, definition::neural::PRECISION, definition::neural::SHARPNESS,
-    definition::neural::STEPS, definition::neural::Whole,
+use limpid_reference::definition::neural::{
+    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, INPUTS, NEAR, PRECISION, SHARPNESS, STEPS,
+    Whole,
 };
 use std::sync::Arc;
 
@@ -77,11 +75,11 @@ impl Build {
         into: Into,
         scale: usize,
         reads: &[SlotId],
-    ) -> Vec<SlotId> {
+    ) -> Result<Vec<SlotId>> {
         let shapes = self.loaded.form().shapes();
-        // A level that lacks its second convolution.
         let Some(index) = shapes.iter().position(|s| s.0 == name) else {
-            return reads.to_vec();
+            let known = shapes.iter().map(|s| s.0);
+            return Err(Error::unknown("layer of the network", name, known));
         };
         let (_, inputs, outputs, side) = shapes[index];
         let kernel = Convolve {
@@ -115,40 +113,48 @@ impl Build {
             };
             let rest = self.map("precisions", size, rest);
             self.plan.pass(kernel, slots, [guides, rest]);
-            return vec![guides, rest];
+            return Ok(vec![guides, rest]);
         }
         let size = self.plan.size();
         let side = |n: usize| n.next_multiple_of(BLOCK) / scale;
         let size = Size::new(side(size.width), side(size.height));
         let made = self.map(name, size, outputs);
         self.plan.pass(kernel, slots, [made]);
-        vec![made]
+        Ok(vec![made])
     }
 
     /// Adds the network. Returns the slots of the guides and of the other outputs.
-    fn network(&mut self, inputs: SlotId) -> Vec<SlotId> {
+    fn network(&mut self, inputs: SlotId) -> Result<Vec<SlotId>> {
         use Into::{Plain as Raw, Rectified};
         use Source::{Blocks, Joined, Plain, Pooled};
+        // Whether the middle levels have a second convolution.
+        let deep = self.loaded.form().deep;
         let mut on = |name: &str, source: Source, into: Into, scale: usize, reads: &[&[SlotId]]| {
             self.convolve(name, source, into, scale, &reads.concat())
         };
-        let e1 = on("enc1a", Blocks, Rectified, 2, &[&[inputs]]);
-        let e1 = on("enc1b", Plain, Rectified, 2, &[&e1]);
-        let e2 = on("enc2", Pooled, Rectified, 4, &[&e1]);
-        let e2 = on("enc2b", Plain, Rectified, 4, &[&e2]);
-        let e3 = on("enc3", Pooled, Rectified, 8, &[&e2]);
-        let e3 = on("enc3b", Plain, Rectified, 8, &[&e3]);
-        let d = on("enc4", Pooled, Rectified, 16, &[&e3]);
-        let d = on("mid", Plain, Rectified, 16, &[&d]);
-        let d = on("up3", Plain, Raw, 16, &[&d]);
-        let d = on("dec3a", Joined, Rectified, 8, &[&e3, &d]);
-        let d = on("dec3b", Plain, Rectified, 8, &[&d]);
-        let d = on("up2", Plain, Raw, 8, &[&d]);
-        let d = on("dec2a", Joined, Rectified, 4, &[&e2, &d]);
-        let d = on("dec2b", Plain, Rectified, 4, &[&d]);
-        let d = on("up1", Plain, Raw, 4, &[&d]);
-        let d = on("dec1a", Joined, Rectified, 2, &[&e1, &d]);
-        let d = on("dec1b", Plain, Rectified, 2, &[&d]);
+        let e1 = on("enc1a", Blocks, Rectified, 2, &[&[inputs]])?;
+        let e1 = on("enc1b", Plain, Rectified, 2, &[&e1])?;
+        let e2 = on("enc2", Pooled, Rectified, 4, &[&e1])?;
+        let e2 = match deep {
+            true => on("enc2b", Plain, Rectified, 4, &[&e2])?,
+            false => e2,
+        };
+        let e3 = on("enc3", Pooled, Rectified, 8, &[&e2])?;
+        let e3 = match deep {
+            true => on("enc3b", Plain, Rectified, 8, &[&e3])?,
+            false => e3,
+        };
+        let d = on("enc4", Pooled, Rectified, 16, &[&e3])?;
+        let d = on("mid", Plain, Rectified, 16, &[&d])?;
+        let d = on("up3", Plain, Raw, 16, &[&d])?;
+        let d = on("dec3a", Joined, Rectified, 8, &[&e3, &d])?;
+        let d = on("dec3b", Plain, Rectified, 8, &[&d])?;
+        let d = on("up2", Plain, Raw, 8, &[&d])?;
+        let d = on("dec2a", Joined, Rectified, 4, &[&e2, &d])?;
+        let d = on("dec2b", Plain, Rectified, 4, &[&d])?;
+        let d = on("up1", Plain, Raw, 4, &[&d])?;
+        let d = on("dec1a", Joined, Rectified, 2, &[&e1, &d])?;
+        let d = on("dec1b", Plain, Rectified, 2, &[&d])?;
         on("out", Plain, Into::Guides, 1, &[&d])
     }
 
@@ -229,13 +235,13 @@ pub(super) fn plan(
         loaded: method.loaded()?,
         turn: 0,
     };
-    let others = others(shape);
+    let others = carried(shape);
     // The payload: the layers of the frame, or their blend with history.
     let past = method.past(shape)?;
     let (motion, sources) = match &past {
         Some(setup) => {
             let mut slots = time::slots(build.plan, setup, on);
-            let (motion, made) = slots.accumulate(setup, method.options.alpha);
+            let (motion, made) = slots.accumulate(setup, method.alpha);
             build.plan = slots.plan;
             (Some(motion), made)
         }
@@ -298,7 +304,7 @@ pub(super) fn plan(
                 .map(|((layer, channels), plane)| (layer, channels, plane)),
         )
         .collect();
-    let resolves = motion.is_some() && !method.options.no_taa;
+    let resolves = motion.is_some() && !method.no_taa;
     // The slot of a layer of the result.
     let output = |plan: &mut Plan, layer: &Layer, channels: usize| match resolves
         && layer.kind != Kind::Alpha
@@ -310,7 +316,7 @@ pub(super) fn plan(
     let mut made: Vec<SlotId> = Vec::new();
     for turn in 0..turns {
         build.turn = turn;
-        let network = build.network(inputs);
+        let network = build.network(inputs)?;
         let (mut own, mut light) = (divisor, payload);
         if divides {
             own = build.payload("divisor of the network".into(), 3);

@@ -1,9 +1,10 @@
 //! The definition, applied to the layers of a frame.
 
-use super::{Neural, features, others, three};
+use super::{Neural, features, three};
+use crate::method::carried;
 use crate::{Error, Frame, Image, Kind, Result};
 use limpid_reference::definition::neural::{self, Whole};
-use limpid_reference::{definition::svgf::History, definition::svgf::integrate};
+use limpid_reference::definition::svgf::{History, integrate};
 
 impl Neural {
     /// The definition on the next frame of a sequence: the result, and the state for the following frame if history is used.
@@ -28,7 +29,7 @@ impl Neural {
         }
         let mut out = still(self, &blend)?;
         let mut shown = None;
-        if !self.options.no_taa {
+        if !self.no_taa {
             let last = history.and_then(|h| h.shown.as_ref());
             let (resolved, color) = setup.resolved(&out, frame, last)?;
             (out, shown) = (resolved, Some(color));
@@ -84,7 +85,7 @@ fn filtered(frame: &Frame, whole: Whole, guides: &Image, divisor: &Image) -> Res
     let color = frame.color()?;
     let (w, h) = (color.width(), color.height());
     let divisor = neural::divided(divisor, guides);
-    let others = others(&frame.shape());
+    let others = carried(&frame.shape());
     let planes = 3 + others.iter().map(|(_, n)| n).sum::<usize>();
     let mut payload = Image::new(w, h, planes);
     let over = |v: f32, i: usize, c: usize| v * whole.exposure / divisor.plane(c)[i];

@@ -13,14 +13,14 @@ mod weights;
 
 pub use weights::Weights;
 
+use super::measure::{sum, sum_of};
 use super::svgf::Setup;
-use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Svgf, Use};
-use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
+use crate::{Error, Frame, Image, Kind, Result, Shape};
 use limpid_plan::Plan;
-use limpid_reference::{
-    definition::network::TURNS, definition::neural, definition::neural::FAR,
-    definition::neural::Whole,
-};
+use limpid_reference::definition::network::TURNS;
+use limpid_reference::definition::neural;
+use limpid_reference::definition::neural::{FAR, Whole};
 use std::sync::Arc;
 
 /// The method in the list.
@@ -65,8 +65,9 @@ crate::choice! {
 }
 
 crate::options! {
-    /// The options of the filter with learned guides.
-    pub struct Options {
+    /// The filter with learned guides, with its options.
+    pub struct Neural {
+        use facts(Facts);
         /// How much time to spend: good uses the usual network, best a larger one.
         pub quality: Quality = Quality::Good,
         /// The mean over this many mirrored and turned networks, 1 to 8: less error, in as many times the time.
@@ -81,11 +82,9 @@ crate::options! {
     }
 }
 
-/// The filter with its options, and the properties of the analysed frame.
+/// The properties of the analysed frame.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Neural {
-    /// The options.
-    pub options: Options,
+pub(crate) struct Facts {
     /// Global properties of the image, and which of albedo, normal and depth it has.
     seen: Option<(Whole, [bool; 3])>,
     /// Whether each frame is filtered independently, whatever its layers.
@@ -94,47 +93,51 @@ pub struct Neural {
     history: Option<bool>,
 }
 
-impl Knobs for Neural {
-    fn knobs(&self) -> Vec<Knob> {
-        self.options.knobs()
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.options.set(name, value)
-    }
-}
-
 impl Neural {
     /// How history is used for frames of this shape; `None` if frames are filtered independently.
     fn past(&self, shape: &Shape) -> Result<Option<Setup>> {
         let blend = Svgf {
-            alpha: self.options.alpha,
+            alpha: self.alpha,
             ..Svgf::default()
         };
         let either = |kind: Kind| shape.has(kind) || shape.has(Kind::Position);
         let known = shape.has(Kind::Motion) && either(Kind::Normal) && either(Kind::Depth);
-        if self.alone || self.options.alpha == 1.0 || !known {
+        if self.facts.alone || self.alpha == 1.0 || !known {
             return Ok(None);
         }
         Ok(Some(blend.setup(shape)?.blends()))
     }
 
+    /// With the properties of a frame.
+    pub(super) fn measured(&self, frame: &Frame) -> Result<Self> {
+        let shape = frame.shape();
+        let history = self.past(&shape)?.is_some();
+        if shape.has(Kind::Motion) && !self.facts.alone && self.alpha != 1.0 && !history {
+            log::warn!(
+                "neural: motion without normal and depth, or position; each frame is filtered by itself"
+            );
+        }
+        let mut made = self.clone();
+        made.facts.history = shape.has(Kind::Motion).then_some(history);
+        made.facts.seen = Some((whole(frame)?, features(&shape)));
+        Ok(made)
+    }
+
     /// The same without history.
     pub(super) fn alone(&self) -> Self {
-        Self {
-            alone: true,
-            ..self.clone()
-        }
+        let mut made = self.clone();
+        made.facts.alone = true;
+        made
     }
 
     /// The network.
     fn loaded(&self) -> Result<Arc<weights::Loaded>> {
-        self.options.weights.loaded(self.options.quality)
+        self.weights.loaded(self.quality)
     }
 
     /// How many mirrored and turned networks to use.
     fn turns(&self) -> Result<usize> {
-        match self.options.turns {
+        match self.turns {
             turns @ 1..=TURNS => Ok(turns),
             turns => Err(Error::option("turns", turns, "1 … 8")),
         }
@@ -145,7 +148,7 @@ impl Neural {
             exposure: 1.0,
             depth: 1.0,
         };
-        self.seen.map_or(unknown, |(whole, _)| whole)
+        self.facts.seen.map_or(unknown, |(whole, _)| whole)
     }
 }
 
@@ -159,11 +162,13 @@ fn whole(frame: &Frame) -> Result<Whole> {
     let color = frame.color()?;
     let pixels = color.plane(0).len();
     let light = |i: usize| f64::from(neural::luminance(three(color, i)));
-    let mean = (0..pixels).map(light).sum::<f64>() / pixels as f64;
-    let calm = (0..pixels).map(|i| light(i).min(4.0 * mean)).sum::<f64>() / pixels as f64;
+    let mean = sum_of(pixels, light) / pixels as f64;
+    let calm = sum_of(pixels, |i| light(i).min(4.0 * mean)) / pixels as f64;
     let depths = frame.get(Kind::Depth).map_or(&[][..], |d| d.plane(0));
-    let seen = depths.iter().filter(|d| **d > 0.0 && **d < FAR);
-    let (sum, count) = seen.fold((0.0, 0.0), |(s, n), d| (s + f64::from(*d), n + 1.0));
+    let [sum, count] = sum(depths.len(), |range| {
+        let seen = depths[range].iter().filter(|d| **d > 0.0 && **d < FAR);
+        seen.fold([0.0, 0.0], |[s, n], d| [s + f64::from(*d), n + 1.0])
+    });
     Ok(Whole {
         exposure: (0.3 / (calm.max(0.0) + 1e-6)) as f32,
         depth: (sum / (count + 1e-6)) as f32,
@@ -176,31 +181,13 @@ fn features(shape: &Shape) -> [bool; 3] {
         .map(|(kind, planes)| shape.channels(&kind.into()) == Some(planes))
 }
 
-/// Light layers and alpha, with their planes: they are filtered along with the colour.
-fn others(shape: &Shape) -> Vec<(Layer, usize)> {
-    let carried = |l: &Layer| {
-        l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
-    };
-    let layers = shape.layers.iter().filter(|(l, _)| carried(l));
-    layers.map(|(l, n)| (l.clone(), *n)).collect()
-}
-
 impl Method for Neural {
     fn name(&self) -> &'static str {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        let shape = frame.shape();
-        let history = self.past(&shape)?.is_some();
-        self.history = shape.has(Kind::Motion).then_some(history);
-        if shape.has(Kind::Motion) && !self.alone && self.options.alpha != 1.0 && !history {
-            log::warn!(
-                "neural: motion without normal and depth, or position; each frame is filtered by itself"
-            );
-        }
-        self.seen = Some((whole(frame)?, features(&shape)));
-        Ok(())
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        Ok(Box::new(self.measured(frame)?))
     }
 
     /// Exposure and mean depth are measured in each frame.
@@ -209,14 +196,14 @@ impl Method for Neural {
     }
 
     fn summary(&self) -> Option<String> {
-        let (_, there) = self.seen?;
+        let (_, there) = self.facts.seen?;
         let names = ["albedo", "normal", "depth"].into_iter().zip(there);
         let names: Vec<&str> = names.filter(|(_, there)| *there).map(|(n, _)| n).collect();
         let features = match names.is_empty() {
             true => "no features".into(),
             false => format!("with {}", names.join(", ")),
         };
-        Some(match self.history {
+        Some(match self.facts.history {
             Some(true) => format!("{features}, with history"),
             Some(false) => format!("{features}, without history"),
             None => features,
@@ -238,15 +225,28 @@ impl Method for Neural {
         build::plan(self, shape, schedule, choice)
     }
 
+    /// Tiles have no history, because pixels move into them from outside.
+    fn tileable(&self) -> Option<Box<dyn Method>> {
+        Some(Box::new(self.alone()))
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Neural {
     /// The first frame of a sequence.
     fn define(&self, frame: &Frame) -> Result<Frame> {
         Ok(self.define_next(frame, None)?.0)
     }
+}
 
+impl Examples for Neural {
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        let with = |change: fn(&mut Options)| -> Box<dyn Method> {
+        let with = |change: fn(&mut Self)| -> Box<dyn Method> {
             let mut method = self.clone();
-            change(&mut method.options);
+            change(&mut method);
             Box::new(method)
         };
         vec![
@@ -255,14 +255,5 @@ impl Method for Neural {
             with(|o| (o.alpha, o.no_taa) = (0.3, true)),
             with(|o| (o.quality, o.turns) = (Quality::Best, 2)),
         ]
-    }
-
-    /// Tiles have no history, because pixels move into them from outside.
-    fn tileable(&self) -> Option<Box<dyn Method>> {
-        Some(Box::new(self.alone()))
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::Layer;
 use crate::method::Backend;
-use crate::{
-    method::svgf::Setup, method::svgf::Slots, method::svgf::planes, method::svgf::resolve,
-};
+use crate::method::svgf::{Setup, Slots, planes, resolve};
 use limpid_plan::{Plan, SlotId};
 
 /// The slots that history needs.

@@ -1,12 +1,10 @@
 //! The weights of the network: a safetensors file of half floats.
 
 use super::Quality;
+use crate::method::{Backend, Refused, Value};
 use crate::{Error, Result};
-use crate::{method::Backend, method::Refused, method::Value};
-use limpid_reference::{
-    definition::network::Convolution, definition::network::Form, definition::network::Network,
-    definition::network::TURNS, definition::neural::OUTPUTS,
-};
+use limpid_reference::definition::network::{Convolution, Form, Network, TURNS};
+use limpid_reference::definition::neural::OUTPUTS;
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
 

@@ -7,21 +7,15 @@ use super::{ERROR, Layers, Nfor, channels, choice_layer, error_layer, features, 
 use crate::method::Schedule;
 use crate::method::window::box_mean;
 use crate::{Kind, Layer, Part, Result, Shape};
+use limpid_kernel_render::front::{
+    Limit, Surface, brightness, checkerboard, divide, finish, larger, minus, off, pick,
+    scale_others, square_difference, square_plus,
+};
+use limpid_kernel_render::nfor::{LocalRegression, choose, contest, errors, mix};
 use limpid_kernel_render::rdfc::join;
-use limpid_kernel_render::{
-    front::Limit, front::Surface, front::brightness, front::checkerboard, front::divide,
-    front::finish, front::larger, front::minus, front::off, front::pick, front::scale_others,
-    front::square_difference, front::square_plus,
-};
-use limpid_kernel_render::{
-    nfor::LocalRegression, nfor::choose, nfor::contest, nfor::errors, nfor::mix,
-};
 use limpid_plan::stencil::Stencil;
 use limpid_plan::{Plan, SlotId};
-use limpid_reference::{
-    definition::nfor::DARK, definition::nfor::DARK_SQUARE, definition::nfor::FitSettings,
-    definition::nfor::SMOOTH, definition::nfor::Settings,
-};
+use limpid_reference::definition::nfor::{DARK, DARK_SQUARE, FitSettings, SMOOTH, Settings};
 
 pub(super) fn plan(method: &Nfor, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
     let mut build = Build {
@@ -128,7 +122,7 @@ impl Build<'_> {
         self.plan
             .pass(finish(false), [a, b, ground.divide], [color]);
         self.write_others(&chains[1..], &chunks, maps, ground.divide, color);
-        if self.method.options.layers == Layers::All {
+        if self.method.layers == Layers::All {
             self.write_error(halves, raw, squares, (two, scale));
             for k in 0..self.plan.at(maps).planes {
                 let out = self.plan.output(choice_layer(k), 1);

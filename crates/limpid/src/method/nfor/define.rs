@@ -1,11 +1,13 @@
 //! The definition, applied to the layers of a frame.
 
-use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves, others};
+use super::{Layers, Nfor, channels, choice_layer, error_layer, features, halves};
+use crate::method::carried;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
+use limpid_reference::definition::front;
+use limpid_reference::definition::front::Surface;
+use limpid_reference::definition::nfor::{Buffers, DARK, nfor};
+use limpid_reference::definition::nlm::{Filter, Guide};
 use limpid_reference::definition::window::tent;
-use limpid_reference::{definition::front, definition::front::Surface};
-use limpid_reference::{definition::nfor::Buffers, definition::nfor::DARK, definition::nfor::nfor};
-use limpid_reference::{definition::nlm::Filter, definition::nlm::Guide};
 
 pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     let shape = frame.shape();
@@ -21,7 +23,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     };
     let settings = method.settings();
     let follow = followed(&buffers, &surface, settings.cell);
-    let layers = others(&shape);
+    let layers = carried(&shape);
     let mut extras = Vec::new();
     for (layer, _) in &layers {
         let image = frame.require(layer.clone())?;
@@ -45,7 +47,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     for (layer, image) in lights {
         out.insert(layer, image)?;
     }
-    if method.options.layers == Layers::All {
+    if method.layers == Layers::All {
         let larger = |x, y, _| made.excess.get(x, y, 0).max(made.spread.get(x, y, 0));
         let size = frame.size();
         let error = Image::from_fn(size.width, size.height, 1, larger);

@@ -1,13 +1,12 @@
 //! Properties of a whole frame that the plan depends on.
 
-use super::{features, halves, others};
+use super::{features, halves};
+use crate::method::carried;
+use crate::method::measure::sum_of;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 use limpid_core::memory;
+use limpid_reference::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, noise_share};
 use limpid_reference::definition::noise::spread;
-use limpid_reference::{
-    definition::front::Depth, definition::front::FAR, definition::front::NOISE_FLOOR,
-    definition::front::brightness, definition::front::noise_share,
-};
 
 /// Properties of a whole frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,24 +64,29 @@ impl Facts {
         } else {
             frame.color()?
         };
-        facts.exposure = exposure(color);
-        if let Some(depth) = frame.get(Kind::Depth) {
-            facts.depth = depth_range(depth).unwrap_or(facts.depth);
-        }
-        if let Some(position) = frame.get(Kind::Position) {
-            facts.position = scale(position);
-        }
-        facts.noisy = noisy(frame, &facts);
-        facts.adds_up = adds_up(frame, color);
         facts.two = halves(&frame.shape());
-        if !facts.two {
-            facts.cell = cell(frame, color, facts.exposure);
-        }
-        let size = color.size();
-        let bright = Image::from_fn(size.width, size.height, 1, |x, y, _| {
-            brightness(color, x, y)
-        });
-        let one = spread(&bright) * facts.exposure / ORDINARY;
+        let ranges = || {
+            let depth = frame.get(Kind::Depth).and_then(depth_range);
+            (depth, frame.get(Kind::Position).map(scale))
+        };
+        let (exposure, (depth, position)) = rayon::join(|| exposure(color), ranges);
+        facts.exposure = exposure;
+        facts.depth = depth.unwrap_or(facts.depth);
+        facts.position = position.unwrap_or(facts.position);
+        let cell = || match facts.two {
+            true => 1,
+            false => cell(frame, color, exposure),
+        };
+        let spread = || {
+            let size = color.size();
+            let bright = |x, y, _| brightness(color, x, y);
+            spread(&Image::from_fn(size.width, size.height, 1, bright))
+        };
+        let layers = || (noisy(frame, &facts), adds_up(frame, color));
+        let (layers, (cell, spread)) = rayon::join(layers, || rayon::join(cell, spread));
+        (facts.noisy, facts.adds_up) = layers;
+        facts.cell = cell;
+        let one = spread * exposure / ORDINARY;
         // The mean of two buffers has half the variance of one.
         facts.noise = if facts.two { one * 0.5f32.sqrt() } else { one };
         Ok(facts)
@@ -171,10 +175,9 @@ fn exposure(color: &Image) -> f32 {
     let at = (bright.len() - 1) * 99 / 100;
     let (_, most, _) = bright.select_nth_unstable_by(at, f32::total_cmp);
     let most = *most;
-    let sum: f64 = bright
-        .iter()
-        .map(|b| f64::from(b.clamp(0.0, most.max(0.0))))
-        .sum();
+    let sum = sum_of(bright.len(), |i| {
+        f64::from(bright[i].clamp(0.0, most.max(0.0)))
+    });
     let mean = (sum / bright.len() as f64) as f32;
     if mean > 1e-35 && mean < 1e35 {
         ORDINARY / mean
@@ -294,7 +297,7 @@ fn places(feature: &Image, value: impl Fn(f32) -> f32) -> Vec<f32> {
 /// Whether the light layers add up to the colour, within a hundredth of it nearly everywhere.
 fn adds_up(frame: &Frame, color: &Image) -> bool {
     let shape = frame.shape();
-    let lights: Vec<&Image> = others(&shape)
+    let lights: Vec<&Image> = carried(&shape)
         .into_iter()
         .filter(|(l, n)| l.kind != Kind::Alpha && *n == color.channels())
         .filter_map(|(l, _)| frame.get(l))

@@ -12,12 +12,10 @@ mod target;
 pub use facts::Facts;
 pub use target::Estimate;
 
-use super::{Backend, Entry, InputKind, Knob, Knobs, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
-use limpid_reference::{
-    definition::nfor::FitSettings, definition::nfor::Settings, definition::nfor::Window,
-};
+use limpid_reference::definition::nfor::{FitSettings, Settings, Window};
 
 /// NFOR in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -73,8 +71,9 @@ crate::choice! {
 }
 
 crate::options! {
-    /// The options of NFOR.
-    pub struct Options {
+    /// NFOR with its options.
+    pub struct Nfor {
+        use facts(Facts);
         /// How much time to spend.
         pub quality: Quality = Quality::Best,
         /// Radius of the window [default: 7 for good, 9 for best].
@@ -88,26 +87,6 @@ crate::options! {
     }
 }
 
-/// NFOR with its options, and the properties of the frame.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Nfor {
-    /// The options.
-    pub options: Options,
-    /// The measured properties.
-    #[doc(hidden)]
-    pub facts: Facts,
-}
-
-impl Knobs for Nfor {
-    fn knobs(&self) -> Vec<Knob> {
-        self.options.knobs()
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.options.set(name, value)
-    }
-}
-
 /// The window of the last fit.
 const LAST: Window = Window {
     radius: 15,
@@ -115,11 +94,20 @@ const LAST: Window = Window {
 };
 
 impl Nfor {
+    /// With the properties of a frame.
+    pub(super) fn measured(&self, frame: &Frame) -> Result<Self> {
+        let facts = Facts::of(frame)?;
+        Ok(Self {
+            facts,
+            ..self.clone()
+        })
+    }
+
     fn check(&self) -> Result<()> {
-        if let Some(r) = self.options.radius.filter(|r| !(1..=32).contains(r)) {
+        if let Some(r) = self.radius.filter(|r| !(1..=32).contains(r)) {
             return Err(Error::option("radius", r, "1 … 32"));
         }
-        match self.options.noise_distance {
+        match self.noise_distance {
             Some(d) if ![1, 2, 4].contains(&d) => {
                 Err(Error::option("noise-distance", d, "1, 2 or 4"))
             }
@@ -129,7 +117,7 @@ impl Nfor {
 
     /// Whether features are filtered first.
     fn noisy(&self) -> bool {
-        match self.options.features {
+        match self.features {
             Features::Auto => self.facts.noisy,
             Features::Clean => false,
             Features::Noisy => true,
@@ -138,8 +126,8 @@ impl Nfor {
 
     /// The parameters of the method. If features are noisy, colour has more weight.
     fn settings(&self) -> Settings {
-        let (noisy, best) = (self.noisy(), self.options.quality == Quality::Best);
-        let radius = self.options.radius.unwrap_or(if best { 9 } else { 7 });
+        let (noisy, best) = (self.noisy(), self.quality == Quality::Best);
+        let radius = self.radius.unwrap_or(if best { 9 } else { 7 });
         let fit = |patch| FitSettings {
             window: Window { radius, stride: 1 },
             patch,
@@ -151,7 +139,7 @@ impl Nfor {
                 [1e-2, 3e-5, 3e-4]
             },
         };
-        let near = self.options.radius.map_or(LAST, |r| Window {
+        let near = self.radius.map_or(LAST, |r| Window {
             radius: LAST.radius.min(2 * r),
             ..LAST
         });
@@ -172,7 +160,7 @@ impl Nfor {
             variance: 2,
             cell: match self.facts.two {
                 true => 1,
-                false => self.options.noise_distance.unwrap_or(self.facts.cell),
+                false => self.noise_distance.unwrap_or(self.facts.cell),
             },
         }
     }
@@ -207,15 +195,6 @@ fn channels(shape: &Shape) -> Result<usize> {
     found.ok_or_else(|| Error::missing(Layer::COLOR, ""))
 }
 
-/// Light layers and alpha, with their planes.
-fn others(shape: &Shape) -> Vec<(Layer, usize)> {
-    let carried = |l: &Layer| {
-        l.part == Part::Mean && (l.kind == Kind::Alpha || matches!(l.kind, Kind::Light(_)))
-    };
-    let layers = shape.layers.iter().filter(|(l, _)| carried(l));
-    layers.map(|(l, n)| (l.clone(), *n)).collect()
-}
-
 /// The error layers: the estimate, and the two values whose maximum it is.
 const ERROR: [&str; 3] = ["error", "excess", "spread"];
 
@@ -237,9 +216,8 @@ impl Method for Nfor {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
-        self.facts = Facts::of(frame)?;
-        Ok(())
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        Ok(Box::new(self.measured(frame)?))
     }
 
     fn summary(&self) -> Option<String> {
@@ -268,32 +246,32 @@ impl Method for Nfor {
         build::plan(self, shape, schedule)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Nfor {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         define::run(self, frame)
     }
+}
 
+impl Examples for Nfor {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         let with = |radius, quality, features| {
-            let options = Options {
+            Box::new(Self {
                 radius: Some(radius),
                 quality,
                 features,
-                noise_distance: None,
                 layers: Layers::All,
-            };
-            Box::new(Self {
-                options,
-                facts: Facts::default(),
+                ..Self::default()
             }) as Box<dyn Method>
         };
         vec![
             with(3, Quality::Best, Features::Clean),
             with(2, Quality::Good, Features::Noisy),
         ]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

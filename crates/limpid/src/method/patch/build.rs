@@ -2,30 +2,23 @@
 
 use super::{Layers, Patch, extra_layers, features, half_layers, has_halves, selection_layer};
 use crate::method::Schedule;
+use crate::method::descent::{Descent, Done, System};
+use crate::method::poisson::build::{Reconstruct, channels, reg};
+use crate::method::poisson::{Norm, PoissonSchedule};
+use crate::method::window::{box_mean, separable};
 use crate::{Error, Layer, Part, Result, Shape};
-use crate::{method::descent::Descent, method::descent::Done, method::descent::System};
-use crate::{method::poisson::Norm, method::poisson::PoissonSchedule};
-use crate::{
-    method::poisson::build::Reconstruct, method::poisson::build::channels,
-    method::poisson::build::reg,
-};
-use crate::{method::window::box_mean, method::window::separable};
 use limpid_kernel_photo::window::Filter;
-use limpid_kernel_render::{
-    patch::Advance, patch::Assemble, patch::BASIS_PLANES, patch::Basis, patch::CROSS_PLANES,
-    patch::Multiply, patch::NextDirection, patch::Omega, patch::WEIGHT_PLANES, patch::Weights,
-    patch::cross_error, patch::differences, patch::larger, patch::least, patch::matrix_size,
-    patch::scaled,
+use limpid_kernel_render::patch::{
+    Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, NextDirection, Omega,
+    WEIGHT_PLANES, Weights, cross_error, differences, larger, least, matrix_size, scaled,
 };
-use limpid_kernel_render::{poisson::Dot, poisson::right_side, poisson::weigh};
-use limpid_kernel_render::{
-    rdfc::blend, rdfc::contrast, rdfc::half_difference, rdfc::image_variance, rdfc::join,
-    rdfc::square, rdfc::zeros,
+use limpid_kernel_render::poisson::{Dot, right_side, weigh};
+use limpid_kernel_render::rdfc::{
+    blend, contrast, half_difference, image_variance, join, square, zeros,
 };
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::patch::CANDIDATES, definition::patch::Candidate, definition::patch::ERROR_RADIUS,
-    definition::patch::GUIDE_ALPHA, definition::patch::PATCH, definition::patch::SECOND_ALPHA,
+use limpid_reference::definition::patch::{
+    CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
 };
 
 /// Maximum number of steps of one solve.

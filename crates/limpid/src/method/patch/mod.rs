@@ -6,13 +6,11 @@
 mod build;
 
 use super::poisson::PoissonSchedule;
-use super::{Backend, Entry, InputKind, Method, Schedule, Use};
+use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
+use limpid_reference::definition::patch::{Input, Samples, reconstruct};
 use limpid_reference::definition::poisson::ROUNDS;
-use limpid_reference::{
-    definition::patch::Input, definition::patch::Samples, definition::patch::reconstruct,
-};
 
 /// Patch reconstruction in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -134,10 +132,11 @@ impl Method for Patch {
         ENTRY.name
     }
 
-    fn prepare(&mut self, frame: &Frame) -> Result<()> {
+    fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        let mut made = self.clone();
         let measured = |kind: Kind| frame.get(kind).map(range).filter(|r| *r > 0.0);
-        self.position_range = self.position_range.or(measured(Kind::Position));
-        self.depth_range = self.depth_range.or(measured(Kind::Depth));
+        made.position_range = self.position_range.or(measured(Kind::Position));
+        made.depth_range = self.depth_range.or(measured(Kind::Depth));
         if !has_halves(|l| frame.get(l).is_some()) {
             log::warn!(
                 "patch: no half buffers of color, dx and dy; the noise is estimated from the image, and without references the candidate with the weakest smoothing is used everywhere"
@@ -148,7 +147,7 @@ impl Method for Patch {
                 "patch: no feature layers (albedo, normal, position, depth, visibility); patches are kept flat"
             );
         }
-        Ok(())
+        Ok(Box::new(made))
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
@@ -163,6 +162,12 @@ impl Method for Patch {
         build::plan(self, shape, schedule)
     }
 
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Define for Patch {
     fn define(&self, frame: &Frame) -> Result<Frame> {
         self.check()?;
         let samples = |layers: [Layer; 3]| -> Result<Samples<'_>> {
@@ -220,7 +225,9 @@ impl Method for Patch {
         }
         Ok(out)
     }
+}
 
+impl Examples for Patch {
     fn examples(&self) -> Vec<Box<dyn Method>> {
         vec![Box::new(Self {
             layers: Layers::All,
@@ -228,9 +235,5 @@ impl Method for Patch {
             tolerance: 1e-6,
             ..Self::default()
         })]
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

@@ -2,18 +2,14 @@
 
 use super::{Norm, Poisson, PoissonSchedule};
 use crate::method::Schedule;
+use crate::method::descent::{Descent, Done, System};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
-use crate::{method::descent::Descent, method::descent::Done, method::descent::System};
+use limpid_kernel_render::poisson::{
+    Advance, Apply, Coarsen, Cosine, Dot, Down, Up, coarse, direction, residual, right_side, weigh,
+};
 use limpid_kernel_render::rdfc::join;
-use limpid_kernel_render::{
-    poisson::Advance, poisson::Apply, poisson::Coarsen, poisson::Cosine, poisson::Dot,
-    poisson::Down, poisson::Up, poisson::coarse, poisson::direction, poisson::residual,
-    poisson::right_side, poisson::weigh,
-};
 use limpid_plan::{Plan, Role, Slot, SlotId};
-use limpid_reference::{
-    definition::poisson::REG_INIT, definition::poisson::REG_ITER, definition::poisson::ROUNDS,
-};
+use limpid_reference::definition::poisson::{REG_INIT, REG_ITER, ROUNDS};
 
 /// Maximum number of steps of one solve: far more than any converging one needs.
 const MOST_STEPS: usize = 200;

@@ -2,20 +2,20 @@
 
 mod front;
 
-use super::{FEATURES, Layers, Rdfc, choice_layer, extras, part, risk_layers, selection_layer};
+use super::{FEATURES, Layers, Rdfc, choice_layer, part, risk_layers, selection_layer};
 use crate::method::Schedule;
+use crate::method::carried;
+use crate::method::window::{box_mean, separable};
 use crate::{Error, Kind, Layer, Part, Result, Shape};
-use crate::{method::window::box_mean, method::window::separable};
 use front::Front;
 use limpid_kernel_photo::window::Filter;
-use limpid_kernel_render::{front::at_least, front::clamp, front::squared};
-use limpid_kernel_render::{nlm::Feature, nlm::Features, nlm::Nlm, nlm::Noise};
-use limpid_kernel_render::{
-    rdfc::blend, rdfc::contrast, rdfc::floor, rdfc::half_difference, rdfc::image_variance,
-    rdfc::join, rdfc::scale, rdfc::select, rdfc::square, rdfc::zeros,
+use limpid_kernel_render::front::{at_least, clamp, squared};
+use limpid_kernel_render::nlm::{Feature, Features, Nlm, Noise};
+use limpid_kernel_render::rdfc::{
+    blend, contrast, floor, half_difference, image_variance, join, scale, select, square, zeros,
 };
 use limpid_plan::{Plan, SlotId};
-use limpid_reference::{definition::rdfc::CLASSES, definition::rdfc::LEAST_SHARE};
+use limpid_reference::definition::rdfc::{CLASSES, LEAST_SHARE};
 
 /// Planes that one pass filters besides the guide: more would exhaust a GPU's registers.
 const CHUNK: usize = 8;
@@ -171,7 +171,7 @@ impl Build<'_> {
         (pass1, var1, second): (SlotId, SlotId, Nlm),
         front: Option<&Front>,
     ) {
-        let layers = extras(self.shape);
+        let layers = carried(self.shape);
         let mut rest = &layers[..];
         while !rest.is_empty() {
             let mut planes = 0;

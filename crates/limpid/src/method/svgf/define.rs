@@ -6,13 +6,8 @@ use crate::{Frame, Image, Kind, Result};
 use limpid_kernel_render::svgf::Origin;
 use limpid_reference::definition::atrous::modulate;
 use limpid_reference::definition::front;
-use limpid_reference::{
-    definition::svgf::Features, definition::svgf::History, definition::svgf::features,
-    definition::svgf::svgf,
-};
-use limpid_reference::{
-    definition::taa::nearest_motion, definition::taa::soften_edges, definition::taa::taa,
-};
+use limpid_reference::definition::svgf::{Features, History, features, svgf};
+use limpid_reference::definition::taa::{nearest_motion, soften_edges, taa};
 use std::borrow::Cow;
 
 impl Svgf {

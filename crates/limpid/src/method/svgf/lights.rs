@@ -4,9 +4,9 @@ use super::{Setup, layers};
 use crate::method::Backend;
 use crate::{Kind, Layer, Part, Shape};
 use limpid_kernel_render::atrous::FEATURES;
-use limpid_kernel_render::{front::brightness, front::follow, front::follow_each};
-use limpid_kernel_render::{pack::Pack, pack::PackedAt, pack::Unpack};
-use limpid_kernel_render::{svgf::MOMENTS, svgf::Past};
+use limpid_kernel_render::front::{brightness, follow, follow_each};
+use limpid_kernel_render::pack::{Pack, PackedAt, Unpack};
+use limpid_kernel_render::svgf::{MOMENTS, Past};
 use limpid_plan::{Element, Layout, Plan, Role, Slot, SlotId};
 
 /// A layer that is filtered along with the colour.

@@ -29,12 +29,12 @@ pub use variance::{DEVIATION, Variance, deviation};
 
 use super::{Backend, Entry, Schedule};
 use crate::{Error, Layer, Result, Shape, Size};
-use limpid_kernel_photo::{
-    window::Along, window::Exchange, window::Filter, window::TILE_COLUMNS, window::TILE_SQUARE,
-    window::Walk, window::Window, window::WindowAxis, window::WindowPack, window::margin,
+use limpid_kernel_photo::window::{
+    Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
+    margin,
 };
+use limpid_plan::texture::{FromTexture, ToTexture};
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
-use limpid_plan::{texture::FromTexture, texture::ToTexture};
 
 /// The filters in the list of methods.
 pub(super) const ENTRIES: [Entry; 5] = [
@@ -350,20 +350,24 @@ macro_rules! window_method {
                 self.ready()?.plan($name, shape, schedule)
             }
 
+            fn boxed(&self) -> Box<dyn $crate::method::Method> {
+                Box::new(self.clone())
+            }
+        }
+
+        impl $crate::conformance::Define for $kind {
             fn define(&self, frame: &$crate::Frame) -> $crate::Result<$crate::Frame> {
                 self.ready()?;
                 self.defined(frame.color()?)
             }
+        }
 
+        impl $crate::conformance::Examples for $kind {
             fn examples(&self) -> Vec<Box<dyn $crate::method::Method>> {
                 Self::settings()
                     .into_iter()
                     .map(|s| Box::new(s) as Box<dyn $crate::method::Method>)
                     .collect()
-            }
-
-            fn boxed(&self) -> Box<dyn $crate::method::Method> {
-                Box::new(self.clone())
             }
         }
     };

@@ -1,8 +1,8 @@
 //! The tent filters: a product of two tents (rank one), and a sum of two (rank two).
 
 use super::{Ready, checked_radius, positive, window_method};
+use crate::method::{Entry, Use};
 use crate::{Error, Frame, Image, Result};
-use crate::{method::Entry, method::Use};
 use limpid_kernel_photo::window::Filter;
 use limpid_reference::definition::window;
 

@@ -4,13 +4,12 @@ use super::{ANY, AROUND, DEVIATIONS, LEAST, SHARE, halves, kinds};
 use crate::method::atrous::Atrous;
 use crate::method::window::twice;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
+use limpid_reference::definition::atrous;
+use limpid_reference::definition::atrous::{Filter, Guide, stored};
+use limpid_reference::definition::front;
+use limpid_reference::definition::front::Surface;
 use limpid_reference::definition::nfor::DARK;
 use limpid_reference::definition::window::tent;
-use limpid_reference::{
-    definition::atrous, definition::atrous::Filter, definition::atrous::Guide,
-    definition::atrous::stored,
-};
-use limpid_reference::{definition::front, definition::front::Surface};
 
 /// The definition.
 pub(in crate::method::atrous) fn define(method: &Atrous, frame: &Frame) -> Result<Frame> {

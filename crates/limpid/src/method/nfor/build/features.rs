@@ -3,12 +3,11 @@
 use super::Build;
 use crate::method::window::box_mean;
 use crate::{Kind, Layer, Part};
-use limpid_kernel_render::rdfc::join;
-use limpid_kernel_render::{
-    front::log_variance, front::logarithm, front::roughness, front::square_difference,
-    front::variance,
+use limpid_kernel_render::front::{
+    log_variance, logarithm, roughness, square_difference, variance,
 };
-use limpid_kernel_render::{nlm::Nlm, nlm::Noise};
+use limpid_kernel_render::nlm::{Nlm, Noise};
+use limpid_kernel_render::rdfc::join;
 use limpid_plan::SlotId;
 
 impl Build<'_> {

@@ -1,11 +1,11 @@
 //! Light layers and alpha, filtered by the fits of the colour.
 
 use super::{Build, Chain, Ground, Pair};
-use crate::method::nfor::others;
+use crate::method::carried;
 use crate::{Kind, Layer};
+use limpid_kernel_render::front::{divide, finish, follow, middle};
+use limpid_kernel_render::nfor::{balance, total};
 use limpid_kernel_render::rdfc::join;
-use limpid_kernel_render::{front::divide, front::finish, front::follow, front::middle};
-use limpid_kernel_render::{nfor::balance, nfor::total};
 use limpid_plan::SlotId;
 
 /// Planes of other layers that are fitted together: more would exhaust a GPU's registers.
@@ -21,7 +21,7 @@ pub(super) struct Chunk {
 impl Build<'_> {
     /// Light layers over the divisor, clamped like the colour, and alpha unchanged, a few planes at a time.
     pub(super) fn others(&mut self, ground: Ground, before: Pair, after: Pair) -> Vec<Chunk> {
-        let layers = others(self.shape);
+        let layers = carried(self.shape);
         let mut chunks = Vec::new();
         let lit = layers.iter().any(|(l, _)| l.kind != Kind::Alpha);
         let bright = lit.then(|| (self.brightness(before), self.brightness(after)));

@@ -3,9 +3,7 @@
 use super::{Build, Signal};
 use crate::method::rdfc::part;
 use crate::{Kind, Part, Result};
-use limpid_kernel_render::{
-    front::Limit, front::brightness, front::class, front::lower, front::middle,
-};
+use limpid_kernel_render::front::{Limit, brightness, class, lower, middle};
 use limpid_plan::{Plan, SlotId};
 
 /// The output of the preprocessing: classes, and the brightness before and after outliers were clamped.
