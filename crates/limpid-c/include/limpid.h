@@ -62,17 +62,89 @@ const char *limpid_version(void);
 // The error message of the last call on this thread; empty if it succeeded. Valid until the next call on this thread.
 const char *limpid_error(void);
 
-// Creates a frame without layers. Returns NULL if width or height is 0.
-LimpidFrame *limpid_frame_new(uint32_t width, uint32_t height);
+// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
+// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "eaw" for photographs. Returns NULL
+// on errors.
+//
+// # Safety
+//
+// `device` is a NUL-terminated string, and `method` is such a string or NULL.
+LimpidDenoiser *limpid_denoiser_new(const char *device,
+                                    const char *method);
 
-// Reads a file with all recognised layers. Returns NULL on errors.
+// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1, "threads" of the CPU, or
+// "memory" in bytes, beyond which images are processed in tiles. This clears the history.
+//
+// # Safety
+//
+// `denoiser` is a denoiser that has not been freed, and `name` and `value` are NUL-terminated strings.
+LimpidStatus limpid_denoiser_set(LimpidDenoiser *denoiser,
+                                 const char *name,
+                                 const char *value);
+
+// Denoises a frame; pass the frames of a sequence in order. Returns a new frame, or NULL on errors.
+//
+// # Safety
+//
+// `denoiser` and `frame` have not been freed.
+LimpidFrame *limpid_denoiser_run(LimpidDenoiser *denoiser, const LimpidFrame *frame);
+
+// The method of the last run: the one that was named, or the one that was chosen for its frame. Empty before the first run; valid until
+// the next one.
+//
+// # Safety
+//
+// `denoiser` is NULL or a denoiser that has not been freed.
+const char *limpid_denoiser_method(const LimpidDenoiser *denoiser);
+
+// Sets a function that is told of the progress of `limpid_denoiser_run`, 0 … 1, with `data`; if it returns false, the work stops and
+// `limpid_denoiser_run` returns NULL. NULL removes it.
+//
+// # Safety
+//
+// `denoiser` is a denoiser that has not been freed. `function` may be called with `data` from any thread, until it is removed or the
+// denoiser is freed.
+LimpidStatus limpid_denoiser_watch(LimpidDenoiser *denoiser,
+                                   bool (*function)(float share, void *data),
+                                   void *data);
+
+// Clears the history of a sequence; call it after a cut.
+//
+// # Safety
+//
+// `denoiser` is NULL or a denoiser that has not been freed.
+void limpid_denoiser_reset(LimpidDenoiser *denoiser);
+
+// Frees a denoiser; does nothing for NULL.
+//
+// # Safety
+//
+// `denoiser` is NULL or a denoiser that has not been freed.
+void limpid_denoiser_free(LimpidDenoiser *denoiser);
+
+// Creates a frame without layers. Its colour is scene-linear light, as renderers have it, unless `limpid_frame_set_encoded` says otherwise.
+// Returns NULL if width or height is 0.
+LimpidFrame *limpid_frame_new(uint32_t width,
+                              uint32_t height);
+
+// Says that the colour of a frame is display values, 0 … 1, as photographs have them (true), or scene-linear light (false). This decides
+// how files store it, and without a named method, which one is chosen. Frames that were read know it.
+//
+// # Safety
+//
+// `frame` is a frame that has not been freed.
+LimpidStatus limpid_frame_set_encoded(LimpidFrame *frame,
+                                      bool encoded);
+
+// Reads a file with all recognised layers; the file says whether its colour is light or display values. Returns NULL on errors.
 //
 // # Safety
 //
 // `path` is a NUL-terminated string.
 LimpidFrame *limpid_frame_read(const char *path);
 
-// Writes the frame; the file extension determines the format. The file is written completely or not at all.
+// Writes the frame; the file extension determines the format. The file is written completely or not at all. A frame that was read, or
+// made from one, keeps the metadata of its file and all layers that were not changed.
 //
 // # Safety
 //
@@ -146,107 +218,19 @@ LimpidStatus limpid_frame_get(const LimpidFrame *frame,
                               float *pixels,
                               uint32_t channels);
 
-// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-// from the layers of each frame. Returns NULL on errors.
+// Copies a layer to pixels that lie apart, as `limpid_frame_set_strided` reads them: into a texture of half floats, or beside other
+// members of a structure. What lies between stays as it is.
 //
 // # Safety
 //
-// `device` is a NUL-terminated string, and `method` is such a string or NULL.
-LimpidDenoiser *limpid_denoiser_new(const char *device,
-                                    const char *method);
-
-// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1, "threads" of the CPU, or
-// "memory" in bytes, beyond which images are processed in tiles. This clears the history.
-//
-// # Safety
-//
-// `denoiser` is a denoiser that has not been freed, and `name` and `value` are NUL-terminated strings.
-LimpidStatus limpid_denoiser_set(LimpidDenoiser *denoiser,
-                                 const char *name,
-                                 const char *value);
-
-// Denoises a frame; pass the frames of a sequence in order. Returns a new frame, or NULL on errors.
-//
-// # Safety
-//
-// `denoiser` and `frame` have not been freed.
-LimpidFrame *limpid_denoiser_run(LimpidDenoiser *denoiser, const LimpidFrame *frame);
-
-// Sets a function that is told of the progress of `limpid_denoiser_run`, 0 … 1, with `data`; if it returns false, the work stops and
-// `limpid_denoiser_run` returns NULL. NULL removes it.
-//
-// # Safety
-//
-// `denoiser` is a denoiser that has not been freed. `function` may be called with `data` from any thread, until it is removed or the
-// denoiser is freed.
-LimpidStatus limpid_denoiser_watch(LimpidDenoiser *denoiser,
-                                   bool (*function)(float share, void *data),
-                                   void *data);
-
-// Clears the history of a sequence; call it after a cut.
-//
-// # Safety
-//
-// `denoiser` is NULL or a denoiser that has not been freed.
-void limpid_denoiser_reset(LimpidDenoiser *denoiser);
-
-// Frees a denoiser; does nothing for NULL.
-//
-// # Safety
-//
-// `denoiser` is NULL or a denoiser that has not been freed.
-void limpid_denoiser_free(LimpidDenoiser *denoiser);
-
-// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-// from the layers of each frame. Returns NULL on errors.
-//
-// # Safety
-//
-// `device` is a NUL-terminated string, and `method` is such a string or NULL.
-LimpidDenoiser *limpid_denoiser_new(const char *device,
-                                    const char *method);
-
-// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1, "threads" of the CPU, or
-// "memory" in bytes, beyond which images are processed in tiles. This clears the history.
-//
-// # Safety
-//
-// `denoiser` is a denoiser that has not been freed, and `name` and `value` are NUL-terminated strings.
-LimpidStatus limpid_denoiser_set(LimpidDenoiser *denoiser,
-                                 const char *name,
-                                 const char *value);
-
-// Denoises a frame; pass the frames of a sequence in order. Returns a new frame, or NULL on errors.
-//
-// # Safety
-//
-// `denoiser` and `frame` have not been freed.
-LimpidFrame *limpid_denoiser_run(LimpidDenoiser *denoiser, const LimpidFrame *frame);
-
-// Sets a function that is told of the progress of `limpid_denoiser_run`, 0 … 1, with `data`; if it returns false, the work stops and
-// `limpid_denoiser_run` returns NULL. NULL removes it.
-//
-// # Safety
-//
-// `denoiser` is a denoiser that has not been freed. `function` may be called with `data` from any thread, until it is removed or the
-// denoiser is freed.
-LimpidStatus limpid_denoiser_watch(LimpidDenoiser *denoiser,
-                                   bool (*function)(float share, void *data),
-                                   void *data);
-
-// Clears the history of a sequence; call it after a cut.
-//
-// # Safety
-//
-// `denoiser` is NULL or a denoiser that has not been freed.
-void limpid_denoiser_reset(LimpidDenoiser *denoiser);
-
-// Frees a denoiser; does nothing for NULL.
-//
-// # Safety
-//
-// `denoiser` is NULL or a denoiser that has not been freed.
-void limpid_denoiser_free(LimpidDenoiser *denoiser);
+// `frame` is a frame that has not been freed, `layer` is a NUL-terminated string, and all samples lie in memory that may be written.
+LimpidStatus limpid_frame_get_strided(const LimpidFrame *frame,
+                                      const char *layer,
+                                      void *pixels,
+                                      uint32_t channels,
+                                      uint32_t sample_bytes,
+                                      size_t pixel_stride,
+                                      size_t row_stride);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -3,7 +3,7 @@
 use crate::{LimpidFrame, LimpidStatus, boxed, code, guarded, null, string};
 use limpid::method::{Auto, Method, Use, find};
 use limpid::{Device, Error, Options, Sequence, Watch};
-use std::ffi::{c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,8 +13,13 @@ pub struct LimpidDenoiser {
     /// The device by the name that opened it.
     name: String,
     device: Device,
-    options: Options,
+    /// For display values, and for scene-linear light.
+    options: [Options; 2],
     sequence: Option<Sequence>,
+    /// Which options the sequence has.
+    light: bool,
+    /// The method of the last run.
+    chosen: CString,
     watch: Option<Told>,
 }
 
@@ -51,7 +56,8 @@ impl Told {
 type Progress = unsafe extern "C" fn(f32, *mut c_void) -> bool;
 
 /// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-/// from the layers of each frame. Returns NULL on errors.
+/// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "eaw" for photographs. Returns NULL
+/// on errors.
 ///
 /// # Safety
 ///
@@ -65,16 +71,28 @@ pub unsafe extern "C" fn limpid_denoiser_new(
         // SAFETY: as promised by the caller.
         let name = unsafe { string(device, "device")? }.to_owned();
         let device = Device::open_with(&name, None, false)?;
-        let method: Box<dyn Method> = match method.is_null() {
-            true => Box::new(Auto::default()),
+        let named = match method.is_null() {
+            true => None,
             // SAFETY: not null, and so a string, as promised by the caller.
-            false => find(Use::Denoise, unsafe { string(method, "method")? })?,
+            false => Some(unsafe { string(method, "method")? }),
+        };
+        let options = |usual: Auto| -> limpid::Result<Options> {
+            let method: Box<dyn Method> = match named {
+                Some(name) => find(Use::Denoise, name)?,
+                None => Box::new(usual),
+            };
+            Ok(Options::of(method))
         };
         Ok(LimpidDenoiser {
             name,
             device,
-            options: Options::of(method),
+            options: [
+                options(Auto::default())?,
+                options(Auto::default().scene_linear())?,
+            ],
             sequence: None,
+            light: false,
+            chosen: CString::default(),
             watch: None,
         })
     }))
@@ -104,8 +122,10 @@ pub unsafe extern "C" fn limpid_denoiser_set(
         let denoiser = denoiser.ok_or_else(|| null("denoiser"))?;
         if name == "strength" {
             let strength = value.parse().ok().filter(|s| (0.0..=1.0).contains(s));
-            denoiser.options.strength =
-                strength.ok_or_else(|| Error::option(name, value, "0 … 1"))?;
+            let strength = strength.ok_or_else(|| Error::option(name, value, "0 … 1"))?;
+            for options in &mut denoiser.options {
+                options.strength = strength;
+            }
         } else if name == "threads" {
             let threads: Option<usize> = value.parse().ok().filter(|count| *count > 0);
             let threads = threads.ok_or_else(|| Error::option(name, value, "at least 1"))?;
@@ -113,9 +133,13 @@ pub unsafe extern "C" fn limpid_denoiser_set(
         } else if name == "memory" {
             let bytes: Option<u64> = value.parse().ok().filter(|bytes| *bytes > 0);
             let bytes = bytes.ok_or_else(|| Error::option(name, value, "a number of bytes"))?;
-            denoiser.options.memory = Some(bytes);
+            for options in &mut denoiser.options {
+                options.memory = Some(bytes);
+            }
         } else {
-            denoiser.options.method.set_all([(name, value)])?;
+            for options in &mut denoiser.options {
+                options.method.set_all([(name, value)])?;
+            }
         }
         denoiser.sequence = None;
         Ok(())
@@ -142,13 +166,37 @@ pub unsafe extern "C" fn limpid_denoiser_run(
             device,
             options,
             sequence,
+            light,
+            chosen,
             ..
         } = denoiser;
+        if *light != frame.is_light() {
+            (*light, *sequence) = (frame.is_light(), None);
+        }
+        let options = &options[usize::from(*light)];
         let sequence = sequence.get_or_insert_with(|| Sequence::new(device, options));
-        let made = sequence.run(&frame.0, &watch)?;
+        let made = sequence.run(&frame.frame, &watch)?;
         watch.check()?;
-        Ok(LimpidFrame(made))
+        *chosen = CString::new(sequence.method().name()).unwrap_or_default();
+        Ok(LimpidFrame {
+            frame: made,
+            origin: frame.origin.clone(),
+            encoded: frame.encoded,
+        })
     }))
+}
+
+/// The method of the last run: the one that was named, or the one that was chosen for its frame. Empty before the first run; valid until
+/// the next one.
+///
+/// # Safety
+///
+/// `denoiser` is NULL or a denoiser that has not been freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn limpid_denoiser_method(denoiser: *const LimpidDenoiser) -> *const c_char {
+    // SAFETY: as promised by the caller.
+    let chosen = unsafe { denoiser.as_ref() }.map(|d| d.chosen.as_ptr());
+    chosen.unwrap_or(c"".as_ptr())
 }
 
 /// Sets a function that is told of the progress of `limpid_denoiser_run`, 0 … 1, with `data`; if it returns false, the work stops and

@@ -17,7 +17,6 @@ fn the_header_is_made_from_the_sources() {
     let builder = cbindgen::Builder::new().with_config(config);
     let header = builder
         .with_src(root().join("src/lib.rs"))
-        .with_src(root().join("src/denoiser.rs"))
         .generate()
         .unwrap();
     let mut text = Vec::new();
@@ -83,6 +82,34 @@ fn a_c_program_denoises() {
     assert_eq!(said, "");
     assert!(String::from_utf8_lossy(&ran.stdout).starts_with("limpid 0."));
     assert!(limpid::io::read(&picture, &limpid::io::ReadOptions::default()).is_ok());
+}
+
+/// The README's commands, with the library that was built with this test.
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_page_run_to_the_end() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let library = library().display().to_string();
+    let mut compiled = 0;
+    let blocks = text.split("```sh\n").skip(1);
+    for line in blocks.flat_map(|b| b.split("\n```").next().unwrap().lines()) {
+        if line.starts_with("cargo ") {
+            continue;
+        }
+        let line = line
+            .replace("$PWD/target/release", &library)
+            .replace("target/release", &library)
+            .replace("crates/limpid-c", &root().display().to_string());
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &line]).current_dir(folder.path());
+        let ran = shell.env_remove("LD_LIBRARY_PATH").output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{line}\n{said}");
+        compiled += usize::from(line.starts_with("cc "));
+    }
+    assert_eq!(compiled, 2);
+    assert!(folder.path().join("clean.exr").exists());
 }
 
 /// C++ compilers read the header too.

@@ -136,3 +136,66 @@ fn progress_is_told_and_work_can_be_stopped() {
         limpid_denoiser_free(denoiser);
     }
 }
+
+fn chosen(denoiser: *const LimpidDenoiser) -> String {
+    // SAFETY: the denoiser is alive, and the text is valid until its next run.
+    let text = unsafe { CStr::from_ptr(limpid_denoiser_method(denoiser)) };
+    text.to_str().unwrap().to_owned()
+}
+
+/// Without features, light is a render's and display values are a photograph's, as in the program.
+#[test]
+fn what_colour_is_decides_on_the_method() {
+    let [color, cpu] = ["color", "cpu"].map(text);
+    let pixels: Vec<f32> = (0..16 * 16 * 3).map(|i| (i % 7) as f32 / 7.0).collect();
+    // SAFETY: all strings end with zero, all pointers are of live objects and arrays of the right length, and each is freed once.
+    unsafe {
+        let denoiser = limpid_denoiser_new(cpu.as_ptr(), null());
+        assert_eq!(chosen(denoiser), "");
+        let frame = limpid_frame_new(16, 16);
+        limpid_frame_set(frame, color.as_ptr(), pixels.as_ptr(), 3);
+        for (encoded, method) in [(false, "neural"), (true, "eaw"), (false, "neural")] {
+            assert_eq!(limpid_frame_set_encoded(frame, encoded), LimpidStatus::Ok);
+            let clean = limpid_denoiser_run(denoiser, frame);
+            assert!(!clean.is_null(), "{}", told());
+            assert_eq!(chosen(denoiser), method);
+            limpid_frame_free(clean);
+        }
+        assert_eq!(chosen(null()), "");
+        limpid_frame_free(frame);
+        limpid_denoiser_free(denoiser);
+    }
+}
+
+/// A file of display values comes out as it came in, and not brighter.
+#[test]
+#[cfg_attr(miri, ignore = "reads and writes files")]
+fn files_keep_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["from.png", "to.png"].map(|name| folder.path().join(name));
+    let image = limpid::Image::from_fn(8, 8, 3, |x, y, c| ((x + y + c) * 8) as f32 / 255.0);
+    let mut write = limpid::io::WriteOptions::default();
+    write.transfer = Some(limpid::io::Transfer::Encoded);
+    let made = limpid::Frame::new(image.clone()).unwrap();
+    limpid::io::write(&from, &made, None, &write).unwrap();
+    let [color, first, second] = ["color", from.to_str().unwrap(), to.to_str().unwrap()].map(text);
+    // SAFETY: as above.
+    unsafe {
+        let frame = limpid_frame_read(first.as_ptr());
+        assert!(!frame.is_null(), "{}", told());
+        assert_eq!(limpid_frame_set_encoded(frame, false), LimpidStatus::Input);
+        let written = limpid_frame_write(frame, second.as_ptr());
+        assert_eq!(written, LimpidStatus::Ok, "{}", told());
+        // Three half floats in pixels of 8 bytes; what lies between stays.
+        let mut pixels = vec![[7u16; 4]; 64];
+        let place = pixels.as_mut_ptr().cast();
+        let get = |bytes| limpid_frame_get_strided(frame, color.as_ptr(), place, 3, bytes, 8, 64);
+        assert_eq!(get(3), LimpidStatus::Option);
+        assert_eq!(get(2), LimpidStatus::Ok, "{}", told());
+        let second = half::f16::from_f32(image.get(1, 0, 2)).to_bits();
+        assert_eq!((pixels[1][2], pixels[1][3]), (second, 7));
+        limpid_frame_free(frame);
+    }
+    let again = limpid::io::read(&to, &limpid::io::ReadOptions::default()).unwrap();
+    assert_eq!(again.frame.color().unwrap(), &image);
+}
