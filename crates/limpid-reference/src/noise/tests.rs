@@ -149,3 +149,33 @@ fn a_channel_without_light_does_not_hide_noise() {
     let found = strength(&profile, &lit);
     assert!((found / known - 1.0).abs() < 0.25, "{found} for {known}");
 }
+
+/// Edges, a ramp and a fine pattern.
+fn drawn(x: usize, y: usize) -> f32 {
+    let disc = (x as f32 - 60.0).hypot(y as f32 - 50.0) < 30.0;
+    let stripes = 0.08 * ((x / 2 + y / 3) % 2) as f32 * f32::from(u8::from(y > 80));
+    0.2 + 0.3 * (x as f32 / 128.0) + if disc { 0.35 } else { 0.0 } + stripes
+}
+
+/// White noise is found in a small grey picture, too, where no colours tell what it is.
+#[test]
+fn white_noise_of_grey_pictures_is_found() {
+    for channels in [1, 3] {
+        for seed in 1..7 {
+            let mut random = Random(seed);
+            let grain: Vec<f32> = (0..128 * 128).map(|_| random.next()).collect();
+            let image = Image::from_fn(128, 128, channels, |x, y, _| {
+                drawn(x, y) + 25.0 / 255.0 * grain[y * 128 + x]
+            });
+            let profile = Profile::estimate(&image);
+            let light = profile.components[0].deviation / (channels as f32).sqrt();
+            let found = 255.0 * strength(&profile, &image) * light;
+            assert!(
+                (found - 25.0).abs() < 1.5,
+                "{channels} channels, seed {seed}: {found}"
+            );
+            let fine = profile.components[0].spectrum.fineness();
+            assert!(fine > 0.9, "{channels} channels, seed {seed}: {fine}");
+        }
+    }
+}

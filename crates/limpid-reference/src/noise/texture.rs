@@ -27,6 +27,9 @@ const NOISE: f32 = 1.25;
 /// subsampled.
 const WHITE: f32 = 0.3;
 
+/// Shares of the power at middle waves that the shortest ones have: where white noise begins to be certain, and where it is.
+const EQUAL: [f32; 2] = [0.5, 0.72];
+
 /// The largest ratio of a colour's noise to that of luminance at long waves: white balance and colour matrix amplify colours.
 const COLOUR: f32 = 1.6;
 
@@ -93,6 +96,12 @@ fn luminance(powers: &[f32; AREA], camera: f32) -> [f32; AREA] {
         let texture = (1.0 - share) * middle * (PLACES[1] / place).powf(slope);
         (powers[k] - texture).max(0.0).min(share * powers[k])
     });
+    // Texture has less at shorter waves. If there is as much at the shortest ones as at middle ones, it is white noise.
+    let sure = ((fine * fine - EQUAL[0]) / (EQUAL[1] - EQUAL[0])).clamp(0.0, 1.0);
+    let level = Band::Finest.mean(powers);
+    for noise in &mut noise {
+        *noise += sure * (level - *noise);
+    }
     // Even areas are ramps, which have the longest waves.
     let long = noise[SIDE + 1];
     noise[0] = usual.min(1.4) * long;
