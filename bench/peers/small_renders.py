@@ -2,6 +2,7 @@
 
     python bench/peers/small_renders.py mitsuba FOLDER      (pip install mitsuba)
     python bench/peers/small_renders.py blender FOLDER      (pip install bpy)
+    python bench/peers/small_renders.py passes FOLDER       (pip install bpy)
     python bench/peers/small_renders.py pbrt FOLDER         (pip install mitsuba OpenEXR)
 
 PBRT is not on PyPI: its file has the channels, types and attributes that the `gbuffer` film of pbrt-v4 writes (`src/pbrt/film.cpp` and
@@ -51,6 +52,29 @@ def blender(folder):
     bpy.ops.render.render(write_still=True)
 
 
+def passes(folder):
+    """All passes of light in two view layers, light groups and Cryptomatte: the scene of the tests of the Blender extension."""
+    import pathlib
+
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "blender/tests"))
+    import bpy
+    import scene as small
+
+    scene = small.build(size=(20, 15), samples=SAMPLES)
+    back = scene.view_layers.new("Back")
+    for group in ("key", "fill"):
+        back.lightgroups.add(name=group)
+    small.passes(back)
+    scene.cycles.use_denoising = False
+    for view in scene.view_layers:
+        view.use_pass_vector = view.cycles.denoising_store_passes = True
+    back.use_pass_cryptomatte_object = False
+    settings = scene.render.image_settings
+    settings.media_type, settings.file_format, settings.color_depth = "MULTI_LAYER_IMAGE", "OPEN_EXR_MULTILAYER", "32"
+    scene.render.filepath = f"{folder}/blender-passes.exr"
+    bpy.ops.render.render(write_still=True)
+
+
 def pbrt(folder):
     import mitsuba as mi
     import numpy as np
@@ -97,4 +121,4 @@ def pbrt(folder):
 
 
 if __name__ == "__main__":
-    {"mitsuba": mitsuba, "blender": blender, "pbrt": pbrt}[sys.argv[1]](sys.argv[2])
+    {"mitsuba": mitsuba, "blender": blender, "passes": passes, "pbrt": pbrt}[sys.argv[1]](sys.argv[2])

@@ -35,7 +35,7 @@ def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
             raise InputError(f"{name}: {error}") from error
     elif hasattr(value, "__dlpack__"):
         try:
-            array = np.from_dlpack(value)
+            array = np.from_dlpack(value)  # type: ignore[arg-type]
         except Exception as error:
             raise InputError(f"{name}: {error}") from error
     else:

@@ -1,7 +1,7 @@
 """The compiled part. No interface of its own: `limpid` and its modules are."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 from numpy.typing import NDArray
 
@@ -12,16 +12,18 @@ _Progress = Callable[[float], object] | None
 
 __version__: str
 
+@final
 class Device:
-    def __init__(self, name: str = "auto", threads: int | None = None) -> None: ...
+    def __new__(cls, name: str = "auto", threads: int | None = None) -> Device: ...
     @property
     def name(self) -> str: ...
     @property
     def kind(self) -> str: ...
 
+@final
 class Engine:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         method_name: str,
         device: Device,
         options: list[tuple[str, str]],
@@ -30,13 +32,14 @@ class Engine:
         strength: float = 1.0,
         tile: int | None = None,
         schedule: str | None = None,
-    ) -> None: ...
+    ) -> Engine: ...
     def run(self, layers: _Layers, kind: str, planar: bool, progress: _Progress = None, every: int = 1) -> _Layers: ...
     def run_part(self, layers: _Layers, whole: _Layers, kind: str, planar: bool, progress: _Progress = None) -> _Layers: ...
     def reset(self) -> None: ...
     def summary(self) -> tuple[str, str | None]: ...
     def plan(self, layers: _Layers) -> tuple[int | None, int, str]: ...
 
+@final
 class Origin:
     @property
     def format(self) -> str: ...

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _limpid
 from ._denoise import Denoiser, denoise, engine
 from ._errors import InputError
-from ._frame import read, write
+from ._frame import Frame, read, write
 
 Array = NDArray[Any]
 
@@ -150,7 +150,11 @@ def _runs(source: Any, target: Any, frames: Iterable[int] | None, length: int, w
 def _work(run: Run, method: str, device: str, options: dict[str, Any], resume: bool) -> list[str]:
     """Processes a run; each result is written completely or not at all, so that a run can be repeated at any time."""
     several = len(run.before) + len(run.frames) > 1
-    apply = Denoiser(method, device, **options) if several else functools.partial(denoise, method=method, device=device, **options)
+
+    def alone(frame: Frame) -> Any:
+        return denoise(frame, method=method, device=device, **options)
+
+    apply: Callable[[Frame], Any] = Denoiser(method, device, **options) if several else alone
     for source, _ in run.before:
         apply(read(source))
     for source, target in run.frames:

@@ -72,7 +72,7 @@ def _first(image: Array, channel_axis: int | None) -> Array:
 
 def _deviation(band: Array) -> float:
     """The standard deviation of noise in a band, by the median of its magnitudes; zeros do not count."""
-    middle = _limpid.median_abs(np.require(band, requirements="CA"))
+    middle = _limpid.median_abs(np.require(band, requirements=("C", "A")))
     return math.nan if middle is None else middle / _MEDIAN
 
 
@@ -112,7 +112,7 @@ def _shrunk(image: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode
     factor = math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
     sigmas = [None if s is None else float(s) for s in sigmas]
     banks = analysis(wavelet, "symmetric"), synthesis(wavelet, "symmetric")
-    return _limpid.denoise_wavelet(np.require(image, requirements="CA"), *banks, count, mode == "soft", factor, sigmas)
+    return _limpid.denoise_wavelet(np.require(image, requirements=("C", "A")), *banks, count, mode == "soft", factor, sigmas)
 
 
 def _shrunk_volume(

@@ -27,15 +27,15 @@ Chores:
   test     everything that must pass: repository checks, a Vulkan driver, a browser and ffmpeg (installed where possible
            when there is none), format, lints with all and with no features, unit, integration and documentation tests,
            the documentation of the crates, the oldest supported compiler where it is installed, and the tests of the
-           Python module where Python is found
+           Python module and of the Blender extension where Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
            links between pages, code names in pages
   docs     the documentation site, with mdBook, in target/book
   rustdoc  the documentation of the crates, without warnings, and their public items, which are those of
            crates/limpid/public.txt; --accept takes new ones
   package  what `cargo publish` would upload of each crate, built from the package
-  dist     release artefacts for this machine in target/dist: the program, the C library, a Debian package, a wheel, an SBOM
-           and checksums; each one is unpacked and tried
+  dist     release artefacts for this machine in target/dist: the program, the C library, a Debian package, a wheel, the
+           Blender extension, an SBOM and checksums; each one is unpacked and tried
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
@@ -45,7 +45,7 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
-  python   only the tests of the Python module; what follows goes to pytest
+  python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 
 /// What a chore gives: nothing, or what went wrong and what to do about it.

@@ -6,17 +6,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the tests need: as pip names it, and as Python does.
-const PACKAGES: [(&str, &str); 6] = [
+const PACKAGES: [(&str, &str); 7] = [
     ("numpy", "numpy"),
     ("pytest", "pytest"),
     ("PyWavelets", "pywt"),
     ("scikit-image", "skimage"),
     ("dask[array]", "dask.array"),
     ("distributed", "distributed"),
+    ("mypy", "mypy"),
 ];
 
 /// The oldest Python that the module is for.
 const OLDEST: (u32, u32) = (3, 10);
+
+const PROGRAM: &str = if cfg!(windows) {
+    "limpid.exe"
+} else {
+    "limpid"
+};
 
 /// Everything that is built: with the targets of the tests, because their dependencies have more features, and without them the
 /// library would be built again for the module. (`--all-targets` would also build the module as a test, which it is not.)
@@ -38,12 +45,33 @@ pub(crate) fn test_built(python: Result<PathBuf, String>, arguments: &[String]) 
         }
     };
     let module = stage().map_err(|error| format!("target/python-module: {error}"))?;
-    run(Command::new(python)
-        .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])
-        .args(arguments)
-        .current_dir(&module)
-        .env("PYTHONPATH", &module)
-        .env("LIMPID_SOURCE", root()))
+    let pytest = |folder: &Path| {
+        let mut command = Command::new(&python);
+        command
+            .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])
+            .current_dir(folder)
+            .env("PYTHONPATH", &module)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("LIMPID_SOURCE", root());
+        command
+    };
+    run(pytest(&module).args(arguments))?;
+    if !arguments.is_empty() {
+        return Ok(());
+    }
+    // The extension for Blender, and where there is a Blender for Python, the extension in it.
+    let mut command = pytest(&root().join("blender"));
+    command
+        .args(["-q", "tests"])
+        .env("LIMPID", target().join("debug").join(PROGRAM));
+    if !works(&python, &["-c", "import bpy"]) {
+        println!(
+            "xtask: the tests in Blender are left out: {} -m pip install bpy",
+            python.display()
+        );
+        command.arg("--ignore=tests/test_in_blender.py");
+    }
+    run(&mut command)
 }
 
 /// The interpreter of a virtual environment with all packages, or what is missing.
@@ -117,6 +145,12 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// Where cargo builds.
+fn target() -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    root().join(folder)
+}
+
 fn works(program: &Path, arguments: &[&str]) -> bool {
     let out = Command::new(program).args(arguments).output();
     out.is_ok_and(|out| out.status.success())
@@ -142,9 +176,8 @@ fn stage() -> std::io::Result<PathBuf> {
     } else {
         ("liblimpid_python.so", "_limpid.abi3.so")
     };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
     fs::copy(
-        root().join(target).join("debug").join(built),
+        target().join("debug").join(built),
         module.join("limpid").join(name),
     )?;
     Ok(module)

@@ -26,6 +26,7 @@ use std::path::Path;
 #[command(
     name = "limpid",
     version,
+    long_version = env!("LIMPID_VERSION"),
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "Exit codes: 0 success, 1 failure, 2 incorrect usage, 130 interrupted."

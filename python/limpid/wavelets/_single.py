@@ -20,6 +20,7 @@ def as_numbers(data: Any) -> Array:
     """An array of float32, float64, complex64 or complex128."""
     array = np.asarray(data)
     kind, size = array.dtype.kind, array.dtype.itemsize
+    wanted: type[np.inexact[Any]]
     if kind == "f":
         wanted = np.float32 if size <= 4 else np.float64
     elif kind == "c":
@@ -81,7 +82,7 @@ def _middle(array: Array, axis: int) -> Array:
     shape = array.shape
     outer = int(np.prod(shape[:axis], dtype=np.int64))
     inner = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-    return np.require(array, requirements="CA").reshape(outer, shape[axis], inner)
+    return np.require(array, requirements=("C", "A")).reshape(outer, shape[axis], inner)
 
 
 def _unmiddle(array: Array, shape: Sequence[int], axis: int) -> Array:
@@ -133,7 +134,7 @@ def _alike(bands: Sequence[Array | None]) -> list[Array | None]:
 def _planes(array: Array, axes: tuple[int, int]) -> Array:
     """An array of three axes whose last two are `axes`."""
     moved = np.moveaxis(array, axes, (-2, -1))
-    return np.require(moved, requirements="CA").reshape(-1, *moved.shape[-2:])
+    return np.require(moved, requirements=("C", "A")).reshape(-1, *moved.shape[-2:])
 
 
 def _unplanes(planes: Array, shape: Sequence[int], axes: tuple[int, int]) -> Array:

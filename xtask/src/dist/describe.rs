@@ -2,7 +2,7 @@
 
 use crate::root;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A crate that is linked into the artefacts.
@@ -126,6 +126,18 @@ if(NOT TARGET Limpid::limpid)
     INTERFACE_INCLUDE_DIRECTORIES \"${_limpid_root}/include\")
 endif()
 ";
+
+/// A project that uses it.
+pub(super) fn cmake_project(source: &Path) -> String {
+    format!(
+        "cmake_minimum_required(VERSION 3.16)\n\
+         project(program C)\n\
+         find_package(Limpid REQUIRED)\n\
+         add_executable(program \"{}\")\n\
+         target_link_libraries(program Limpid::limpid m)\n",
+        source.display()
+    )
+}
 
 /// For `dpkg`.
 pub(super) fn control(version: &str, architecture: &str) -> String {

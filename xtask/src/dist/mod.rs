@@ -1,8 +1,10 @@
-//! Release artefacts for this machine, in `target/dist`: archives of the program and of the C library, a Debian package, a wheel,
-//! an SBOM and checksums. Each one is unpacked into an empty folder and tried.
+//! Release artefacts for this machine, in `target/dist`: archives of the program and of the C library, a Debian package, a wheel, its
+//! sources, the Blender extension, an SBOM and checksums. Each one is unpacked or installed into an empty folder and tried.
 
+mod clean;
 mod describe;
 mod licences;
+mod python;
 
 use crate::{Outcome, root, run, step};
 use describe::Dependency;
@@ -56,8 +58,8 @@ pub(crate) fn dist() -> Outcome {
         artefacts.extend(debian(&release)?);
         Ok(())
     })?;
-    step("a wheel", || {
-        artefacts.extend(wheel(&release)?);
+    step("the Python module and the Blender extension", || {
+        artefacts.extend(python::all(&release)?);
         Ok(())
     })?;
     let sbom = format!("limpid-{}.cdx.json", release.version);
@@ -94,7 +96,7 @@ fn program(release: &Release, dependencies: &[Dependency]) -> Result<String, Str
     documents(&folder.join("share/doc/limpid"), dependencies)?;
     let archive = packed(release, &name)?;
     let tried = unpacked(release, &archive)?;
-    try_program(&tried.join(&name).join("bin/limpid"))?;
+    clean::try_program(&tried.join(&name), "bin/limpid")?;
     Ok(archive)
 }
 
@@ -144,7 +146,31 @@ fn c_library(release: &Release, dependencies: &[Dependency]) -> Result<String, S
     run(Command::new(&program)
         .arg(tried.join("clean.exr"))
         .env("LD_LIBRARY_PATH", tried.join("lib")))?;
+    with_cmake(release, &tried)?;
     Ok(archive)
+}
+
+/// `find_package(Limpid)` finds the library, where CMake is installed.
+fn with_cmake(release: &Release, installed: &Path) -> Outcome {
+    if printed(Command::new("cmake").arg("--version")).is_err() {
+        println!("xtask: CMake is not installed; LimpidConfig.cmake is not tried");
+        return Ok(());
+    }
+    let folder = release.stage("tried-cmake")?;
+    let source = root().join("crates/limpid-c/tests/program.c");
+    write(
+        &folder.join("CMakeLists.txt"),
+        &describe::cmake_project(&source),
+    )?;
+    let build = folder.join("build");
+    run(Command::new("cmake")
+        .arg("-S")
+        .arg(&folder)
+        .arg("-B")
+        .arg(&build)
+        .arg(format!("-DCMAKE_PREFIX_PATH={}", installed.display())))?;
+    run(Command::new("cmake").arg("--build").arg(&build))?;
+    run(Command::new(build.join("program")).arg(folder.join("clean.exr")))
 }
 
 /// The program for Debian and its relatives, where `dpkg-deb` is installed.
@@ -174,88 +200,9 @@ fn debian(release: &Release) -> Result<Option<String>, String> {
         .args(["--build", "--root-owner-group"])
         .arg(&folder)
         .arg(release.folder.join(&package)))?;
-    let tried = release.stage("tried-deb")?;
-    run(Command::new("dpkg-deb")
-        .arg("-x")
-        .arg(release.folder.join(&package))
-        .arg(&tried))?;
-    try_program(&tried.join("usr/bin/limpid"))?;
+    let tried = clean::install(release, &release.folder.join(&package))?;
+    clean::try_program(&tried, "usr/bin/limpid")?;
     Ok(Some(package))
-}
-
-/// The Python module, where Python is; installed into an empty environment and tried.
-fn wheel(release: &Release) -> Result<Option<String>, String> {
-    let tools = release.folder.join("maturin");
-    let python = |environment: &Path| environment.join("bin/python");
-    if !python(&tools).exists() {
-        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&tools));
-        let made = made.and_then(|()| pip(&python(&tools), &["maturin>=1.9,<2"]));
-        if let Err(missing) = made {
-            println!("xtask: no wheel: {missing}");
-            return Ok(None);
-        }
-    }
-    let folder = release.stage("wheels")?;
-    run(Command::new(tools.join("bin/maturin"))
-        .args(["build", "--release", "--locked", "--manifest-path"])
-        .arg(root().join("python/Cargo.toml"))
-        .arg("--out")
-        .arg(&folder)
-        .env("VIRTUAL_ENV", &tools))?;
-    let built = fs::read_dir(&folder).map_err(|e| e.to_string())?;
-    let built: Vec<PathBuf> = built.filter_map(Result::ok).map(|e| e.path()).collect();
-    let [wheel] = &built[..] else {
-        return Err(format!("{} wheels", built.len()));
-    };
-    let environment = release.stage("tried-wheel")?;
-    run(Command::new("python3")
-        .args(["-m", "venv"])
-        .arg(&environment))?;
-    pip(&python(&environment), &[&wheel.to_string_lossy()])?;
-    run(Command::new(python(&environment)).args(["-c", TRY_WHEEL]))?;
-    let name = wheel.file_name().unwrap_or_default();
-    let name = name.to_string_lossy().into_owned();
-    copy(wheel, &release.folder.join(&name))?;
-    Ok(Some(name))
-}
-
-const TRY_WHEEL: &str = "\
-import numpy, limpid
-noisy = 0.5 + 0.1 * numpy.random.default_rng(1).standard_normal((64, 64, 3)).astype('float32')
-clean = limpid.denoise(noisy)
-assert clean.std() < 0.5 * noisy.std(), (clean.std(), noisy.std())
-";
-
-fn pip(python: &Path, packages: &[&str]) -> Outcome {
-    run(Command::new(python)
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ])
-        .args(packages))
-}
-
-/// A picture goes in, a cleaner one comes out.
-fn try_program(program: &Path) -> Outcome {
-    let folder = program.parent().unwrap_or(Path::new("."));
-    let (noisy, clean) = (folder.join("noisy.pfm"), folder.join("clean.exr"));
-    fs::write(&noisy, describe::noisy_picture()).map_err(|e| e.to_string())?;
-    run(Command::new(program)
-        .arg("denoise")
-        .arg(&noisy)
-        .arg("-o")
-        .arg(&clean)
-        .args(["--device", "cpu", "--quiet"]))?;
-    let there = fs::metadata(&clean).is_ok_and(|m| m.len() > 0);
-    for file in [noisy, clean] {
-        let _ = fs::remove_file(file);
-    }
-    there
-        .then_some(())
-        .ok_or_else(|| "no picture was written".to_owned())
 }
 
 /// A compressed archive of a stage.

@@ -109,7 +109,13 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
     );
     // Help and version are no mistakes.
     assert!(works(folder.path(), "denoise --help").contains("Usage"));
-    assert!(works(folder.path(), "--version").starts_with("limpid "));
+    let version = format!("limpid {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(works(folder.path(), "-V").trim_end(), version);
+    let long = works(folder.path(), "--version");
+    assert!(
+        long.starts_with(&version) && long.contains("features gpu io"),
+        "{long}"
+    );
 }
 
 #[test]

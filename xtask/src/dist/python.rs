@@ -1,0 +1,144 @@
+//! The Python module as a wheel and as sources, and the Blender extension, which holds the wheel.
+
+use super::{Release, copy, printed};
+use crate::{Outcome, root, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The most bytes of a wheel.
+const MOST: u64 = 20_000_000;
+
+/// A wheel, its sources and the Blender extension, where Python is; each one is tried.
+pub(super) fn all(release: &Release) -> Result<Vec<String>, String> {
+    let tools = release.folder.join("maturin");
+    if !python(&tools).exists() {
+        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&tools));
+        let made = made.and_then(|()| pip(&python(&tools), &["maturin>=1.9,<2"]));
+        if let Err(missing) = made {
+            println!("xtask: no wheel: {missing}");
+            return Ok(Vec::new());
+        }
+    }
+    let wheel = wheel(release, &tools)?;
+    Ok(vec![
+        sources(release, &tools)?,
+        extension(release, &wheel)?,
+        wheel,
+    ])
+}
+
+fn python(environment: &Path) -> PathBuf {
+    environment.join("bin/python")
+}
+
+/// What maturin makes, in an empty folder.
+fn maturin(release: &Release, tools: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
+    let folder = release.stage("made-by-maturin")?;
+    run(Command::new(tools.join("bin/maturin"))
+        .args(arguments)
+        .arg("--manifest-path")
+        .arg(root().join("python/Cargo.toml"))
+        .arg("--out")
+        .arg(&folder)
+        .env("VIRTUAL_ENV", tools))?;
+    let made = fs::read_dir(&folder).map_err(|e| e.to_string())?;
+    let made: Vec<PathBuf> = made.filter_map(Result::ok).map(|e| e.path()).collect();
+    match <[PathBuf; 1]>::try_from(made) {
+        Ok([path]) => Ok(path),
+        Err(made) => Err(format!("{} files instead of one", made.len())),
+    }
+}
+
+/// Moves a file to the artefacts; gives its name.
+fn taken(release: &Release, path: &Path) -> Result<String, String> {
+    let name = path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
+    copy(path, &release.folder.join(&name))?;
+    Ok(name)
+}
+
+/// The module for any Python from 3.10; installed into an empty environment and tried.
+fn wheel(release: &Release, tools: &Path) -> Result<String, String> {
+    let made = maturin(release, tools, &["build", "--release", "--locked"])?;
+    let bytes = fs::metadata(&made).map_err(|e| e.to_string())?.len();
+    if bytes > MOST {
+        return Err(format!("the wheel has {bytes} bytes; at most {MOST}"));
+    }
+    let environment = release.stage("tried-wheel")?;
+    run(Command::new("python3")
+        .args(["-m", "venv"])
+        .arg(&environment))?;
+    pip(&python(&environment), &[&made.to_string_lossy()])?;
+    run(Command::new(python(&environment)).args(["-c", TRY_WHEEL]))?;
+    taken(release, &made)
+}
+
+/// The sources: everything that they refer to is in them, at the locked versions.
+fn sources(release: &Release, tools: &Path) -> Result<String, String> {
+    let made = maturin(release, tools, &["sdist"])?;
+    let folder = release.stage("tried-sources")?;
+    run(Command::new("tar")
+        .arg("-xzf")
+        .arg(&made)
+        .current_dir(&folder))?;
+    let unpacked = fs::read_dir(&folder).map_err(|e| e.to_string())?;
+    let unpacked = unpacked.filter_map(Result::ok).next();
+    let unpacked = unpacked.ok_or("an archive without files")?.path();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    printed(
+        Command::new(cargo)
+            .args(["metadata", "--locked", "--format-version", "1"])
+            .current_dir(unpacked.join("python")),
+    )?;
+    taken(release, &made)
+}
+
+/// The extension for Blender. Its own tests use it in Blender; here its parts are unpacked and denoise a render of Blender.
+fn extension(release: &Release, wheel: &str) -> Result<String, String> {
+    let made = printed(
+        Command::new("python3")
+            .arg(root().join("blender/build.py"))
+            .arg(release.folder.join(wheel))
+            .arg("--output")
+            .arg(&release.folder),
+    )?;
+    let name = made.trim().to_owned();
+    let folder = release.stage("tried-extension")?;
+    run(Command::new("python3")
+        .args(["-m", "zipfile", "-e"])
+        .arg(release.folder.join(&name))
+        .arg(folder.join("extension")))?;
+    run(Command::new(python(&release.folder.join("tried-wheel")))
+        .args(["-c", TRY_EXTENSION])
+        .arg(root().join("crates/limpid-cli/tests/renders/blender-passes.exr"))
+        .current_dir(&folder))?;
+    Ok(name)
+}
+
+const TRY_WHEEL: &str = "\
+import numpy, limpid
+noisy = 0.5 + 0.1 * numpy.random.default_rng(1).standard_normal((64, 64, 3)).astype('float32')
+clean = limpid.denoise(noisy)
+assert clean.std() < 0.5 * noisy.std(), (clean.std(), noisy.std())
+";
+
+const TRY_EXTENSION: &str = "\
+import os, sys
+from extension.process import Job
+job = Job([{'frame': 1, 'source': sys.argv[1], 'target': os.path.abspath('clean.exr')}], {'device': 'cpu'})
+job.wait()
+assert not job.errors and os.path.exists('clean.exr'), job.errors
+";
+
+fn pip(python: &Path, packages: &[&str]) -> Outcome {
+    run(Command::new(python)
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(packages))
+}
