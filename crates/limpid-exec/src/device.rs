@@ -103,18 +103,46 @@ impl Device {
         Ok(times[times.len() / 2])
     }
 
-    /// The devices that tests run on: the CPU at every SIMD level with several bands, and every GPU, including software
-    /// adapters, with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently.
+    /// The devices that tests run on: the CPU at every SIMD level with several bands, and a GPU, possibly a software adapter,
+    /// with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently. All tests of a
+    /// program share the GPU with its shaders, because compiling them takes a software adapter most of its time.
     #[doc(hidden)]
     pub fn all_for_tests() -> Result<Vec<Self>> {
+        #[cfg(feature = "gpu")]
+        static SHARED: std::sync::Mutex<Option<Device>> = std::sync::Mutex::new(None);
+        let mut devices = Self::cpus_for_tests()?;
+        #[cfg(feature = "gpu")]
+        {
+            let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
+            let gpu = match shared.take() {
+                Some(gpu) => gpu,
+                None => open_gpu(Some(""), None, true)?,
+            };
+            devices.push(shared.insert(gpu).clone());
+        }
+        Ok(devices)
+    }
+
+    /// The same with a GPU of its own, for tests that change or count something on it.
+    #[doc(hidden)]
+    pub fn own_for_tests() -> Result<Vec<Self>> {
+        #[cfg_attr(
+            not(feature = "gpu"),
+            expect(unused_mut, reason = "only GPUs are added")
+        )]
+        let mut devices = Self::cpus_for_tests()?;
+        #[cfg(feature = "gpu")]
+        devices.push(open_gpu(Some(""), None, true)?);
+        Ok(devices)
+    }
+
+    fn cpus_for_tests() -> Result<Vec<Self>> {
         let mut devices = Vec::new();
         for (i, (_, level)) in Cpu::levels().into_iter().enumerate() {
             devices.push(Self::Cpu(
                 Cpu::with_level(Some(i % 3 + 1), level)?.with_band([3, 16, 7, 64][i % 4]),
             ));
         }
-        #[cfg(feature = "gpu")]
-        devices.push(open_gpu(Some(""), None, true)?);
         Ok(devices)
     }
 }

@@ -38,7 +38,7 @@ fn texts_are_as_they_were() {
 #[test]
 fn nothing_is_compiled_after_the_first_frame() {
     let size = limpid::Size::new(40, 24);
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         for entry in METHODS {
             let mut sequence = Sequence::new(&device, &Options::of((entry.make)()));

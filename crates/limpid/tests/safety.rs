@@ -25,7 +25,7 @@ const EXTENT: wgpu::Extent3d = wgpu::Extent3d {
 /// Memory that is too small for its slot, or of another kind, is rejected.
 #[test]
 fn memory_that_does_not_fit_is_refused() {
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let buffer = |size: u64, usage| {
             Resource::Buffer(gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -84,7 +84,7 @@ fn memory_that_does_not_fit_is_refused() {
 /// The memory of a small plan must not be bound to the shaders of a large one.
 #[test]
 fn bindings_of_another_recorder_are_refused() {
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let method = Atrous::default();
         let recorder = |size: Size| {
@@ -166,7 +166,7 @@ fn kernels_from_outside_are_checked() {
 /// Tables are indices for some shaders. Nobody outside can change them.
 #[test]
 fn tables_are_private() {
-    let Some(gpu) = Device::all_for_tests()
+    let Some(gpu) = Device::own_for_tests()
         .unwrap()
         .into_iter()
         .find_map(|d| match d {
@@ -245,7 +245,7 @@ fn sizes_do_not_wrap_around() {
     plan.pass(Beyond, [input], [output]);
     assert_eq!(plan.memory().bytes(), usize::MAX);
     assert_eq!(plan.slots()[0].bytes(), usize::MAX);
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         assert!(Recorder::new(gpu, plan.clone()).is_err());
     }

@@ -3,9 +3,9 @@
 mod adaptive;
 
 use crate::batch;
+use crate::render_tags::{RenderTags, point};
 use crate::say::{self, OrUsage, tell};
 use crate::shot;
-use crate::render_tags::{RenderTags, point};
 use anyhow::{Result, bail};
 use limpid::{Error, Frame, Image, Kind, Layer, Part, Size, Watch, io, srgb_to_linear};
 use limpid_scenes::glam::Vec3A;

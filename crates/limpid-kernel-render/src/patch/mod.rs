@@ -16,6 +16,7 @@ mod basis;
 mod descent;
 mod jacobi;
 mod omega;
+mod planes;
 mod point;
 mod weights;
 
@@ -23,6 +24,7 @@ pub use assemble::Assemble;
 pub use basis::Basis;
 pub use descent::{Advance, Multiply, NextDirection};
 pub use omega::Omega;
+pub use planes::{BASIS_PLANES, CROSS_PLANES, WEIGHT_PLANES};
 pub use point::{cross_error, differences, larger, least, scaled};
 pub use weights::Weights;
 
@@ -32,16 +34,12 @@ use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
 use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
+use planes::{
+    LANES, Lanes, NEIGHBOURS, OFFSETS, REACH, SIDE, ZERO, cross_plane, follows, matrix_plane,
+    offset, pack, unpack, weight_plane,
+};
 use std::ops::Range;
 
-/// Planes of a slot of weights.
-pub const WEIGHT_PLANES: usize = PATCH / 2;
-/// Planes of a slot of bases.
-pub const BASIS_PLANES: usize = PATCH * MOST / 2;
-/// Planes of a slot of cross products.
-pub const CROSS_PLANES: usize = MOST * (MOST + 1) / 2;
-/// Following neighbours of a pixel in the matrix.
-const NEIGHBOURS: usize = 40;
 /// Rows of numbers that a matrix has for a row of pixels.
 const MATRIX_ROWS: usize = NEIGHBOURS + 2;
 /// The one of them with one over the diagonal.
@@ -71,68 +69,6 @@ fn with_matrix(text: Wgsl) -> Wgsl {
         .constant("INVERSE", "u32", INVERSE)
         .body(include_str!("matrix.wgsl"))
 }
-
-/// How far a row of the matrix reaches.
-const REACH: isize = 2 * RADIUS as isize;
-const SIDE: usize = 2 * RADIUS + 1;
-
-/// Offset of a patch's pixel from its centre.
-const fn offset(a: usize) -> (isize, isize) {
-    let r = RADIUS as isize;
-    ((a % SIDE) as isize - r, (a / SIDE) as isize - r)
-}
-
-/// Whether an offset comes after its opposite, row by row.
-const fn follows((dx, dy): (isize, isize)) -> bool {
-    dy > 0 || (dy == 0 && dx > 0)
-}
-
-/// The plane of weights for a following offset.
-const fn weight_plane((dx, dy): (isize, isize)) -> usize {
-    let r = RADIUS as isize;
-    if dy == 0 {
-        (dx - 1) as usize
-    } else {
-        (r + (dy - 1) * SIDE as isize + dx + r) as usize
-    }
-}
-
-/// The plane of the matrix for a following offset or zero.
-const fn matrix_plane((dx, dy): (isize, isize)) -> usize {
-    if dy == 0 {
-        dx as usize
-    } else {
-        (REACH + 1 + (dy - 1) * (2 * REACH + 1) + dx + REACH) as usize
-    }
-}
-
-/// Following offsets of the matrix, in the order of their planes.
-const OFFSETS: [(isize, isize); NEIGHBOURS] = {
-    let mut all = [(0, 0); NEIGHBOURS];
-    let mut dy = 0;
-    while dy <= REACH {
-        let mut dx = -REACH;
-        while dx <= REACH {
-            if follows((dx, dy)) {
-                all[matrix_plane((dx, dy)) - 1] = (dx, dy);
-            }
-            dx += 1;
-        }
-        dy += 1;
-    }
-    all
-};
-
-/// The index of an entry of `Bᵀ Ω B` in its upper triangle.
-const fn cross_plane(k: usize, l: usize) -> usize {
-    let (k, l) = if k < l { (k, l) } else { (l, k) };
-    k * MOST - k * (k + 1) / 2 + l
-}
-
-/// Pixels that a CPU body processes at once.
-const LANES: usize = 16;
-type Lanes = [f32; LANES];
-const ZERO: Lanes = [0.0; LANES];
 
 /// Values of a row starting at `x`; 0 beyond its ends.
 #[inline(always)]
@@ -181,28 +117,6 @@ fn store(row: &mut [f32], x: usize, values: &Lanes) {
     row[x..x + room].copy_from_slice(&values[..room]);
 }
 
-/// Largest value of a fraction of 16 bits.
-const SCALE: f32 = 32767.0;
-
-/// Two numbers in -1 … 1 in a word, like WGSL's `pack2x16snorm`.
-#[inline(always)]
-fn pack(low: f32, high: f32) -> f32 {
-    let part = |v: f32| ((v * SCALE + 0.5).floor() as i32 & 0xffff) as u32;
-    f32::from_bits(part(low) | part(high) << 16)
-}
-
-/// Unpacks such words.
-#[inline(always)]
-fn unpack(words: &Lanes) -> (Lanes, Lanes) {
-    let (mut low, mut high) = (ZERO, ZERO);
-    for l in 0..LANES {
-        let bits = words[l].to_bits() as i32;
-        low[l] = (bits << 16 >> 16) as f32 * (1.0 / SCALE);
-        high[l] = (bits >> 16) as f32 * (1.0 / SCALE);
-    }
-    (low, high)
-}
-
 params! {
     /// Size of the image, and parameters of the kernel.
     struct Params { width: u32, height: u32, pixels: u32, planes: u32, k0: f32, k1: f32 }
@@ -246,38 +160,4 @@ fn per_pixel(site: &Site<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
 fn with_weights(text: Wgsl, slot: &str) -> Wgsl {
     text.function("stored_weight(at: u32) -> f32", format_args!("{slot}[at]"))
         .body(include_str!("weight.wgsl"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn planes_are_numbered_without_gaps() {
-        let mut weights = Vec::new();
-        for a in 0..PATCH {
-            if follows(offset(a)) {
-                weights.push(weight_plane(offset(a)));
-            }
-        }
-        assert_eq!(weights, (0..WEIGHT_PLANES).collect::<Vec<_>>());
-        let matrix = OFFSETS.map(matrix_plane);
-        assert_eq!(matrix, std::array::from_fn(|i| i + 1));
-        assert!(OFFSETS.is_sorted_by_key(|(dx, dy)| (*dy, *dx)));
-        let mut cross = Vec::new();
-        for k in 0..MOST {
-            for l in k..MOST {
-                cross.push(cross_plane(k, l));
-            }
-        }
-        assert_eq!(cross, (0..CROSS_PLANES).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn fractions_come_back() {
-        for v in [-1.0, -0.3, 0.0, 1e-4, 0.7, 1.0] {
-            let (low, high) = unpack(&[pack(v, -v); LANES]);
-            assert!((low[3] - v).abs() < 2e-5 && (high[3] + v).abs() < 2e-5);
-        }
-    }
 }

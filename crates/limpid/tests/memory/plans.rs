@@ -92,7 +92,7 @@ fn runs_take_the_memory_that_plans_state() {
 
 #[cfg(feature = "gpu")]
 fn on_gpus(frame: &Frame, wrong: &mut Vec<String>) {
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let taken = || {
             let report = gpu.device().generate_allocator_report();

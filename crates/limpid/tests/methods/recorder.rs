@@ -102,7 +102,7 @@ fn image(gpu: &Gpu, buffer: &wgpu::Buffer) -> Image {
 /// Textures are bound by layer; missing, unknown or unsuitable ones are errors that name them.
 #[test]
 fn layers_are_bound_by_name() {
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let frame = frame(SIZE);
         let method = Svgf::default();
@@ -192,7 +192,7 @@ fn recording_takes_nothing_and_gives_the_denoisers_picture() {
 /// `copies`: maximum number of layers that may need a separate pass.
 fn records(method: &dyn Method, copies: usize) {
     let frames = [frame(SIZE), frame(SIZE)];
-    for device in Device::all_for_tests().unwrap() {
+    for device in Device::own_for_tests().unwrap() {
         let Device::Gpu(gpu) = &device else { continue };
         let schedule = method.schedules(Backend::Gpu).remove(0);
         let plan = method.plan(&frames[0].shape(), &schedule).unwrap();
@@ -375,7 +375,7 @@ fn swapped_history_is_the_same_everywhere() {
         }));
     }
     let watch = Watch::default();
-    for (device, pieces) in Device::all_for_tests()
+    for (device, pieces) in Device::own_for_tests()
         .unwrap()
         .iter()
         .flat_map(|d| [(d, false), (d, true)])

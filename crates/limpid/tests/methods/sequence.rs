@@ -62,7 +62,7 @@ macro_rules! sequences {
 each_method!(sequences);
 
 fn nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own(entry: &Entry) {
-    let devices = Device::all_for_tests().unwrap();
+    let devices = Device::own_for_tests().unwrap();
     let watch = Watch::default();
     for device in [&devices[0], &devices[devices.len() - 1]] {
         let options = Options::of(method(entry));
