@@ -172,6 +172,10 @@ class Denoising:
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
+        if current is None:
+            # The extension was turned off.
+            self.tidy(context)
+            return {"CANCELLED"}
         if event.type == "ESC" and event.value == "PRESS":
             current.stop()
         if event.type != "TIMER":
