@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Blender extension beside Open Image Denoise as Blender calls it, on the same samples: error and flicker.
 
-    pip install bpy pillow     (and limpid: pip install ./python)
+    pip install bpy OpenEXR pillow     (and limpid: pip install ./python)
     python3 bench/peers/blender.py --cache target/blender --pictures docs/images
 
 Cycles renders four frames of each scene with its denoiser on (Open Image Denoise, albedo and normal, prefilter Accurate, quality High) and keeps
