@@ -23,7 +23,7 @@ if (
     _os.environ.setdefault("NODEVICE_SELECT", "1")
 
 from . import _errors as errors  # noqa: E402
-from ._denoise import Denoiser, Method, Option, Plan, denoise, device, devices, methods, noise_profile, plan
+from ._denoise import Denoiser, Method, Option, Plan, denoise, denoise_frames, device, devices, methods, noise_profile, plan
 from ._errors import (
     DeviceError,
     Error,
@@ -61,6 +61,7 @@ __all__ = [
     "__version__",
     "compare",
     "denoise",
+    "denoise_frames",
     "device",
     "devices",
     "errors",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _limpid
-from ._errors import InputError
+from ._errors import InputError, OptionError
 
 #: Layers whose whole numbers fill 0 … 1, as in image files.
 _SHADES = ("color", "albedo", "alpha", "visibility")
@@ -24,22 +24,29 @@ def _kind(name: str) -> str:
     return name
 
 
-def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
-    """An array that limpid takes: anything NumPy understands, and what speaks DLPack."""
+def as_numpy(value: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of anything NumPy understands, and of what speaks DLPack."""
     if isinstance(value, np.ndarray):
-        array = value
-    elif hasattr(value, "__array__"):
-        try:
-            array = np.asarray(value)
-        except Exception as error:
-            raise InputError(f"{name}: {error}") from error
-    elif hasattr(value, "__dlpack__"):
-        try:
-            array = np.from_dlpack(value)  # type: ignore[arg-type]
-        except Exception as error:
-            raise InputError(f"{name}: {error}") from error
-    else:
-        array = np.asarray(value)
+        return value
+    try:
+        if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
+            return np.asarray(value)
+        return np.from_dlpack(value)  # type: ignore[arg-type]
+    except Exception as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def channels_last(value: ArrayLike, name: str, axis: int) -> NDArray[Any]:
+    """An array whose channels, if it has three axes, are its last one."""
+    if axis not in (-3, -2, -1, 0, 1, 2):
+        raise OptionError(f"channel_axis {axis!r}: expected an axis of an array of three axes")
+    array = as_numpy(value, name)
+    return array if array.ndim != 3 else np.moveaxis(array, axis, -1)
+
+
+def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
+    """An array that limpid takes."""
+    array = as_numpy(value, name)
     kind = array.dtype.kind
     if array.dtype.byteorder not in ("=", "|"):
         array = array.astype(array.dtype.newbyteorder("="))
@@ -54,6 +61,11 @@ def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
         if array.size and kind != "b" and int(np.abs(array.astype(np.int64)).max()) > 1 << 24:
             raise InputError(f"{name}: whole numbers above {1 << 24} are not exact as float32")
         array = array.astype(np.float32)
+    elif kind in "ui":
+        raise InputError(
+            f"{name}: an array of {array.dtype} does not say what white is; float16, float32, float64, uint8 and uint16 do, "
+            "and limpid.denoise takes others with data_range, such as data_range=255"
+        )
     else:
         raise InputError(
             f"{name}: an array of {array.dtype} cannot be an image; "
@@ -65,6 +77,17 @@ def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
         raise InputError(
             f"{name}: an array of shape {array.shape} is no image; "
             "expected (height, width) or (height, width, channels)"
+            + ("; limpid.denoise_frames takes stacks and films" if array.ndim == 4 else "")
+        )
+    if name == "color" and array.ndim == 3 and array.shape[2] > 4 >= array.shape[0]:
+        raise InputError(
+            f"{name}: an array of shape {array.shape} has {array.shape[2]} channels, and 1 to 4 are expected; "
+            "if they come first, as in PyTorch, add channel_axis=0"
+        )
+    if name == "color" and array.ndim == 3 and array.shape[2] > 4:
+        raise InputError(
+            f"{name}: an array of shape {array.shape} has {array.shape[2]} channels, and 1 to 4 are expected; "
+            "limpid.denoise_frames takes stacks and films"
         )
     if 0 in array.shape:
         raise InputError(
@@ -192,8 +215,8 @@ def _unpickled(layers: dict[str, NDArray[Any]], transfer: str, every: int) -> Fr
     return Frame(layers, transfer=transfer, every=every)
 
 
-def picture(image: ArrayLike | Frame, exposure: float = 0.0) -> bytes:
-    """An image for a screen, as the bytes of a PNG file.
+def picture(image: ArrayLike | Frame, exposure: float = 0.0, *, channel_axis: int = -1) -> bytes:
+    """An image for a screen, as the bytes of a PNG file. ``channel_axis`` is that of :func:`limpid.denoise`.
 
     >>> import numpy as np, limpid
     >>> limpid.picture(np.zeros((2, 2, 3)))[:4]
@@ -202,14 +225,14 @@ def picture(image: ArrayLike | Frame, exposure: float = 0.0) -> bytes:
     if isinstance(image, Frame):
         array, transfer = image.color, image.transfer
     else:
-        array = as_array(image, "color")
+        array = as_array(channels_last(image, "color", channel_axis), "color")
         transfer = "encoded" if array.dtype.kind == "u" else "linear"
     color, _ = split_alpha(array)
     return _limpid.png(color, transfer, exposure)
 
 
 def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None) -> Frame:
-    """Reads an image file with all layers that it has: EXR, PNG, JPEG, TIFF, HDR, PFM.
+    """Reads an image file with all layers that it has: EXR, PNG, JPEG, TIFF, WebP, HDR, PFM.
 
     ``layers`` takes layers from other names in the file: ``{"normal": "N"}``. What a file has that is no layer is kept in
     ``frame.origin`` and written again by :func:`write`.
@@ -247,6 +270,7 @@ def write(
     path: str | os.PathLike[str],
     image: ArrayLike | Frame,
     *,
+    channel_axis: int = -1,
     transfer: str | None = None,
     bits: int | None = None,
     quality: int | None = None,
@@ -258,9 +282,9 @@ def write(
 
     ``transfer`` says what the colour is, ``"linear"`` light or ``"encoded"`` for a screen; a frame knows it, floats are taken as
     linear and whole numbers as encoded. ``bits`` (8, 16) is for PNG and TIFF, ``quality`` (1 … 100) for JPEG, ``sample`` (``"half"``,
-    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``) and ``texts`` for EXR.
+    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
     """
-    frame = image if isinstance(image, Frame) else Frame(color=image)
+    frame = image if isinstance(image, Frame) else Frame(color=channels_last(image, "color", channel_axis))
     if bits is None and frame.origin is None and "color" in frame:
         bits = {"u1": 8, "u2": 16}.get(frame["color"].dtype.str[1:])
     how = {

@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from . import _limpid
 from ._denoise import Progress
 from ._errors import OptionError
-from ._frame import Frame, as_array, split_alpha, squeezed
+from ._frame import Frame, as_array, channels_last, split_alpha, squeezed
 
 
-def _shown(image: ArrayLike | Frame) -> tuple[NDArray[Any], str | None]:
+def _shown(image: ArrayLike | Frame, axis: int) -> tuple[NDArray[Any], str | None]:
     """An image, and what its values are if it says so."""
     if isinstance(image, Frame):
         color, _ = split_alpha(image.color)
         return color, "display" if image.transfer == "encoded" else "linear"
-    color, _ = split_alpha(as_array(image, "color"))
+    color, _ = split_alpha(as_array(channels_last(image, "color", axis), "color"))
     return color, None
 
 
@@ -53,14 +53,15 @@ def compare(
     space: str = "auto",
     exposure: float = 0.0,
     data_range: float | None = None,
+    channel_axis: int = -1,
     picture: bool = False,
 ) -> dict[str, Any]:
     """Compares an image with a reference: MSE, relative errors, PSNR, SSIM, FLIP.
 
     ``space`` is ``"display"`` (display values, 0 … 1) or ``"linear"`` (light: PSNR and SSIM of display values after ``exposure`` stops, FLIP
     over a range of exposures). ``"auto"`` takes arrays as they are, as display values, and frames as what they say they are: renders are light,
-    photographs display values. ``data_range`` is the white of float arrays, 1 unless given, as in scikit-image. With ``picture=True`` the result
-    includes the FLIP error of each pixel as the image ``flip_picture``.
+    photographs display values. ``data_range`` is the white of float arrays, 1 unless given, as in scikit-image, and ``channel_axis`` the axis of
+    their channels. With ``picture=True`` the result includes the FLIP error of each pixel as the image ``flip_picture``.
 
     >>> import numpy as np, limpid
     >>> reference = np.linspace(0, 1, 256).reshape(16, 16)
@@ -69,7 +70,7 @@ def compare(
     >>> round(limpid.compare(255 * reference + 2.55, 255 * reference, data_range=255)["psnr"], 3)
     40.0
     """
-    (a, own), (b, natural) = _shown(image), _shown(reference)
+    (a, own), (b, natural) = _shown(image, channel_axis), _shown(reference, channel_axis)
     space = _space(space, natural, own)
     _checked(data_range, space)
     scores = _limpid.compare(_scaled(a, data_range), _scaled(b, data_range), space, exposure, picture)
@@ -87,11 +88,12 @@ def page(
     space: str = "auto",
     exposure: float = 0.0,
     data_range: float | None = None,
+    channel_axis: int = -1,
     name: str = "reference",
 ) -> dict[str, dict[str, Any]]:
     """Writes an HTML page with images and their errors against a reference, in one file; returns the scores by name.
 
-    ``space``, ``exposure`` and ``data_range`` are those of :func:`compare`.
+    ``space``, ``exposure``, ``data_range`` and ``channel_axis`` are those of :func:`compare`.
 
     >>> import numpy as np, limpid, tempfile, pathlib
     >>> clean = np.full((16, 16, 3), 0.5)
@@ -99,8 +101,8 @@ def page(
     >>> sorted(limpid.page({"dark": clean * 0.9, "bright": clean * 1.1}, clean, path))
     ['bright', 'dark']
     """
-    clean, natural = _shown(reference)
-    shown = {str(key): _shown(image) for key, image in images.items()}
+    clean, natural = _shown(reference, channel_axis)
+    shown = {str(key): _shown(image, channel_axis) for key, image in images.items()}
     space = _space(space, natural, *(own for _, own in shown.values()))
     _checked(data_range, space)
     named = [(key, _scaled(image, data_range)) for key, (image, _) in shown.items()]

@@ -9,7 +9,7 @@ use limpid::{Denoiser, FittedPlan, Frame, Options, Sequence, Watch};
 use limpid_lab::methods as listed;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A device that was opened.
 #[pyclass(frozen, module = "limpid._limpid")]
@@ -77,10 +77,14 @@ fn entry(name: &str) -> limpid::Result<&'static Entry> {
     }
 }
 
-fn method(name: &str, sequence: bool) -> limpid::Result<Box<dyn Method>> {
+fn method(name: &str, sequence: bool, linear: bool) -> limpid::Result<Box<dyn Method>> {
+    let auto = match sequence {
+        true => Auto::sequence(),
+        false => Auto::default(),
+    };
     Ok(match name {
-        "auto" if sequence => Box::new(Auto::sequence()),
-        "auto" => Box::new(Auto::default()),
+        "auto" if linear => Box::new(auto.scene_linear()),
+        "auto" => Box::new(auto),
         name => (entry(name)?.make)(),
     })
 }
@@ -88,7 +92,7 @@ fn method(name: &str, sequence: bool) -> limpid::Result<Box<dyn Method>> {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (method_name, device, options, *, sequence=false, strength=1.0, tile=None, schedule=None))]
+    #[pyo3(signature = (method_name, device, options, *, sequence=false, linear=false, strength=1.0, tile=None, schedule=None))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn new(
         py: Python<'_>,
@@ -96,11 +100,12 @@ impl Engine {
         device: &Device,
         options: Vec<(String, String)>,
         sequence: bool,
+        linear: bool,
         strength: f32,
         tile: Option<usize>,
         schedule: Option<&str>,
     ) -> PyResult<Self> {
-        let mut method = method(method_name, sequence).or_raise(py)?;
+        let mut method = method(method_name, sequence, linear).or_raise(py)?;
         let given = options.iter().map(|(name, value)| (&**name, &**value));
         method.set_all(given).or_raise(py)?;
         let mut options = Options::of(method);
@@ -137,18 +142,33 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = layers.py();
         let frame = array::frame(layers, every)?;
-        // A frame that another thread works on is not waited for with the interpreter's lock in hand.
-        let mut sequence = match self.sequence.try_lock() {
-            Ok(sequence) => sequence,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let message = "another thread is using this denoiser; give each thread its own";
-                return Err(raise(py, "InputError", message.to_owned()));
-            }
-        };
+        let mut sequence = self.free(py)?;
         let sequence = &mut *sequence;
         let made = work(py, progress, |watch| sequence.run(&frame, watch))?;
         array::layers(py, made, Form { kind, planar })
+    }
+
+    /// Takes the next frame of a film, or the end of it; gives the results that are complete, which may be of frames before.
+    #[pyo3(signature = (layers, kind, planar, every=1))]
+    fn push<'py>(
+        &self,
+        py: Python<'py>,
+        layers: Option<&Bound<'py, PyDict>>,
+        kind: &str,
+        planar: bool,
+        every: usize,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let frame = layers.map(|layers| array::frame(layers, every));
+        let frame = frame.transpose()?;
+        let mut sequence = self.free(py)?;
+        let sequence = &mut *sequence;
+        let made = work(py, None, |watch| match &frame {
+            Some(frame) => sequence.push(frame, watch),
+            None => sequence.finish(watch),
+        })?;
+        let form = Form { kind, planar };
+        let made = made.into_iter().map(|made| array::layers(py, made, form));
+        made.collect()
     }
 
     /// Runs on a part of a larger frame: numbers of the whole frame are taken from `whole`.
@@ -194,6 +214,18 @@ impl Engine {
 }
 
 impl Engine {
+    /// The sequence. One that another thread uses is not waited for with the interpreter's lock in hand.
+    fn free(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Sequence>> {
+        match self.sequence.try_lock() {
+            Ok(sequence) => Ok(sequence),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let message = "another thread is using this denoiser; give each thread its own";
+                Err(raise(py, "InputError", message.to_owned()))
+            }
+        }
+    }
+
     fn prepared(&self, whole: &Frame) -> limpid::Result<Options> {
         let mut options = self.options.clone();
         options.method = options.method.prepared(&whole.mend()?.frame)?;

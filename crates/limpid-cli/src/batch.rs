@@ -3,7 +3,7 @@
 mod folder;
 
 use crate::say::{self, OrUsage};
-use crate::{report, shot, video};
+use crate::{heif, report, shot, video};
 use anyhow::{Context, Result};
 use folder::Found;
 use limpid::Error;
@@ -224,6 +224,11 @@ fn targets(inputs: &[Found], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>
         if path == Path::new("-") {
             return usage("-: standard input has no name; name an output file".to_owned());
         }
+        // There is no encoder for these.
+        let name = match heif::is_heif(path) {
+            true => name.with_extension("png"),
+            false => name.clone(),
+        };
         jobs.push(Job {
             from: path.clone(),
             to: output.join(name),

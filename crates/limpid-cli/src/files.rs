@@ -6,6 +6,13 @@ use crate::say;
 use anyhow::{Context, Result};
 use limpid::io::{self, Format, Picture, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
+use std::path::Path;
+
+/// Whether the colour of a file is scene-linear light, as renders have it. Float TIFF is as often a measurement as a picture.
+pub(crate) fn is_light(path: &Path) -> bool {
+    let light = |format: Format| matches!(format, Format::Exr | Format::Hdr | Format::Pfm);
+    Format::from_path(path).is_ok_and(light)
+}
 
 /// Reads a file, runs the method, and writes the result with everything else in the file.
 pub(crate) fn run(job: &Job, reader: &Reader, sequence: &mut Sequence) -> Result<()> {
@@ -35,17 +42,23 @@ pub(crate) fn run_and(
 /// Runs the method on the values of a file and writes the result without any conversion between light and display values.
 pub(crate) fn numbers(
     job: &Job,
-    picture: Picture,
+    frame: &Frame,
     mut write: WriteOptions,
     sequence: &mut Sequence,
 ) -> Result<()> {
-    let name = || job.from.display().to_string();
-    let watch = say::watch(&name());
-    let result = sequence.run(&picture.frame, &watch).with_context(name)?;
-    watch.check()?;
+    let result = made(job, frame, sequence)?;
     write.transfer = Some(Format::from_path(&job.to)?.transfer());
     say::notes(&io::write(&job.to, &result, None, &write)?);
     Ok(())
+}
+
+/// Runs the method on the frame of a file.
+pub(crate) fn made(job: &Job, frame: &Frame, sequence: &mut Sequence) -> Result<Frame> {
+    let name = || job.from.display().to_string();
+    let watch = say::watch(&name());
+    let result = sequence.run(frame, &watch).with_context(name)?;
+    watch.check()?;
+    Ok(result)
 }
 
 /// Runs the method on an image that does not come from a file.

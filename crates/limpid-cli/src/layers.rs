@@ -1,7 +1,7 @@
 //! Where layers come from: names in the file, separate files, further passes.
 
 use crate::say::{self, OrUsage};
-use crate::{shot, video};
+use crate::{heif, shot, video};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions};
 use limpid::{Error, Kind, Layer, Part};
@@ -144,7 +144,7 @@ impl Reader {
 
 impl Sources {
     fn read(&self, path: &Path, frame: Option<u32>) -> Result<Picture> {
-        let mut picture = io::read(path, &self.options).map_err(|e| in_file(e, path))?;
+        let mut picture = heif::read(path, &self.options).map_err(|e| in_file(e, path))?;
         for (layer, file) in &self.files {
             let file = match (frame, path.file_name()) {
                 (_, Some(name)) if file.is_dir() => file.join(name),

@@ -3,6 +3,7 @@
 mod batch;
 mod command;
 mod files;
+mod heif;
 mod layers;
 mod method_options;
 mod profile;

@@ -1,7 +1,6 @@
 //! Noise profiles as files: JSON, or an image that shows the noise.
 
 use anyhow::{Context, Result};
-use limpid::io;
 use limpid::noise::Profile;
 use std::path::Path;
 
@@ -29,7 +28,7 @@ pub(crate) fn measured(path: &Path) -> Result<(Profile, Option<u32>)> {
         let text = std::fs::read_to_string(path).with_context(named)?;
         return Ok((Profile::from_json(&text).with_context(named)?, None));
     }
-    let picture = io::read(path, &crate::run::read_options())?;
+    let picture = crate::heif::read(path, &crate::run::read_options())?;
     let profile = Profile::estimate(picture.frame.color().with_context(named)?);
     Ok((profile, picture.origin.iso()))
 }

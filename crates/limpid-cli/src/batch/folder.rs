@@ -2,7 +2,7 @@
 
 use super::usage;
 use crate::say::{self, OrUsage};
-use crate::{shot, video};
+use crate::{heif, shot, video};
 use anyhow::{Context, Result};
 use limpid::Error;
 use limpid::io::{self, Format};
@@ -94,7 +94,9 @@ impl Search {
                     (false, false) => self.skip("folders, which --recursive searches", &name),
                 }
             } else if !path.is_file() {
-            } else if Format::from_path(&path).is_ok() {
+            } else if Format::from_path(&path).is_ok()
+                || (heif::is_heif(&path) && heif::is_readable())
+            {
                 self.images.push(Found { path, name });
             } else {
                 self.skip(kind(&path), &name);
@@ -131,8 +133,8 @@ impl Search {
 fn kind(path: &Path) -> &'static str {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     match extension.to_ascii_lowercase().as_str() {
-        "heic" | "heif" | "hif" => "HEIC, which is not read",
-        "avif" => "AVIF, which is not read",
+        "heic" | "heif" | "hif" => "HEIC, which ffmpeg or heif-dec would decode",
+        "avif" => "AVIF, which ffmpeg or heif-dec would decode",
         _ if io::is_raw(path) => "raw files, which are not developed here",
         _ if video::is_film(path) => "films, which are named one by one",
         _ => "others",
@@ -145,8 +147,9 @@ const MOST: usize = 4;
 fn listed(kind: &str, names: &[String]) -> String {
     let shown = names.iter().take(MOST).map(String::as_str);
     let shown = shown.collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(MOST) {
-        0 => format!("{kind}: {shown}"),
-        more => format!("{kind}: {shown} and {more} more"),
+    let count = names.len();
+    match count.saturating_sub(MOST) {
+        0 => format!("{kind} ({count}): {shown}"),
+        more => format!("{kind} ({count}): {shown} and {more} more"),
     }
 }

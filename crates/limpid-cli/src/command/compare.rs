@@ -2,6 +2,8 @@
 
 mod crop;
 mod films;
+mod loaded;
+mod methods;
 mod sequence;
 mod table;
 
@@ -9,11 +11,11 @@ use crate::say::{self, OrUsage, tell};
 use crate::{batch, shot, video};
 use anyhow::{Context, Result, bail};
 use crop::Crop;
-use limpid::io::y4m::Colour;
-use limpid::io::{self, Transfer};
+use limpid::Error;
 use limpid::metric::page::{self, Compared, Item, Page};
-use limpid::metric::{self, Comparison, Options, Space};
-use limpid::{Error, Image, Kind, Layer};
+use limpid::metric::{self, Comparison, Options};
+use loaded::Loaded;
+use methods::Methods;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ use std::path::{Path, PathBuf};
 /// The colour layers are compared. With a reference of linear light (EXR, HDR, PFM, float TIFF), MSE and the relative errors use
 /// radiance, PSNR and SSIM use display values, and FLIP covers a range of exposures. With any other reference all metrics use the
 /// values in the files.
+///
+/// With --methods the images are noisy files, which are denoised by each of these methods; nothing but the page is written.
 ///
 /// Sequences, 'clean.####.exr' with the reference 'ref.####.exr', and films are compared frame by frame. Flicker is how much more
 /// they change from frame to frame than the reference, along the motion vectors of the files.
@@ -34,6 +38,17 @@ pub(crate) struct Args {
     /// The reference; without it there are no metrics, only a page
     #[arg(long, short, value_name = "FILE")]
     reference: Option<PathBuf>,
+    /// Denoise each image by these methods, such as neural,nfor,atrous, and compare the results; auto is the default one
+    #[arg(long, value_name = "METHODS", value_delimiter = ',')]
+    methods: Vec<String>,
+    /// Device for --methods: auto, cpu, gpu, gpu:NAME or gpu:INDEX
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "auto",
+        requires = "methods"
+    )]
+    device: String,
     /// Print the metrics as JSON, an array with an object for each image
     #[arg(long, requires = "reference")]
     json: bool,
@@ -65,8 +80,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         batch::can_write(html)?;
     }
     let images = batch::expand(&args.images)?;
+    let mut methods = Methods::new(args, &images)?;
+    let sources = sources(args, &images);
     let Some(path) = &args.reference else {
-        return look(args, &images);
+        return look(args, &images, (&sources, &mut methods));
     };
     if sequence::is_sequence(path) {
         return sequence::run(args, &images, path);
@@ -79,10 +96,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Err(Error::input(message)).or_usage();
     }
     // Reading is one thread's work: the reference and the first image at once.
-    let first = images.first();
+    let first = sources.first().filter(|s| s.method.is_none());
     let (reference, mut first) = rayon::join(
         || Loaded::read(path, args),
-        || first.map(|path| Loaded::read(path, args)),
+        || first.map(|source| Loaded::read(source.path, args)),
     );
     let reference = reference?;
     let space = reference.space;
@@ -91,17 +108,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let watch = say::watch("compare");
     let mut all = Vec::new();
     let mut items = Vec::new();
-    for (i, image_path) in images.iter().enumerate() {
+    for (i, source) in sources.iter().enumerate() {
         watch.check()?;
-        watch.done(i as f32 / images.len() as f32);
-        let loaded = match first.take() {
-            Some(loaded) => loaded?,
-            None => Loaded::read(image_path, args)?,
+        watch.done(i as f32 / sources.len() as f32);
+        let (loaded, seconds) = match first.take() {
+            Some(loaded) => (loaded?, None),
+            None => match source.load(&mut methods, args)? {
+                Some(made) => made,
+                None => continue,
+            },
         };
+        let name = source.to_string();
+        let known = times.as_ref().and_then(|t| t.get(source.path).copied());
+        let seconds = seconds.or(known.filter(|_| source.method.is_none()));
         if loaded.image.size() != reference.image.size() {
             bail!(
-                "{} is {}, but the reference {} is {}; images must have the size of the reference",
-                image_path.display(),
+                "{name} is {}, but the reference {} is {}; images must have the size of the reference",
                 loaded.image.size(),
                 path.display(),
                 reference.image.size()
@@ -110,29 +132,30 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let shown = args.html.is_some().then(|| loaded.picture());
         let own = loaded.space;
         let image = loaded.into_space(space, args.exposure);
-        let comparison = metric::compare(&image, &reference.image, &options)
-            .with_context(|| image_path.display().to_string())?;
-        warn(image_path, path, &comparison);
+        let comparison =
+            metric::compare(&image, &reference.image, &options).with_context(|| name.clone())?;
+        warn(source.path, path, &comparison);
         if let Some(image) = shown {
             items.push(Item {
-                name: image_path.display().to_string(),
+                name: name.clone(),
                 image,
                 space: own,
                 scores: Some(comparison.scores),
                 map: Some(comparison.flip.picture()),
-                seconds: times.as_ref().and_then(|t| t.get(image_path).copied()),
+                seconds,
             });
         }
-        all.push(Compared {
-            name: image_path.display().to_string(),
+        let compared = Compared {
+            name,
             comparison,
             shown: None,
-        });
+        };
+        all.push((compared, seconds));
     }
     watch.done(1.0);
     if let Some(html) = &args.html {
         items.push(item(path, reference));
-        let first = all.first().map(|c| &c.comparison);
+        let first = all.first().map(|(c, _)| &c.comparison);
         let page_facts = page::facts(&items[0].image, first, &options);
         let page_items = Page {
             title: path.display().to_string(),
@@ -151,8 +174,56 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// An image to be compared: a file, or what a method makes of it.
+struct Source<'a> {
+    path: &'a Path,
+    method: Option<&'a str>,
+}
+
+impl std::fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.method.map_or(Ok(()), |name| write!(f, " by {name}"))
+    }
+}
+
+impl Source<'_> {
+    /// The image, and the seconds that its method took. None if the method cannot work on this file, which is said.
+    fn load(
+        &self,
+        methods: &mut Option<Methods>,
+        args: &Args,
+    ) -> Result<Option<(Loaded, Option<f64>)>> {
+        let (Some(name), Some(methods)) = (self.method, methods) else {
+            return Ok(Some((Loaded::read(self.path, args)?, None)));
+        };
+        match methods.run(self.path, name, args) {
+            Ok((loaded, seconds)) => Ok(Some((loaded, Some(seconds)))),
+            Err(error) if say::ends_all(&error) => Err(error),
+            Err(error) => {
+                say::error(&error.context(self.to_string()));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Each image, and each of the methods on it.
+fn sources<'a>(args: &'a Args, images: &'a [PathBuf]) -> Vec<Source<'a>> {
+    let of = |path: &'a PathBuf| {
+        let methods = args.methods.iter().map(|name| Some(name.as_str()));
+        let all = std::iter::once(None).chain(methods);
+        all.map(|method| Source { path, method })
+    };
+    images.iter().flat_map(of).collect()
+}
+
 /// A page without metrics.
-fn look(args: &Args, images: &[PathBuf]) -> Result<()> {
+fn look(
+    args: &Args,
+    images: &[PathBuf],
+    (sources, methods): (&[Source<'_>], &mut Option<Methods>),
+) -> Result<()> {
     let films = images.iter().filter(|i| video::is_film(i)).count();
     let films = films == images.len() && images.iter().all(|i| i != Path::new("-"));
     if let Some(sequence) = images.iter().find(|i| !films && sequence::is_sequence(i)) {
@@ -178,8 +249,13 @@ fn look(args: &Args, images: &[PathBuf]) -> Result<()> {
         films::write(images, &path)?;
     } else {
         let mut items = Vec::new();
-        for path in images {
-            items.push(item(path, Loaded::read(path, args)?));
+        for source in sources {
+            if let Some((loaded, seconds)) = source.load(methods, args)? {
+                let name = source.to_string();
+                let mut item = Item::new(&name, loaded.picture(), loaded.space);
+                item.seconds = seconds;
+                items.push(item);
+            }
         }
         let shown = Page {
             title: "limpid compare".to_owned(),
@@ -221,96 +297,6 @@ fn times(path: &Path) -> Result<BTreeMap<PathBuf, f64>> {
         }
     }
     Ok(all)
-}
-
-/// The colour of a file.
-struct Loaded {
-    image: Image,
-    space: Space,
-    alpha: Option<Image>,
-    motion: Option<Image>,
-}
-
-/// The side of a square of the board that is seen behind transparent pixels, and the display values of its squares.
-const SQUARE: usize = 8;
-const BOARD: [f32; 2] = [0.4, 0.6];
-
-impl Loaded {
-    fn read(path: &Path, args: &Args) -> Result<Self> {
-        let mut options = crate::run::read_options();
-        for layer in &args.layers {
-            options = options.layer(layer).or_usage()?;
-        }
-        if video::is_film(path) {
-            let mut film = video::Frames::open(path, Colour::Encoded)?;
-            let first = film.next()?;
-            return Self::shown(first.context("the film has no frame")?, args);
-        }
-        let mut picture = io::read(path, &options)?;
-        say::notes(&picture.notes);
-        picture.frame.color()?;
-        let mut part = |layer: Layer| {
-            let image = picture.frame.remove(layer)?;
-            Some(match &args.crop {
-                Some(crop) => crop.of(&image).with_context(|| path.display().to_string()),
-                None => Ok(image),
-            })
-        };
-        let (image, motion) = (part(Layer::COLOR), part(Kind::Motion.into()));
-        let alpha = part(Kind::Alpha.into());
-        Ok(Self {
-            image: image.context("the frame has no colour")??,
-            alpha: alpha.transpose()?,
-            motion: motion.transpose()?,
-            space: match picture.origin.transfer() {
-                Transfer::Linear => Space::Linear,
-                Transfer::Encoded => Space::Display,
-            },
-        })
-    }
-
-    /// A frame of a film.
-    fn shown(image: Image, args: &Args) -> Result<Self> {
-        Ok(Self {
-            image: match &args.crop {
-                Some(crop) => crop.of(&image)?,
-                None => image,
-            },
-            alpha: None,
-            motion: None,
-            space: Space::Display,
-        })
-    }
-
-    /// The colour as it is seen: in front of a checkerboard where it is transparent.
-    fn picture(&self) -> Image {
-        let Some(alpha) = &self.alpha else {
-            return self.image.clone();
-        };
-        let (width, height) = (self.image.width(), self.image.height());
-        let board = Image::from_fn(2, 1, 1, |x, _, _| BOARD[x]);
-        let board = Space::Display.convert(&board, self.space);
-        Image::from_fn(width, height, self.image.channels(), |x, y, c| {
-            let cover = alpha.get(x, y, 0).clamp(0.0, 1.0);
-            let behind = board.get((x / SQUARE + y / SQUARE) % 2, 0, 0);
-            let color = self.image.get(x, y, c);
-            // Light is premultiplied, display values are not.
-            let color = match self.space {
-                Space::Linear => color,
-                Space::Display => color * cover,
-            };
-            color + (1.0 - cover) * behind
-        })
-    }
-
-    /// Converts an image to another space: linear light to display values, or back.
-    fn into_space(self, space: Space, exposure: f32) -> Image {
-        match (self.space, space) {
-            (Space::Linear, Space::Display) => metric::display(&self.image, exposure),
-            (from, to) if from != to => from.convert(&self.image, to),
-            _ => self.image,
-        }
-    }
 }
 
 /// Reports repaired pixels.

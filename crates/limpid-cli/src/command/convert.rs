@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     write.quality = args.jpeg_quality;
     (write.view, write.exposure) = (args.view, args.exposure);
     let work = |job: &Job, _: &mut ()| -> Result<()> {
-        let picture = io::read(&job.from, &crate::run::read_options())?;
+        let picture = crate::heif::read(&job.from, &crate::run::read_options())?;
         say::notes(&picture.notes);
         let notes = io::write(&job.to, &picture.frame, Some(&picture.origin), &write)?;
         say::notes(&notes);

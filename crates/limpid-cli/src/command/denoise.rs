@@ -13,7 +13,7 @@ use crate::shot::{self, Shot};
 use crate::video::{self, FilmArgs, Form};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
-use limpid::io::{Format, View, WriteOptions};
+use limpid::io::{View, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
@@ -151,11 +151,9 @@ struct Input {
 
 impl Input {
     fn of(path: &Path) -> Self {
-        // Float TIFF is as often a measurement as a picture.
-        let linear = |format: Format| matches!(format, Format::Exr | Format::Hdr | Format::Pfm);
         Self {
             in_time: in_time(path),
-            linear: Format::from_path(path).is_ok_and(linear),
+            linear: files::is_light(path),
         }
     }
 }
@@ -315,6 +313,10 @@ impl Work<'_> {
         if let (Some(target), Some(found), true) = (args.target, &found, args.batch.json) {
             report.more.insert("target".to_owned(), target.into());
             report.more.insert("error".to_owned(), found.error.into());
+            let range = found.range().map(serde_json::Value::from);
+            report
+                .more
+                .insert("error_range".to_owned(), range.to_vec().into());
         }
         report.tell(args.batch.json)?;
         if let Some(target) = args.target.filter(|_| !args.batch.json) {

@@ -1,5 +1,6 @@
 //! `limpid dwt` and `limpid idwt`: the wavelet transform of images.
 
+mod npy;
 mod stored;
 
 use crate::batch::{self, Job};
@@ -12,18 +13,18 @@ use crate::say::{self, OrUsage, tell};
 use crate::video::{self, Form, Settings};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
-use limpid::io::{self, Bits, Format, WriteOptions};
+use limpid::io::{Bits, Format, WriteOptions};
 use limpid::method::{Dwt, DwtSchedule, Idwt, Mapping, Method, Scale, ScheduleChoice};
 use limpid::wavelet::{Direction, Lifting, Scheme, SchemeName, Wavelet};
-use limpid::{Device, DeviceLimits, FittedPlan, Image, Options, Sequence, Shape, Size};
+use limpid::{Device, DeviceLimits, FittedPlan, Frame, Image, Options, Sequence, Shape, Size};
 use limpid_lab::cost;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Transform images to wavelet coefficients
 ///
-/// Coefficients are floats: write EXR, TIFF or PFM. EXR and TIFF files also store the options, so that `limpid idwt` needs
-/// none. With boundary mirror or periodization (at even sizes) coefficients fill an image of the same size.
+/// Coefficients are floats: write EXR, TIFF, PFM, or NPY for NumPy. EXR and TIFF files also store the options, so that `limpid idwt`
+/// needs none. With boundary mirror or periodization (at even sizes) coefficients fill an image of the same size.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Image to transform
@@ -65,12 +66,12 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
     }
     let mut read = None;
     if !video::is_film(input) {
-        let picture = say::about(input, || io::read(input, &read_options()))?;
-        say::notes(&picture.notes);
+        let (frame, text) = numbers(input)?;
         if direction == Direction::Inverse {
-            stored::apply(&picture, input, method.as_mut(), (given, args.size))?;
+            let given = (given, args.size);
+            stored::apply(text.as_deref(), input, method.as_mut(), given)?;
         }
-        read = Some(picture);
+        read = Some(frame);
     }
     let mut options = how.options(method, &Given::default())?;
     let device = how.open()?;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
     };
     let begin = Instant::now();
     let mut sequence = Sequence::new(&device, &options);
-    let Some(picture) = read else {
+    let Some(frame) = read else {
         let levels = levels_of_film(options.method.as_ref())?;
         let form = Form {
             colour: Colour::Stored,
@@ -111,6 +112,11 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
         let report = Report::new(&job, &groups.sequence, &groups.device, begin);
         return report.tell(args.json);
     };
+    if npy::is_npy(output) {
+        let made = say::about(input, || files::made(&job, &frame, &mut sequence))?;
+        npy::write(output, made.color()?)?;
+        return Report::new(&job, &sequence, &device, begin).tell(args.json);
+    }
     let format = Format::from_path(output).or_usage()?;
     if direction == Direction::Forward
         && matches!(
@@ -118,7 +124,7 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
             Format::Png | Format::Jpeg | Format::Webp | Format::Hdr
         )
     {
-        let expected = "a format for floats: .exr, .tif or .pfm";
+        let expected = "a format for floats: .exr, .tif, .pfm or .npy";
         return Err(limpid::Error::option("output", output.display(), expected)).or_usage();
     }
     // Samples of more than 8 bits come back as such.
@@ -129,14 +135,23 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
     let mut write = WriteOptions::default();
     write.bits = deep.then_some(Bits::Sixteen);
     if direction == Direction::Forward {
-        let (method, size) = (options.method.as_ref(), picture.frame.size());
+        let (method, size) = (options.method.as_ref(), frame.size());
         let scheme = how.schedule.as_deref();
         write.texts.push(stored::text(method, scheme, size));
     }
-    say::about(input, || {
-        files::numbers(&job, picture, write, &mut sequence)
-    })?;
+    say::about(input, || files::numbers(&job, &frame, write, &mut sequence))?;
     Report::new(&job, &sequence, &device, begin).tell(args.json)
+}
+
+/// The values of a file, and what it says about coefficients.
+fn numbers(input: &Path) -> Result<(Frame, Option<String>)> {
+    if npy::is_npy(input) {
+        return Ok((Frame::new(npy::read(input)?)?, None));
+    }
+    let picture = say::about(input, || crate::heif::read(input, &read_options()))?;
+    say::notes(&picture.notes);
+    let text = picture.origin.text(stored::NAME);
+    Ok((picture.frame, text))
 }
 
 /// The method with its options, and its wavelet. Coefficients of films have unit scale by default.

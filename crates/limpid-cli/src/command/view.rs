@@ -3,7 +3,7 @@
 use crate::batch;
 use crate::say::{self, OrUsage, tell};
 use anyhow::{Context, Result};
-use limpid::io::{self, Transfer};
+use limpid::io::Transfer;
 use limpid::metric::Space;
 use limpid::metric::page::{Item, Page};
 use limpid::{Image, Kind, Layer, Part};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let files = batch::images(&args.files)?;
     let mut items = Vec::new();
     for file in &files {
-        let picture = io::read(file, &options)?;
+        let picture = crate::heif::read(file, &options)?;
         say::notes(&picture.notes);
         let space = match picture.origin.transfer() {
             Transfer::Linear => Space::Linear,

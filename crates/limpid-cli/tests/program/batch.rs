@@ -1,6 +1,6 @@
 //! Many files: what is meant, where results go, what is refused before the work, what happens when one file fails.
 
-use crate::{limpid, said};
+use crate::{command, films, limpid, said};
 use limpid::io::{self, ReadOptions, WriteOptions};
 use limpid::{Frame, Image, Kind};
 use std::path::Path;
@@ -92,18 +92,23 @@ fn what_a_folder_holds_besides_images_is_told() {
     for name in ["x.HEIC", "y.nef", "z.NEF", "notes.txt", ".hidden"] {
         std::fs::write(place.join("in").join(name), "something").unwrap();
     }
-    let got = limpid(place, &format!("denoise in -o in/out {FAST}"));
+    // Where no program is installed that decodes HEIC.
+    let line = format!("denoise in -o in/out {FAST}");
+    let mut alone = command(place);
+    let got = alone.args(line.split(' ')).env("PATH", place).output();
+    let got = got.unwrap();
     assert!(got.status.success(), "{}", said(&got));
     let text = said(&got);
     for words in [
-        "in: left out: HEIC, which is not read: x.HEIC",
-        "folders, which --recursive searches: deep",
-        "others: notes.txt",
-        "raw files, which are not developed here: y.nef, z.NEF",
+        "in: left out: HEIC, which ffmpeg or heif-dec would decode (1): x.HEIC",
+        "folders, which --recursive searches (1): deep",
+        "others (1): notes.txt",
+        "raw files, which are not developed here (2): y.nef, z.NEF",
         "written to in/out/b.png (2 of 2)",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    std::fs::remove_file(place.join("in/x.HEIC")).unwrap();
     // The folder of results is not searched.
     let line = format!("denoise in -o in/out --recursive {FAST}");
     for _ in 0..2 {
@@ -113,6 +118,48 @@ fn what_a_folder_holds_besides_images_is_told() {
     }
     assert!(place.join("in/out/deep/er/c.png").exists());
     assert!(!place.join("in/out/out").exists());
+}
+
+/// Photographs of phones, by ffmpeg.
+#[test]
+fn avif_is_read_where_a_decoder_is_installed() {
+    let Some(folder) = films::folder() else {
+        return;
+    };
+    let place = folder.path();
+    std::fs::create_dir(place.join("in")).unwrap();
+    films::ffmpeg(
+        place,
+        "-f lavfi -i testsrc2=size=64x48 -frames:v 1 -c:v libaom-av1 -still-picture 1 -crf 10 in/a.avif",
+    );
+    write(&place.join("in/b.png"));
+    std::fs::write(place.join("in/broken.heic"), "no picture").unwrap();
+    let got = limpid(place, &format!("denoise in -o out {FAST}"));
+    assert_eq!(got.status.code(), Some(1));
+    let text = said(&got);
+    assert!(text.contains("in/a.avif: decoded by "), "{text}");
+    assert!(text.contains("in/broken.heic: cannot be decoded"), "{text}");
+    assert!(text.contains("1 of 3 files failed"), "{text}");
+    // The picture is the one that ffmpeg shows.
+    let got = limpid(place, "convert in/a.avif -o a.png");
+    assert!(got.status.success(), "{}", said(&got));
+    films::ffmpeg(place, "-i in/a.avif -frames:v 1 own.png");
+    let read = |name: &str| {
+        let picture = io::read(place.join(name), &ReadOptions::default());
+        picture.unwrap().frame.color().unwrap().clone()
+    };
+    let (ours, own) = (read("a.png"), read("own.png"));
+    assert_eq!(ours.size(), own.size());
+    let apart = ours.data().iter().zip(own.data());
+    let apart = apart.map(|(a, b)| (a - b).abs()).sum::<f32>() / own.data().len() as f32;
+    assert!(apart < 0.02, "{apart}");
+    assert_eq!(read("out/a.png").size(), own.size());
+    let info = limpid(place, "info in/a.avif");
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    assert!(
+        info.contains("64x48") && info.contains("decoded by"),
+        "{info}"
+    );
 }
 
 #[test]

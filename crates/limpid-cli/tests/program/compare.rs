@@ -203,3 +203,39 @@ fn the_page_shows_a_board_behind_transparent_pixels() {
     assert!(clear == page("b.png"), "what is clear has no colour");
     assert!(clear != page("c.png"));
 }
+
+/// One command denoises a file by several methods and compares them.
+#[test]
+fn methods_are_compared_in_one_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    works(place, "render cornell --size 48x32 --spp 4 -o noisy.exr");
+    works(
+        place,
+        "render cornell --size 48x32 --spp 64 --seed 1 -o r.exr",
+    );
+    let line = "compare noisy.exr --reference r.exr --methods atrous,auto,svgf --device cpu --html page.html";
+    let table = works(place, line);
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[0].ends_with("seconds"), "{table}");
+    for (row, name) in
+        rows[1..]
+            .iter()
+            .zip(["noisy.exr ", "noisy.exr by atrous", "noisy.exr by auto"])
+    {
+        assert!(row.starts_with(name), "{table}");
+    }
+    let page = std::fs::read_to_string(place.join("page.html")).unwrap();
+    assert!(page.contains("noisy.exr by atrous") && page.contains("seconds"));
+    let json = works(place, &format!("{line} --json"));
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(rows[0]["seconds"].is_null() && rows[1]["seconds"].as_f64().unwrap() > 0.0);
+    let error = |i: usize| rows[i]["relmse"].as_f64().unwrap();
+    assert!(
+        error(1) < 0.5 * error(0) && error(2) < 0.5 * error(0),
+        "{json}"
+    );
+    let wrong = compare(place, "noisy.exr --reference r.exr --methods atros");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(said(&wrong).contains("'atrous'"), "{}", said(&wrong));
+}

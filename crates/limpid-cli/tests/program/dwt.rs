@@ -223,3 +223,26 @@ fn approximate_wavelets_say_so() -> Outcome {
     assert_eq!(said("db4")?, "");
     Ok(())
 }
+
+/// Coefficients for NumPy are those of the other formats; changed ones are transformed back with the options said.
+#[test]
+fn coefficients_can_be_arrays() -> Outcome {
+    let folder = folder()?;
+    let folder = folder.path();
+    done(folder, "dwt photo.png -o c.npy --wavelet cdf97 --levels 2")?;
+    done(folder, "dwt photo.png -o c.pfm --wavelet cdf97 --levels 2")?;
+    let bytes = std::fs::read(folder.join("c.npy"))?;
+    assert!(bytes.starts_with(b"\x93NUMPY"));
+    let head = String::from_utf8_lossy(&bytes[..128]).into_owned();
+    assert!(head.contains("'shape': (14, 21, 3)"), "{head}");
+    let coefficients = read(folder, "c.pfm")?;
+    let first = f32::from_le_bytes(bytes[128..132].try_into()?);
+    assert_eq!(first, coefficients.get(0, 0, 0));
+    let refused = limpid(folder, "idwt c.npy -o back.png")?;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("--wavelet and --levels"), "{said}");
+    done(folder, "idwt c.npy -o back.png --wavelet cdf97 --levels 2")?;
+    assert_eq!(read(folder, "back.png")?, read(folder, "photo.png")?);
+    Ok(())
+}

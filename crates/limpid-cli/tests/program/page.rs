@@ -6,7 +6,7 @@
 use crate::browser::{self, Browser};
 use crate::works;
 use limpid::io::{self, WriteOptions};
-use limpid::{Frame, Image};
+use limpid::{Frame, Image, Kind};
 use std::path::Path;
 
 const SIZE: (usize, usize) = (120, 80);
@@ -202,6 +202,47 @@ fn small_screens_show_everything() {
     );
     let cut: f64 = browser.state("cut").parse().unwrap();
     assert!((cut - 0.75).abs() < 0.02, "{cut}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+/// A render with many passes: their names are whole, and the picture is seen without scrolling.
+#[test]
+fn many_layers_leave_room_for_the_picture() {
+    if browser::left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = Image::from_fn(48, 32, 3, |x, _, _| x as f32 / 48.0);
+    let mut frame = Frame::new(image.clone()).unwrap();
+    for pass in ["DiffDir", "DiffInd", "GlossDir", "GlossInd"] {
+        for group in ["key", "fill", "rim", "practical lamps of the hall"] {
+            let layer = Kind::Light(format!("{pass} {group}").into());
+            frame.insert(layer, image.clone()).unwrap();
+        }
+    }
+    let path = folder.path().join("passes.exr");
+    io::write(&path, &frame, None, &WriteOptions::default()).unwrap();
+    works(folder.path(), "view passes.exr -o page.html");
+    let mut browser = Browser::open(&folder.path().join("page.html"), (1366, 768));
+    let names = "[...document.querySelectorAll('.card span')]\
+                 .map(s => [s.textContent, s.scrollWidth <= s.clientWidth && s.scrollHeight <= s.clientHeight])";
+    let names = browser.value(names);
+    let names = names.as_array().unwrap();
+    assert!(names.len() > 16, "{names:?}");
+    for name in names {
+        assert_eq!(name[1], true, "{name} is cut");
+    }
+    let mut texts: Vec<&str> = names.iter().filter_map(|n| n[0].as_str()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), names.len());
+    let stage = browser.place("#stage");
+    assert!(stage.y + stage.height <= 768.0, "{stage:?}");
+    // The card of a layer that a key chose is seen.
+    browser.key("ArrowLeft");
+    let seen = "(() => { const s = document.querySelector('#thumbs'), c = document.querySelector('.is-a').getBoundingClientRect(); \
+                const b = s.getBoundingClientRect(); return c.left < b.right })()";
+    assert_eq!(browser.value(seen), true);
     assert_eq!(browser.faults(), Vec::<String>::new());
 }
 

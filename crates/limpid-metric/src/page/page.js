@@ -171,6 +171,15 @@ function now() {
 function set(change) {
   Object.assign(state, change);
   draw();
+  for (const side of ["a", "b"]) {
+    if (!(side in change)) continue;
+    // The card that was chosen comes into view; the page itself stays where it is.
+    const strip = find("#thumbs"), card = strip.children[state[side]];
+    if (!card) continue;
+    const left = card.offsetLeft - strip.offsetLeft, right = left + card.offsetWidth;
+    if (left < strip.scrollLeft) strip.scrollLeft = left;
+    else if (right > strip.scrollLeft + strip.clientWidth) strip.scrollLeft = right - strip.clientWidth;
+  }
 }
 
 function zoomBy(factor, event) {
@@ -202,6 +211,8 @@ choices("zoom", [["fit"], [1, "1×"], [2, "2×"], [4, "4×"], [8, "8×"]]);
 find("#exposure").oninput = (event) => set({ exposure: +event.target.value });
 find("#gain").oninput = (event) => set({ gain: +event.target.value });
 
+// Long names often differ only at their ends.
+const middle = (name) => name.length <= 40 ? name : `${name.slice(0, 18)}…${name.slice(-20)}`;
 items.forEach((item, index) => {
   const card = make("div", find("#thumbs"));
   card.className = "card";
@@ -211,8 +222,8 @@ items.forEach((item, index) => {
   image.alt = item.name;
   image.title = `${item.name}\nclick: A, shift and click: B`;
   image.onclick = (event) => set(event.shiftKey ? { b: index } : { a: index });
+  make("span", card, middle(item.short)).title = item.name;
   const line = make("div", card);
-  make("span", line, item.short).title = item.name;
   if (items.length > 1)
     for (const side of ["a", "b"]) {
       const button = make("button", line, side.toUpperCase());
@@ -337,4 +348,8 @@ document.onkeydown = (event) => {
   event.preventDefault();
 };
 new ResizeObserver(draw).observe(stage);
+// The picture takes what the rest leaves of the window.
+const measure = () => document.body.style.setProperty("--above", Math.round(stage.getBoundingClientRect().top + scrollY + 12) + "px");
+new ResizeObserver(measure).observe(document.body);
+measure();
 draw();

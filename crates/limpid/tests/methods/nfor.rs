@@ -197,6 +197,13 @@ fn the_error_is_known() {
         (0.2..5.0).contains(&(mean / real)),
         "estimated {mean}, in truth {real}"
     );
+    // What is stated as a range holds the truth.
+    let stated = limpid::method::nfor::Estimate::of(&out).unwrap();
+    let [least, most] = stated.range();
+    assert!(
+        (least..most).contains(&real),
+        "{least} to {most}, in truth {real}"
+    );
 }
 
 #[test]

@@ -132,13 +132,19 @@ pub(super) fn verdict(target: f32, found: Option<Estimate>, method: &str) -> Str
     let Some(found) = found else {
         return no_estimate(method);
     };
-    let error = found.error;
-    if error <= target {
-        format!("estimated relative error {error:.5}, below {target}")
+    let (error, [least, most]) = (found.error, found.range());
+    let said = format!(
+        "estimated relative error {error:.5}, for nine renders of ten between {least:.5} and {most:.5}"
+    );
+    let more = found.samples(target);
+    let more = format!("it would need about {more:.1} times as many samples");
+    if most <= target {
+        format!("{said}: below {target}")
+    } else if error <= target {
+        format!("{said}: probably below {target}")
+    } else if least <= target {
+        format!("{said}: probably above {target}; {more}")
     } else {
-        let more = found.samples(target);
-        format!(
-            "estimated relative error {error:.5}, above {target}: it would need about {more:.1} times as many samples"
-        )
+        format!("{said}: above {target}; {more}")
     }
 }

@@ -4,14 +4,13 @@ use super::value;
 use crate::method_options::Given;
 use crate::say::OrUsage;
 use anyhow::Result;
-use limpid::io::Picture;
 use limpid::method::Method;
 use limpid::{Error, Size};
 use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The attribute of the file.
-const NAME: &str = "limpid.dwt";
+pub(super) const NAME: &str = "limpid.dwt";
 
 /// Options that both directions have to agree on.
 const SHARED: [&str; 8] = [
@@ -38,16 +37,15 @@ pub(super) fn text(method: &dyn Method, scheme: Option<&str>, size: Size) -> (St
     (NAME.to_owned(), Value::Object(stored).to_string())
 }
 
-/// Sets the options of the inverse transform to those in the file. Options that say something else are errors; a file that
+/// Sets the options of the inverse transform to those in the file, which are this text. Options that say something else are errors; a file that
 /// says nothing needs at least the wavelet and the levels.
 pub(super) fn apply(
-    picture: &Picture,
+    text: Option<&str>,
     path: &Path,
     method: &mut dyn Method,
     (given, size): (&Given, Option<Size>),
 ) -> Result<()> {
-    let text = picture.origin.text(NAME);
-    let stored: Option<Map<String, Value>> = text.and_then(|t| serde_json::from_str(&t).ok());
+    let stored: Option<Map<String, Value>> = text.and_then(|t| serde_json::from_str(t).ok());
     let path = path.display();
     let Some(stored) = stored else {
         let missing: Vec<&str> = ["wavelet", "levels"]

@@ -3,7 +3,7 @@
 use crate::say::tell;
 use anyhow::Result;
 use limpid::Layer;
-use limpid::io::{self, Facts, LayerFacts, PartFacts};
+use limpid::io::{Facts, LayerFacts, PartFacts};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(path: &Path, layers: &[String], as_json: bool) -> Result<()> {
     for layer in layers {
         options = options.layer(layer)?;
     }
-    let facts = io::inspect(path, &options)?;
+    let facts = crate::heif::inspect(path, &options)?;
     if as_json {
         tell!("{:#}", as_value(path, &facts));
     } else {
