@@ -139,8 +139,24 @@ pub(super) fn cmake_project(source: &Path) -> String {
     )
 }
 
+/// The oldest C library that a program runs with: the newest version of a symbol that it names.
+pub(super) fn glibc(program: &[u8]) -> Option<String> {
+    let mark = b"GLIBC_2.";
+    let minor = |at: usize| -> Option<u32> {
+        let after = program.get(at + mark.len()..)?;
+        let end = after.iter().position(|b| !b.is_ascii_digit())?;
+        std::str::from_utf8(&after[..end]).ok()?.parse().ok()
+    };
+    let marks = program.windows(mark.len()).enumerate();
+    let newest = marks
+        .filter(|(_, bytes)| bytes == mark)
+        .filter_map(|(at, _)| minor(at))
+        .max();
+    newest.map(|minor| format!("2.{minor}"))
+}
+
 /// For `dpkg`.
-pub(super) fn control(version: &str, architecture: &str) -> String {
+pub(super) fn control(version: &str, architecture: &str, glibc: &str) -> String {
     format!(
         "Package: limpid\n\
          Version: {version}\n\
@@ -148,7 +164,7 @@ pub(super) fn control(version: &str, architecture: &str) -> String {
          Maintainer: The Limpid developers <limpid@users.noreply.github.com>\n\
          Section: graphics\n\
          Priority: optional\n\
-         Depends: libc6\n\
+         Depends: libc6 (>= {glibc}), libgcc-s1\n\
          Recommends: libvulkan1, mesa-vulkan-drivers | vulkan-icd, ffmpeg\n\
          Description: removes noise from renders, photographs and films\n \
          Limpid is a fast denoiser for renders with feature buffers, image sequences,\n \
@@ -205,6 +221,15 @@ mod tests {
     #[test]
     fn tools_get_paths_relative_to_their_file() {
         assert!(pkg_config("0.1.0").contains("prefix=${pcfiledir}/../..\n"));
-        assert!(control("0.1.0", "amd64").contains("\nArchitecture: amd64\n"));
+        let control = control("0.1.0", "amd64", "2.35");
+        assert!(control.contains("\nArchitecture: amd64\n"));
+        assert!(control.contains("\nDepends: libc6 (>= 2.35), libgcc-s1\n"));
+    }
+
+    #[test]
+    fn the_c_library_is_the_newest_that_is_named() {
+        let names = b"\0GLIBC_2.2.5\0GLIBC_2.35\0x\0GLIBC_2.9\0GLIBC_PRIVATE\0";
+        assert_eq!(glibc(names).as_deref(), Some("2.35"));
+        assert_eq!(glibc(b"GLIBC_2."), None);
     }
 }

@@ -191,9 +191,11 @@ fn debian(release: &Release) -> Result<Option<String>, String> {
         .arg("-r")
         .arg(&from)
         .arg(folder.join("usr")))?;
+    let program = fs::read(folder.join("usr/bin/limpid")).map_err(|e| e.to_string())?;
+    let glibc = describe::glibc(&program).ok_or("the program names no C library")?;
     write(
         &folder.join("DEBIAN/control"),
-        &describe::control(&release.version, architecture),
+        &describe::control(&release.version, architecture, &glibc),
     )?;
     let package = format!("{name}.deb");
     run(Command::new("dpkg-deb")
