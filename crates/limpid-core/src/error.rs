@@ -19,9 +19,18 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input is wrong: a broken file, layers of different sizes.
+    /// The input is wrong in another way than those below: a file that is no image, a layer that holds something else.
     #[error("{0}")]
     Input(String),
+    /// A file is damaged or incomplete.
+    #[error("{0}")]
+    Damaged(String),
+    /// The input is larger than a limit that was set, or than anything that can be processed.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Sizes or numbers of channels do not fit each other, or do not fit the plan.
+    #[error("{0}")]
+    Mismatch(String),
     /// An option has a value that is not allowed, or not with the other options.
     #[error("{name} {value}: expected {expected}")]
     Option {
@@ -104,6 +113,29 @@ impl Error {
     /// The input is wrong.
     pub fn input(message: impl Into<String>) -> Self {
         Self::Input(message.into())
+    }
+
+    /// A file is damaged or incomplete.
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Self::Damaged(message.into())
+    }
+
+    /// The input is too large.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::TooLarge(message.into())
+    }
+
+    /// Sizes or numbers of channels do not fit.
+    pub fn mismatch(message: impl Into<String>) -> Self {
+        Self::Mismatch(message.into())
+    }
+
+    /// Whether the fault lies in the input.
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Input(_) | Self::Damaged(_) | Self::TooLarge(_) | Self::Mismatch(_)
+        )
     }
 
     /// A value that an option does not allow.

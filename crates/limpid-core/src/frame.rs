@@ -280,7 +280,7 @@ impl Frame {
     pub fn insert(&mut self, layer: impl Into<Layer>, image: Image) -> Result<()> {
         let layer = layer.into();
         if image.size() != self.size {
-            return Err(Error::input(format!(
+            return Err(Error::mismatch(format!(
                 "layer {layer} is {}, the frame is {}; all layers must have the same size",
                 image.size(),
                 self.size
@@ -288,7 +288,7 @@ impl Frame {
         }
         let allowed = layer.kind.channels();
         if !allowed.contains(&image.channels()) {
-            return Err(Error::input(format!(
+            return Err(Error::mismatch(format!(
                 "layer {layer} has {} channels; expected {}",
                 image.channels(),
                 allowed

@@ -102,7 +102,7 @@ impl Image {
         data: Vec<f32>,
     ) -> Result<Self> {
         if data.len() != width * height * channels {
-            return Err(Error::input(format!(
+            return Err(Error::mismatch(format!(
                 "an image of {width}x{height} with {channels} channels has {} values, not {}",
                 width * height * channels,
                 data.len()

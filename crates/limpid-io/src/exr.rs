@@ -221,10 +221,10 @@ pub(super) fn fault(path: &Path, error: ::exr::error::Error) -> Error {
     match error {
         Exr::Io(source) => Error::io(path, source),
         Exr::NotSupported(what) => Error::unsupported(format!("{path_text}: OpenEXR: {what}")),
-        Exr::Invalid(what) if what.contains("missing bytes") => Error::input(format!(
+        Exr::Invalid(what) if what.contains("missing bytes") => Error::damaged(format!(
             "{path_text}: the file ends in its header; it is truncated"
         )),
-        Exr::Invalid(what) => Error::input(format!("{path_text}: corrupt OpenEXR file: {what}")),
+        Exr::Invalid(what) => Error::damaged(format!("{path_text}: corrupt OpenEXR file: {what}")),
         Exr::Aborted => Error::Stopped,
     }
 }

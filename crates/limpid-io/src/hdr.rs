@@ -53,7 +53,7 @@ fn read(
     limit: u64,
 ) -> Result<(Raster<'static>, HdrExtras, Vec<String>)> {
     let damaged =
-        |what: &str| Error::input(format!("{}: corrupt HDR file: {what}", path.display()));
+        |what: &str| Error::damaged(format!("{}: corrupt HDR file: {what}", path.display()));
     let mut rest = bytes;
     let mut line = || -> Option<String> {
         let end = rest.iter().position(|b| *b == b'\n')?;
@@ -101,7 +101,7 @@ fn read(
     let mut row = vec![[0_u8; 4]; size.width];
     for y in 0..size.height {
         scan_line(&mut rest, &mut row).ok_or_else(|| {
-            Error::input(format!(
+            Error::damaged(format!(
                 "{}: the HDR file is truncated or corrupt in row {y} of {}",
                 path.display(),
                 size.height

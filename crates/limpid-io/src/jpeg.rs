@@ -104,7 +104,7 @@ fn read(
     limit: u64,
 ) -> Result<(Raster<'static>, JpegExtras, Vec<String>)> {
     let damaged =
-        |what: String| Error::input(format!("{}: corrupt JPEG file: {what}", path.display()));
+        |what: String| Error::damaged(format!("{}: corrupt JPEG file: {what}", path.display()));
     let structure =
         structure(bytes).ok_or_else(|| damaged("the file ends before its pixels".to_owned()))?;
     let (width, height) = structure.size;
@@ -117,7 +117,7 @@ fn read(
         )));
     }
     if !bytes.windows(2).rev().any(|w| w == [0xff, 0xd9]) {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: the JPEG file is truncated",
             path.display()
         )));

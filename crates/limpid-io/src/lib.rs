@@ -181,7 +181,7 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
 fn guard<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let corrupt = || {
-            Error::input(format!(
+            Error::damaged(format!(
                 "{}: the file is corrupt: its decoder failed",
                 path.display()
             ))

@@ -49,7 +49,7 @@ fn read(
     limit: u64,
 ) -> Result<(Raster<'static>, PfmExtras, Vec<String>)> {
     let damaged =
-        |what: &str| Error::input(format!("{}: corrupt PFM file: {what}", path.display()));
+        |what: &str| Error::damaged(format!("{}: corrupt PFM file: {what}", path.display()));
     let mut rest = bytes;
     let mut word = || -> Option<&str> {
         let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
@@ -82,7 +82,7 @@ fn read(
     let values = size.pixels() * channels;
     let (words, _) = rest.as_chunks::<4>();
     if words.len() < values {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: the PFM file is truncated: it has {} of {values} values",
             path.display(),
             words.len()

@@ -68,7 +68,7 @@ impl codec::Extras for PngExtras {
 /// Width and height from the header.
 fn declared(bytes: &[u8], path: &Path) -> Result<(u64, u64)> {
     let Some(&[w0, w1, w2, w3, h0, h1, h2, h3]) = bytes.get(16..24) else {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: the PNG file is truncated",
             path.display()
         )));
@@ -84,15 +84,15 @@ fn read(
 ) -> Result<(Raster<'static>, PngExtras, Vec<String>)> {
     let damaged = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(format!("{}: the PNG file is truncated", path.display()))
+            Error::damaged(format!("{}: the PNG file is truncated", path.display()))
         }
-        e => Error::input(format!("{}: corrupt PNG file: {e}", path.display())),
+        e => Error::damaged(format!("{}: corrupt PNG file: {e}", path.display())),
     };
     let (width, height) = declared(bytes, path)?;
     let size = check_size((width, height, 4), limit, path)?;
     // Deflate compresses at most 1032:1.
     if size.pixels() / 8 / 2048 > bytes.len() {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: corrupt PNG file: {} bytes cannot hold {size} pixels",
             path.display(),
             bytes.len()
@@ -114,9 +114,9 @@ fn read(
     if reader.info().animation_control.is_some() {
         notes.push("only the first frame of the animation is read".to_owned());
     }
-    let length = reader
-        .output_buffer_size()
-        .ok_or_else(|| Error::input(format!("{}: {size} pixels are too many", path.display())))?;
+    let length = reader.output_buffer_size().ok_or_else(|| {
+        Error::too_large(format!("{}: {size} pixels are too many", path.display()))
+    })?;
     let mut buffer = memory::zeroed::<u8>(length)?;
     let info = reader.next_frame(&mut buffer).map_err(damaged)?;
     let buffer = &buffer[..info.buffer_size()];

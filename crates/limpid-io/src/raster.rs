@@ -49,7 +49,7 @@ impl<'a> Raster<'a> {
     ) -> Result<Self> {
         let colors = if channels >= 3 { 3 } else { 1 };
         if samples.len() != channels * size.pixels() {
-            return Err(Error::input(format!(
+            return Err(Error::mismatch(format!(
                 "{} samples for {size} with {channels} channels",
                 samples.len()
             )));
@@ -273,7 +273,7 @@ pub(super) fn check_size(
         .and_then(|v| v.checked_mul(4));
     match (usize::try_from(width), usize::try_from(height), bytes) {
         (Ok(width), Ok(height), Some(bytes)) if bytes <= limit => Ok(Size::new(width, height)),
-        _ => Err(Error::input(format!(
+        _ => Err(Error::too_large(format!(
             "{}: {width}x{height} with {channels} channels is more than the limit of {}; raise the limit, or make the image smaller",
             path.display(),
             in_words(limit)

@@ -165,7 +165,7 @@ fn read(
     let size = check_size((width.into(), height.into(), shown as u64), limit, path)?;
     let layout = decoder.image_buffer_layout().map_err(fault)?;
     if layout.complete_len > most {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: corrupt TIFF file: {} bytes cannot hold {} bytes of pixels",
             path.display(),
             bytes.len(),
@@ -264,7 +264,7 @@ fn open(bytes: &[u8], most: usize) -> std::result::Result<Decoder<Cursor<&[u8]>>
 }
 
 fn wrong_count(path: &Path, count: usize, (size, channels): (limpid_core::Size, usize)) -> Error {
-    Error::input(format!(
+    Error::damaged(format!(
         "{}: corrupt TIFF file: {count} values for {size} with {channels} channels",
         path.display()
     ))
@@ -312,13 +312,13 @@ fn fault(path: &Path, error: &TiffError) -> Error {
     let path_text = path.display();
     match error {
         TiffError::UnsupportedError(e) => Error::unsupported(format!("{path_text}: TIFF: {e}")),
-        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Error::input(
+        TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Error::damaged(
             format!("{path_text}: the TIFF file is truncated, or its pixels are corrupt"),
         ),
-        TiffError::LimitsExceeded => Error::input(format!(
+        TiffError::LimitsExceeded => Error::too_large(format!(
             "{path_text}: the TIFF file declares more pixels than the limit allows, or than it can hold"
         )),
-        e => Error::input(format!("{path_text}: corrupt TIFF file: {e}")),
+        e => Error::damaged(format!("{path_text}: corrupt TIFF file: {e}")),
     }
 }
 

@@ -75,7 +75,7 @@ fn read(
     limit: u64,
 ) -> Result<(Raster<'static>, WebpExtras, Vec<String>)> {
     let fault =
-        |e: DecodingError| Error::input(format!("{}: corrupt WebP file: {e}", path.display()));
+        |e: DecodingError| Error::damaged(format!("{}: corrupt WebP file: {e}", path.display()));
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(fault)?;
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };

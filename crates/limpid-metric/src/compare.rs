@@ -83,7 +83,7 @@ pub struct Comparison {
 /// ```
 pub fn compare(image: &Image, reference: &Image, options: &Options) -> Result<Comparison> {
     if image.size() != reference.size() {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "the image is {}, the reference is {}; both must have the same size",
             image.size(),
             reference.size()
@@ -155,7 +155,7 @@ fn widened(image: Cow<'_, Image>, channels: usize) -> Result<Cow<'_, Image>> {
             let data = image.data().repeat(channels);
             Image::from_planes(image.width(), image.height(), channels, data).map(Cow::Owned)
         }
-        have => Err(Error::input(format!(
+        have => Err(Error::mismatch(format!(
             "an image of {have} channels cannot be compared with one of {channels}"
         ))),
     }

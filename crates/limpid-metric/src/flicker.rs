@@ -21,7 +21,7 @@ use limpid_core::{Error, Image, Result};
 pub fn change(now: &Image, before: &Image, motion: Option<&Image>) -> Result<f64> {
     check(now, before)?;
     if let Some(motion) = motion.filter(|m| m.size() != now.size() || m.channels() != 2) {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "motion is {} with {} channels, the image is {}",
             motion.size(),
             motion.channels(),

@@ -47,14 +47,14 @@ use rayon::prelude::*;
 /// Checks that both images have the same size and channel count, and finite values.
 fn check(image: &Image, reference: &Image) -> Result<()> {
     if image.size() != reference.size() {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "the image is {}, the reference is {}; both must have the same size",
             image.size(),
             reference.size()
         )));
     }
     if image.channels() != reference.channels() {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "the image has {} channels, the reference has {}; both must have the same number",
             image.channels(),
             reference.channels()

@@ -120,7 +120,7 @@ impl CpuRunner {
                 Role::Transient | Role::History | Role::Data(_) => continue,
             };
             if image.data().len() != slot.words() {
-                return Err(Error::input(format!(
+                return Err(Error::mismatch(format!(
                     "'{}' has {} values, the plan was made for {}",
                     slot.name,
                     image.data().len(),

@@ -93,7 +93,7 @@ impl GpuRunner {
                 if let (Role::Input(layer), Some(buffer)) = (&slot.role, buffer) {
                     let data = input.require(layer.clone())?.data();
                     if data.len() != slot.words() {
-                        return Err(Error::input(format!(
+                        return Err(Error::mismatch(format!(
                             "'{layer}' has {} values, the plan was made for {}",
                             data.len(),
                             slot.words()

@@ -36,7 +36,7 @@ pub(super) fn blocks(
     path: &Path,
 ) -> Result<Vec<Block>> {
     let truncated = |missing: usize, total: usize| {
-        Error::input(format!(
+        Error::damaged(format!(
             "{}: the file is truncated: {missing} of {total} blocks of pixels are missing",
             path.display()
         ))
@@ -182,7 +182,7 @@ pub(super) fn check_memory(
             .and_then(|b| total.checked_add(b))
             .filter(|t| *t <= limit)
             .ok_or_else(|| {
-                Error::input(format!(
+                Error::too_large(format!(
                     "{}: {} channels of {size} are more than the limit of {} MiB; raise the limit, or store fewer layers",
                     path.display(),
                     header.channels.list.len(),
@@ -199,7 +199,7 @@ pub(super) fn check_memory(
             _ => 2048,
         };
         if raw_size(header, &block.bounds) / ratio > block.range.len() {
-            return Err(Error::input(format!(
+            return Err(Error::damaged(format!(
                 "{}: corrupt OpenEXR file: {} bytes cannot hold a block of {} pixels",
                 path.display(),
                 block.range.len(),

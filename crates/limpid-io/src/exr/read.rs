@@ -35,7 +35,7 @@ pub(crate) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
 /// Rejects files that the format permits but Limpid does not support, with the reason.
 fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     let Some(&[version, flags, ..]) = bytes.get(4..8) else {
-        return Err(Error::input(format!(
+        return Err(Error::damaged(format!(
             "{}: the file ends in its header; it is truncated",
             path.display()
         )));

@@ -34,7 +34,7 @@ pub(super) fn look_up(
     let colors = 1_usize << bits.min(16);
     let wrong = |what: String| {
         let path = path.display();
-        Err(Error::input(format!("{path}: corrupt TIFF file: {what}")))
+        Err(Error::damaged(format!("{path}: corrupt TIFF file: {what}")))
     };
     if map.len() != 3 * colors {
         return wrong(format!(

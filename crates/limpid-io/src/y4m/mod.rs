@@ -114,7 +114,7 @@ impl<R: Read> Reader<R> {
         match read {
             Ok(found) if found == wanted => {}
             Ok(found) => {
-                return Err(Error::input(format!(
+                return Err(Error::damaged(format!(
                     "y4m: the last frame is incomplete: {found} of {wanted} bytes"
                 )));
             }

@@ -97,7 +97,7 @@ pub(super) fn encode(
 ) -> Result<()> {
     let channels = if header.chroma == Chroma::Mono { 1 } else { 3 };
     if (image.size(), image.channels()) != (header.size, channels) {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "y4m: frames are {} with {channels} channels, not {} with {}",
             header.size,
             image.size(),

@@ -61,7 +61,7 @@ fn truncated_files_are_told_as_such() {
     for length in [6, 40, 300, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&path, &bytes[..length]).unwrap();
         let error = io::read(&path, &ReadOptions::default()).unwrap_err();
-        assert!(matches!(error, Error::Input(_)), "{error:?}");
+        assert!(matches!(error, Error::Damaged(_)), "{error:?}");
         let text = error.to_string();
         assert!(
             text.contains("truncated") && text.contains("a.exr"),

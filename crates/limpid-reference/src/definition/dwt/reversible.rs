@@ -37,7 +37,7 @@ fn check(data: &[i32], size: Size) -> Result<()> {
     if data.len() == size.pixels() {
         return Ok(());
     }
-    Err(Error::input(format!(
+    Err(Error::mismatch(format!(
         "an image of {size} has {} values, not {}",
         size.pixels(),
         data.len()

@@ -256,7 +256,7 @@ impl Idwt {
             None if ready.undecimated => {
                 let bands = 3 * ready.levels + 1;
                 if !filled.height.is_multiple_of(bands) {
-                    return Err(Error::input(format!(
+                    return Err(Error::mismatch(format!(
                         "{bands} undecimated bands do not fill an image of {filled}"
                     )));
                 }

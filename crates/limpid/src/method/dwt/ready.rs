@@ -261,7 +261,7 @@ impl Ready {
         let back = direction == Direction::Inverse;
         let filled = self.filled(size)?;
         if back && shape.size != filled {
-            return Err(Error::input(format!(
+            return Err(Error::mismatch(format!(
                 "coefficients of an image of {size} fill {filled}, not {}",
                 shape.size
             )));
@@ -434,7 +434,7 @@ fn stacked(bands: &Coefficients) -> Result<Image> {
 
 fn unstacked(image: &Image, size: Size, levels: usize) -> Result<Coefficients> {
     if image.size() != Size::new(size.width, size.height * (3 * levels + 1)) {
-        return Err(Error::input(format!(
+        return Err(Error::mismatch(format!(
             "{} undecimated bands of {size} do not fill an image of {}",
             3 * levels + 1,
             image.size()
