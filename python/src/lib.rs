@@ -2,7 +2,6 @@
 //! work runs without the interpreter's lock, and errors become exceptions.
 
 mod array;
-mod bank;
 mod denoise;
 mod error;
 mod files;

@@ -1,9 +1,9 @@
 //! Shrinkage of wavelet coefficients: transform, thresholds and inverse in one call.
 
-use crate::bank::{self, Bank, Grid, LEVEL, Real};
 use crate::wavelets::{Axis, empty, values};
 use crate::work::short;
 use fearless_simd::{Simd, dispatch};
+use limpid::bank::{self, Bank, Grid, LEVEL, Real};
 use numpy::{Element, PyReadonlyArray3, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use rayon::prelude::*;

@@ -1,8 +1,8 @@
 //! Wavelet transforms of arrays.
 
-use crate::bank::{self, Bank, Grid, Real};
 use crate::error::{OrRaise, raise};
 use crate::work::short;
+use limpid::bank::{self, Bank, Grid, Real};
 use limpid::wavelet::{Boundary, Wavelet};
 use numpy::ndarray::Ix3;
 use numpy::{Element, PyArray, PyArray3, PyArrayMethods, PyReadonlyArray3};

@@ -55,6 +55,9 @@ pub use limpid_reference::definition;
 pub use limpid_exec as exec;
 #[cfg(feature = "io")]
 pub use limpid_io as io;
+/// Wavelet transforms of plain arrays. Not part of the stable interface.
+#[doc(hidden)]
+pub use limpid_kernel_wavelet::bank;
 pub use limpid_metric as metric;
 pub use limpid_reference::noise;
 pub use limpid_wavelet as wavelet;

@@ -178,7 +178,7 @@ impl<'a, T: Real> Back<'a, T> {
 }
 
 /// Low and high coefficients along the middle axis.
-pub(crate) fn forward<T: Real>(
+pub fn forward<T: Real>(
     bank: &Bank<T>,
     x: &[T],
     (n, inner): (usize, usize),
@@ -321,7 +321,7 @@ impl<'a, T: Real> Down<'a, T> {
 }
 
 /// Samples along the middle axis from low and high coefficients.
-pub(crate) fn backward<T: Real>(
+pub fn backward<T: Real>(
     bank: &Bank<T>,
     bands: [Option<&[T]>; 2],
     (count, inner): (usize, usize),

@@ -11,16 +11,16 @@ mod plane;
 mod spread;
 mod sums;
 
-pub(crate) use axis::{backward, forward};
-pub(crate) use plane::{Grid, join, split};
-pub(crate) use spread::{gather, spread};
-pub(crate) use sums::LEVEL;
+pub use axis::{backward, forward};
+pub use plane::{Grid, join, split};
+pub use spread::{gather, spread};
+pub use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
-use limpid::wavelet::Boundary;
+use limpid_wavelet::Boundary;
 
 /// `f32` or `f64`.
-pub(crate) trait Real: SimdFloatElement + Send + Sync + 'static {
+pub trait Real: SimdFloatElement + Send + Sync + 'static {
     /// Nearest value.
     fn of(value: f64) -> Self;
 }
@@ -38,7 +38,8 @@ impl Real for f64 {
 }
 
 /// Two filters, and what stands beyond the ends of a signal.
-pub(crate) struct Bank<T> {
+#[derive(Debug)]
+pub struct Bank<T> {
     lo: Vec<T>,
     hi: Vec<T>,
     border: Boundary,
@@ -49,7 +50,7 @@ const SMALL: usize = 1 << 15;
 
 impl<T: Real> Bank<T> {
     /// Filters of one even length.
-    pub(crate) fn new(lo: &[f64], hi: &[f64], border: Boundary) -> Self {
+    pub fn new(lo: &[f64], hi: &[f64], border: Boundary) -> Self {
         let values = |filter: &[f64]| filter.iter().map(|v| T::of(*v)).collect();
         Self {
             lo: values(lo),
@@ -71,7 +72,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// Coefficients of each band of `n` samples.
-    pub(crate) fn coefficients(&self, n: usize) -> usize {
+    pub fn coefficients(&self, n: usize) -> usize {
         if self.periodized() {
             n.div_ceil(2)
         } else {
@@ -80,7 +81,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// Samples that `m` coefficients of each band give; none when they are too few.
-    pub(crate) fn samples(&self, m: usize) -> usize {
+    pub fn samples(&self, m: usize) -> usize {
         if self.periodized() {
             2 * m
         } else {
@@ -136,4 +137,37 @@ fn rows_each(rows: usize, width: usize) -> usize {
         return rows.max(1);
     }
     rows.div_ceil(4 * rayon::current_num_threads()).max(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both directions with the filters of Daubechies 2, whatever stands beyond the ends.
+    #[test]
+    fn signals_come_back() {
+        let r = 3f64.sqrt();
+        let lo = [1.0 + r, 3.0 + r, 3.0 - r, 1.0 - r].map(|v| v / 32f64.sqrt());
+        let hi: [f64; 4] = std::array::from_fn(|i| [1.0, -1.0][i % 2] * lo[3 - i]);
+        let reversed = |filter: [f64; 4]| std::array::from_fn::<f64, 4, _>(|i| filter[3 - i]);
+        for border in [Boundary::Symmetric, Boundary::Zero, Boundary::Periodization] {
+            let analysis = Bank::<f64>::new(&reversed(lo), &reversed(hi), border);
+            let synthesis = Bank::<f64>::new(&lo, &hi, border);
+            let (n, inner) = (22, 3);
+            let x: Vec<f64> = (0..n * inner).map(|i| ((i * i) % 17) as f64).collect();
+            let count = analysis.coefficients(n);
+            let (mut low, mut high) = (vec![0.0; count * inner], vec![0.0; count * inner]);
+            forward(&analysis, &x, (n, inner), &mut low, &mut high);
+            let mut back = vec![0.0; synthesis.samples(count) * inner];
+            backward(
+                &synthesis,
+                [Some(&low), Some(&high)],
+                (count, inner),
+                &mut back,
+            );
+            for (a, b) in x.iter().zip(&back) {
+                assert!((a - b).abs() < 1e-12, "{border:?}: {a} became {b}");
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use fearless_simd::{Level, Simd, SimdBase, dispatch};
 use std::sync::LazyLock;
 
 /// What the processor can do.
-pub(crate) static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
+pub static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
 /// `out[p][i] = Σ weights[k][p] · rows[k][i]` for both outputs, which are as long as the shortest row or shorter.
 pub(super) fn sums<T: Real>(rows: &[&[T]], weights: &[[T; 2]], out: [&mut [T]; 2]) {

@@ -6,7 +6,7 @@ use super::{Bank, Real, rows_each};
 use rayon::prelude::*;
 
 /// Low and high coefficients: `low[o] = Σ lo[j] · x[o + step · (L/2 - j)]`.
-pub(crate) fn spread<T: Real>(
+pub fn spread<T: Real>(
     bank: &Bank<T>,
     step: usize,
     x: &[T],
@@ -44,7 +44,7 @@ pub(crate) fn spread<T: Real>(
 }
 
 /// The inverse: `x[i] = ½ Σ lo[j] · low[i - step · (j - L/2 + 1)]`, and the same of the high band.
-pub(crate) fn gather<T: Real>(
+pub fn gather<T: Real>(
     bank: &Bank<T>,
     step: usize,
     bands: [&[T]; 2],

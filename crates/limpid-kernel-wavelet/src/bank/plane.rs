@@ -6,17 +6,21 @@ use super::{Bank, Real, rows_each};
 use rayon::prelude::*;
 
 /// Where the samples of a plane are: a row begins every `stride` values, and its samples are `step` values apart.
-#[derive(Clone, Copy)]
-pub(crate) struct Grid {
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) stride: usize,
-    pub(crate) step: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    /// Samples of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Values from one row to the next.
+    pub stride: usize,
+    /// Values from one sample to the next.
+    pub step: usize,
 }
 
 impl Grid {
     /// Sample after sample.
-    pub(crate) fn dense(width: usize, height: usize) -> Self {
+    pub fn dense(width: usize, height: usize) -> Self {
         Self {
             width,
             height,
@@ -40,12 +44,7 @@ impl Grid {
 /// The bands of a plane, in the order `aa`, `da`, `ad`, `dd`: the first letter is the axis of columns.
 ///
 /// `[down, across]` are the banks along columns and along rows.
-pub(crate) fn split<T: Real>(
-    [down, across]: [&Bank<T>; 2],
-    x: &[T],
-    grid: Grid,
-    bands: [&mut [T]; 4],
-) {
+pub fn split<T: Real>([down, across]: [&Bank<T>; 2], x: &[T], grid: Grid, bands: [&mut [T]; 4]) {
     let Grid { width, height, .. } = grid;
     let (w, h) = (across.coefficients(width), down.coefficients(height));
     let line = Line::new(across, width);
@@ -95,7 +94,7 @@ pub(crate) fn split<T: Real>(
 
 /// A plane from its bands, which have `width × height` coefficients each; one that is not there is zero. The plane may be
 /// smaller than what the coefficients give; other values of `out` stay as they are.
-pub(crate) fn join<T: Real>(
+pub fn join<T: Real>(
     [down, across]: [&Bank<T>; 2],
     [aa, da, ad, dd]: [Option<&[T]>; 4],
     (width, height): (usize, usize),
