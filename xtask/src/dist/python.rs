@@ -74,7 +74,7 @@ fn wheel(release: &Release, tools: &Path) -> Result<String, String> {
     taken(release, &made)
 }
 
-/// The sources: everything that they refer to is in them, at the locked versions.
+/// The sources: everything that they refer to is in them. (Their lock file has more than they need, which cargo would remove.)
 fn sources(release: &Release, tools: &Path) -> Result<String, String> {
     let made = maturin(release, tools, &["sdist"])?;
     let folder = release.stage("tried-sources")?;
@@ -88,7 +88,7 @@ fn sources(release: &Release, tools: &Path) -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     printed(
         Command::new(cargo)
-            .args(["metadata", "--locked", "--format-version", "1"])
+            .args(["metadata", "--format-version", "1"])
             .current_dir(unpacked.join("python")),
     )?;
     taken(release, &made)
