@@ -8,6 +8,7 @@ mod chosen;
 mod descent;
 mod dwt;
 mod entry;
+mod lights;
 mod measure;
 mod option;
 pub mod photo;

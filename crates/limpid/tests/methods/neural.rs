@@ -327,3 +327,65 @@ fn sizes_from_one_pixel_to_8k() {
     let fit = limpid::FittedPlan::new(device.limits(), &shape, &options).unwrap();
     assert!(fit.tile_count() > 1 && fit.bytes(2) < 8 << 30);
 }
+
+/// Light without albedo, as Cycles writes it, is a picture of its own: it does not get the edges of a floor's tiles.
+#[test]
+fn light_without_albedo_gets_no_edges_of_textures() {
+    let size = Size::new(64, 48);
+    let picture = |f: &dyn Fn(usize, usize) -> f32| {
+        Image::from_fn(size.width, size.height, 3, |x, y, _| f(x, y))
+    };
+    let tile = |x: usize, y: usize| {
+        if (x / 8 + y / 8).is_multiple_of(2) {
+            0.8
+        } else {
+            0.15
+        }
+    };
+    let grain = |x: usize, y: usize| {
+        let hash = (x * 73 + y * 151 + 7).wrapping_mul(2_654_435_761) >> 7;
+        0.4 + 0.4 * (hash % 1024) as f32 / 1024.0
+    };
+    let mut frame = Frame::new(picture(&|x, y| tile(x, y) * grain(x, y))).unwrap();
+    let bare = Layer::from(Kind::Light("Diffuse Indirect".into()));
+    let key = Layer::from(Kind::Light("key".into()));
+    frame.insert(Kind::Albedo, picture(&tile)).unwrap();
+    let up = Image::from_fn(size.width, size.height, 3, |_, _, c| {
+        f32::from(u8::from(c == 2))
+    });
+    frame.insert(Kind::Normal, up).unwrap();
+    frame.insert(bare.clone(), picture(&grain)).unwrap();
+    let half = picture(&|x, y| 0.5 * tile(x, y) * grain(x, y));
+    frame.insert(key.clone(), half).unwrap();
+    let want = prepared(&Neural::default(), &frame)
+        .unwrap()
+        .define(&frame)
+        .unwrap();
+    // The mean change from pixel to pixel where tiles meet, over that inside them.
+    let light = want.require(bare.clone()).unwrap();
+    let change = |edge: bool| {
+        let at = |x: usize| x % 8 == 7;
+        let xs: Vec<usize> = (0..63).filter(|x| at(*x) == edge).collect();
+        let all = xs.iter().flat_map(|x| (0..48).map(|y| (*x, y)));
+        let off = all.map(|(x, y)| (light.get(x + 1, y, 0) - light.get(x, y, 0)).abs());
+        off.sum::<f32>() / (48 * xs.len()) as f32
+    };
+    assert!(
+        change(true) < 1.3 * change(false),
+        "{} at edges, {} elsewhere",
+        change(true),
+        change(false)
+    );
+    // Other light has the tiles, as the colour has.
+    let key = want.require(key).unwrap();
+    assert!(key.get(12, 4, 0) < 0.5 * key.get(4, 4, 0));
+    for device in Device::all_for_tests().unwrap() {
+        let got = run(&frame, &device);
+        support::compare(
+            &format!("neural, light, {}", device.name()),
+            "neural",
+            &want,
+            &got,
+        );
+    }
+}

@@ -207,6 +207,100 @@ impl Build {
         }
         (divisor, payload)
     }
+
+    /// Adds the network for a picture, the first of the layers, and filters all layers with its guides. `output` makes the slots of
+    /// the results, which are returned.
+    fn filtered(
+        &mut self,
+        seen: &Seen<'_>,
+        layers: &[(Layer, usize, SlotId)],
+        output: impl Fn(&mut Plan, &Layer, usize) -> SlotId,
+    ) -> Result<Vec<SlotId>> {
+        let Some(((_, colors, color), others)) = layers.split_first() else {
+            return Ok(Vec::new());
+        };
+        let mut reads = vec![*color];
+        reads.extend(seen.features.iter().flatten());
+        // Layers filtered along with the colour follow colour and its brightness; on a GPU each in its own vectors.
+        let mut places = vec![0];
+        let mut planes = 4;
+        for (_, channels, _) in others {
+            places.push(planes);
+            planes += match self.on {
+                Backend::Cpu => *channels,
+                Backend::Gpu => 4,
+            };
+        }
+        let size = self.plan.size();
+        let inputs = self.map("inputs", size, INPUTS);
+        let divides = self.loaded.form().divides;
+        let divisor = self.payload("divisor".into(), 3);
+        let payload = self.payload("payload".into(), if divides { 4 } else { planes });
+        let prepare = Prepare {
+            colors: *colors,
+            features: seen.features.map(|slot| slot.is_some()),
+            whole: seen.whole,
+        };
+        self.plan.pass(prepare, reads, [inputs, divisor, payload]);
+        let entering: Vec<(Finish, SlotId)> = others
+            .iter()
+            .zip(&places[1..])
+            .map(|((layer, channels, source), plane)| {
+                (finish(layer, *channels, *plane, seen.whole, true), *source)
+            })
+            .collect();
+        if !divides {
+            self.enter(&entering, divisor, payload);
+        }
+        let turns = seen.method.turns()?;
+        let mut made: Vec<SlotId> = Vec::new();
+        for turn in 0..turns {
+            self.turn = turn;
+            let network = self.network(inputs)?;
+            let (mut own, mut light) = (divisor, payload);
+            if divides {
+                own = self.payload("divisor of the network".into(), 3);
+                light = self.payload("payload of the network".into(), planes);
+                let reads = [divisor, payload, network[1]];
+                self.plan.pass(Divide, reads, [own, light]);
+                self.enter(&entering, own, light);
+            }
+            let (own, light) = self.filter(&network, own, light, planes);
+            for (i, ((layer, channels, _), plane)) in layers.iter().zip(&places).enumerate() {
+                let leave = finish(layer, *channels, *plane, seen.whole, false);
+                let mut reads = vec![light];
+                reads.extend(leave.exposure.map(|_| own));
+                let next = match turns {
+                    1 => output(&mut self.plan, layer, *channels),
+                    _ => self
+                        .plan
+                        .transient(format!("{layer} {}", turn + 1), *channels),
+                };
+                self.plan.pass(leave, reads, [next]);
+                if turn == 0 {
+                    made.push(next);
+                    continue;
+                }
+                // The mean so far.
+                let mean = match turn + 1 == turns {
+                    true => output(&mut self.plan, layer, *channels),
+                    false => self.plan.transient(format!("mean {layer}"), *channels),
+                };
+                let share = 1.0 / (turn + 1) as f32;
+                self.plan.pass(between(share), [made[i], next], [mean]);
+                made[i] = mean;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// What the network sees besides a picture.
+struct Seen<'a> {
+    method: &'a Neural,
+    /// Albedo, normal and depth.
+    features: [Option<SlotId>; 3],
+    whole: Whole,
 }
 
 /// The conversion between a layer and its planes of the payload.
@@ -253,57 +347,22 @@ pub(super) fn plan(
             (None, std::iter::once(color).chain(more).collect())
         }
     };
-    let features = features(shape);
-    let mut reads = vec![sources[0]];
-    for (kind, there) in [Kind::Albedo, Kind::Normal, Kind::Depth]
-        .into_iter()
-        .zip(features)
+    let there = features(shape).into_iter();
+    let kinds = [Kind::Albedo, Kind::Normal, Kind::Depth].into_iter();
+    let mut features = [None; 3];
+    for ((slot, kind), _) in (features.iter_mut().zip(kinds).zip(there)).filter(|(_, there)| *there)
     {
-        if there {
-            let planes = kind.channels()[0];
-            reads.push(build.plan.input(kind, planes));
-        }
+        let planes = kind.channels()[0];
+        *slot = Some(build.plan.input(kind, planes));
     }
-    // Layers filtered along with the colour follow colour and its brightness; on a GPU each in its own vectors.
-    let mut places = Vec::new();
-    let mut planes = 4;
-    for (_, channels) in &others {
-        places.push(planes);
-        planes += match on {
-            Backend::Cpu => *channels,
-            Backend::Gpu => 4,
-        };
-    }
-    let size = shape.size;
-    let inputs = build.map("inputs", size, INPUTS);
-    let divides = build.loaded.form().divides;
-    let divisor = build.payload("divisor".into(), 3);
-    let payload = build.payload("payload".into(), if divides { 4 } else { planes });
-    let prepare = Prepare {
-        colors,
-        features,
-        whole,
+    let layers = std::iter::once((Layer::COLOR, colors)).chain(others);
+    let layers = layers.zip(sources).map(|((l, n), slot)| (l, n, slot));
+    // Light without albedo is a picture of its own: the colour's guides would give it the edges of textures.
+    let bare = |layer: &Layer| {
+        let mut all = method.facts.bare.iter();
+        all.find(|(l, _)| l == layer).map(|(_, whole)| *whole)
     };
-    build.plan.pass(prepare, reads, [inputs, divisor, payload]);
-    let entering: Vec<(Finish, SlotId)> = others
-        .iter()
-        .zip(&places)
-        .zip(&sources[1..])
-        .map(|(((layer, channels), plane), source)| {
-            (finish(layer, *channels, *plane, whole, true), *source)
-        })
-        .collect();
-    if !divides {
-        build.enter(&entering, divisor, payload);
-    }
-    let all: Vec<(Layer, usize, usize)> = std::iter::once((Layer::COLOR, colors, 0))
-        .chain(
-            others
-                .into_iter()
-                .zip(places)
-                .map(|((layer, channels), plane)| (layer, channels, plane)),
-        )
-        .collect();
+    let (alone, layers): (Vec<_>, Vec<_>) = layers.partition(|(layer, ..)| bare(layer).is_some());
     let resolves = motion.is_some() && !method.no_taa;
     // The slot of a layer of the result.
     let output = |plan: &mut Plan, layer: &Layer, channels: usize| match resolves
@@ -312,51 +371,27 @@ pub(super) fn plan(
         true => plan.transient("clean", channels),
         false => plan.output(layer.clone(), channels),
     };
-    let turns = method.turns()?;
-    let mut made: Vec<SlotId> = Vec::new();
-    for turn in 0..turns {
-        build.turn = turn;
-        let network = build.network(inputs)?;
-        let (mut own, mut light) = (divisor, payload);
-        if divides {
-            own = build.payload("divisor of the network".into(), 3);
-            light = build.payload("payload of the network".into(), planes);
-            let reads = [divisor, payload, network[1]];
-            build.plan.pass(Divide, reads, [own, light]);
-            build.enter(&entering, own, light);
-        }
-        let (own, light) = build.filter(&network, own, light, planes);
-        for (i, (layer, channels, plane)) in all.iter().enumerate() {
-            let leave = finish(layer, *channels, *plane, whole, false);
-            let mut reads = vec![light];
-            reads.extend(leave.exposure.map(|_| own));
-            let next = match turns {
-                1 => output(&mut build.plan, layer, *channels),
-                _ => build
-                    .plan
-                    .transient(format!("{layer} {}", turn + 1), *channels),
-            };
-            build.plan.pass(leave, reads, [next]);
-            if turn == 0 {
-                made.push(next);
-                continue;
-            }
-            // The mean so far.
-            let mean = match turn + 1 == turns {
-                true => output(&mut build.plan, layer, *channels),
-                false => build.plan.transient(format!("mean {layer}"), *channels),
-            };
-            let share = 1.0 / (turn + 1) as f32;
-            build.plan.pass(between(share), [made[i], next], [mean]);
-            made[i] = mean;
-        }
-    }
-    let made: Vec<(Layer, usize, SlotId)> = all
+    let seen = Seen {
+        method,
+        features,
+        whole,
+    };
+    let made = build.filtered(&seen, &layers, output)?;
+    let made: Vec<(Layer, usize, SlotId)> = layers
         .into_iter()
         .zip(made)
         .filter(|((layer, ..), _)| layer.kind != Kind::Alpha)
         .map(|((layer, channels, _), slot)| (layer, channels, slot))
         .collect();
+    for light in alone {
+        let [_, normal, depth] = features;
+        let seen = Seen {
+            method,
+            features: [None, normal, depth],
+            whole: bare(&light.0).unwrap_or(whole),
+        };
+        build.filtered(&seen, &[light], output)?;
+    }
     match past.zip(motion) {
         Some((setup, motion)) if resolves => {
             let slots = time::slots(build.plan, &setup, on);

@@ -44,9 +44,32 @@ impl Neural {
     }
 }
 
-/// A single frame without history.
+/// A single frame without history. Light without albedo is a picture of its own.
 fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
-    let (shape, whole) = (frame.shape(), method.whole());
+    let mut rest = frame.clone();
+    let mut lights = Vec::new();
+    for (layer, whole) in &method.facts.bare {
+        let Some(light) = rest.remove(layer.clone()) else {
+            continue;
+        };
+        let mut alone = Frame::new(light)?;
+        for kind in [Kind::Normal, Kind::Depth] {
+            if let Some(image) = frame.get(kind.clone()) {
+                alone.insert(kind, image.clone())?;
+            }
+        }
+        lights.push((layer.clone(), guided(method, &alone, *whole)?));
+    }
+    let mut out = guided(method, &rest, method.whole())?;
+    for (layer, made) in lights {
+        out.insert(layer, made.color()?.clone())?;
+    }
+    Ok(out)
+}
+
+/// Colour and the layers that are filtered with its weights.
+fn guided(method: &Neural, frame: &Frame, whole: Whole) -> Result<Frame> {
+    let shape = frame.shape();
     let color = frame.color()?;
     let [albedo, normal, depth] = features(&shape);
     let layers = neural::Layers {

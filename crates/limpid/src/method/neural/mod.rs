@@ -13,10 +13,11 @@ mod weights;
 
 pub use weights::Weights;
 
+use super::lights;
 use super::measure::{sum, sum_of};
 use super::svgf::Setup;
 use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
-use crate::{Error, Frame, Image, Kind, Result, Shape};
+use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::network::TURNS;
 use limpid_reference::definition::neural;
@@ -91,6 +92,9 @@ pub(crate) struct Facts {
     alone: bool,
     /// Whether history is used; unknown for frames without motion.
     history: Option<bool>,
+    /// Light layers without albedo, with their own global properties. With history there are none: it must not end where one is
+    /// taken for something else.
+    bare: Vec<(Layer, Whole)>,
 }
 
 impl Neural {
@@ -119,7 +123,15 @@ impl Neural {
         }
         let mut made = self.clone();
         made.facts.history = shape.has(Kind::Motion).then_some(history);
-        made.facts.seen = Some((whole(frame)?, features(&shape)));
+        let depth = frame.get(Kind::Depth);
+        made.facts.seen = Some((whole(frame.color()?, depth), features(&shape)));
+        made.facts.bare.clear();
+        if !history {
+            for layer in lights::bare(frame) {
+                let own = whole(frame.require(layer.clone())?, depth);
+                made.facts.bare.push((layer, own));
+            }
+        }
         Ok(made)
     }
 
@@ -158,21 +170,20 @@ fn three(color: &Image, i: usize) -> [f32; 3] {
 }
 
 /// Measures the global properties of an image.
-fn whole(frame: &Frame) -> Result<Whole> {
-    let color = frame.color()?;
+fn whole(color: &Image, depth: Option<&Image>) -> Whole {
     let pixels = color.plane(0).len();
     let light = |i: usize| f64::from(neural::luminance(three(color, i)));
     let mean = sum_of(pixels, light) / pixels as f64;
     let calm = sum_of(pixels, |i| light(i).min(4.0 * mean)) / pixels as f64;
-    let depths = frame.get(Kind::Depth).map_or(&[][..], |d| d.plane(0));
+    let depths = depth.map_or(&[][..], |d| d.plane(0));
     let [sum, count] = sum(depths.len(), |range| {
         let seen = depths[range].iter().filter(|d| **d > 0.0 && **d < FAR);
         seen.fold([0.0, 0.0], |[s, n], d| [s + f64::from(*d), n + 1.0])
     });
-    Ok(Whole {
+    Whole {
         exposure: (0.3 / (calm.max(0.0) + 1e-6)) as f32,
         depth: (sum / (count + 1e-6)) as f32,
-    })
+    }
 }
 
 /// The layers that the network reads, with their channels.

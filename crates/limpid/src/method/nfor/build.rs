@@ -151,7 +151,7 @@ impl Build<'_> {
     /// Classes, divisor and features.
     fn ground(&mut self) -> Ground {
         let kinds = features(self.shape);
-        let (has, facts) = (|k: Kind| kinds.contains(&k), self.method.facts);
+        let (has, facts) = (|k: Kind| kinds.contains(&k), &self.method.facts);
         let noisy = self.method.noisy();
         let surface = Surface {
             copies: true,

@@ -29,6 +29,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
         let image = frame.require(layer.clone())?;
         extras.push(match layer.kind {
             Kind::Alpha => image.clone(),
+            _ if method.facts.bare.contains(layer) => apply(image, &follow, |v, s| v * s),
             _ => apply(&divide(image), &follow, |v, s| v * s),
         });
     }
@@ -38,6 +39,9 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     for ((layer, _), image) in layers.into_iter().zip(&made.others) {
         match layer.kind {
             Kind::Alpha => out.insert(layer, image.map(|v| v.max(0.0)))?,
+            _ if method.facts.bare.contains(&layer) => {
+                out.insert(layer, image.map(|v| v.max(0.0)))?;
+            }
             _ => lights.push((layer, multiply(image))),
         }
     }

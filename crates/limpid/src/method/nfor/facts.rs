@@ -1,7 +1,7 @@
 //! Properties of a whole frame that the plan depends on.
 
 use super::{features, halves};
-use crate::method::carried;
+use crate::method::lights;
 use crate::method::measure::sum_of;
 use crate::{Frame, Image, Kind, Layer, Part, Result};
 use limpid_core::memory;
@@ -9,7 +9,7 @@ use limpid_reference::definition::front::{Depth, FAR, NOISE_FLOOR, brightness, n
 use limpid_reference::definition::noise::spread;
 
 /// Properties of a whole frame.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The factor from colours to an image of ordinary brightness.
     pub exposure: f32,
@@ -21,6 +21,8 @@ pub struct Facts {
     pub noisy: bool,
     /// Whether the light layers add up to the colour.
     pub adds_up: bool,
+    /// Light layers without albedo.
+    pub bare: Vec<Layer>,
     /// Whether there are two buffers.
     pub two: bool,
     /// The distance in pixels at which noise is independent, for one buffer: 1, or 2 or 4 with a wide pixel filter.
@@ -41,6 +43,7 @@ impl Default for Facts {
             position: 1.0,
             noisy: false,
             adds_up: false,
+            bare: Vec::new(),
             two: false,
             cell: 1,
             noise: 0.0,
@@ -82,9 +85,16 @@ impl Facts {
             let bright = |x, y, _| brightness(color, x, y);
             spread(&Image::from_fn(size.width, size.height, 1, bright))
         };
-        let layers = || (noisy(frame, &facts), adds_up(frame, color));
+        let layers = || {
+            let bare = lights::bare(frame);
+            (
+                noisy(frame, &facts),
+                lights::add_up(frame, color.channels()),
+                bare,
+            )
+        };
         let (layers, (cell, spread)) = rayon::join(layers, || rayon::join(cell, spread));
-        (facts.noisy, facts.adds_up) = layers;
+        (facts.noisy, facts.adds_up, facts.bare) = layers;
         facts.cell = cell;
         let one = spread * exposure / ORDINARY;
         // The mean of two buffers has half the variance of one.
@@ -292,23 +302,4 @@ fn places(feature: &Image, value: impl Fn(f32) -> f32) -> Vec<f32> {
         }
     }
     seen
-}
-
-/// Whether the light layers add up to the colour, within a hundredth of it nearly everywhere.
-fn adds_up(frame: &Frame, color: &Image) -> bool {
-    let shape = frame.shape();
-    let lights: Vec<&Image> = carried(&shape)
-        .into_iter()
-        .filter(|(l, n)| l.kind != Kind::Alpha && *n == color.channels())
-        .filter_map(|(l, _)| frame.get(l))
-        .collect();
-    let Some(color) = frame.get(Layer::COLOR).filter(|_| !lights.is_empty()) else {
-        return false;
-    };
-    let off = (0..color.data().len()).filter(|i| {
-        let (sum, value): (f32, f32) =
-            (lights.iter().map(|l| l.data()[*i]).sum(), color.data()[*i]);
-        (sum - value).abs() > 0.01 * value.abs() + 1e-6
-    });
-    off.count() * 1000 <= color.data().len()
 }

@@ -19,7 +19,7 @@ pub(super) struct Chunk {
 }
 
 impl Build<'_> {
-    /// Light layers over the divisor, clamped like the colour, and alpha unchanged, a few planes at a time.
+    /// Light layers over the divisor, or as they are if they have no albedo, clamped like the colour, and alpha unchanged, a few planes at a time.
     pub(super) fn others(&mut self, ground: Ground, before: Pair, after: Pair) -> Vec<Chunk> {
         let layers = carried(self.shape);
         let mut chunks = Vec::new();
@@ -39,12 +39,15 @@ impl Build<'_> {
                 let input = self.plan.input(layer.clone(), *n);
                 made.push(match (&layer.kind, bright) {
                     (Kind::Light(_), Some((before, after))) => {
-                        let divided = self.small(
-                            divide(*n != self.channels),
-                            "light over divisor",
-                            &[input, ground.divide],
-                            *n,
-                        );
+                        let divided = match self.method.facts.bare.contains(layer) {
+                            true => input,
+                            false => self.small(
+                                divide(*n != self.channels),
+                                "light over divisor",
+                                &[input, ground.divide],
+                                *n,
+                            ),
+                        };
                         self.small(follow(), "limited light", &[divided, after, before], *n)
                     }
                     _ => input,
@@ -84,7 +87,7 @@ impl Build<'_> {
                 };
                 let (a, b) = (part(a), part(b));
                 first += n;
-                if layer.kind == Kind::Alpha {
+                if layer.kind == Kind::Alpha || self.method.facts.bare.contains(layer) {
                     let out = self.plan.output(layer.clone(), *n);
                     self.plan.pass(middle(), [a, b], [out]);
                 } else if self.method.facts.adds_up && *n == self.channels {
