@@ -183,7 +183,7 @@ def main():
         row = [psnr(decoded(bytes_), clean)]
         row += [psnr(limpid(args.limpid, o.split())(bytes_).reshape(clean.shape), clean) for o in options]
         row += [opencv(bytes_, clean) for _ in args.peers]
-        row += [estimate(args.limpid, bytes_, clean)] * args.estimate
+        row += [estimate(args.limpid, bytes_, clean) for _ in range(args.estimate)]
         rows.append(row)
         print(name[:44].ljust(44), f"{row[0]:5.2f}", *(f"{v:12.2f}" for v in row[1:]), flush=True)
     rows = np.array(rows)

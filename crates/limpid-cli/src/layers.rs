@@ -1,7 +1,7 @@
 //! Where layers come from: names in the file, separate files, further passes.
 
 use crate::say::{self, OrUsage};
-use crate::{heif, shot, video};
+use crate::{heif, raw, shot, video};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, ReadOptions};
 use limpid::{Error, Kind, Layer, Part};
@@ -121,7 +121,8 @@ impl Reader {
     /// Starts to read the input in the background, if it is one image: opening a device takes as long.
     pub(crate) fn begin(&self, inputs: &[PathBuf]) {
         let [input] = inputs else { return };
-        if !input.is_file() || shot::is_pattern(input) || video::is_film(input) {
+        let other = shot::is_pattern(input) || video::is_film(input) || raw::is_raw(input);
+        if !input.is_file() || other {
             return;
         }
         let (what, file) = (self.sources.clone(), input.clone());

@@ -7,6 +7,7 @@ mod heif;
 mod layers;
 mod method_options;
 mod profile;
+mod raw;
 mod render_tags;
 mod report;
 mod run;

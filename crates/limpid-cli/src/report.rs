@@ -78,13 +78,25 @@ pub(crate) fn layers(frame: &Frame) -> Vec<String> {
 impl Report {
     /// A report on the progress of a sequence since a given time.
     pub(crate) fn new(job: &Job, sequence: &Sequence, device: &Device, since: Instant) -> Self {
-        let text = sequence.method().summary();
+        let method = sequence.method();
+        let mut report = Self::of(job, (method.name(), method.summary()), device, since);
+        report.options = options(method);
+        report
+    }
+
+    /// A report on a file, with the name of the method and what it found.
+    pub(crate) fn of(
+        job: &Job,
+        (method, text): (&str, Option<String>),
+        device: &Device,
+        since: Instant,
+    ) -> Self {
         let noise = text.as_ref().and_then(|t| t.split_once("noise "));
         Self {
             input: job.from.display().to_string(),
             output: job.to.display().to_string(),
-            method: sequence.method().name().to_owned(),
-            options: options(sequence.method()),
+            method: method.to_owned(),
+            options: serde_json::Map::new(),
             device: device.name(),
             version: env!("CARGO_PKG_VERSION"),
             found: Found {

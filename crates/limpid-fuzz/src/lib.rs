@@ -35,6 +35,10 @@ pub const TARGETS: &[Target] = &[
         make: Some(seeds::random_exr),
         ..reader("exr", |b| reads(b, Format::Exr), || seeds::of(Format::Exr))
     },
+    Target {
+        make: Some(seeds::random_dng),
+        ..reader("dng", |b| reads(b, Format::Dng), || seeds::of(Format::Dng))
+    },
     reader("hdr", |b| reads(b, Format::Hdr), || seeds::of(Format::Hdr)),
     reader(
         "jpeg",

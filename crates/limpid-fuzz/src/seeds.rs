@@ -33,6 +33,10 @@ pub(crate) fn of(format: Format) -> Vec<Vec<u8>> {
             let mut dice = Dice::new(4);
             seeds.extend((0..20).map(|_| random_png(&mut dice)));
         }
+        Format::Dng => {
+            let mut dice = Dice::new(6);
+            seeds.extend((0..20).map(|_| random_dng(&mut dice)));
+        }
         Format::Tiff => {
             let mut dice = Dice::new(5);
             seeds.extend((0..20).map(|_| random_tiff(&mut dice)));
@@ -248,4 +252,75 @@ pub(crate) fn random_tiff(dice: &mut Dice) -> Vec<u8> {
         };
     }
     file.into_inner()
+}
+
+/// A DNG file of a mosaic: one directory, plain strips or tiles.
+pub(crate) fn random_dng(dice: &mut Dice) -> Vec<u8> {
+    let (width, height) = (4 + dice.roll(40), 4 + dice.roll(40));
+    let bits = *dice.pick(&[8, 10, 12, 14, 16]);
+    let tiled = dice.roll(2) == 0;
+    let (wide, high) = if tiled {
+        (16, 16)
+    } else {
+        (width, 1 + dice.roll(height))
+    };
+    let mut out = b"II*\0\0\0\0\0".to_vec();
+    let (mut places, mut lengths) = (Vec::new(), Vec::new());
+    for top in (0..height).step_by(high) {
+        for _ in (0..width).step_by(wide) {
+            let rows = if tiled { high } else { high.min(height - top) };
+            let length = (wide * bits).div_ceil(8) * rows;
+            places.push(out.len() as u32);
+            lengths.push(length as u32);
+            out.extend((0..length).map(|_| dice.roll(256) as u8));
+        }
+    }
+    let [places_tag, lengths_tag] = if tiled { [324, 325] } else { [273, 279] };
+    let pattern = *dice.pick(&[[0, 1, 1, 2], [1, 0, 2, 1], [2, 1, 1, 0], [1, 2, 0, 1]]);
+    let longs =
+        |values: &[u32]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
+    let rationals =
+        |values: &[u32]| -> Vec<u8> { values.iter().flat_map(|v| longs(&[*v, 1000])).collect() };
+    let mut entries = vec![
+        (256u16, 4u16, longs(&[width as u32])),
+        (257, 4, longs(&[height as u32])),
+        (258, 4, longs(&[bits as u32])),
+        (259, 4, longs(&[1])),
+        (262, 4, longs(&[32803])),
+        (274, 4, longs(&[1 + dice.roll(8) as u32])),
+        (278, 4, longs(&[high as u32])),
+        (322, 4, longs(&[wide as u32])),
+        (323, 4, longs(&[high as u32])),
+        (places_tag, 4, longs(&places)),
+        (lengths_tag, 4, longs(&lengths)),
+        (33422, 1, pattern.to_vec()),
+        (50706, 1, vec![1, 4, 0, 0]),
+        (50714, 4, longs(&[dice.roll(64) as u32])),
+        (50721, 5, rationals(&[700, 0, 0, 0, 1000, 0, 0, 0, 600])),
+        (50728, 5, rationals(&[500, 1000, 600])),
+    ];
+    if dice.roll(2) == 0 {
+        entries.push((50829, 4, longs(&[2, 2, height as u32, width as u32])));
+    }
+    entries.sort_by_key(|e| e.0);
+    let mut listed = (entries.len() as u16).to_le_bytes().to_vec();
+    for (tag, kind, mut value) in entries {
+        let each = [1, 1, 1, 2, 4, 8][usize::from(kind)];
+        let count = (value.len() / each) as u32;
+        if value.len() > 4 {
+            let place = out.len() as u32;
+            out.extend(&value);
+            value = longs(&[place]);
+        }
+        value.resize(4, 0);
+        listed.extend(tag.to_le_bytes());
+        listed.extend(kind.to_le_bytes());
+        listed.extend(count.to_le_bytes());
+        listed.extend(value);
+    }
+    let at = (out.len() as u32).to_le_bytes();
+    out[4..8].copy_from_slice(&at);
+    out.extend(listed);
+    out.extend([0; 4]);
+    out
 }

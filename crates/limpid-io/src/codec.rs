@@ -76,6 +76,11 @@ pub(super) trait Extras: fmt::Debug + Any + Send + Sync {
         None
     }
 
+    /// The ISO speed, by default that of the EXIF data.
+    fn iso(&self) -> Option<u32> {
+        self.exif().and_then(super::exif::iso)
+    }
+
     /// The alpha of the file.
     fn alpha(&self) -> Option<Image> {
         None

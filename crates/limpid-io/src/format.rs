@@ -1,7 +1,7 @@
 //! File formats.
 
 use super::codec::Codec;
-use super::{Transfer, exr, hdr, jpeg, pfm, png, tiff, webp};
+use super::{Transfer, dng, exr, hdr, jpeg, pfm, png, tiff, webp};
 use limpid_core::{Error, Result};
 use std::fmt;
 use std::path::Path;
@@ -35,6 +35,8 @@ formats! {
     Exr = exr::codec::CODEC,
     /// PNG, 8 and 16 bit.
     Png = png::CODEC,
+    /// DNG: the values of a sensor.
+    Dng = dng::CODEC,
     /// TIFF, 8 and 16 bit and float.
     Tiff = tiff::CODEC,
     /// JPEG.

@@ -10,7 +10,7 @@
 //! - An unchanged value is written back with the same bits, in the same format.
 //!
 //! Colour of EXR, HDR, PFM and float TIFF is linear light, premultiplied by alpha. Colour of PNG, JPEG and 8 and 16 bit TIFF is
-//! used as encoded in the file, 0 … 1, with straight alpha. Conversion from one kind to the other uses the sRGB curve.
+//! used as encoded in the file, 0 … 1, with straight alpha; that of DNG is developed to such values. Conversion from one kind to the other uses the sRGB curve.
 //!
 //! ```
 //! # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
@@ -28,6 +28,7 @@
 
 mod atomic;
 mod codec;
+pub mod dng;
 mod exif;
 mod exr;
 mod facts;
@@ -118,13 +119,13 @@ const HEAD: u64 = 4096;
 const MORE: u64 = 64 << 20;
 
 /// Extensions of raw files. Many look like TIFF files, with a small preview instead of the image.
-const RAW: [&str; 33] = [
-    "3fr", "arw", "bay", "cap", "cr2", "cr3", "crw", "dcr", "dcs", "dng", "erf", "fff", "gpr",
-    "iiq", "k25", "kdc", "mdc", "mef", "mos", "mrw", "nef", "nrw", "orf", "pef", "ptx", "raf",
-    "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
+const RAW: [&str; 32] = [
+    "3fr", "arw", "bay", "cap", "cr2", "cr3", "crw", "dcr", "dcs", "erf", "fff", "gpr", "iiq",
+    "k25", "kdc", "mdc", "mef", "mos", "mrw", "nef", "nrw", "orf", "pef", "ptx", "raf", "raw",
+    "rw2", "rwl", "sr2", "srf", "srw", "x3f",
 ];
 
-/// Whether a file is a camera's raw file by its name. Such files are not read.
+/// Whether a file is a camera's own raw file by its name. Such files are not read; DNG files are.
 ///
 /// ```
 /// assert!(limpid::io::is_raw("IMG_0042.NEF") && !limpid::io::is_raw("IMG_0042.jpg"));
@@ -137,8 +138,8 @@ pub fn is_raw(path: impl AsRef<Path>) -> bool {
 /// The error for a raw file.
 fn raw(path: &Path) -> Error {
     Error::unsupported(format!(
-        "{}: a camera's raw file, which is not developed here; convert it to a 16-bit TIFF first, with darktable-cli, \
-         rawtherapee-cli or dcraw -T -6",
+        "{}: a camera's own raw file, which is not read here; convert it to DNG with dnglab or Adobe DNG Converter, or to a \
+         16-bit TIFF with darktable-cli or rawtherapee-cli",
         path.display()
     ))
 }
@@ -150,7 +151,12 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
         return Err(raw(path));
     }
     let named = Format::from_extension(extension);
-    match (Format::from_content(bytes), named) {
+    let content = match (Format::from_content(bytes), named) {
+        // The directory that says so may lie far behind.
+        (Some(Format::Tiff), Some(Format::Dng)) => Some(Format::Dng),
+        (content, _) => content,
+    };
+    match (content, named) {
         (Some(format), Some(named)) if format != named => {
             let note = format!(
                 "{}: the extension says {named}, but the content is {format}; read as {format}",

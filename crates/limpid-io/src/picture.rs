@@ -55,9 +55,9 @@ impl Origin {
         self.kept.text(name)
     }
 
-    /// The ISO speed that a camera wrote into the EXIF data of a JPEG, PNG or WebP file.
+    /// The ISO speed that a camera wrote into the EXIF data of a JPEG, PNG, WebP or DNG file.
     pub fn iso(&self) -> Option<u32> {
-        self.kept.exif().and_then(super::exif::iso)
+        self.kept.iso()
     }
 
     /// The alpha of the file.

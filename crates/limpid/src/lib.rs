@@ -46,6 +46,8 @@ pub mod conformance;
 mod denoiser;
 mod fitted;
 pub mod method;
+#[cfg(feature = "io")]
+pub mod raw;
 pub mod tune;
 
 /// Methods in plain scalar code, for tests. Not part of the stable interface.

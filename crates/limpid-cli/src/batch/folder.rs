@@ -2,7 +2,7 @@
 
 use super::usage;
 use crate::say::{self, OrUsage};
-use crate::{heif, shot, video};
+use crate::{heif, raw, shot, video};
 use anyhow::{Context, Result};
 use limpid::Error;
 use limpid::io::{self, Format};
@@ -135,7 +135,7 @@ fn kind(path: &Path) -> &'static str {
     match extension.to_ascii_lowercase().as_str() {
         "heic" | "heif" | "hif" => "HEIC, which ffmpeg or heif-dec would decode",
         "avif" => "AVIF, which ffmpeg or heif-dec would decode",
-        _ if io::is_raw(path) => "raw files, which are not developed here",
+        _ if io::is_raw(path) => "raw files other than DNG, which are not read",
         _ if video::is_film(path) => "films, which are named one by one",
         _ => "others",
     }

@@ -6,6 +6,7 @@ use crate::batch::{Batch, Job};
 use crate::files;
 use crate::layers::{Layers, Reader};
 use crate::method_options::{self, Given};
+use crate::raw;
 use crate::report::{self, Report};
 use crate::run::RunArgs;
 use crate::say::{self, OrUsage};
@@ -92,7 +93,10 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
         let expected = "1, because each frame needs the previous one";
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
-    let check = |jobs: &[Job]| check::options(args, jobs).or_usage();
+    let check = |jobs: &[Job]| {
+        raw::check(jobs, given).or_usage()?;
+        check::options(args, jobs).or_usage()
+    };
     let jobs = args.batch.jobs(&args.inputs, &args.output, check)?;
     let jobs = match args.resume {
         true => left(args, jobs)?,
@@ -245,6 +249,12 @@ impl Work<'_> {
     fn run(&self, job: &Job, last: &mut Option<Last>) -> Result<()> {
         let json = self.args.batch.json;
         let input = Input::of(&job.from);
+        if raw::is_raw(&job.from) && !input.in_time {
+            let begin = Instant::now();
+            let how = (self.device, self.methods.of(input));
+            let (method, found) = raw::run(job, how, self.write)?;
+            return Report::of(job, (method, found), self.device, begin).tell(json);
+        }
         let sequence = self.sequence(input, last);
         if !input.in_time {
             return self.still(job, sequence);

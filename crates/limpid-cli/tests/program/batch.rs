@@ -103,7 +103,7 @@ fn what_a_folder_holds_besides_images_is_told() {
         "in: left out: HEIC, which ffmpeg or heif-dec would decode (1): x.HEIC",
         "folders, which --recursive searches (1): deep",
         "others (1): notes.txt",
-        "raw files, which are not developed here (2): y.nef, z.NEF",
+        "raw files other than DNG, which are not read (2): y.nef, z.NEF",
         "written to in/out/b.png (2 of 2)",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -19,6 +19,7 @@ mod layers;
 mod mixed;
 mod names;
 mod page;
+mod raw;
 mod render;
 mod shell;
 mod target;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
 mod damage;
+mod dngs;
 mod door;
 mod exr_layers;
 mod exr_refusal;

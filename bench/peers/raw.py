@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Raw files: simulated sensors as DNG, denoised by Limpid as DNG, and developed by LibRaw before and after.
+
+    pip install numpy scikit-image rawpy opencv-python-headless
+    python3 bench/peers/raw.py --limpid target/release/limpid [--pictures report] [--isos 800 6400]
+    python3 bench/peers/raw.py --limpid target/release/limpid --check [FILE.dng ...]
+
+Pictures of scikit-image are taken back to the sensor as in `cameras.py`, written as 16-bit DNG files with noise and without, and
+developed by LibRaw (through rawpy) with the white balance of the camera. PSNR is against the developed file without noise:
+
+    noisy        the developed noisy file
+    developed    the same, denoised by Limpid after it was developed, as 16-bit PNG
+    raw          denoised by Limpid as DNG, then developed
+
+`--check` compares what LibRaw finds in files before and after: pattern, levels (which may be finer by a power of two), white balance,
+matrix, size, orientation, and the developed colours of the file that `--strength 0` writes, which must be the same pixel by pixel. Without files, two made ones are
+checked.
+"""
+
+import argparse
+import os
+import struct
+import subprocess
+import tempfile
+
+import numpy as np
+
+from cameras import BALANCE, MATRIX, PICTURES, READ, FULL_WELL, linear, picture
+
+BLACK, WHITE = 256, 4056
+TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+PATTERN = np.array([[0, 1], [1, 2]])
+
+
+def mosaic(image):
+    """What a sensor sees of a picture, 1 where its well is full."""
+    seen = np.clip(linear(image) @ np.linalg.inv(MATRIX).T, 0, None) / BALANCE
+    h, w = seen.shape[:2]
+    which = np.tile(PATTERN, (h // 2, w // 2))
+    return np.take_along_axis(seen, which[..., None], 2)[..., 0]
+
+
+def digits(raw, iso=None, rng=None):
+    """The values of a file."""
+    if iso:
+        white = FULL_WELL * 100 / iso
+        raw = (rng.poisson(raw * white) + rng.normal(0, READ, raw.shape)) / white
+    return np.clip(np.round(raw * (WHITE - BLACK) + BLACK), 0, 4095).astype(np.uint16)
+
+
+def dng(values, orientation=1):
+    """The bytes of a file: one directory, one strip."""
+    h, w = values.shape
+    matrix = (np.diag(1 / BALANCE) @ np.linalg.inv(MATRIX) @ np.linalg.inv(TO_XYZ)).ravel()
+    neutral = (1 / BALANCE) / (1 / BALANCE).max()
+    rational = lambda v: b"".join(struct.pack("<ii", round(x * 1e6), 10**6) for x in v)
+    shorts, longs = (lambda *v: struct.pack(f"<{len(v)}H", *v)), (lambda *v: struct.pack(f"<{len(v)}I", *v))
+    name = b"Limpid simulated\0"
+    entries = [
+        (254, 4, longs(0)), (256, 4, longs(w)), (257, 4, longs(h)), (258, 3, shorts(16)), (259, 3, shorts(1)), (262, 3, shorts(32803)),
+        (271, 2, b"Limpid\0"), (272, 2, b"simulated\0"), (273, 4, longs(8)), (274, 3, shorts(orientation)), (277, 3, shorts(1)),
+        (278, 4, longs(h)), (279, 4, longs(2 * h * w)), (284, 3, shorts(1)), (33421, 3, shorts(2, 2)),
+        (33422, 1, bytes(int(c) for c in PATTERN.ravel())), (50706, 1, bytes([1, 4, 0, 0])), (50708, 2, name), (50714, 3, shorts(BLACK)),
+        (50717, 4, longs(WHITE)), (50721, 10, rational(matrix)), (50728, 5, rational(neutral)), (50778, 3, shorts(21)),
+    ]
+    sizes = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 10: 8}
+    data, out = values.astype("<u2").tobytes(), b""
+    start = 8 + len(data)
+    listed = struct.pack("<H", len(entries))
+    for tag, kind, value in entries:
+        place = value.ljust(4, b"\0")
+        if len(value) > 4:
+            place = longs(start + len(out))
+            out += value + b"\0" * (len(value) % 2)
+        listed += struct.pack("<HHI", tag, kind, len(value) // sizes[kind]) + place
+    return b"II*\0" + longs(start + len(out)) + data + out + listed + b"\0" * 4
+
+
+def developed(path):
+    """Sixteen bits, as LibRaw develops a file."""
+    import rawpy
+
+    with rawpy.imread(path) as raw:
+        return raw.postprocess(use_camera_wb=True, no_auto_bright=True, output_bps=16, gamma=(2.4, 12.92))
+
+
+def psnr(a, b):
+    return 10 * np.log10(65535.0**2 / np.mean((a.astype(float) - b) ** 2))
+
+
+def run(program, before, after, options):
+    subprocess.run([program, "denoise", before, "-o", after, "--device", "cpu", "--quiet", *options], check=True)
+
+
+def compare(args):
+    import cv2
+
+    print("ISO    picture".ljust(34), "noisy  developed        raw")
+    means = {}
+    for iso in args.isos:
+        for name in PICTURES[args.pictures]:
+            image = picture(name, args.side)
+            clean = mosaic(image)
+            rng = np.random.default_rng([args.seed, iso, len(name)])
+            with tempfile.TemporaryDirectory() as folder:
+                path = lambda n: os.path.join(folder, n)
+                for file, values in (("clean.dng", digits(clean)), ("noisy.dng", digits(clean, iso, rng))):
+                    with open(path(file), "wb") as out:
+                        out.write(dng(values))
+                reference, noisy = developed(path("clean.dng")), developed(path("noisy.dng"))
+                cv2.imwrite(path("noisy.png"), noisy[..., ::-1])
+                run(args.limpid, path("noisy.png"), path("after.png"), args.options.split())
+                after = cv2.imread(path("after.png"), cv2.IMREAD_UNCHANGED)[..., ::-1]
+                run(args.limpid, path("noisy.dng"), path("raw.dng"), args.options.split())
+                row = [psnr(made, reference) for made in (noisy, after, developed(path("raw.dng")))]
+            means.setdefault(iso, []).append(row)
+            print(f"{iso:<6} {name}".ljust(34), *(f"{v:5.2f}" + " " * 5 for v in row), flush=True)
+    for iso, rows in means.items():
+        print(f"{iso:<6} mean".ljust(34), *(f"{v:5.2f}" + " " * 5 for v in np.mean(rows, 0)))
+
+
+def check(args):
+    import rawpy
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = list(args.files)
+        if not files:
+            for orientation in (1, 6):
+                files.append(os.path.join(folder, f"turned{orientation}.dng"))
+                values = digits(mosaic(picture("astronaut", 370)), 3200, np.random.default_rng(0))
+                with open(files[-1], "wb") as out:
+                    out.write(dng(values, orientation))
+        for file in files:
+            same, clean = os.path.join(folder, "same.dng"), os.path.join(folder, "clean.dng")
+            run(args.limpid, file, same, ["--strength", "0"])
+            run(args.limpid, file, clean, [])
+            facts = []
+            for path in (file, same, clean):
+                with rawpy.imread(path) as raw:
+                    # Levels may be finer by a power of two.
+                    scale = raw.white_level / (facts[0][-1] if facts else raw.white_level)
+                    facts.append([raw.raw_pattern.tolist() if raw.raw_pattern is not None else None, np.divide(raw.black_level_per_channel, scale).tolist(),
+                                  raw.camera_whitebalance, raw.rgb_xyz_matrix.tolist(), str(raw.sizes), raw.white_level / scale])
+                    assert scale in (1, 2, 4, 8, 16), scale
+            assert facts[0] == facts[1] == facts[2], (file, facts)
+            before, unchanged, after = developed(file), developed(same), developed(clean)
+            assert np.array_equal(before, unchanged), file
+            off = np.abs(before.mean((0, 1)) - after.mean((0, 1))) / before.mean((0, 1))
+            print(f"{os.path.basename(file)}: the same facts and pixels; mean colours change by {100 * off.max():.2f} %")
+            assert off.max() < 0.02, file
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limpid", default="limpid")
+    parser.add_argument("--pictures", choices=PICTURES, default="report")
+    parser.add_argument("--isos", type=int, nargs="*", default=[800, 3200, 6400, 12800])
+    parser.add_argument("--side", type=int, default=512)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--options", default="", help="options of limpid denoise, in one text")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("files", nargs="*")
+    args = parser.parse_args()
+    check(args) if args.check else compare(args)
+
+
+if __name__ == "__main__":
+    main()
