@@ -101,8 +101,9 @@ fn raw_files_are_denoised_and_developed() {
             &format!("denoise a.dng -o {name} --device cpu --quiet"),
         );
         let picture = io::read(place.join(name), &ReadOptions::default()).unwrap();
-        for v in picture.frame.color().unwrap().data() {
-            assert!((v - 0.735).abs() < 0.06, "{name}: {v}");
+        for plane in picture.frame.color().unwrap().planes() {
+            let mean = plane.iter().sum::<f32>() / plane.len() as f32;
+            assert!((mean - 0.735).abs() < 0.01, "{name}: {mean}");
         }
     }
     works(
