@@ -2,7 +2,7 @@
 
 use super::usage;
 use crate::say::{self, OrUsage};
-use crate::{heif, raw, shot, video};
+use crate::{heif, shot, video};
 use anyhow::{Context, Result};
 use limpid::Error;
 use limpid::io::{self, Format};
