@@ -97,7 +97,7 @@ def plain():
 
     rng = np.random.default_rng(0)
     made = {}
-    for name in ("astronaut", "chelsea", "coffee", "rocket", "colorwheel", "retina"):
+    for name in ("astronaut", "chelsea", "coffee", "rocket", "colorwheel", "retina", "immunohistochemistry", "hubble_deep_field"):
         made[name] = np.ascontiguousarray(getattr(data, name)()[:512, :512, 2::-1])
     for name in ("text", "page", "camera", "coins", "moon"):
         made[name] = getattr(data, name)()[..., None]
