@@ -22,6 +22,11 @@ else:
     import exr
     import passes
 
+#: Colours are filtered as this share of themselves, so that rounding does not hide dark light beside them. A power of two: nothing is lost.
+SHARE = 2.0**-10
+#: What the layers lack to add up to the image.
+REST = "light:rest"
+
 #: Least time between two lines on progress, in seconds.
 EVERY = 0.1
 
@@ -69,10 +74,20 @@ def multiply(frame, plan):
         frame[passes.STAND_IN] = np.clip(frame["albedo"], 1e-3, 1)
     for light, color in plan.products.items():
         frame[light] = frame[light] * frame[color]
+    for color in set(plan.products.values()):
+        frame[color] = frame[color] * np.float32(SHARE)
+    # Layers that add up to the image are filtered exactly as it is; others may be taken for pictures of their own.
+    lights = [frame[name] for name in frame if name.startswith("light:")]
+    if lights:
+        frame[REST] = frame["color"] - sum(lights)
 
 
 def divide(frame, plan):
     """And becomes light again. Where a colour is black, nothing was added."""
+    if REST in frame:
+        del frame[REST]
+    for color in set(plan.products.values()):
+        frame[color] = frame[color] / np.float32(SHARE)
     for light, color in plan.products.items():
         color = frame[color]
         frame[light] = np.divide(frame[light], color, out=np.zeros_like(color), where=color > 0)
