@@ -10,7 +10,7 @@ use limpid_plan::{Backend, Plan};
 /// A device that runs plans: the CPU or a GPU.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub use limpid_exec as exec; }
+/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub mod exec { pub use limpid_exec::*; } }
 /// use limpid::Device;
 /// let device = Device::open("cpu")?;
 /// assert_eq!(device.backend().to_string(), "cpu");

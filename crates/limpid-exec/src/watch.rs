@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Observes long work: receives its progress and can cancel it.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub use limpid_exec as exec; }
+/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub mod exec { pub use limpid_exec::*; } }
 /// use limpid::Watch;
 /// use std::sync::atomic::Ordering;
 /// let watch = Watch::default();

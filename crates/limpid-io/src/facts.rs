@@ -61,7 +61,7 @@ pub struct ChannelFacts {
 /// Inspects a file: size, parts, layers, types, and the recognised layers.
 ///
 /// ```no_run
-/// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+/// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
 /// let facts = limpid::io::inspect("render.exr", &limpid::io::ReadOptions::default())?;
 /// for layer in facts.parts.iter().flat_map(|p| &p.layers) {
 ///     println!("{} is {:?}", layer.name, layer.recognised);

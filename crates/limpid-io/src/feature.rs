@@ -10,7 +10,7 @@ use std::path::Path;
 /// from 0 … 1 to -1 … 1.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+/// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
 /// use limpid::{Frame, Image, Kind, io};
 /// let path = std::env::temp_dir().join("limpid-albedo-example.exr");
 /// io::write(&path, &Frame::new(Image::new(4, 3, 3))?, None, &io::WriteOptions::default())?;

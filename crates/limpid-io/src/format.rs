@@ -63,7 +63,7 @@ impl Format {
     /// The format of a path's extension, which [`write`](super::write) uses.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+    /// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
     /// use limpid::io::Format;
     /// assert_eq!(Format::from_path("a/b.EXR".as_ref())?, Format::Exr);
     /// assert!(Format::from_path("a/b.gif".as_ref()).is_err());

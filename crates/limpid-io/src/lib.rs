@@ -13,7 +13,7 @@
 //! used as encoded in the file, 0 … 1, with straight alpha; that of DNG is developed to such values. Conversion from one kind to the other uses the sRGB curve.
 //!
 //! ```
-//! # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+//! # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
 //! use limpid::{Frame, Image, Kind, io};
 //! let folder = std::env::temp_dir();
 //! let path = folder.join("limpid-io-example.exr");
@@ -128,6 +128,7 @@ const RAW: [&str; 32] = [
 /// Whether a file is a camera's own raw file by its name. Such files are not read; DNG files are.
 ///
 /// ```
+/// # mod limpid { pub mod io { pub use limpid_io::*; } }
 /// assert!(limpid::io::is_raw("IMG_0042.NEF") && !limpid::io::is_raw("IMG_0042.jpg"));
 /// ```
 pub fn is_raw(path: impl AsRef<Path>) -> bool {
@@ -235,7 +236,7 @@ pub fn write(
 /// Encodes a frame in memory.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+/// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
 /// use limpid::{Frame, Image, io};
 /// let frame = Frame::new(Image::new(4, 3, 3))?;
 /// let bytes = io::encode(io::Format::Png, &frame, &io::WriteOptions::default())?;

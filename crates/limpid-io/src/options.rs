@@ -30,7 +30,7 @@ impl ReadOptions {
     /// Assigns a layer by its name in the file, like the program's `--layer normal=NAME`.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+    /// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
     /// let options = limpid::io::ReadOptions::default().layer("normal=my normals")?;
     /// assert!(limpid::io::ReadOptions::default().layer("normal").is_err());
     /// # Ok::<(), limpid::Error>(())

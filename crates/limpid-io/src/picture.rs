@@ -40,7 +40,7 @@ impl Origin {
     /// file.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+    /// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
     /// use limpid::{Frame, Image, io};
     /// let path = std::env::temp_dir().join("limpid-text-example.exr");
     /// let mut options = io::WriteOptions::default();

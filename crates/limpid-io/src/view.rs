@@ -87,7 +87,7 @@ impl View {
     /// The display values of a pixel of red, green and blue light, 0 … 1.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+    /// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
     /// use limpid::io::View;
     /// // Middle grey; light that clips with the sRGB curve is not yet white.
     /// assert!((View::Srgb.shown([0.18; 3])[1] - 0.461).abs() < 0.001);

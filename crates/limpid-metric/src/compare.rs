@@ -72,7 +72,7 @@ pub struct Comparison {
 /// without any finite pixel is an error. A grey image can be compared with a colour reference, and vice versa.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric::{compare, Options, Space}};
 /// let reference = Image::from_fn(16, 16, 3, |x, y, _| (x * y) as f32 / 64.0);
 /// let noisy = Image::from_fn(16, 16, 3, |x, y, c| reference.get(x, y, c) + ((x ^ y) % 3) as f32 / 9.0);

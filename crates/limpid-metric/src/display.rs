@@ -29,7 +29,7 @@ impl Space {
 /// NaN becomes black.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let shown = metric::display(&Image::new(1, 1, 3).map(|_| 0.25), 2.0);
 /// assert!((shown.get(0, 0, 0) - 1.0).abs() < 1e-6);

@@ -9,7 +9,7 @@ use limpid_core::{Error, Image, Result};
 /// The flicker of a sequence is this value minus that of its reference.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let before = Image::from_fn(8, 4, 3, |x, _, _| x as f32);
 /// let now = Image::from_fn(8, 4, 3, |x, _, _| x as f32 + 1.0);

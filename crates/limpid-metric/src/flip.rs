@@ -77,7 +77,7 @@ impl Flip {
 /// as much for every exposure.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric::{flip, FlipOptions, Space}};
 /// let reference = Image::from_fn(32, 32, 3, |x, y, _| ((x / 8 + y / 8) % 2) as f32);
 /// let same = flip(&reference, &reference, &FlipOptions::new(Space::Display))?;

@@ -40,7 +40,7 @@ const STEPS: [[u8; 3]; 33] = [
 /// The colour of an error, from 0 (black) via purple and orange to 1 (pale yellow), as display values.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::metric::magma;
 /// assert!(magma(0.0).iter().all(|v| *v < 0.02));
 /// assert_eq!(magma(7.0), magma(1.0));

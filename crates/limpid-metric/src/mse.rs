@@ -6,7 +6,7 @@ use limpid_core::{Image, Result};
 /// Mean squared error over all channels and pixels: `mean((x - r)²)`.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let reference = Image::new(4, 4, 3);
 /// assert_eq!(metric::mse(&reference.map(|_| 0.5), &reference)?, 0.25);

@@ -66,7 +66,7 @@ pub fn shown(image: &Image, _options: &Options) -> Image {
 /// Writes a page about images and their reference, completely or not at all.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric::{Options, Space, compare, page}};
 /// let (image, options) = (Image::new(8, 8, 3), Options::new(Space::Display));
 /// let found = page::Compared {

@@ -9,7 +9,7 @@ use limpid_core::{Image, Result};
 /// render is computed from [`display`](super::display) values, with peak 1.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let reference = Image::new(4, 4, 3);
 /// assert_eq!(metric::psnr(&reference.map(|_| 0.1), &reference, 1.0)?.round(), 20.0);

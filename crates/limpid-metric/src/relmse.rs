@@ -11,7 +11,7 @@ const VICINI_FLOOR: f64 = 1e-3;
 /// Relative mean squared error, channel by channel: `mean((x - r)² / (r² + 0.01))`.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let reference = Image::new(4, 4, 3).map(|_| 2.0);
 /// let error = metric::relmse(&reference.map(|v| v + 1.0), &reference)?;
@@ -31,7 +31,7 @@ pub fn relmse(image: &Image, reference: &Image) -> Result<f64> {
 /// Despite its name, no square root is taken.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let reference = Image::from_fn(1, 1, 3, |_, _, c| c as f32);
 /// let error = metric::rmse_vicini(&reference.map(|v| v + 1.0), &reference)?;

@@ -26,7 +26,7 @@ const MOMENTS: usize = 5;
 /// `use_sample_covariance=False`, `data_range=1`.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_metric as metric; }
+/// # mod limpid { pub use limpid_core::*; pub mod metric { pub use limpid_metric::*; } }
 /// use limpid::{Image, metric};
 /// let reference = Image::from_fn(20, 20, 3, |x, y, _| ((x + y) % 4) as f32 / 3.0);
 /// assert_eq!(metric::ssim(&reference, &reference)?, 1.0);

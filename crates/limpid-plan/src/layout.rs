@@ -67,7 +67,7 @@ impl Phases {
     /// The position of pixel `x` of `n`.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_plan as plan; pub use limpid_plan as kernel; }
+    /// # mod limpid { pub mod plan { pub use limpid_plan::*; } pub mod kernel { pub use limpid_plan::*; } }
     /// use limpid::plan::{Order, Phases};
     /// let once = Phases { level: 1, order: Order::Ascending, mirror: false };
     /// assert_eq!([0, 1, 2, 3, 4].map(|x| once.place(5, x)), [0, 3, 1, 4, 2]);

@@ -51,7 +51,7 @@ impl Normalisation {
 /// A wavelet: its filters, and its lifting steps if they exist and are well conditioned in `f32`.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_wavelet as wavelet; }
+/// # mod limpid { pub use limpid_core::*; pub mod wavelet { pub use limpid_wavelet::*; } }
 /// use limpid::wavelet::Wavelet;
 /// let wavelet = Wavelet::named("cdf97")?;
 /// assert_eq!(wavelet.lifting().map(|l| l.pairs.len()), Some(2));
@@ -124,7 +124,7 @@ impl Wavelet {
     /// as PyWavelets prints them, of which `dec_lo` alone suffices for an orthogonal wavelet. `#` starts a comment.
     ///
     /// ```
-    /// # mod limpid { pub use limpid_core::*; pub use limpid_wavelet as wavelet; }
+    /// # mod limpid { pub use limpid_core::*; pub mod wavelet { pub use limpid_wavelet::*; } }
     /// use limpid::wavelet::Wavelet;
     /// let text = "predict 0: -0.5 -0.5\nupdate -1: 0.25 0.25\nlow 1.4142135623730951\nhigh 0.7071067811865476";
     /// let own = Wavelet::parse("own", text)?;

@@ -14,7 +14,7 @@ const CANCELLED: f64 = 1e-12;
 /// needs no barrier.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_wavelet as wavelet; }
+/// # mod limpid { pub use limpid_core::*; pub mod wavelet { pub use limpid_wavelet::*; } }
 /// use limpid::wavelet::Laurent;
 /// let predict = Laurent::row(0, &[-0.5, -0.5]);
 /// assert_eq!(predict.to_string(), "-0.5 - 0.5x^-1");

@@ -49,7 +49,7 @@ pub enum Form {
 /// A scheme's name: `lifting*`, `separable-polyconvolution-x#`, `sweldens`.
 ///
 /// ```
-/// # mod limpid { pub use limpid_core::*; pub use limpid_wavelet as wavelet; }
+/// # mod limpid { pub use limpid_core::*; pub mod wavelet { pub use limpid_wavelet::*; } }
 /// use limpid::wavelet::{Form, Kind, SchemeName};
 /// let name: SchemeName = "monolithic*".parse()?;
 /// assert_eq!(name, SchemeName::new(Kind::Lifting, Form::Star));

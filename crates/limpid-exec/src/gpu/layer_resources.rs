@@ -7,7 +7,7 @@ use limpid_plan::{Plan, Role, SlotId};
 /// The buffers and textures that a plan reads and writes, by [`Layer`]; passed to [`super::Recorder::bind`].
 ///
 /// ```no_run
-/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub use limpid_exec as exec; }
+/// # mod limpid { pub use limpid_core::*; pub use limpid_exec::*; pub mod exec { pub use limpid_exec::*; } }
 /// use limpid::{Kind, exec::gpu::LayerResources, wgpu};
 /// # fn ports(noisy: &wgpu::TextureView, normal: &wgpu::TextureView, clean: &wgpu::TextureView) -> LayerResources {
 /// LayerResources::default()

@@ -4,7 +4,7 @@
 //! Samples have 8 to 16 bits; frames are grey, or colour with any common chroma sampling.
 //!
 //! ```
-//! # mod limpid { pub use limpid_core::*; pub use limpid_io as io; }
+//! # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
 //! use limpid::io::y4m::{Colour, Header, Reader, Writer};
 //! let film = [&b"YUV4MPEG2 W2 H1 F25:1 Cmono\nFRAME\n"[..], &[16, 235]].concat();
 //! let mut reader = Reader::new(&film[..], Colour::Encoded)?;
