@@ -3,7 +3,7 @@
 //! Along one axis, with filters of `L` taps, `low[o] = Σ lo[j] · x[2o + s - j]` over the extended signal, where `s` is 1, or
 //! `L/2` for `periodization`. The inverse is `x[n] = Σ rec[n - s' - 2k + L - 2] · c[k]`, where `s'` is 0, or `L/2 - 1`.
 //!
-//! Everything comes down to sums of rows with weights ([`sums`]): samples are first split into even and odd ones. In two
+//! Everything comes down to sums of rows with weights (`sums.rs`): samples are first split into even and odd ones. In two
 //! dimensions rows and columns are done in one pass over memory, a band of rows per thread.
 
 mod axis;
