@@ -87,7 +87,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
     let (first, width) = bins(&seen);
     let range = [first + 0.5 * width, first + (BINS as f32 - 0.5) * width];
     let bin = |v: f32| ((v - first) / width).clamp(0.0, (BINS - 1) as f32) as usize;
-    let found: Vec<Vec<Option<Point>>> = (seen.iter().enumerate())
+    let found: Vec<Vec<Option<Measured>>> = (seen.iter().enumerate())
         .map(|(c, channel)| {
             let whole = channel.iter().filter(|s| !s.clipped).count();
             let few = whole < channel.len() / 20;
@@ -101,7 +101,10 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
                 near: &near(grid, &middles),
                 blank: &blank,
             };
-            let one = |blocks: Vec<usize>| point(&blocks, share, &known, &|b| of(c, b));
+            let one = |blocks: Vec<usize>| {
+                let point = point(&blocks, share, &known, &|b| of(c, b))?;
+                Some((point, blocks.len()))
+            };
             bins.into_iter().map(one).collect()
         })
         .collect();
@@ -138,6 +141,9 @@ fn bins(seen: &[Vec<Seen>]) -> (f32, f32) {
 /// The logarithm of a deviation, and its weight.
 type Point = (f64, f64);
 
+/// A point, and the number of blocks of its brightness.
+type Measured = (Point, usize);
+
 /// The deviation in blocks of one brightness, sorted by unevenness.
 fn point(
     blocks: &[usize],
@@ -161,9 +167,37 @@ fn point(
 /// The logarithm of how much less noise than usual there may be: where values are constant, they are clipped or painted.
 const LEAST: f64 = 2.0;
 
+/// The logarithm of how much more noise than in most of the picture there may be at a brightness, and the weight of what is above:
+/// values between those of a page and of its text occur at edges only.
+const MOST: (f64, f64) = (1.8, 0.02);
+
+/// The points, limited by the noise of most blocks.
+fn believable(found: &[Vec<Option<Measured>>]) -> Vec<Vec<Option<Point>>> {
+    let mut all: Vec<(f64, usize)> = (found.iter().flatten().flatten())
+        .map(|((y, _), blocks)| (*y, *blocks))
+        .collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = all.iter().map(|(_, blocks)| blocks).sum::<usize>() / 2;
+    let mut below = 0;
+    let middle = all.iter().find(|(_, blocks)| {
+        below += blocks;
+        below >= half
+    });
+    let top = middle.map_or(f64::MAX, |(y, _)| y + MOST.0);
+    let limited = |point: &Option<Measured>| {
+        point.map(|((y, w), _)| match y > top {
+            true => (top, MOST.1 * w),
+            false => (y, w),
+        })
+    };
+    let channel = |points: &Vec<Option<Measured>>| points.iter().map(limited).collect();
+    found.iter().map(channel).collect()
+}
+
 /// Curves of all channels. Their shape comes from the same display curve and is similar, so that each is drawn towards what
 /// they have in common.
-fn fitted(found: &[Vec<Option<Point>>]) -> Option<Vec<Vec<f32>>> {
+fn fitted(found: &[Vec<Option<Measured>>]) -> Option<Vec<Vec<f32>>> {
+    let found = believable(found);
     let most = found
         .iter()
         .flatten()
