@@ -16,7 +16,7 @@ const RUNS: usize = 3;
 /// ```
 /// use limpid::{Device, Frame, Image, Options, method::Gaussian, tune};
 /// let device = Device::open("cpu")?;
-/// let options = Options::new(Gaussian { radius: 2, sigma: None });
+/// let options = Options::new(Gaussian::with(|g| g.radius = 2));
 /// let times = tune::measure(&device, &Frame::new(Image::new(32, 32, 1))?, &options)?;
 /// assert!(times[0].1 <= times[times.len() - 1].1);
 /// # Ok::<(), limpid::Error>(())
