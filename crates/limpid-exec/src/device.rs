@@ -110,6 +110,10 @@ impl Device {
     pub fn all_for_tests() -> Result<Vec<Self>> {
         #[cfg(feature = "gpu")]
         static SHARED: std::sync::Mutex<Option<Device>> = std::sync::Mutex::new(None);
+        #[cfg_attr(
+            not(feature = "gpu"),
+            expect(unused_mut, reason = "only GPUs are added")
+        )]
         let mut devices = Self::cpus_for_tests()?;
         #[cfg(feature = "gpu")]
         {

@@ -269,9 +269,20 @@ impl Gpu {
         let Some(most) = *locked(&self.0.most) else {
             return Ok(());
         };
-        let report = self.0.device.generate_allocator_report();
-        let taken = report.map_or(0, |r| r.total_allocated_bytes);
-        if taken.saturating_add(bytes as u64) <= most {
+        let fits = || {
+            let report = self.0.device.generate_allocator_report();
+            let taken = report.map_or(0, |r| r.total_allocated_bytes);
+            taken.saturating_add(bytes as u64) <= most
+        };
+        // Memory that was dropped is released when the device is done with it.
+        if fits()
+            || (self
+                .0
+                .device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .is_ok()
+                && fits())
+        {
             return Ok(());
         }
         Err(Error::device(self.name(), out_of_memory()))

@@ -33,7 +33,7 @@ fn fault<T: std::fmt::Debug>(result: Result<T>) -> DeviceFault {
 #[test]
 fn short_memory_leads_to_tiles_or_an_error() {
     let (device, gpu) = open();
-    let frame = frame(SIZE);
+    let frame = frame(Size::new(384, 256));
     let taken = || {
         let report = gpu.device().generate_allocator_report();
         report.map_or(0, |r| r.total_allocated_bytes)
