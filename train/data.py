@@ -70,13 +70,16 @@ def masks(n, size, device):
 
 def history(few, many):
     """An input as it is accumulated over frames: its light is old in places, fetched between pixels many times and so blurred,
-    and young in others; its features are those of the last frame."""
+    and young in others; its features are those of the last frame, or accumulated too."""
     n, size = len(few), few.shape[-1]
     light, old = (x[:, 0:3] / model.divisor(x[:, 3:6].clamp(0, 1)) for x in (few, many))
     sigma = 0.7 * torch.rand(n, 1, 1, 1, device=few.device)
     old = pixel_filter(F.pad(old, [BLUR] * 4, mode="replicate"), sigma)
-    light = light + masks(n, size, few.device) * (old - light)
-    return torch.cat([light * model.divisor(few[:, 3:6].clamp(0, 1)), few[:, 3:]], 1)
+    mask = masks(n, size, few.device)
+    light = light + mask * (old - light)
+    both = (torch.rand(n, 1, 1, 1, device=few.device) < 0.5).float()
+    features = few[:, 3:] + both * mask * (many[:, 3:] - few[:, 3:])
+    return torch.cat([light * model.divisor(features[:, :3].clamp(0, 1)), features], 1)
 
 
 def batch(pool, n, patch):
@@ -100,7 +103,8 @@ def batch(pool, n, patch):
     order = torch.rand(n, 3, device=device).argsort(1)[:, :, None, None].expand(n, 3, patch, patch)
     color, albedo, reference = (b[:, i : i + 3].gather(1, order) for i in (0, 3, 10))
     normal = (rotations(n, device) @ b[:, 6:9].flatten(2)).view(n, 3, patch, patch)
-    keep = lambda k, missing: (one(k) >= missing).float()
+    # Files with colour alone are common.
+    keep = lambda k, missing: (one(k) >= missing).float() * (one(13) >= 0.08).float()
     exposure = torch.exp2(1.0 * torch.randn(n, 1, 1, 1, device=device))
     return (
         color * exposure,

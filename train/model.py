@@ -5,8 +5,8 @@ guides (for near and for far levels), for each level a precision of the guides, 
 the pixel as a tap, and three precisions for the albedo. The filter does the rest: colour over albedo is averaged in seven levels,
 the albedo itself, which is noisy under depth of field, in three. All weights are positive and sum to one.
 
-There are two forms: the default, and `best`, which is wider, has two convolutions at every level, and a learned divisor: a factor of the
-albedo that colour is divided by before the filter and multiplied with after it.
+A form may be wider, have two convolutions at every level, and a learned divisor: a factor of the albedo that colour is divided by before
+the filter and multiplied with after it. The form `direct` also predicts colour without the filter, and its share of the result.
 """
 
 from typing import NamedTuple
@@ -31,15 +31,27 @@ class Form(NamedTuple):
     widths: tuple = (32, 48, 80, 112)  # channels at 1/2, 1/4, 1/8 and 1/16 of the size
     deep: bool = False  # two convolutions at every level of the encoder
     divisor: bool = False  # three more outputs: the factor of the divisor
+    direct: bool = False  # four more outputs: a colour, and its share of the result
+
+    @property
+    def outputs(self):
+        return OUTPUTS + 3 * self.divisor + 4 * self.direct
 
 
-FORMS = {"default": Form(), "best": Form((64, 96, 144, 192), True, True)}
+WIDE = (64, 96, 144, 192)
+FORMS = {
+    "default": Form(),
+    "divisor": Form(divisor=True),
+    "best": Form(WIDE, True, True),
+    "direct": Form(WIDE, True, True, True),
+}
 
 
 def form_of(state):
     """The form of weights, from their names and shapes."""
     widths = tuple(len(state[f"{k}.bias"]) for k in ("enc1a", "enc2", "enc3", "enc4"))
-    return Form(widths, "enc2b.bias" in state, len(state["out.bias"]) == 4 * (OUTPUTS + 3))
+    more = len(state["out.bias"]) // 4 - OUTPUTS
+    return Form(widths, "enc2b.bias" in state, more in (3, 7), more in (4, 7))
 
 
 def luminance(c):
@@ -72,14 +84,19 @@ class Guides(nn.Module):
         self.up3, self.dec3a, self.dec3b = point(d, c), conv(c, c), conv(c, c)
         self.up2, self.dec2a, self.dec2b = point(c, b), conv(b, b), conv(b, b)
         self.up1, self.dec1a, self.dec1b = point(b, a), conv(a, a), conv(a, a)
-        self.out = point(a, 4 * (OUTPUTS + 3 * form.divisor))
+        self.out = point(a, 4 * form.outputs)
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, 0.1)
                 nn.init.zeros_(m.bias)
         self.out.weight.data *= 0.5
-        if form.divisor:
-            self.out.weight.data[4 * OUTPUTS :] = 0
+        self.out.weight.data[4 * OUTPUTS :] = 0
+
+    def begin_with(self, state):
+        """Takes the weights of a network that may lack the last outputs."""
+        with torch.no_grad():
+            for name, own in self.state_dict().items():
+                own[: len(state[name])].copy_(state[name])
 
     def forward(self, x, amp=False):
         down = lambda t: F.max_pool2d(t, 2)
@@ -154,13 +171,23 @@ def padded(x):
     return F.pad(x, (0, -w % 16, 0, -h % 16), mode="replicate") if h % 16 or w % 16 else x
 
 
-def denoise(net, color, albedo, normal, depth, amp=False):
-    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to (n,3,h,w); missing layers are zero. Any size."""
+def results(net, color, albedo, normal, depth, amp=False):
+    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to two of (n,3,h,w); missing layers are zero. Any size. The first is the result, the
+    second the colour that the network predicts without the filter, if it does."""
     x, value, divisor, scale = prepare(color, albedo, normal, depth)
     h, w = x.shape[-2:]
     g = net(padded(x), amp).float()[..., :h, :w]
     if net.form.divisor:
-        divisor = divisor * torch.exp(FACTOR * torch.tanh(g[:, OUTPUTS:] / FACTOR))
+        divisor = divisor * torch.exp(FACTOR * torch.tanh(g[:, OUTPUTS : OUTPUTS + 3] / FACTOR))
         value = (color * scale / divisor).clamp(0, 6e4)
     value, divisor = apply_filter(value, divisor, split(g[:, :OUTPUTS]))
-    return value * divisor / scale
+    if not net.form.direct:
+        return value * divisor / scale, None
+    direct, share = g[:, -4:-1], torch.sigmoid(g[:, -1:] - 2)
+    direct = torch.expm1(F.softplus(direct).clamp(max=11))
+    return (value + share * (direct - value)) * divisor / scale, direct * divisor / scale
+
+
+def denoise(net, color, albedo, normal, depth, amp=False):
+    """Only the result."""
+    return results(net, color, albedo, normal, depth, amp)[0]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains the guides. Makes its images itself, and goes on from a checkpoint if one is given.
 
-    python3 train.py --seconds 500 --start 0 --end 0.5 --output run1 [--resume run0/checkpoint.pt]
+    python3 train.py --forms default,best --seconds 500 --start 0 --end 0.5 --output run1 [--resume run0]
 
-Writes weights.pt (moving average), checkpoint.pt (to go on from) and log.txt into the output folder. The learning rate follows one
-cosine over all runs: --start and --end say which part of it this run covers.
+Networks of several forms learn side by side from the same batches. Writes weights.pt (moving average) and checkpoint.pt (to go on from)
+into a folder per form, and log.txt. The learning rate follows one cosine over all runs: --start and --end say which part of it this
+run covers.
 """
 
 import argparse
@@ -22,9 +23,9 @@ import model
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--output", required=True)
-p.add_argument("--resume", help="checkpoint to go on from")
-p.add_argument("--weights", help="weights to begin with")
-p.add_argument("--form", default="default", choices=list(model.FORMS))
+p.add_argument("--resume", help="output folder of a run to go on from")
+p.add_argument("--forms", default="default", help="FORM[=WEIGHTS],…: forms of model.py, and weights to begin with")
+p.add_argument("--compare", help="weights to validate beside")
 p.add_argument("--seconds", type=float, default=500)
 p.add_argument("--start", type=float, default=0)
 p.add_argument("--end", type=float, default=1)
@@ -86,7 +87,8 @@ def error(y, r):
 @torch.no_grad()
 def validate(net, pool):
     """Geometric means of the trimmed relMSE as text: for gardens and for other scenes at 1 to 8 samples, at 1 to 8 and 16 to 256 of
-    the second input, and of accumulated history; in brackets those of the noisy image."""
+    the second input, of accumulated history, and of colour alone; in brackets those of the noisy image. What a network predicts without
+    the filter is `direct`."""
     logs = {}
     state = torch.random.get_rng_state(), torch.cuda.get_rng_state() if cuda else None
     torch.manual_seed(1)  # the same histories every time
@@ -94,11 +96,17 @@ def validate(net, pool):
         b = pool.images[i : i + 1].permute(0, 3, 1, 2).float()
         r, counts = b[:, 20:23], int(b[0, 23, 0, 0])
         few, many = b[:, :10], b[:, 10:20]
-        inputs = {"few": few, "many" if counts // 16 % 16 >= 4 else "more": many, "history": data.history(few, many)}
+        alone = torch.cat([few[:, :3], torch.zeros_like(few[:, 3:])], 1)
+        inputs = {"few": few, "many" if counts // 16 % 16 >= 4 else "more": many}
+        inputs |= {"history": data.history(few, many), "alone": alone}
         for name, x in inputs.items():
-            y = model.denoise(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda)
-            pair = [math.log(max(error(c, r), 1e-7)) for c in (y, x[:, 0:3])]
-            logs.setdefault(("garden" if counts // 256 == 3 else "other", name), []).append(pair)
+            y, direct = model.results(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda)
+            place = "garden" if counts // 256 == 3 else "other"
+            noisy = x[:, 0:3]
+            for kind, c in ((name, y), (name + "-direct", direct)):
+                if c is not None:
+                    pair = [math.log(max(error(v, r), 1e-7)) for v in (c, noisy)]
+                    logs.setdefault((place, kind), []).append(pair)
     torch.random.set_rng_state(state[0])
     if cuda:
         torch.cuda.set_rng_state(state[1])
@@ -118,45 +126,92 @@ validation.fill(1, a.validation, a.validation_reference)
 pool = data.Pool(a.capacity, a.device, a.size, a.threads)
 log("validation scenes made")
 
-place = lambda n: n.to(a.device).to(memory_format=torch.channels_last)
-net, average = place(model.Guides(model.FORMS[a.form])), place(model.Guides(model.FORMS[a.form]))
+current = export.load(a.compare).to(a.device) if a.compare else None
 rate = torch.zeros((), device=a.device)  # the steps before the recording change nothing
-optimizer = torch.optim.AdamW(net.parameters(), rate, betas=(0.9, 0.98), weight_decay=1e-4, fused=cuda, capturable=cuda)
-scene, steps, images = a.first_scene, 0, 0
-if a.resume:
-    saved = torch.load(a.resume, map_location=a.device, weights_only=True)
-    net.load_state_dict(saved["net"])
-    average.load_state_dict(saved["average"])
-    optimizer.load_state_dict(saved["optimizer"])
-    scene, steps, images = saved["scene"], saved["steps"], saved["images"]
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-else:
-    if a.weights:
-        net.load_state_dict(export.load(a.weights).state_dict())
-    average.load_state_dict(net.state_dict())
-average.requires_grad_(False)
-log(
-    f"{sum(x.numel() for x in net.parameters())} parameters, {net.multiplications():.0f} multiplications per pixel, from step {steps}"
-)
-weights, averages = list(net.parameters()), list(average.parameters())
-recent = torch.zeros((), device=a.device)
 decay = torch.tensor(0.99, device=a.device)
+scene, steps, images = a.first_scene, 0, 0
+
+
+class Trainer:
+    """A network with its moving average. Several learn side by side from the same batches."""
+
+    def __init__(self, form, weights):
+        torch.manual_seed(a.seed)
+        place = lambda n: n.to(a.device).to(memory_format=torch.channels_last)
+        self.form, self.net, self.average = form, *(place(model.Guides(model.FORMS[form])) for _ in range(2))
+        if weights:
+            self.net.begin_with(export.load(weights).state_dict())
+        self.average.load_state_dict(self.net.state_dict())
+        self.average.requires_grad_(False)
+        self.optimizer = torch.optim.AdamW(
+            self.net.parameters(), rate, betas=(0.9, 0.98), weight_decay=1e-4, fused=cuda, capturable=cuda
+        )
+        self.weights, self.averages = list(self.net.parameters()), list(self.average.parameters())
+        self.recent = torch.zeros((), device=a.device)
+        self.stream = torch.cuda.Stream() if cuda else None
+        count = sum(x.numel() for x in self.weights)
+        log(f"{form}: {count} parameters, {self.net.multiplications():.0f} multiplications per pixel")
+
+    def step(self, color, albedo, normal, depth, reference):
+        result, direct = model.results(self.net, color, albedo, normal, depth, cuda)
+        loss = loss_of(result, reference)
+        total = loss if direct is None else loss + 0.3 * loss_of(direct, reference)
+        self.optimizer.zero_grad(set_to_none=True)
+        total.backward()
+        with torch.no_grad():
+            grads = [w.grad.nan_to_num_(0, 0, 0) for w in self.weights]
+            norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads)))
+            torch._foreach_mul_(grads, (1 / (norm + 1e-6)).clamp(max=1))
+            self.optimizer.step()
+            torch._foreach_mul_(self.averages, decay)
+            torch._foreach_add_(self.averages, torch._foreach_mul(self.weights, 1 - decay))
+            self.recent.lerp_(loss.detach().nan_to_num(), 0.01)
+
+    def folder(self):
+        return f"{a.output}/{self.form}"
+
+    def save(self):
+        """The average, and what is needed to go on."""
+        os.makedirs(self.folder(), exist_ok=True)
+        cpu = lambda n: {k: v.cpu().contiguous() for k, v in n.state_dict().items()}
+        write(cpu(self.average), f"{self.folder()}/weights.pt")
+        state = {"net": cpu(self.net), "average": cpu(self.average), "optimizer": self.optimizer.state_dict()}
+        write(state | {"scene": scene, "steps": steps, "images": images}, f"{self.folder()}/checkpoint.pt")
+
+    def resume(self, folder):
+        saved = torch.load(f"{folder}/{self.form}/checkpoint.pt", map_location=a.device, weights_only=True)
+        self.net.load_state_dict(saved["net"])
+        self.average.load_state_dict(saved["average"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return saved["scene"], saved["steps"], saved["images"]
+
+
+def write(state, path):
+    torch.save(state, path + ".part")
+    os.replace(path + ".part", path)
+
+
+trainers = [Trainer(*(one.split("=") + [None])[:2]) for one in a.forms.split(",")]
+if a.resume:
+    scene, steps, images = [t.resume(a.resume) for t in trainers][0]
 
 
 def step():
-    color, albedo, normal, depth, reference = data.batch(pool, a.batch, a.patch)
-    loss = loss_of(model.denoise(net, color, albedo, normal, depth, cuda), reference)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    with torch.no_grad():
-        grads = [w.grad.nan_to_num_(0, 0, 0) for w in weights]
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads)))
-        torch._foreach_mul_(grads, (1 / (norm + 1e-6)).clamp(max=1))
-        optimizer.step()
-        torch._foreach_mul_(averages, decay)
-        torch._foreach_add_(averages, torch._foreach_mul(weights, 1 - decay))
-        recent.lerp_(loss.detach().nan_to_num(), 0.01)
+    """One batch for all networks, each on a stream of its own."""
+    batch = data.batch(pool, a.batch, a.patch)
+    if not cuda:
+        for t in trainers:
+            t.step(*batch)
+        return
+    main = torch.cuda.current_stream()
+    for t in trainers:
+        t.stream.wait_stream(main)
+        with torch.cuda.stream(t.stream):
+            t.step(*batch)
+    for t in trainers:
+        main.wait_stream(t.stream)
 
 
 def make(count):
@@ -167,9 +222,9 @@ def make(count):
     return time.time() - at
 
 
-def save():
-    torch.save({k: v.cpu().contiguous() for k, v in average.state_dict().items()}, f"{a.output}/weights.part")
-    os.replace(f"{a.output}/weights.part", f"{a.output}/weights.pt")
+def report(title):
+    for t in trainers:
+        log(f"{title} {t.form}: step {steps} images {images} loss {t.recent.item():.4f}", validate(t.average, validation))
 
 
 spent = make(a.first_burst or a.burst)
@@ -189,7 +244,8 @@ if cuda:
             torch.cuda.synchronize()
         log(report.key_averages().table(sort_by="cuda_time_total", row_limit=24, max_name_column_width=60))
     graph = torch.cuda.CUDAGraph()
-    optimizer.zero_grad(set_to_none=True)
+    for t in trainers:
+        t.optimizer.zero_grad(set_to_none=True)
     with torch.cuda.graph(graph):
         step()
     run = graph.replay
@@ -198,7 +254,9 @@ else:
     run = step
 
 trained, next_log, first_step = 0.0, 0.0, steps
-log("start:", validate(average, validation))
+if current:
+    log("compare:", validate(current, validation))
+report("start")
 while True:
     now = time.time() - began
     part = min(1.0, now / a.seconds)
@@ -219,13 +277,10 @@ while True:
     trained += time.time() - at
     if now >= next_log:
         next_log = now + a.seconds / a.logs
-        save()
-        log(
-            f"step {steps} images {images} loss {recent.item():.4f}",
-            validate(average, validation),
-            f"rate {rate.item():.2e} {(steps - first_step) / max(trained, 1e-3):.0f} steps/s making {spent:.0f} s",
-        )
-save()
-log(f"end: step {steps} images {images} loss {recent.item():.4f}", validate(average, validation))
-state = {"net": net.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict()}
-torch.save(state | {"scene": scene, "steps": steps, "images": images}, f"{a.output}/checkpoint.pt")
+        for t in trainers:
+            t.save()
+        report(f"rate {rate.item():.2e} {(steps - first_step) / max(trained, 1e-3):.0f} steps/s making {spent:.0f} s")
+report("end")
+for t in trainers:
+    t.save()
+log("done")
