@@ -9,5 +9,6 @@ pub mod ddid;
 pub mod film;
 mod own;
 pub mod stabilise;
+pub mod steady;
 pub mod wiener;
 pub mod window;

@@ -266,7 +266,8 @@ impl Work<'_> {
                 frames: self.args.frames.clone(),
                 reader: self.reader,
                 resume: self.args.resume,
-                history: has_history(self.methods.of(input)),
+                history: has_history(self.methods.of(input))
+                    || self.methods.of(input).method.lookahead() > 0,
                 write: self.write,
                 json,
             };

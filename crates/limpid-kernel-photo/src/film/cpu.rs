@@ -7,13 +7,13 @@ use limpid_reference::definition::film::MOST;
 
 /// The positions of frames in the ring.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     runs: i64,
     frames: i64,
 }
 
 impl Clock {
-    pub(super) fn of(view: &View<'_>) -> Self {
+    pub(crate) fn of(view: &View<'_>) -> Self {
         let row = view.row(0, 0);
         Self {
             runs: row[0] as i64,
@@ -28,12 +28,12 @@ impl Clock {
     }
 
     /// The position of the output frame.
-    pub(super) fn centre(self, reel: Reel) -> usize {
+    pub(crate) fn centre(self, reel: Reel) -> usize {
         (self.runs - 1 - reel.ahead as i64).rem_euclid(reel.places() as i64) as usize
     }
 
     /// The position of the frame at this distance from the output frame; `None` beyond the ends of the film.
-    pub(super) fn place(self, reel: Reel, away: i64) -> Option<usize> {
+    pub(crate) fn place(self, reel: Reel, away: i64) -> Option<usize> {
         let frame = self.runs - 1 - reel.ahead as i64 + away;
         let there = (0..self.frames).contains(&frame) && away <= reel.ahead as i64;
         there.then(|| frame.rem_euclid(reel.places() as i64) as usize)

@@ -10,6 +10,8 @@ mod merge;
 mod merged;
 mod search;
 
+pub(crate) use cpu::Clock;
+
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
@@ -88,7 +90,7 @@ impl Kernel for Keep {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        let Some(place) = cpu::Clock::of(&job.reads[1]).newest(self.reel) else {
+        let Some(place) = Clock::of(&job.reads[1]).newest(self.reel) else {
             return;
         };
         let planes = job.reads[0].planes();

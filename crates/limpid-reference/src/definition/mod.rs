@@ -16,6 +16,7 @@ pub mod poisson;
 pub mod rdfc;
 pub mod shrink;
 pub mod stabilise;
+pub mod steady;
 pub mod svgf;
 pub mod taa;
 pub mod wiener;

@@ -54,6 +54,14 @@ struct Prepared {
 }
 
 impl Prepared {
+    /// By how many frames results are delayed. In tiles there is no history, and nothing to wait for.
+    fn ahead(&self) -> usize {
+        match self.denoiser.has_history() {
+            true => self.options.method.lookahead(),
+            false => 0,
+        }
+    }
+
     /// A black frame, for the runs after the last frame.
     fn nothing(&self) -> Result<Frame> {
         let mut frame = Frame::empty(self.shape.size)?;
@@ -162,10 +170,9 @@ impl Sequence {
         self.range = range;
         self.waits = true;
         let mut kept = self.ready(&mended)?;
-        let ahead = kept.options.method.lookahead();
+        let ahead = kept.ahead();
         // If results are delayed anyway, the device works on this frame while the previous result is read back.
-        let overlaps = ahead > 0 && kept.denoiser.has_history();
-        let made = if overlaps && kept.denoiser.begin(&mended, watch)? {
+        let made = if ahead > 0 && kept.denoiser.begin(&mended, watch)? {
             let last = std::mem::replace(&mut self.started, true);
             last.then(|| kept.denoiser.end(watch)).transpose()?
         } else {
@@ -210,7 +217,7 @@ impl Sequence {
         let Some(mut kept) = self.kept.take() else {
             return Ok(Vec::new());
         };
-        let ahead = kept.options.method.lookahead();
+        let ahead = kept.ahead();
         let first = match std::mem::take(&mut self.started) {
             true => Some(kept.denoiser.end(watch)?),
             false => None,
@@ -287,7 +294,10 @@ impl Sequence {
         shape: Shape,
     ) -> Result<Prepared> {
         let mut options = self.options.clone();
-        options.method = options.method.prepared(frame)?;
+        // What was decided for frames that wait holds for the next ones.
+        let last = kept.as_ref().map(|kept| &kept.options.method);
+        let last = last.filter(|m| m.measures_every_frame() && !self.waiting.is_empty());
+        options.method = last.unwrap_or(&options.method).prepared(frame)?;
         if self.waits {
             let ahead = options.method.lookahead();
             options.method.set_lookahead(ahead, false);

@@ -26,6 +26,7 @@ pub mod nlm;
 pub mod patch;
 pub mod poisson;
 pub mod rdfc;
+mod steady;
 pub mod svgf;
 pub mod taa;
 pub mod window;

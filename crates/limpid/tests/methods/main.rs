@@ -56,6 +56,7 @@ mod rdfc;
 #[cfg(feature = "gpu")]
 mod recorder;
 mod sequence;
+mod steady;
 mod svgf;
 mod taa;
 mod window;

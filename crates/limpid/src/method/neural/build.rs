@@ -364,9 +364,10 @@ pub(super) fn plan(
     };
     let (alone, layers): (Vec<_>, Vec<_>) = layers.partition(|(layer, ..)| bare(layer).is_some());
     let resolves = motion.is_some() && !method.no_taa;
+    let steady = method.steady(shape)?;
     // The slot of a layer of the result.
-    let output = |plan: &mut Plan, layer: &Layer, channels: usize| match resolves
-        && layer.kind != Kind::Alpha
+    let output = |plan: &mut Plan, layer: &Layer, channels: usize| match steady.is_some()
+        || (resolves && layer.kind != Kind::Alpha)
     {
         true => plan.transient("clean", channels),
         false => plan.output(layer.clone(), channels),
@@ -377,10 +378,10 @@ pub(super) fn plan(
         whole,
     };
     let made = build.filtered(&seen, &layers, output)?;
-    let made: Vec<(Layer, usize, SlotId)> = layers
+    let noisy = layers.first().map(|(.., slot)| *slot);
+    let mut made: Vec<(Layer, usize, SlotId)> = layers
         .into_iter()
         .zip(made)
-        .filter(|((layer, ..), _)| layer.kind != Kind::Alpha)
         .map(|((layer, channels, _), slot)| (layer, channels, slot))
         .collect();
     for light in alone {
@@ -390,8 +391,20 @@ pub(super) fn plan(
             features: [None, normal, depth],
             whole: bare(&light.0).unwrap_or(whole),
         };
-        build.filtered(&seen, &[light], output)?;
+        let (layer, channels, _) = light.clone();
+        let slots = build.filtered(&seen, &[light], output)?;
+        made.extend(
+            slots
+                .into_iter()
+                .map(|slot| (layer.clone(), channels, slot)),
+        );
     }
+    if let (Some(steady), Some(color)) = (steady, noisy) {
+        let [albedo, normal, _] = features;
+        steady.add(&mut build.plan, color, [albedo, normal], &made);
+        return Ok(build.plan);
+    }
+    made.retain(|(layer, ..)| layer.kind != Kind::Alpha);
     match past.zip(motion) {
         Some((setup, motion)) if resolves => {
             let slots = time::slots(build.plan, &setup, on);

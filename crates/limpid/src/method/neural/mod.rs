@@ -1,10 +1,11 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
 //! The definition is `definition::neural`. A schedule computes the maps of the network one after the other, then the levels of
-//! the filter. In sequences with motion, history can be blended in before and after the filter as in [`super::svgf`]:
-//! demodulated colour is blended with earlier samples of the same surfaces, the blend is filtered, and the result is blended
-//! with the previous result. This is an option: history shows the light of earlier frames where a lamp, a shadow or a
-//! reflection moves over a surface that stays the same.
+//! the filter. In sequences with motion, results are blended with those of the frames before and after, see [`super::steady`].
+//!
+//! Instead, history can be blended in before and after the filter as in [`super::svgf`]: demodulated colour is blended with earlier
+//! samples of the same surfaces, the blend is filtered, and the result is blended with the previous result. It shows the light of
+//! earlier frames where a lamp, a shadow or a reflection moves over a surface that stays the same.
 
 mod build;
 mod define;
@@ -15,6 +16,7 @@ pub use weights::Weights;
 
 use super::lights;
 use super::measure::{sum, sum_of};
+use super::steady::{self, Steady};
 use super::svgf::Setup;
 use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
@@ -38,7 +40,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     ),
     (
         InputKind::RenderedSequence,
-        "default: each frame by itself; an alpha of 0.3 uses history, for scenes whose light does not move",
+        "default: each frame, blended with those before and after where motion is known and the light agrees",
     ),
 ])
 .steps("quality", ["good", "good", "best"]);
@@ -75,8 +77,10 @@ crate::options! {
         pub turns: usize = 1,
         /// The weights of the network: those of the library, or a file of any size of network.
         pub weights: Weights = Weights::Builtin,
-        /// In sequences with motion: least share of a new frame in what is filtered, such as 0.3. Smaller values are steadier
-        /// and follow changes of light more slowly; 1 filters each frame by itself.
+        /// In sequences with motion: how many frames before and after a frame its result is blended with, 0 to 7.
+        pub around: usize = 3,
+        /// In sequences with motion, instead of frames around: least share of a new frame in what is filtered, such as 0.3. Smaller
+        /// values are steadier and follow changes of light more slowly.
         pub alpha: f32 = 1.0,
         /// With an alpha below 1: do not blend the result with the last one.
         pub no_taa: bool = false,
@@ -95,6 +99,8 @@ pub(crate) struct Facts {
     /// Light layers without albedo, with their own global properties. With history there are none: it must not end where one is
     /// taken for something else.
     bare: Vec<(Layer, Whole)>,
+    /// By how many frames results are delayed, if they may be, and whether the sequence has ended.
+    delay: Option<(usize, bool)>,
 }
 
 impl Neural {
@@ -112,6 +118,21 @@ impl Neural {
         Ok(Some(blend.setup(shape)?.blends()))
     }
 
+    /// Whether results of frames of this shape can be blended with those around.
+    fn can_blend(&self, shape: &Shape) -> bool {
+        let motion = shape.channels(&Kind::Motion.into()) == Some(2);
+        motion && self.around > 0 && self.alpha == 1.0 && !self.facts.alone
+    }
+
+    /// How they are blended; `None` if frames are independent.
+    fn steady(&self, shape: &Shape) -> Result<Option<Steady>> {
+        if self.around > steady::MOST {
+            return Err(Error::option("around", self.around, "0 … 7"));
+        }
+        let delay = self.facts.delay.filter(|_| self.can_blend(shape));
+        Ok(delay.map(|(ahead, ended)| Steady::new(self.around, ahead, ended)))
+    }
+
     /// With the properties of a frame.
     pub(super) fn measured(&self, frame: &Frame) -> Result<Self> {
         let shape = frame.shape();
@@ -122,12 +143,24 @@ impl Neural {
             );
         }
         let mut made = self.clone();
-        made.facts.history = shape.has(Kind::Motion).then_some(history);
+        let known = shape.has(Kind::Motion);
+        made.facts.history = known.then_some(history || self.can_blend(&shape));
         let depth = frame.get(Kind::Depth);
         made.facts.seen = Some((whole(frame.color()?, depth), features(&shape)));
+        // In a sequence whose frames are blended, the first one decides.
+        let first = self.facts.seen.is_none() || self.facts.delay.is_none();
+        let bare = match first {
+            true => lights::bare(frame),
+            false => self
+                .facts
+                .bare
+                .iter()
+                .map(|(layer, _)| layer.clone())
+                .collect(),
+        };
         made.facts.bare.clear();
         if !history {
-            for layer in lights::bare(frame) {
+            for layer in bare {
                 let own = whole(frame.require(layer.clone())?, depth);
                 made.facts.bare.push((layer, own));
             }
@@ -214,11 +247,30 @@ impl Method for Neural {
             true => "no features".into(),
             false => format!("with {}", names.join(", ")),
         };
-        Some(match self.facts.history {
-            Some(true) => format!("{features}, with history"),
-            Some(false) => format!("{features}, without history"),
-            None => features,
+        Some(match (self.facts.history, self.facts.delay) {
+            (Some(true), _) if self.alpha != 1.0 => format!("{features}, with history"),
+            (Some(true), Some(_)) => {
+                format!(
+                    "{features}, blended with {} frames on each side",
+                    self.around
+                )
+            }
+            (Some(_), _) => format!("{features}, without history"),
+            (None, _) => features,
         })
+    }
+
+    /// Before a frame is known, as if it had motion.
+    fn lookahead(&self) -> usize {
+        let blends = self.facts.seen.is_none() || self.facts.history == Some(true);
+        match blends && self.alpha == 1.0 && !self.facts.alone {
+            true => self.around,
+            false => 0,
+        }
+    }
+
+    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
+        self.facts.delay = Some((ahead.min(self.around), ended));
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {

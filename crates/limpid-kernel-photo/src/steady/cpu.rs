@@ -1,0 +1,206 @@
+//! The CPU bodies.
+
+use super::{Blend, PLACES, Trace};
+use crate::film::{Clock, Reel};
+use limpid_core::Size;
+use limpid_core::simd::dispatch;
+use limpid_plan::{Job, View};
+use limpid_reference::definition::steady::{
+    ALBEDO, ALBEDO_AT, DARK, FEATURES, LIGHT_AT, MISSED, MOTION_AT, NOISE_AT, NORMAL, STEPS,
+    nearest, spline,
+};
+
+/// The frames around the output frame, before and after at each distance.
+fn around(clock: Clock, reel: Reel) -> Vec<[Option<usize>; 2]> {
+    let at = |away: usize| [-(away as i64), away as i64].map(|o| clock.place(reel, o));
+    (1..=reel.radius).map(at).collect()
+}
+
+/// The features of a frame.
+struct Features<'a> {
+    planes: [&'a [f32]; FEATURES],
+    size: Size,
+}
+
+impl<'a> Features<'a> {
+    fn new(ring: &View<'a>, place: usize) -> Self {
+        Self {
+            planes: std::array::from_fn(|c| ring.plane(place * FEATURES + c)),
+            size: ring.size(),
+        }
+    }
+
+    #[inline(always)]
+    fn motion(&self, from: [f32; 2]) -> Option<[f32; 2]> {
+        let (x, y) = nearest(from, self.size)?;
+        let at = y * self.size.width + x;
+        Some([self.planes[MOTION_AT][at], self.planes[MOTION_AT + 1][at]])
+    }
+
+    /// Where a place in this frame was in the one before.
+    #[inline(always)]
+    fn before(&self, from: [f32; 2]) -> Option<[f32; 2]> {
+        let [dx, dy] = self.motion(from)?;
+        Some([from[0] + dx, from[1] + dy])
+    }
+
+    /// Where a place in the frame before is in this one.
+    #[inline(always)]
+    fn after(&self, from: [f32; 2]) -> Option<[f32; 2]> {
+        let mut next = from;
+        for _ in 0..STEPS {
+            let [dx, dy] = self.motion(next)?;
+            next = [from[0] - dx, from[1] - dy];
+        }
+        let [x, y] = self.before(next)?;
+        let found = (x - from[0]).abs() < MISSED && (y - from[1]).abs() < MISSED;
+        found.then_some(next)
+    }
+
+    /// The features between pixels, without noise and motion.
+    #[inline(always)]
+    fn between(&self, [x, y]: [f32; 2]) -> [f32; LIGHT_AT + 1] {
+        let Size { width, height } = self.size;
+        let (left, top) = (x.floor(), y.floor());
+        let (fx, fy) = (x - left, y - top);
+        let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
+        let columns = [near(left, width), near(left + 1.0, width)];
+        let rows = [near(top, height), near(top + 1.0, height)].map(|y| y * width);
+        let mut made = [0.0; LIGHT_AT + 1];
+        for (made, plane) in made.iter_mut().zip(self.planes) {
+            let [upper, lower] = rows.map(|row| {
+                let (a, b) = (plane[row + columns[0]], plane[row + columns[1]]);
+                a + fx * (b - a)
+            });
+            *made = upper + fy * (lower - upper);
+        }
+        made
+    }
+}
+
+pub(super) fn trace(kernel: &Trace, job: &mut Job<'_>) {
+    let level = job.level;
+    dispatch!(level, _simd => traced(kernel, job));
+}
+
+#[inline(always)]
+fn traced(kernel: &Trace, job: &mut Job<'_>) {
+    let (ring, clock) = (job.reads[0].clone(), Clock::of(&job.reads[1]));
+    let size = ring.size();
+    let own = Features::new(&ring, clock.centre(kernel.reel));
+    let around: Vec<[Option<Features<'_>>; 2]> = around(clock, kernel.reel)
+        .into_iter()
+        .map(|sides| sides.map(|side| side.map(|place| Features::new(&ring, place))))
+        .collect();
+    for y in job.rows.clone() {
+        for x in 0..size.width {
+            let at = y * size.width + x;
+            let here: [f32; LIGHT_AT + 1] = std::array::from_fn(|c| own.planes[c][at]);
+            let from = [x as f32, y as f32];
+            let mut places = [Some(from); 2];
+            for (away, frames) in around.iter().enumerate() {
+                let last = match away {
+                    0 => Some(&own),
+                    _ => around[away - 1][0].as_ref(),
+                };
+                let back = places[0].zip(last).and_then(|(p, frame)| frame.before(p));
+                let ahead = places[1].zip(frames[1].as_ref());
+                let ahead = ahead.and_then(|(p, frame)| frame.after(p));
+                places = [back, ahead].map(|p| p.filter(|p| nearest(*p, size).is_some()));
+                let (mut light, mut weights) = (0.0, 0.0);
+                for (side, (place, frame)) in places.iter().zip(frames).enumerate() {
+                    let (mut to, mut weight) = (from, 0.0);
+                    if let (Some(place), Some(frame)) = (place, frame) {
+                        let there = frame.between(*place);
+                        (to, weight) = (*place, surface(&there, &here));
+                        light += weight * there[LIGHT_AT];
+                        weights += weight;
+                    }
+                    let first = PLACES * away + 3 * side;
+                    for (c, v) in [to[0], to[1], weight].into_iter().enumerate() {
+                        job.writes[0].row(first + c, y)[x] = v;
+                    }
+                }
+                let (mean, own_light) = (light / f32::max(weights, 1e-6), here[LIGHT_AT]);
+                let scale = 0.5 * (mean + own_light).max(0.0) + DARK;
+                let relative = (mean - own_light) / scale / own.planes[NOISE_AT][at];
+                job.writes[1].row(2 * away, y)[x] = weights * relative;
+                job.writes[1].row(2 * away + 1, y)[x] = weights;
+            }
+        }
+    }
+}
+
+/// The weight of a place by its surface.
+#[inline(always)]
+fn surface(there: &[f32; LIGHT_AT + 1], here: &[f32; LIGHT_AT + 1]) -> f32 {
+    let (mut normal, mut albedo) = (0.0, 0.0);
+    for c in 0..ALBEDO_AT {
+        normal += (there[c] - here[c]).powi(2);
+        albedo += (there[ALBEDO_AT + c] - here[ALBEDO_AT + c]).powi(2);
+    }
+    (-(normal / NORMAL + albedo / ALBEDO)).exp()
+}
+
+pub(super) fn blend(kernel: &Blend, job: &mut Job<'_>) {
+    let level = job.level;
+    dispatch!(level, _simd => blended(kernel, job));
+}
+
+#[inline(always)]
+fn blended(kernel: &Blend, job: &mut Job<'_>) {
+    let (ring, clock) = (job.reads[0].clone(), Clock::of(&job.reads[1]));
+    let (places, alike) = (job.reads[2].clone(), job.reads[3].clone());
+    let Size { width, height } = ring.size();
+    let planes = job.writes[0].planes();
+    let centre = clock.centre(kernel.reel);
+    let around = around(clock, kernel.reel);
+    let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
+    let mut sums = vec![0.0; planes];
+    for y in job.rows.clone() {
+        for x in 0..width {
+            for (c, sum) in sums.iter_mut().enumerate() {
+                *sum = ring.row(centre * planes + c, y)[x];
+            }
+            let mut weights = 1.0;
+            for (away, sides) in around.iter().enumerate() {
+                for (side, frame) in sides.iter().enumerate() {
+                    let at = |c: usize| places.row(PLACES * away + 3 * side + c, y)[x];
+                    let weight = at(2) * alike.row(away, y)[x];
+                    let Some(frame) = frame.filter(|_| weight > 0.0) else {
+                        continue;
+                    };
+                    let (px, py) = (at(0), at(1));
+                    let (left, top) = (px.floor(), py.floor());
+                    let (wx, wy) = (spline(px - left), spline(py - top));
+                    let column: [usize; 4] =
+                        std::array::from_fn(|i| near(left + i as f32 - 1.0, width));
+                    let row: [usize; 4] =
+                        std::array::from_fn(|j| near(top + j as f32 - 1.0, height) * width);
+                    for (c, sum) in sums.iter_mut().enumerate() {
+                        let plane = ring.plane(frame * planes + c);
+                        *sum += weight * cubic(plane, column, row, wx, wy);
+                    }
+                    weights += weight;
+                }
+            }
+            for (c, sum) in sums.iter().enumerate() {
+                job.writes[0].row(c, y)[x] = sum / weights;
+            }
+        }
+    }
+}
+
+/// Sixteen pixels, limited to the range of the four nearest.
+#[inline(always)]
+fn cubic(plane: &[f32], column: [usize; 4], row: [usize; 4], wx: [f32; 4], wy: [f32; 4]) -> f32 {
+    let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
+    for j in 0..4 {
+        let [a, b, c, d] = column.map(|x| plane[row[j] + x]);
+        sum += wy[j] * (wx[0] * a + wx[1] * b + wx[2] * c + wx[3] * d);
+        if j == 1 || j == 2 {
+            (least, most) = (least.min(b.min(c)), most.max(b.max(c)));
+        }
+    }
+    sum.max(least).min(most)
+}

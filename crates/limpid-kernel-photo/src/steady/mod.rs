@@ -1,0 +1,177 @@
+//! Results of neighbouring frames, blended along the motion: features of a frame, places and differences, weights, and the blend.
+//!
+//! The definition is [`limpid_reference::definition::steady`]. Frames are in rings as those of a film, see [`crate::film`].
+
+mod cpu;
+mod gpu;
+
+use crate::film::Reel;
+use crate::own::own;
+use limpid_core::Result;
+use limpid_plan::stencil::{Build, Read, Stencil, Value, stencil};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_reference::definition::front::{DIM, FAINT, LEAST_DIVISOR};
+use limpid_reference::definition::steady::{DARK, DIFFERENT, FEATURES, LEAST, NOISE};
+
+/// Planes of [`Trace`] for each distance: place and weight before and after.
+pub const PLACES: usize = 6;
+
+/// Luminance of colour over albedo.
+fn light<'g>(color: Read<'g>, colors: usize, albedo: Option<Read<'g>>) -> Value<'g> {
+    let [r, g, b] = [0, 1, 2].map(|c| color.plane(c.min(colors - 1)).here());
+    let [r, g, b] = match albedo {
+        None => [r, g, b],
+        Some(albedo) => {
+            let below = [0, 1, 2].map(|c| albedo.plane(c).here().max(0.0).min(1.0));
+            let most = below[0].max(below[1]).max(below[2]);
+            let some = ((most - FAINT) * (1.0 / (DIM - FAINT))).max(0.0).min(1.0);
+            let over = below.map(|a| some * (a.max(LEAST_DIVISOR) - 1.0) + 1.0);
+            [r / over[0], g / over[1], b / over[2]]
+        }
+    };
+    r * 0.2126 + g * 0.7152 + b * 0.0722
+}
+
+/// The squared difference of the light of a frame and of its result, and that light. Reads both colours, and albedo if there is any.
+pub fn lights(colors: usize, albedo: bool) -> Stencil {
+    stencil("light", |k| {
+        let (noisy, clean) = (k.read(), k.read());
+        let albedo = albedo.then(|| k.read());
+        let light_of = |color| light(color, colors, albedo);
+        let clean = light_of(clean);
+        k.write_planes([(light_of(noisy) - clean).squared(), clean]);
+    })
+}
+
+/// Means over the 3×3 pixels around that are inside.
+fn means<'g>(k: &'g Build, layer: Option<Read<'g>>) -> [Value<'g>; 3] {
+    [0, 1, 2].map(|c| {
+        let (mut sum, mut count) = (k.constant(0.0), k.constant(0.0));
+        let Some(layer) = layer else {
+            return sum;
+        };
+        for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))) {
+            sum = sum + k.inside(dx, dy).pick(layer.plane(c).at(dx, dy), 0.0);
+            count = count + k.inside(dx, dy).number();
+        }
+        sum / count
+    })
+}
+
+/// The features of a frame. Reads the planes of [`lights`], the same smoothed, motion, and normal and albedo if there are any.
+pub fn features(normal: bool, albedo: bool) -> Stencil {
+    stencil("features", |k| {
+        let (own, wide, motion) = (k.read(), k.read(), k.read());
+        let normal = normal.then(|| k.read());
+        let albedo = albedo.then(|| k.read());
+        let (normal, albedo) = (means(k, normal), means(k, albedo));
+        let [squared, mean] = [0, 1].map(|c| wide.plane(c).here());
+        let noise = squared.max(0.0).sqrt() / (mean.max(0.0) + DARK);
+        let rest = [
+            own.plane(1).here(),
+            noise.max(NOISE[0]).min(NOISE[1]),
+            motion.plane(0).here(),
+            motion.plane(1).here(),
+        ];
+        k.write_planes(normal.into_iter().chain(albedo).chain(rest));
+    })
+}
+
+/// How alike light is at each distance. Reads differences with their weights, and the same over two windows.
+pub fn alike(radius: usize) -> Stencil {
+    stencil("alike", |k| {
+        let scales = [k.read(), k.read(), k.read()];
+        let at = |away: usize| {
+            let mut sum = k.constant(0.0);
+            for (image, unit) in scales.iter().zip(DIFFERENT) {
+                let weight = image.plane(2 * away + 1).here() + LEAST;
+                let mean = image.plane(2 * away).here() / weight;
+                sum = sum + (mean * (1.0 / unit)).squared();
+            }
+            (sum * -1.0).exp()
+        };
+        k.write_planes((0..radius).map(at));
+    })
+}
+
+/// Follows the motion from each pixel of the output frame to the frames around. Reads the ring of features and the clock. Writes, for
+/// each distance, place and weight before and after; and the difference of the light in units of the noise times the weight, and the
+/// weight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// The ring of frames.
+    pub reel: Reel,
+}
+
+impl Kernel for Trace {
+    fn name(&self) -> &'static str {
+        "trace"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::gather(2, 2, None)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let size = site.writes[0].size;
+        vec![
+            Need::planes(size, self.reel.places() * FEATURES),
+            Need::values(2),
+            Need::planes(size, PLACES * self.reel.radius),
+            Need::planes(size, 2 * self.reel.radius),
+        ]
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::trace(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(own(self, site, gpu::trace(self, site)))
+    }
+
+    fn work(&self) -> f32 {
+        5.0
+    }
+}
+
+/// Blends a layer of the output frame with those of the frames around. Reads its ring, the clock, the places of [`Trace`] and the weights
+/// of [`alike`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blend {
+    /// The ring of frames.
+    pub reel: Reel,
+}
+
+impl Kernel for Blend {
+    fn name(&self) -> &'static str {
+        "blend frames"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::gather(4, 1, None)
+    }
+
+    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+        vec![
+            Need::planes(size, self.reel.places() * planes),
+            Need::values(2),
+            Need::planes(size, PLACES * self.reel.radius),
+            Need::planes(size, self.reel.radius),
+            Need::planes(size, planes),
+        ]
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        cpu::blend(self, job);
+    }
+
+    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+        Ok(own(self, site, gpu::blend(self, site)))
+    }
+
+    fn work(&self) -> f32 {
+        5.0
+    }
+}

@@ -1,0 +1,89 @@
+//! Results of neighbouring frames, blended along the motion: the last passes of methods that denoise each frame by itself.
+//!
+//! The definition is `definition::steady`. Results and features of the last frames are in ring buffers, as in [`super::film`]; each run
+//! returns the blend for a frame that is as many frames older as results are delayed.
+
+use super::window::separable;
+use crate::{Kind, Layer};
+use limpid_kernel_photo::film::{Keep, Reel, Tick};
+use limpid_kernel_photo::steady::{Blend, PLACES, Trace, alike, features, lights};
+use limpid_kernel_photo::window::Filter;
+use limpid_plan::{Plan, Role, Slot, SlotId};
+use limpid_reference::definition::steady::{FEATURES, NARROW, WIDE};
+
+/// The largest number of frames on each side.
+pub(super) const MOST: usize = 7;
+
+/// Which frames are blended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Steady {
+    reel: Reel,
+    ended: bool,
+}
+
+impl Steady {
+    /// So many frames on each side; results are delayed, and no more frames arrive.
+    pub(super) fn new(radius: usize, ahead: usize, ended: bool) -> Self {
+        let reel = Reel { radius, ahead };
+        Self { reel, ended }
+    }
+
+    /// Adds the passes that blend results and write the outputs. `color` is noisy; albedo and normal need not be there; the first
+    /// result is colour.
+    pub(super) fn add(
+        self,
+        plan: &mut Plan,
+        color: SlotId,
+        [albedo, normal]: [Option<SlotId>; 2],
+        results: &[(Layer, usize, SlotId)],
+    ) {
+        let Some((_, colors, clean)) = results.first() else {
+            return;
+        };
+        let Self { reel, ended } = self;
+        let size = plan.size();
+        let clock = Slot::new("clock", Role::History, crate::Size::new(2, 1), 1);
+        let clock = plan.slot(clock);
+        plan.pass(Tick { ended }, [], [clock]);
+        let motion = plan.input(Kind::Motion, 2);
+        let light = plan.transient("light", 2);
+        let reads = [color, *clean].into_iter().chain(albedo);
+        plan.pass(
+            lights(*colors, albedo.is_some()),
+            reads.collect::<Vec<_>>(),
+            [light],
+        );
+        let wide = smoothed(plan, light, WIDE);
+        let seen = plan.transient("features", FEATURES);
+        let reads = [light, wide, motion]
+            .into_iter()
+            .chain(normal)
+            .chain(albedo);
+        let kernel = features(normal.is_some(), albedo.is_some());
+        plan.pass(kernel, reads.collect::<Vec<_>>(), [seen]);
+        let keep = |plan: &mut Plan, name: String, slot: SlotId| {
+            let planes = plan.at(slot).planes * reel.places();
+            let ring = plan.slot(Slot::new(name, Role::History, size, planes));
+            plan.pass(Keep { reel }, [slot, clock], [ring]);
+            ring
+        };
+        let ring = keep(plan, "features of frames".into(), seen);
+        let places = plan.transient("places", PLACES * reel.radius);
+        let differences = plan.transient("differences", 2 * reel.radius);
+        plan.pass(Trace { reel }, [ring, clock], [places, differences]);
+        let scales = [NARROW, WIDE].map(|window| smoothed(plan, differences, window));
+        let weights = plan.transient("alike", reel.radius);
+        let reads = [differences, scales[0], scales[1]];
+        plan.pass(alike(reel.radius), reads, [weights]);
+        for (layer, channels, slot) in results {
+            let ring = keep(plan, format!("{layer} of frames"), *slot);
+            let output = plan.output(layer.clone(), *channels);
+            plan.pass(Blend { reel }, [ring, clock, places, weights], [output]);
+        }
+    }
+}
+
+/// A slot under a Gaussian window.
+fn smoothed(plan: &mut Plan, slot: SlotId, (sigma, radius): (f32, usize)) -> SlotId {
+    separable(plan, slot, Filter::Gaussian { sigma }, radius)
+}

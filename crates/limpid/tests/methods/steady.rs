@@ -1,0 +1,172 @@
+//! Frames blended with those before and after.
+
+use crate::walk::sequence;
+use limpid::definition::steady::{Layers, Seen, features, steady};
+use limpid::method::{Method, Neural};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Sequence, Size, Watch};
+
+fn around(around: usize) -> Neural {
+    Neural::with(|m| m.around = around)
+}
+
+/// The results of a sequence, pushed frame by frame.
+fn pushed(device: &Device, method: Neural, frames: &[Frame]) -> Vec<Frame> {
+    let mut sequence = Sequence::new(device, &Options::new(method));
+    let mut out = Vec::new();
+    for frame in frames {
+        out.extend(sequence.push(frame, &Watch::default()).unwrap());
+    }
+    out.extend(sequence.finish(&Watch::default()).unwrap());
+    out
+}
+
+/// The result of a frame by itself.
+fn alone(device: &Device, frame: &Frame) -> Frame {
+    let method = around(0).prepared(frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
+    denoiser.run(frame).unwrap()
+}
+
+fn layers(frame: &Frame) -> Vec<Layer> {
+    let mut all = vec![Layer::COLOR];
+    all.extend(
+        frame
+            .layers()
+            .map(|(l, _)| l.clone())
+            .filter(|l| *l != Layer::COLOR),
+    );
+    all
+}
+
+fn error(a: &Frame, b: &Image) -> f32 {
+    let pairs = a.color().unwrap().data().iter().zip(b.data());
+    pairs.map(|(a, b)| (a - b).powi(2)).sum::<f32>() / b.data().len() as f32
+}
+
+#[test]
+fn every_device_follows_the_definition() {
+    let frames = sequence(Size::new(45, 31), 5);
+    for device in Device::all_for_tests().unwrap() {
+        let got = pushed(&device, around(2), &frames);
+        assert_eq!(got.len(), frames.len());
+        let names = layers(&got[0]);
+        let seen: Vec<Seen> = frames
+            .iter()
+            .map(|frame| {
+                let made = alone(&device, frame);
+                let image = |kind: Kind| frame.get(kind);
+                let layers = Layers {
+                    color: frame.color().unwrap(),
+                    albedo: image(Kind::Albedo),
+                    normal: image(Kind::Normal),
+                    motion: image(Kind::Motion).unwrap(),
+                };
+                let results = names
+                    .iter()
+                    .map(|l| made.require(l.clone()).unwrap().clone());
+                Seen {
+                    features: features(&layers, made.color().unwrap()),
+                    results: results.collect(),
+                }
+            })
+            .collect();
+        for (at, got) in got.iter().enumerate() {
+            let want = steady(&seen, at, 2);
+            for (want, layer) in want.iter().zip(&names) {
+                let got = got.require(layer.clone()).unwrap();
+                let values = want.data().iter().zip(got.data());
+                let off = values.filter(|(a, b)| (*a - *b).abs() > 2e-3 * (a.abs() + 0.1));
+                let share = off.count() as f32 / want.data().len() as f32;
+                // Places on the border between two pixels are rounded to either.
+                assert!(share < 0.01, "{device:?} {layer} of frame {at}: {share}");
+            }
+            let changed = error(got, &seen[at].results[0]);
+            assert!(
+                changed > 1e-5,
+                "{device:?} frame {at} is blended: {changed}"
+            );
+        }
+    }
+}
+
+/// A still wall with noise, lit by so much in each frame.
+fn wall(
+    count: usize,
+    light: impl Fn(usize, usize) -> f32,
+    motion: f32,
+) -> (Vec<Frame>, Vec<Image>) {
+    let size = Size::new(64, 48);
+    let mut random = crate::support::Random(3);
+    let frame = |t: usize| {
+        let clean = Image::from_fn(size.width, size.height, 3, |x, y, c| {
+            light(t, x) * (0.4 + 0.2 * ((x / 9 + y / 7 + c) % 2) as f32)
+        });
+        let noisy = Image::from_fn(size.width, size.height, 3, |x, y, c| {
+            clean.get(x, y, c) * (1.0 + 0.8 * random.next())
+        });
+        let mut frame = Frame::new(noisy).unwrap();
+        let albedo = Image::from_fn(size.width, size.height, 3, |x, y, c| {
+            0.4 + 0.2 * ((x / 9 + y / 7 + c) % 2) as f32
+        });
+        frame.insert(Kind::Albedo, albedo).unwrap();
+        let moves = Image::from_fn(size.width, size.height, 2, |_, _, _| motion);
+        frame.insert(Kind::Motion, moves).unwrap();
+        (frame, clean)
+    };
+    (0..count).map(frame).unzip()
+}
+
+fn errors(frames: &[Frame], clean: &[Image]) -> [f32; 2] {
+    let device = Device::open("cpu").unwrap();
+    let mean = |all: &[Frame]| {
+        let each = all.iter().zip(clean).map(|(a, b)| error(a, b));
+        each.sum::<f32>() / clean.len() as f32
+    };
+    let one_by_one: Vec<Frame> = frames.iter().map(|f| alone(&device, f)).collect();
+    [mean(&pushed(&device, around(3), frames)), mean(&one_by_one)]
+}
+
+#[test]
+fn frames_that_stay_help_each_other() {
+    let (frames, clean) = wall(7, |_, _| 1.0, 0.0);
+    let [blended, alone] = errors(&frames, &clean);
+    assert!(blended < 0.5 * alone, "{blended} {alone}");
+}
+
+#[test]
+fn light_that_moves_is_no_worse_than_frames_one_by_one() {
+    // A shadow that moves by four pixels a frame, and a lamp that blinks.
+    let shadow = |t: usize, x: usize| if x > 10 + 4 * t { 1.0f32 } else { 0.15 };
+    let blinks = |t: usize, _: usize| if t.is_multiple_of(2) { 1.0f32 } else { 0.4 };
+    for light in [&shadow as &dyn Fn(usize, usize) -> f32, &blinks] {
+        let (frames, clean) = wall(7, light, 0.0);
+        let [blended, alone] = errors(&frames, &clean);
+        assert!(blended < 1.02 * alone, "{blended} {alone}");
+    }
+}
+
+#[test]
+fn motion_that_leads_nowhere_leaves_frames_alone() {
+    for motion in [1e30, -1e30, 500.0] {
+        let (frames, clean) = wall(3, |_, _| 1.0, motion);
+        let [blended, alone] = errors(&frames, &clean);
+        assert!(
+            (blended - alone).abs() <= 1e-6 * alone,
+            "{motion}: {blended} {alone}"
+        );
+    }
+}
+
+#[test]
+fn as_many_frames_come_out_as_went_in() {
+    let device = Device::open("cpu").unwrap();
+    for count in 1..=5 {
+        let (frames, _) = wall(count, |_, _| 1.0, 0.0);
+        assert_eq!(pushed(&device, around(2), &frames).len(), count);
+    }
+    let told = around(8).prepared(&wall(1, |_, _| 1.0, 0.0).0[0]).unwrap();
+    let options = Options::of(told);
+    let shape = wall(1, |_, _| 1.0, 0.0).0[0].shape();
+    let error = Denoiser::new(&device, &shape, &options).unwrap_err();
+    assert!(error.to_string().contains("around"), "{error}");
+}
