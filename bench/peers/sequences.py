@@ -2,7 +2,7 @@
 """Limpid on short animations of Cycles with moving things, beside the same frames one by one and Open Image Denoise.
 
     pip install numpy OpenEXR bpy pyoidn pillow
-    python3 bench/peers/sequences.py --limpid target/release/limpid --methods "neural,neural --alpha 0.3,svgf"
+    python3 bench/peers/sequences.py --limpid target/release/limpid --methods "neural,svgf"
 
 Renders the sequences, denoises them and prints a table. <cache>/<sequence>/ holds noisy-001.exr … with Cycles's Vector pass and
 denoising features, and reference-NNN.exr for the frames that are judged; what is there is not rendered again.
@@ -11,7 +11,8 @@ rolling    camera, a turning cube and a rolling metal ball
 lamp       still camera, a lamp that moves, so that light and shadows move over surfaces that stay
 walk       only the camera moves
 
-error      trimmed relMSE, as in renders.py, mean over the judged frames
+error      trimmed relMSE, as in renders.py, mean over the judged frames, which have three others on each side; less the
+           noise of the reference, which is that of the noisy frame at so many samples
 temporal   mean |e(t) - e(t-1)| of two neighbouring judged frames, e the difference of result and reference as c / (1 + c)
 "each frame" is the default method on each file alone: no sequence may be worse.
 """
@@ -27,7 +28,7 @@ import numpy as np
 import renders
 
 FRAMES = 8
-JUDGED = (7, 8)
+JUDGED = (4, 5)
 
 
 def material(bpy, name, color, metal=0.0, rough=0.5):
@@ -130,29 +131,52 @@ def render(folder, name, size, spp, reference):
         bpy.ops.render.render(write_still=True)
 
 
+def read(path):
+    """The channels of all parts of a file by their last names: Combined.R."""
+    import OpenEXR
+
+    with OpenEXR.File(path, separate_channels=True) as file:
+        channels = {n: c for part in file.parts for n, c in part.channels.items()}
+        return {".".join(n.split(".")[-2:]): np.asarray(c.pixels, np.float32) for n, c in channels.items()}
+
+
+def stack(channels, name, axes):
+    return np.ascontiguousarray(np.stack([channels[f"{name}.{a}"] for a in axes], -1))
+
+
 def combined(path):
     """The colour of a file of Cycles, or of one that Limpid made from it."""
-    import OpenEXR
-
-    with OpenEXR.File(path, separate_channels=True) as file:
-        channels = file.channels()
-        names = [next(n for n in channels if n.endswith(f"Combined.{a}") or n == a) for a in "RGB"]
-        return np.stack([np.asarray(channels[n].pixels, np.float32) for n in names], -1)
+    channels = read(path)
+    return stack(channels, "Combined", "RGB") if "Combined.R" in channels else np.stack([channels[a] for a in "RGB"], -1)
 
 
-def oidn(path):
-    """Open Image Denoise, frame by frame."""
-    import OpenEXR
+def filtered(kind, image):
+    """Albedo or normal, filtered by Open Image Denoise alone."""
     import pyoidn
 
-    with OpenEXR.File(path, separate_channels=True) as file:
-        channels = file.channels()
-        find = lambda end: next(np.asarray(c.pixels, np.float32) for n, c in channels.items() if n.endswith(end))
-        layers = [np.stack([find(f"Combined.{a}") for a in "RGB"], -1)]
-        layers += [np.stack([find(f"Denoising Albedo.{a}") for a in "RGB"], -1)]
-        layers += [np.stack([find(f"Denoising Normal.{a}") for a in "XYZ"], -1)]
-    color, albedo, normal = layers
-    return pyoidn.denoise(np.maximum(color, 0), albedo.clip(0, 1), normal, hdr=True)
+    made = np.zeros_like(image)
+    with pyoidn.Device() as device:
+        device.commit()
+        with pyoidn.Filter(device, pyoidn.OIDN_FILTER_TYPE_RT) as one:
+            one.set_image(kind, image, pyoidn.OIDN_FORMAT_FLOAT3)
+            one.set_image(pyoidn.OIDN_IMAGE_OUTPUT, made, pyoidn.OIDN_FORMAT_FLOAT3)
+            one.commit()
+            one.execute()
+        if device.get_error():
+            raise SystemExit(f"Open Image Denoise: {device.get_error()}")
+    return made
+
+
+def oidn(path, prefilter):
+    """Open Image Denoise on a frame; at its best with filtered albedo and normal."""
+    import pyoidn
+
+    channels = read(path)
+    color = np.maximum(stack(channels, "Combined", "RGB"), 0)
+    albedo, normal = stack(channels, "Denoising Albedo", "RGB").clip(0, 1), stack(channels, "Denoising Normal", "XYZ")
+    if prefilter:
+        albedo, normal = filtered("albedo", albedo), filtered("normal", normal)
+    return pyoidn.denoise(color, albedo, normal, hdr=True, clean_aux=prefilter)
 
 
 def shown(image):
@@ -160,8 +184,8 @@ def shown(image):
     return image / (1 + image)
 
 
-def score(pictures, references):
-    errors = [renders.error(pictures[k], references[k]) for k in JUDGED]
+def score(pictures, references, floor):
+    errors = [renders.error(pictures[k], references[k]) - floor for k in JUDGED]
     off = {k: shown(pictures[k]) - shown(references[k]) for k in JUDGED[-2:]}
     return float(np.mean(errors)), float(np.abs(off[JUDGED[-1]] - off[JUDGED[-2]]).mean())
 
@@ -184,7 +208,7 @@ def one_by_one(program, folder, made):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limpid", required=True)
-    parser.add_argument("--methods", default="neural --alpha 0.3,svgf", help="comma between methods, options after a space")
+    parser.add_argument("--methods", default="svgf", help="comma between methods, options after a space")
     parser.add_argument("--sequences", default="rolling,lamp,walk")
     parser.add_argument("--size", default="240x136")
     parser.add_argument("--spp", type=int, default=8)
@@ -209,11 +233,13 @@ def main():
             place = f"{made}/{re.sub('[^a-z0-9.]+', '-', method)}"
             results[method] = limpid(args.limpid, ["--method", *method.split()], folder, place)
         try:
-            results["OIDN"] = {k: oidn(f"{folder}/noisy-{k:03}.exr") for k in JUDGED}
+            for name_of, prefilter in (("OIDN", False), ("OIDN, prefiltered", True)):
+                results[name_of] = {k: oidn(f"{folder}/noisy-{k:03}.exr", prefilter) for k in JUDGED}
         except ImportError:
             print("OIDN: pip install pyoidn")
+        floor = score(results["noisy"], references, 0)[0] * args.spp / (args.spp + args.reference_spp)
         for method, pictures in results.items():
-            error, temporal = score(pictures, references)
+            error, temporal = score(pictures, references, floor)
             print(f"{name:10}{method:28}{error:9.5f}{temporal:10.4f}", flush=True)
 
 

@@ -175,6 +175,25 @@ pub unsafe extern "C" fn limpid_frame_channels(
     channels.map_or(0, |c| c as u32)
 }
 
+/// The frame and the layer that pixels are for.
+///
+/// # Safety
+///
+/// `frame` is null or a frame that has not been freed, and `layer` null or a NUL-terminated string.
+unsafe fn target<'a>(
+    frame: *mut LimpidFrame,
+    layer: *const c_char,
+    no_pixels: bool,
+) -> limpid::Result<(&'a mut LimpidFrame, Layer)> {
+    // SAFETY: as promised by the caller.
+    let (frame, layer) = unsafe { (frame.as_mut(), string(layer, "layer")?) };
+    let frame = frame.ok_or_else(|| null("frame"))?;
+    match no_pixels {
+        true => Err(null("pixels")),
+        false => Ok((frame, layer.parse()?)),
+    }
+}
+
 /// Sets a layer: "color", "albedo", "normal", "depth", "motion", "color.variance", "light:key", … Pixels are stored row by row from
 /// top to bottom, with the channels of a pixel next to each other; they are copied.
 ///
@@ -191,12 +210,7 @@ pub unsafe extern "C" fn limpid_frame_set(
 ) -> LimpidStatus {
     code(guarded(|| {
         // SAFETY: as promised by the caller.
-        let (frame, layer) = unsafe { (frame.as_mut(), string(layer, "layer")?) };
-        let frame = frame.ok_or_else(|| null("frame"))?;
-        let layer: Layer = layer.parse()?;
-        if pixels.is_null() {
-            return Err(null("pixels"));
-        }
+        let (frame, layer) = unsafe { target(frame, layer, pixels.is_null())? };
         let (size, channels) = (frame.frame.size(), channels as usize);
         checked(&layer, channels)?;
         // SAFETY: the pointer is not null, and the caller promises as many floats.
@@ -227,12 +241,7 @@ pub unsafe extern "C" fn limpid_frame_set_strided(
 ) -> LimpidStatus {
     code(guarded(|| {
         // SAFETY: as promised by the caller.
-        let (frame, layer) = unsafe { (frame.as_mut(), string(layer, "layer")?) };
-        let frame = frame.ok_or_else(|| null("frame"))?;
-        let layer: Layer = layer.parse()?;
-        if pixels.is_null() {
-            return Err(null("pixels"));
-        }
+        let (frame, layer) = unsafe { target(frame, layer, pixels.is_null())? };
         let half = is_half(sample_bytes)?;
         let (size, channels) = (frame.frame.size(), channels as usize);
         checked(&layer, channels)?;

@@ -45,8 +45,9 @@ impl Batch {
         output: &Path,
         check: impl FnOnce(&[Job]) -> Result<()>,
     ) -> Result<Vec<Job>> {
+        let of_folder = inputs.iter().any(|input| input.is_dir());
         let inputs = folder::found(inputs, self.recursive, Some(output))?;
-        let (jobs, folder) = targets(&inputs, output)?;
+        let (jobs, folder) = targets(&inputs, output, of_folder)?;
         for job in &jobs {
             if !video::is_film(&job.to) {
                 Format::from_path(&job.to).or_usage()?;
@@ -192,13 +193,17 @@ pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|found| found.path).collect())
 }
 
-/// The path of each result, and the folder that must exist.
-fn targets(inputs: &[Found], output: &Path) -> Result<(Vec<Job>, Option<PathBuf>)> {
-    let looks_like_folder = output.is_dir() || ends_with_separator(output);
-    let is_file = !looks_like_folder
-        && (Format::from_path(output).is_ok()
-            || video::is_film(output)
-            || shot::is_pattern(output));
+/// The path of each result, and the folder that must exist. The results of a folder go to a folder, even if it holds one image.
+fn targets(
+    inputs: &[Found],
+    output: &Path,
+    of_folder: bool,
+) -> Result<(Vec<Job>, Option<PathBuf>)> {
+    let names_file =
+        Format::from_path(output).is_ok() || video::is_film(output) || shot::is_pattern(output);
+    let looks_like_folder =
+        output.is_dir() || ends_with_separator(output) || (of_folder && !names_file);
+    let is_file = !looks_like_folder && names_file;
     if let ([Found { path: from, .. }], false) = (inputs, looks_like_folder) {
         if shot::is_pattern(from) && !shot::is_pattern(output) && !video::is_film(output) {
             if is_file {

@@ -81,6 +81,15 @@ pub(crate) fn is_heif(path: &Path) -> bool {
     ["heic", "heif", "hif", "avif"].contains(&extension.as_str())
 }
 
+/// The name of the format, if it is one of these.
+pub(crate) fn format_of(path: &Path) -> Option<&'static str> {
+    let extension = path.extension().unwrap_or_default();
+    is_heif(path).then(|| match extension.eq_ignore_ascii_case("avif") {
+        true => "AVIF",
+        false => "HEIC",
+    })
+}
+
 /// Whether such files can be read here.
 pub(crate) fn is_readable() -> bool {
     !decoders().is_empty()

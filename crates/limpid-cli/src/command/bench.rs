@@ -132,7 +132,10 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
     let given = given.or_else(|| (ahead > 0).then(|| moving(size, args.grey)));
     if let Some([first, ..]) = given.as_deref() {
         options.method = options.method.prepared(first)?;
-        options.method.set_lookahead(ahead, false);
+    }
+    // Results may wait for later frames, as in files.
+    if given.is_none() || ahead > 0 {
+        options.method.set_lookahead(usize::MAX, false);
     }
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;

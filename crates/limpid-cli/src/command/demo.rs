@@ -209,8 +209,8 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         name: "sequence",
         title: "A sequence",
         about: "A camera moves down a corridor, with two samples per pixel and frame. neural, the default, filters each \
-                frame by itself; svgf, which is made for real time, accumulates light from earlier frames along the motion \
-                vectors, as neural does with --alpha 0.3. This is the sixth frame.",
+                frame and blends it with those before and after it along the motion vectors, where their light agrees; svgf, \
+                which is made for real time, accumulates light from earlier frames. This is the last frame.",
         command: "limpid denoise 'sequence.####.exr' -o 'clean.####.exr'",
         space: Space::Linear,
         reference: reference.color()?.clone(),
@@ -230,12 +230,17 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
         ("svgf", " per frame: --quality fast, real-time on a GPU"),
     ] {
         let mut sequence = Sequence::new(device, &Options::of(find(Use::Denoise, name)?));
-        let (mut result, mut seconds) = (last.clone(), 0.0);
-        for frame in &frames {
-            let begin = Instant::now();
-            result = sequence.run(frame, &say::quiet())?;
-            seconds = begin.elapsed().as_secs_f64();
+        let (mut results, mut begin) = (Vec::new(), Instant::now());
+        for (n, frame) in frames.iter().enumerate() {
+            // The first frame compiles and allocates.
+            if n == 1 {
+                begin = Instant::now();
+            }
+            results.extend(sequence.push(frame, &say::quiet())?);
         }
+        results.extend(sequence.finish(&say::quiet())?);
+        let seconds = begin.elapsed().as_secs_f64() / (FRAMES - 1) as f64;
+        let result = results.last().context("no frames")?;
         chapter.add(name, result.color()?, Some(seconds), why)?;
     }
     chapter.finish()

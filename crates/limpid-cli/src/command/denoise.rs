@@ -18,7 +18,9 @@ use limpid::io::{View, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
-use limpid::{Device, DeviceLimits, FittedPlan, Kind, Options, Sequence, Shape, Size, Watch};
+use limpid::{
+    Device, DeviceLimits, FittedPlan, Frame, Image, Kind, Options, Sequence, Shape, Size, Watch,
+};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -266,8 +268,7 @@ impl Work<'_> {
                 frames: self.args.frames.clone(),
                 reader: self.reader,
                 resume: self.args.resume,
-                history: has_history(self.methods.of(input))
-                    || self.methods.of(input).method.lookahead() > 0,
+                history: has_history(self.methods.of(input)) || looks_ahead(self.methods.of(input)),
                 write: self.write,
                 json,
             };
@@ -355,13 +356,30 @@ fn takes_colour_alone(options: &Options) -> bool {
     FittedPlan::new(DeviceLimits::Cpu, &shape, options).is_ok()
 }
 
+/// A black frame with the layers that a sequence may have.
+fn with_motion() -> limpid::Result<Frame> {
+    let mut frame = Frame::new(Image::new(32, 32, 3))?;
+    let layers = [
+        (Kind::Albedo, 3),
+        (Kind::Normal, 3),
+        (Kind::Depth, 1),
+        (Kind::Motion, 2),
+    ];
+    for (kind, channels) in layers {
+        frame.insert(kind, Image::new(32, 32, channels))?;
+    }
+    Ok(frame)
+}
+
 /// Whether a method keeps history from frame to frame.
 fn has_history(options: &Options) -> bool {
-    let mut shape = Shape::color(Size::new(32, 32), 3);
-    for kind in [Kind::Albedo, Kind::Normal] {
-        shape = shape.with(kind, 3);
-    }
-    shape = shape.with(Kind::Depth, 1).with(Kind::Motion, 2);
-    let plan = FittedPlan::new(DeviceLimits::Cpu, &shape, options);
+    let plan =
+        with_motion().and_then(|frame| FittedPlan::new(DeviceLimits::Cpu, &frame.shape(), options));
     plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
+}
+
+/// Whether a method waits for later frames of a sequence with motion.
+fn looks_ahead(options: &Options) -> bool {
+    let prepared = with_motion().and_then(|frame| options.method.prepared(&frame));
+    prepared.is_ok_and(|method| method.lookahead() > 0)
 }

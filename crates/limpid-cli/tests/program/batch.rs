@@ -77,6 +77,11 @@ fn folders_and_wildcards_go_to_a_folder_that_is_created() {
     let got = limpid(place, &format!("denoise in/*.png -o some {FAST}"));
     assert!(got.status.success(), "{}", said(&got));
     assert!(place.join("some/a.png").exists() && !place.join("some/c.tif").exists());
+    // A folder with one image is a folder.
+    write(&place.join("one/a.png"));
+    let got = limpid(place, &format!("denoise one -o new {FAST}"));
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(place.join("new/a.png").exists());
     // The same pixels, one at a time or several at once.
     let read = |path: &str| std::fs::read(place.join(path)).unwrap();
     assert_eq!(read("some/a.png"), read("out/all/a.png"));

@@ -1,6 +1,6 @@
 //! The CPU bodies.
 
-use super::{Blend, PLACES, Trace};
+use super::{Blend, OTHERS, PLACES, SURFACE, Trace};
 use crate::film::{Clock, Reel};
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
@@ -23,10 +23,13 @@ struct Features<'a> {
 }
 
 impl<'a> Features<'a> {
-    fn new(ring: &View<'a>, place: usize) -> Self {
+    fn new([surfaces, others]: [&View<'a>; 2], place: usize) -> Self {
         Self {
-            planes: std::array::from_fn(|c| ring.plane(place * FEATURES + c)),
-            size: ring.size(),
+            planes: std::array::from_fn(|c| match c < SURFACE {
+                true => surfaces.plane(place * SURFACE + c),
+                false => others.plane(place * OTHERS + c - SURFACE),
+            }),
+            size: surfaces.size(),
         }
     }
 
@@ -85,12 +88,14 @@ pub(super) fn trace(kernel: &Trace, job: &mut Job<'_>) {
 
 #[inline(always)]
 fn traced(kernel: &Trace, job: &mut Job<'_>) {
-    let (ring, clock) = (job.reads[0].clone(), Clock::of(&job.reads[1]));
-    let size = ring.size();
-    let own = Features::new(&ring, clock.centre(kernel.reel));
+    let (surfaces, clock) = (job.reads[0].clone(), Clock::of(&job.reads[1]));
+    let others = job.reads[2].clone();
+    let size = surfaces.size();
+    let rings = [&surfaces, &others];
+    let own = Features::new(rings, clock.centre(kernel.reel));
     let around: Vec<[Option<Features<'_>>; 2]> = around(clock, kernel.reel)
         .into_iter()
-        .map(|sides| sides.map(|side| side.map(|place| Features::new(&ring, place))))
+        .map(|sides| sides.map(|side| side.map(|place| Features::new(rings, place))))
         .collect();
     for y in job.rows.clone() {
         for x in 0..size.width {

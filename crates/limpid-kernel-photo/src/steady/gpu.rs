@@ -1,12 +1,12 @@
 //! The GPU bodies.
 
-use super::{Blend, PLACES, Trace};
+use super::{Blend, OTHERS, PLACES, SURFACE, Trace};
 use crate::film::Reel;
 use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl, float};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
 use limpid_reference::definition::steady::{
-    ALBEDO, ALBEDO_AT, DARK, FEATURES, LIGHT_AT, MISSED, MOTION_AT, NOISE_AT, NORMAL, STEPS,
+    ALBEDO, ALBEDO_AT, DARK, LIGHT_AT, MISSED, MOTION_AT, NOISE_AT, NORMAL, STEPS,
 };
 
 params! {
@@ -36,7 +36,8 @@ fn pixels(site: &Site<'_>, reel: Reel, text: Wgsl) -> Dispatch {
 
 pub(super) fn trace(kernel: &Trace, site: &Site<'_>) -> Dispatch {
     let text = Wgsl::default()
-        .constant("FEATURES", "u32", FEATURES)
+        .constant("SURFACE", "u32", SURFACE)
+        .constant("OTHERS", "u32", OTHERS)
         .constant("ALBEDO_AT", "u32", ALBEDO_AT)
         .constant("LIGHT_AT", "u32", LIGHT_AT)
         .constant("NOISE_AT", "u32", NOISE_AT)

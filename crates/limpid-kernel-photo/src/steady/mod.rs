@@ -11,8 +11,12 @@ use limpid_core::Result;
 use limpid_plan::stencil::{Build, Read, Stencil, Value, stencil};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::front::{DIM, FAINT, LEAST_DIVISOR};
-use limpid_reference::definition::steady::{DARK, DIFFERENT, FEATURES, LEAST, NOISE};
+use limpid_reference::definition::steady::{DARK, DIFFERENT, FEATURES, LEAST, LIGHT_AT, NOISE};
 
+/// Planes of the features that tell surfaces apart. The others are in a second ring, because a GPU binds less than a 4K frame needs.
+pub const SURFACE: usize = LIGHT_AT;
+/// Planes of the other features: light, noise and motion.
+pub const OTHERS: usize = FEATURES - SURFACE;
 /// Planes of [`Trace`] for each distance: place and weight before and after.
 pub const PLACES: usize = 6;
 
@@ -58,7 +62,8 @@ fn means<'g>(k: &'g Build, layer: Option<Read<'g>>) -> [Value<'g>; 3] {
     })
 }
 
-/// The features of a frame. Reads the planes of [`lights`], the same smoothed, motion, and normal and albedo if there are any.
+/// The features of a frame. Reads the planes of [`lights`], the same smoothed, motion, and normal and albedo if there are any. Writes
+/// those of the surface, and the others.
 pub fn features(normal: bool, albedo: bool) -> Stencil {
     stencil("features", |k| {
         let (own, wide, motion) = (k.read(), k.read(), k.read());
@@ -73,7 +78,8 @@ pub fn features(normal: bool, albedo: bool) -> Stencil {
             motion.plane(0).here(),
             motion.plane(1).here(),
         ];
-        k.write_planes(normal.into_iter().chain(albedo).chain(rest));
+        k.write_planes(normal.into_iter().chain(albedo));
+        k.write_planes(rest);
     })
 }
 
@@ -94,7 +100,8 @@ pub fn alike(radius: usize) -> Stencil {
     })
 }
 
-/// Follows the motion from each pixel of the output frame to the frames around. Reads the ring of features and the clock. Writes, for
+/// Follows the motion from each pixel of the output frame to the frames around. Reads the ring of surfaces, the clock and the ring of
+/// the other features. Writes, for
 /// each distance, place and weight before and after; and the difference of the light in units of the noise times the weight, and the
 /// weight.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,14 +116,15 @@ impl Kernel for Trace {
     }
 
     fn contract(&self) -> Contract {
-        Contract::gather(2, 2, None)
+        Contract::gather(3, 2, None)
     }
 
     fn needs(&self, site: &Site<'_>) -> Vec<Need> {
         let size = site.writes[0].size;
         vec![
-            Need::planes(size, self.reel.places() * FEATURES),
+            Need::planes(size, self.reel.places() * SURFACE),
             Need::values(2),
+            Need::planes(size, self.reel.places() * OTHERS),
             Need::planes(size, PLACES * self.reel.radius),
             Need::planes(size, 2 * self.reel.radius),
         ]

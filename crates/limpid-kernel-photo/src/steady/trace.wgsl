@@ -6,7 +6,10 @@ struct Place {
 }
 
 fn feature(frame: u32, c: u32, at: u32) -> f32 {
-    return read0[(frame * FEATURES + c) * p.width * p.height + at];
+    if c < SURFACE {
+        return read0[(frame * SURFACE + c) * p.width * p.height + at];
+    }
+    return read2[(frame * OTHERS + c - SURFACE) * p.width * p.height + at];
 }
 
 fn inside(v: vec2<f32>) -> bool {

@@ -6,10 +6,10 @@
 use super::window::separable;
 use crate::{Kind, Layer};
 use limpid_kernel_photo::film::{Keep, Reel, Tick};
-use limpid_kernel_photo::steady::{Blend, PLACES, Trace, alike, features, lights};
+use limpid_kernel_photo::steady::{Blend, OTHERS, PLACES, SURFACE, Trace, alike, features, lights};
 use limpid_kernel_photo::window::Filter;
 use limpid_plan::{Plan, Role, Slot, SlotId};
-use limpid_reference::definition::steady::{FEATURES, NARROW, WIDE};
+use limpid_reference::definition::steady::{NARROW, WIDE};
 
 /// The largest number of frames on each side.
 pub(super) const MOST: usize = 7;
@@ -54,23 +54,26 @@ impl Steady {
             [light],
         );
         let wide = smoothed(plan, light, WIDE);
-        let seen = plan.transient("features", FEATURES);
+        let surface = plan.transient("surface", SURFACE);
+        let others = plan.transient("features", OTHERS);
         let reads = [light, wide, motion]
             .into_iter()
             .chain(normal)
             .chain(albedo);
         let kernel = features(normal.is_some(), albedo.is_some());
-        plan.pass(kernel, reads.collect::<Vec<_>>(), [seen]);
+        plan.pass(kernel, reads.collect::<Vec<_>>(), [surface, others]);
         let keep = |plan: &mut Plan, name: String, slot: SlotId| {
             let planes = plan.at(slot).planes * reel.places();
             let ring = plan.slot(Slot::new(name, Role::History, size, planes));
             plan.pass(Keep { reel }, [slot, clock], [ring]);
             ring
         };
-        let ring = keep(plan, "features of frames".into(), seen);
+        let surfaces = keep(plan, "surfaces of frames".into(), surface);
+        let others = keep(plan, "features of frames".into(), others);
         let places = plan.transient("places", PLACES * reel.radius);
         let differences = plan.transient("differences", 2 * reel.radius);
-        plan.pass(Trace { reel }, [ring, clock], [places, differences]);
+        let rings = [surfaces, clock, others];
+        plan.pass(Trace { reel }, rings, [places, differences]);
         let scales = [NARROW, WIDE].map(|window| smoothed(plan, differences, window));
         let weights = plan.transient("alike", reel.radius);
         let reads = [differences, scales[0], scales[1]];

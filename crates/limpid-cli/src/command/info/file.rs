@@ -1,5 +1,6 @@
 //! The contents of a file: size, parts, layers, types, and what each layer was recognised as.
 
+use crate::heif;
 use crate::say::tell;
 use anyhow::Result;
 use limpid::Layer;
@@ -12,7 +13,7 @@ pub(crate) fn run(path: &Path, layers: &[String], as_json: bool) -> Result<()> {
     for layer in layers {
         options = options.layer(layer)?;
     }
-    let facts = crate::heif::inspect(path, &options)?;
+    let facts = heif::inspect(path, &options)?;
     if as_json {
         tell!("{:#}", as_value(path, &facts));
     } else {
@@ -25,8 +26,13 @@ fn recognised(layer: &LayerFacts) -> Vec<String> {
     layer.recognised.iter().map(Layer::to_string).collect()
 }
 
+/// The format of a file; not that of what another program decodes it to.
+fn format_of(path: &Path, facts: &Facts) -> String {
+    heif::format_of(path).map_or_else(|| facts.format.to_string(), str::to_owned)
+}
+
 fn as_text(path: &Path, facts: &Facts) -> String {
-    let mut text = format!("{}: {}\n", path.display(), facts.format);
+    let mut text = format!("{}: {}\n", path.display(), format_of(path, facts));
     match &facts.parts[..] {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|p| is_alike(p, first)) => {
             text += &joined_text(&facts.parts, first);
@@ -168,7 +174,7 @@ fn as_value(path: &Path, facts: &Facts) -> Value {
         .collect();
     json!({
         "file": path.display().to_string(),
-        "format": facts.format.to_string(),
+        "format": format_of(path, facts),
         "parts": parts,
         "notes": facts.notes,
     })

@@ -260,10 +260,9 @@ impl Method for Neural {
         })
     }
 
-    /// Before a frame is known, as if it had motion.
+    /// Zero before a frame is known: only frames with motion are blended.
     fn lookahead(&self) -> usize {
-        let blends = self.facts.seen.is_none() || self.facts.history == Some(true);
-        match blends && self.alpha == 1.0 && !self.facts.alone {
+        match self.facts.history == Some(true) && self.alpha == 1.0 && !self.facts.alone {
             true => self.around,
             false => 0,
         }
