@@ -141,6 +141,8 @@ pub(crate) struct Shot<'a> {
     pub(crate) resume: bool,
     /// Whether results depend on earlier frames.
     pub(crate) history: bool,
+    /// How many frames before and after a frame its result depends on, if it depends on later ones.
+    pub(crate) around: usize,
     pub(crate) write: &'a WriteOptions,
     /// Whether frames that fail are reported as JSON.
     pub(crate) json: bool,
@@ -149,6 +151,8 @@ pub(crate) struct Shot<'a> {
 /// A frame that is waiting for its result.
 struct Waiting {
     job: Job,
+    /// Whether its result is written; neighbours of a range are read for the results of others.
+    wanted: bool,
     begin: Instant,
     origin: io::Origin,
     layers: Vec<String>,
@@ -183,7 +187,8 @@ impl Shot<'_> {
                 return Err(Error::io(file, missing).into());
             }
         }
-        let todo = self.left(&frames);
+        let all = self.with_neighbours(&frames);
+        let todo = self.left(&all);
         let (pictures, next) = sync_channel(1);
         let (made, last) = sync_channel(1);
         let failed = std::thread::scope(|scope| {
@@ -207,14 +212,39 @@ impl Shot<'_> {
         }
     }
 
+    /// The frames of a range, and those around it that their results depend on, as far as they exist without a gap.
+    fn with_neighbours(&self, frames: &[u32]) -> Vec<u32> {
+        let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
+            return Vec::new();
+        };
+        let exists = |n: &u32| numbered(self.from, *n).exists();
+        let around = self.around.min(*first as usize) as u32;
+        let before = (first - around..*first).rev().take_while(exists);
+        let mut all: Vec<u32> = before.collect();
+        all.reverse();
+        all.extend(frames);
+        let after = (1..=self.around as u32).map_while(|n| last.checked_add(n));
+        all.extend(after.take_while(exists));
+        all
+    }
+
+    /// Whether the result of a frame is written.
+    fn is_wanted(&self, n: u32) -> bool {
+        self.frames.as_ref().is_none_or(|range| range.contains(&n))
+    }
+
     /// Frames to process: all, or from a few before the first missing result.
     fn left<'f>(&self, frames: &'f [u32]) -> &'f [u32] {
         if !self.resume {
             return frames;
         }
-        let there = |n: &u32| numbered(self.to, *n).exists();
+        let there = |n: &u32| !self.is_wanted(*n) || numbered(self.to, *n).exists();
         let first = frames.iter().position(|n| !there(n));
-        let before = if self.history { WARM_UP as usize } else { 0 };
+        let before = if self.history {
+            WARM_UP as usize
+        } else {
+            self.around
+        };
         match first {
             Some(first) => &frames[first.saturating_sub(before)..],
             None => &[],
@@ -275,6 +305,7 @@ impl Shot<'_> {
             };
             waiting.push_back(Waiting {
                 job,
+                wanted: self.is_wanted(*n),
                 begin,
                 origin,
                 layers,
@@ -308,11 +339,12 @@ impl Shot<'_> {
             };
             let Waiting {
                 job,
+                wanted,
                 begin,
                 origin,
                 layers,
             } = waited;
-            if self.resume && job.to.exists() {
+            if !wanted || (self.resume && job.to.exists()) {
                 continue;
             }
             let to = job.to.clone();

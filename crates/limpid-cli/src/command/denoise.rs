@@ -268,7 +268,8 @@ impl Work<'_> {
                 frames: self.args.frames.clone(),
                 reader: self.reader,
                 resume: self.args.resume,
-                history: has_history(self.methods.of(input)) || looks_ahead(self.methods.of(input)),
+                history: has_history(self.methods.of(input)),
+                around: looks_ahead(self.methods.of(input)),
                 write: self.write,
                 json,
             };
@@ -378,8 +379,8 @@ fn has_history(options: &Options) -> bool {
     plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
 }
 
-/// Whether a method waits for later frames of a sequence with motion.
-fn looks_ahead(options: &Options) -> bool {
+/// For how many later frames of a sequence with motion a method waits.
+fn looks_ahead(options: &Options) -> usize {
     let prepared = with_motion().and_then(|frame| options.method.prepared(&frame));
-    prepared.is_ok_and(|method| method.lookahead() > 0)
+    prepared.map_or(0, |method| method.lookahead())
 }

@@ -21,6 +21,7 @@ mod names;
 mod page;
 mod raw;
 mod render;
+mod sequences;
 mod shell;
 mod target;
 mod video;
