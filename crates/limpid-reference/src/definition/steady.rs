@@ -231,8 +231,11 @@ pub fn steady(frames: &[Seen], at: usize, radius: usize) -> Vec<Image> {
     (0..own.results.len()).map(blended).collect()
 }
 
+/// Places of pixels in another frame, with their weights.
+type Traces = Vec<([f32; 2], f32)>;
+
 /// The place of each pixel in another frame, and the weight by its surface.
-fn traced(frames: &[Seen], at: usize, other: usize) -> Vec<([f32; 2], f32)> {
+fn traced(frames: &[Seen], at: usize, other: usize) -> Traces {
     let (own, there) = (&frames[at].features, &frames[other].features);
     let Size { width, height } = own.size();
     let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
@@ -256,7 +259,7 @@ fn alike(
     own: &Seen,
     frames: &[Seen],
     others: &[Option<usize>; 2],
-    sides: &[Option<Vec<([f32; 2], f32)>>; 2],
+    sides: &[Option<Traces>; 2],
 ) -> Image {
     let Size { width, height } = own.features.size();
     // The difference in units of the noise, times its weight; and the weight.

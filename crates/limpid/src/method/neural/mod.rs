@@ -1,7 +1,7 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
 //! The definition is `definition::neural`. A schedule computes the maps of the network one after the other, then the levels of
-//! the filter. In sequences with motion, results are blended with those of the frames before and after, see [`super::steady`].
+//! the filter. In sequences with motion, results are blended with those of the frames before and after, see `steady`.
 //!
 //! Instead, history can be blended in before and after the filter as in [`super::svgf`]: demodulated colour is blended with earlier
 //! samples of the same surfaces, the blend is filtered, and the result is blended with the previous result. It shows the light of
