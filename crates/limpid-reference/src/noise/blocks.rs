@@ -118,28 +118,43 @@ impl Cosine {
         ])
     }
 
+    /// The coefficients of a block.
     pub(super) fn block(&self, pixels: &[f32; AREA]) -> [f32; AREA] {
         let [cosines, transposed] = &self.0;
-        let (mut rows, mut out) = ([0.0; AREA], [0.0; AREA]);
-        // Whole rows at a time, so that both loops vectorise.
-        for y in 0..SIDE {
-            for x in 0..SIDE {
-                let value = pixels[y * SIDE + x];
-                for k in 0..SIDE {
-                    rows[y * SIDE + k] += value * transposed[x][k];
-                }
-            }
-        }
-        for k in 0..SIDE {
-            for y in 0..SIDE {
-                let factor = cosines[k][y];
-                for x in 0..SIDE {
-                    out[k * SIDE + x] += factor * rows[y * SIDE + x];
-                }
-            }
-        }
-        out
+        along_both(pixels, transposed, cosines)
     }
+
+    /// The pixels of a block, from its coefficients.
+    pub(super) fn pixels(&self, block: &[f32; AREA]) -> [f32; AREA] {
+        let [cosines, transposed] = &self.0;
+        along_both(block, cosines, transposed)
+    }
+}
+
+/// Applies matrices to the rows and to the columns of a block. Whole rows at a time, so that both loops vectorise.
+fn along_both(
+    from: &[f32; AREA],
+    across: &[[f32; SIDE]; SIDE],
+    down: &[[f32; SIDE]; SIDE],
+) -> [f32; AREA] {
+    let (mut rows, mut out) = ([0.0; AREA], [0.0; AREA]);
+    for y in 0..SIDE {
+        for x in 0..SIDE {
+            let value = from[y * SIDE + x];
+            for k in 0..SIDE {
+                rows[y * SIDE + k] += value * across[x][k];
+            }
+        }
+    }
+    for k in 0..SIDE {
+        for y in 0..SIDE {
+            let factor = down[k][y];
+            for x in 0..SIDE {
+                out[k * SIDE + x] += factor * rows[y * SIDE + x];
+            }
+        }
+    }
+    out
 }
 
 /// The sum of squares with these weights.

@@ -2,7 +2,7 @@
 
 use super::blocks::{AREA, Cosine, Grid, clipped, pixels, power};
 use super::estimate::middles;
-use super::flat::{Known, even, near, rise, spectrum, unevenness};
+use super::flat::{Band, Known, even, near, rise, spectrum, unevenness};
 use super::{SIDE, estimate};
 use limpid_core::Image;
 
@@ -20,7 +20,7 @@ pub(super) struct Curves {
     pub range: [f32; 2],
     /// For each channel, the standard deviation of noise without the longest waves.
     pub deviations: Vec<Vec<f32>>,
-    /// The blocks in which no channel is clipped or near the ends of the range; all if there are few.
+    /// The blocks in which no channel is clipped or near the ends of the range; more if they are few.
     pub whole: Vec<usize>,
     /// For each block, whether hardly anything varies there.
     pub blank: Vec<bool>,
@@ -83,7 +83,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
         near: &near(grid, &powers),
         blank: &blank,
     };
-    let share = even(&sorted, &known, &light).share;
+    let chosen = even(&sorted, &known, &light);
     let (first, width) = bins(&seen);
     let range = [first + 0.5 * width, first + (BINS as f32 - 0.5) * width];
     let bin = |v: f32| ((v - first) / width).clamp(0.0, (BINS - 1) as f32) as usize;
@@ -101,20 +101,27 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
                 near: &near(grid, &middles),
                 blank: &blank,
             };
+            let usual = Usual::new(&chosen.blocks, &middles, &|b| of(c, b));
             let one = |blocks: Vec<usize>| {
-                let point = point(&blocks, share, &known, &|b| of(c, b))?;
+                let point = point(&blocks, (chosen.share, &usual), &known, &|b| of(c, b))?;
                 Some((point, blocks.len()))
             };
             bins.into_iter().map(one).collect()
         })
         .collect();
     let [low, high] = range;
-    let inside = low + 0.03 * (high - low)..high - 0.03 * (high - low);
-    let usable = |block: &usize| {
-        let of = |s: &Vec<Seen>| !s[*block].clipped && inside.contains(&s[*block].mean);
-        seen.iter().all(of)
+    let room = 0.03 * (high - low);
+    let below = |most: f32| -> Vec<usize> {
+        let within = |s: &Seen| !s.clipped && s.mean >= low + room && s.mean < most;
+        let usable = |block: &usize| seen.iter().all(|s| within(&s[*block]));
+        (0..grid.count()).filter(usable).collect()
     };
-    let mut whole: Vec<usize> = (0..grid.count()).filter(usable).collect();
+    let mut whole = below(high - room);
+    // The paper of a page is brighter than all else, and most of it.
+    let all = below(f32::MAX);
+    if 2 * whole.len() < all.len() {
+        whole = all;
+    }
     if whole.len() < estimate::FEW.max(grid.count() / 20) {
         whole = (0..grid.count()).collect();
     }
@@ -144,10 +151,69 @@ type Point = (f64, f64);
 /// A point, and the number of blocks of its brightness.
 type Measured = (Point, usize);
 
+/// Ranges of short waves, and their powers relative to middle ones from which and at which they tell how much noise there is: if a
+/// camera has blurred them they tell nothing.
+const SHORT: [(Band, f32, f32); 2] = [(Band::Short, 0.4, 0.7), (Band::Finest, 0.3, 0.5)];
+
+/// Noise at a brightness may be this much stronger than its quietest blocks tell, which are few.
+const QUIET: f32 = 1.1;
+
+/// The noise of a channel in even blocks of any brightness. If at one brightness more is added to long waves than to short ones, or
+/// to some blocks than to others, it is texture.
+struct Usual {
+    /// For each range of short waves: its power, relative to that of all but the longest, and how much it tells, 0 to 1.
+    shares: [(f32, f32); 2],
+    /// The power of the quietest blocks, relative to the mean.
+    low: f32,
+}
+
+impl Usual {
+    fn new(blocks: &[usize], middles: &[f32], of: &(impl Fn(usize) -> [f32; AREA] + Sync)) -> Self {
+        let powers = spectrum(blocks, of);
+        let all = total(&powers).max(f32::MIN_POSITIVE);
+        let middle = Band::Middle.mean(&powers).max(f32::MIN_POSITIVE);
+        let share = |(band, least, most): (Band, f32, f32)| {
+            let power = band.mean(&powers);
+            let tells = ((power / middle - least) / (most - least)).clamp(0.0, 1.0);
+            ((power / all).max(f32::MIN_POSITIVE), tells)
+        };
+        Self {
+            shares: SHORT.map(share),
+            low: (low(blocks, middles) / all).max(f32::MIN_POSITIVE),
+        }
+    }
+
+    /// The power of noise in blocks of one brightness, whose quietest have the power `low`.
+    fn limited(&self, powers: &[f32; AREA], low: f32) -> f32 {
+        let all = total(powers);
+        let limit = |((band, ..), (share, tells)): (&(Band, f32, f32), &(f32, f32))| {
+            let most = band.mean(powers) / share;
+            all.powf(1.0 - tells) * all.min(most).powf(*tells)
+        };
+        let limits = SHORT.iter().zip(&self.shares).map(limit);
+        limits.fold(all.min(QUIET * low / self.low), f32::min)
+    }
+}
+
+/// The value that a fifth of some blocks does not reach.
+fn low(blocks: &[usize], values: &[f32]) -> f32 {
+    let mut all: Vec<f32> = blocks.iter().map(|b| values[*b]).collect();
+    let at = all.len() / 5;
+    match all.is_empty() {
+        true => 0.0,
+        false => *all.select_nth_unstable_by(at, f32::total_cmp).1,
+    }
+}
+
+/// The mean power without the longest waves.
+fn total(powers: &[f32; AREA]) -> f32 {
+    super::flat::mean(powers, |k| estimate::middle(&k))
+}
+
 /// The deviation in blocks of one brightness, sorted by unevenness.
 fn point(
     blocks: &[usize],
-    share: f32,
+    (share, usual): (f32, &Usual),
     known: &Known<'_>,
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> Option<Point> {
@@ -157,7 +223,7 @@ fn point(
     let count = ((share * blocks.len() as f32) as usize).max(FEW);
     let used = known.typical(&blocks[..count]);
     let powers = spectrum(&used, of);
-    let power = f64::from(super::flat::mean(&powers, |k| estimate::middle(&k)));
+    let power = f64::from(usual.limited(&powers, low(&used, known.middles)));
     // Where the spectrum rises much there is texture.
     let trust = ((6.0 - rise(&powers)) / 4.0).clamp(0.02, 1.0);
     let sure = (used.len() as f64).sqrt() * f64::from(trust);
@@ -304,4 +370,27 @@ fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
         out[i] = (m[i][n] - known) / m[i][i];
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ink and paper with a deviation of 3, and few blocks in between, with edges.
+    #[test]
+    fn few_blocks_with_edges_do_not_raise_the_noise_of_paper() {
+        let at = |bin: usize| match bin {
+            0 => Some(((3.0f64.ln(), 8.0), 100)),
+            15 => Some(((3.0f64.ln(), 20.0), 3000)),
+            8..=14 => Some(((60.0f64.ln(), 6.0), 40)),
+            _ => None,
+        };
+        let found: Vec<Vec<Option<Measured>>> = vec![(0..BINS).map(at).collect(); 3];
+        let curves = fitted(&found).unwrap();
+        for curve in &curves {
+            assert!(curve[15] < 5.0 && curve[0] < 5.0, "{curve:?}");
+            let most = 3.0 * MOST.0.exp() as f32;
+            assert!(curve.iter().all(|d| *d < 1.01 * most), "{curve:?}");
+        }
+    }
 }

@@ -9,7 +9,7 @@
 use super::blocks::{AREA, Cosine, Grid, ends, pixels, power, sampled};
 use super::curves::{Curves, curves};
 use super::flat::{Band, Known, clamped, even, near, unevenness};
-use super::texture::{Colour, without_texture};
+use super::texture::{Colour, Light, without_texture};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::definition::noise;
 use crate::definition::shrink::OPPONENT;
@@ -127,7 +127,19 @@ fn spectra(image: &Image, grid: &Grid, (whole, blank): (&[usize], &[bool]), prof
         })
         .collect();
     let spread = spread(&even.blocks, &even.powers, |b| of(0, b));
-    let all = without_texture(even.powers, colours);
+    let detail = |block: usize| {
+        let mut found = of(0, block);
+        for k in (0..AREA).filter(|k| !Band::Middle.has(*k) && !Band::Short.has(*k)) {
+            found[k] = 0.0;
+        }
+        cosine.pixels(&found)
+    };
+    let light = Light {
+        powers: even.powers,
+        skew: skewness(&even.blocks, detail),
+        spread,
+    };
+    let all = without_texture(&light, colours);
     let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
     // Scales the curves so that normalised values have standard deviation 1 on average.
     let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
@@ -163,6 +175,23 @@ fn own(
         return 0.0;
     }
     ((colours - both * both / lights) / lights).max(0.0) as f32
+}
+
+/// The skewness of the pixels of blocks with a mean of 0.
+fn skewness(blocks: &[usize], of: impl Fn(usize) -> [f32; AREA]) -> f32 {
+    let (mut squares, mut cubes, mut count) = (0.0f64, 0.0f64, 0.0f64);
+    for block in blocks {
+        for v in of(*block) {
+            let v = f64::from(v);
+            squares += v * v;
+            cubes += v * v * v;
+            count += 1.0;
+        }
+    }
+    if squares <= 0.0 {
+        return 0.0;
+    }
+    ((cubes / count) / (squares / count).powf(1.5)) as f32
 }
 
 /// How unequal the powers of blocks are: the mean of their squares, each at most six means; 2.7 for Gaussian noise.

@@ -23,15 +23,10 @@ impl Random {
 
 const N: usize = 256;
 
-/// Means over 3×3 pixels, repeated, of deviation 1 again.
+/// Blurred repeatedly, of deviation 1 again.
 fn blurred(mut plane: Vec<f32>, times: usize) -> Vec<f32> {
     for _ in 0..times {
-        let at = |x: usize, y: usize| plane[(y % N) * N + x % N];
-        let mean = |i: usize| {
-            let (x, y) = (i % N, i / N);
-            (0..9).map(|k| at(x + k % 3, y + k / 3)).sum::<f32>() / 9.0
-        };
-        plane = (0..N * N).map(mean).collect();
+        plane = blurred_once(&plane);
     }
     let power = plane.iter().map(|v| v * v).sum::<f32>() / (N * N) as f32;
     plane.iter().map(|v| v / power.sqrt()).collect()
@@ -57,7 +52,7 @@ fn grass() -> Vec<f32> {
     blurred_once(&made)
 }
 
-/// A lens.
+/// A lens, or a demosaicing filter.
 fn blurred_once(plane: &[f32]) -> Vec<f32> {
     let at = |x: usize, y: usize| plane[(y % N) * N + x % N];
     let value = |i: usize| {
@@ -100,6 +95,90 @@ fn texture_is_not_noise() {
                 assert!(found > 0.8 * sigma, "{channels} channels, {sigma}: {found}");
             }
         }
+    }
+}
+
+/// What is measured in a picture with white noise, in steps of 255.
+fn measured(sigma: f32, channels: usize, value: impl Fn(usize, usize) -> f32) -> f32 {
+    let mut random = Random(17);
+    let image = Image::from_fn(N, N, channels, |x, y, c| {
+        let v = value(y * N + x, c) + sigma / 255.0 * random.next();
+        (255.0 * v.clamp(0.0, 1.0)).round() / 255.0
+    });
+    255.0 * strength(&Profile::estimate(&image), &image)
+}
+
+/// A page in uneven light, and a screen with a coloured bar: values between those of paper and ink occur at edges only, where
+/// they vary much.
+#[test]
+fn edges_of_text_are_not_noise() {
+    let mut random = Random(7);
+    let mut ink = vec![0.0; N * N];
+    for letter in 0..140 {
+        let (x, y) = (8 + 8 * (letter % 14), 32 + 16 * (letter / 14));
+        for _ in 0..2 {
+            let [dx, dy] = [0; 2].map(|_| (7.0 * random.uniform()) as usize);
+            let down = random.uniform() < 0.5;
+            for s in 0..7 {
+                let (px, py) = if down { (dx, s) } else { (s, dy) };
+                ink[(y + py) * N + x + px] = 0.8;
+            }
+        }
+    }
+    let ink = blurred_once(&ink);
+    let bar = [0.5, 0.3, 0.15];
+    let page = measured(3.0, 1, |at, _| {
+        0.9 - 0.2 * at as f32 / (N * N) as f32 - ink[at]
+    });
+    let screen = measured(
+        3.0,
+        3,
+        |at, c| if at < 24 * N { bar[c] } else { 0.96 - ink[at] },
+    );
+    for found in [page, screen] {
+        assert!((found / 3.0 - 1.0).abs() < 0.2, "{page} {screen}");
+    }
+}
+
+/// Stars and galaxies: all over the picture, in all colours, always brighter than the sky.
+#[test]
+fn stars_are_not_noise() {
+    let mut random = Random(11);
+    let light: Vec<f32> = (0..N * N)
+        .map(|_| 0.8 * random.uniform() * f32::from(u8::from(random.uniform() > 0.97)))
+        .collect();
+    let colours: [Vec<f32>; 3] = std::array::from_fn(|_| {
+        let shade = light.iter().map(|v| v * (0.5 + random.uniform()));
+        blurred_once(&shade.collect::<Vec<f32>>())
+    });
+    let found = measured(0.0, 3, |at, c| 0.1 + colours[c][at]);
+    assert!(found < 1.0, "{found}");
+}
+
+/// Cells under a microscope: one dye, which varies by itself.
+#[test]
+fn dyed_texture_is_not_noise() {
+    let mut random = Random(13);
+    let light = blurred(random.plane(), 2);
+    let dye = blurred(random.plane(), 6);
+    let found = measured(0.0, 3, |at, c| {
+        0.5 + 0.04 * light[at] + 0.01 * [1.0, -0.5, -0.5][c] * dye[at]
+    });
+    assert!(found < 1.0, "{found}");
+}
+
+/// Grey texture without long waves looks like noise of a camera, but there is more of it in some places than in others, and no
+/// colours tell what it is.
+#[test]
+fn blurred_grey_texture_is_left_alone() {
+    let mut random = Random(19);
+    let texture = blurred(random.plane(), 2);
+    let strong = blurred(random.plane(), 12);
+    for sigma in [0.0, 3.0] {
+        let found = measured(sigma, 1, |at, _| {
+            0.5 + 0.04 * texture[at] * (0.7 * strong[at]).exp()
+        });
+        assert!(found < 1.3 * sigma + 1.0, "{sigma}: {found}");
     }
 }
 
