@@ -8,7 +8,7 @@ use crate::layers::Reader;
 use crate::{report, say};
 use anyhow::{Context, Result};
 use limpid::io::{self, Picture, WriteOptions};
-use limpid::{Error, Frame, Sequence};
+use limpid::{Error, Frame, Kind, Sequence};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -262,6 +262,9 @@ impl Shot<'_> {
         let mut failed = 0;
         // Frames whose results are still to come.
         let mut waiting = VecDeque::new();
+        let steps = frames.windows(2).map(|pair| pair[1] - pair[0]);
+        let step = steps.min().unwrap_or(1);
+        let mut last = None;
         for n in frames {
             let job = Job {
                 from: numbered(self.from, *n),
@@ -271,6 +274,19 @@ impl Shot<'_> {
                 break;
             };
             let begin = Instant::now();
+            // Motion leads to the frame before. Where that is missing, a sequence ends.
+            let moves = picture
+                .as_ref()
+                .is_ok_and(|p| p.frame.get(Kind::Motion).is_some());
+            if moves && last.is_some_and(|last| *n > last + step) {
+                let results = sequence.finish(&say::quiet())?;
+                if !self.send(&mut waiting, results, sequence, (made, done))? {
+                    return Ok(failed);
+                }
+            }
+            if picture.is_ok() {
+                last = Some(*n);
+            }
             let worked = say::about(&job.from, || -> Result<_> {
                 let picture = picture?;
                 say::notes(&picture.notes);

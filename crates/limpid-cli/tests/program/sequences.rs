@@ -54,4 +54,16 @@ fn parts_of_a_sequence_are_those_of_the_whole() {
     works(place, "denoise in.03.exr -o one.exr --device cpu");
     assert_eq!(color(&path("alone", 3)), color(&place.join("one.exr")));
     assert_ne!(color(&path("alone", 3)), color(&path("whole", 3)));
+    // Where a frame is missing, one sequence ends and another begins.
+    std::fs::remove_file(path("in", 2)).unwrap();
+    works(place, &format!("denoise in.##.exr -o gap.##.exr {line}"));
+    works(
+        place,
+        &format!("denoise in.##.exr -o end.##.exr --frames 3..5 {line}"),
+    );
+    assert_eq!(
+        [0, 1, 2, 3].map(|n| path("gap", n).exists()),
+        [true, true, false, true]
+    );
+    assert_eq!(color(&path("gap", 3)), color(&path("end", 3)));
 }

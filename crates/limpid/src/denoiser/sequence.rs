@@ -62,6 +62,16 @@ impl Prepared {
         }
     }
 
+    /// With the method as it runs: in tiles, without other frames.
+    fn settled(mut self) -> Self {
+        if self.ahead() < self.options.method.lookahead()
+            && let Some(alone) = self.options.method.tileable()
+        {
+            self.options.method = alone;
+        }
+        self
+    }
+
     /// A black frame, for the runs after the last frame.
     fn nothing(&self) -> Result<Frame> {
         let mut frame = Frame::empty(self.shape.size)?;
@@ -317,13 +327,14 @@ impl Sequence {
             && kept.denoiser.update(&options)?
         {
             kept.options = options;
-            return Ok(kept);
+            return Ok(kept.settled());
         }
-        Ok(Prepared {
+        let made = Prepared {
             denoiser: Denoiser::new(&self.device, &shape, &options)?,
             options,
             shape,
-        })
+        };
+        Ok(made.settled())
     }
 
     /// The method with the parameters measured in the last frame.

@@ -95,7 +95,15 @@ fn wall(
     light: impl Fn(usize, usize) -> f32,
     motion: f32,
 ) -> (Vec<Frame>, Vec<Image>) {
-    let size = Size::new(64, 48);
+    wall_of(Size::new(64, 48), count, light, motion)
+}
+
+fn wall_of(
+    size: Size,
+    count: usize,
+    light: impl Fn(usize, usize) -> f32,
+    motion: f32,
+) -> (Vec<Frame>, Vec<Image>) {
     let mut random = crate::support::Random(3);
     let frame = |t: usize| {
         let clean = Image::from_fn(size.width, size.height, 3, |x, y, c| {
@@ -169,4 +177,22 @@ fn as_many_frames_come_out_as_went_in() {
     let shape = wall(1, |_, _| 1.0, 0.0).0[0].shape();
     let error = Denoiser::new(&device, &shape, &options).unwrap_err();
     assert!(error.to_string().contains("around"), "{error}");
+}
+
+/// In tiles each frame is by itself, comes at once, and says so.
+#[test]
+fn tiles_know_no_other_frames() {
+    let (frames, _) = wall_of(Size::new(620, 20), 3, |_, _| 1.0, 0.0);
+    let device = Device::open("cpu").unwrap();
+    let mut options = Options::new(around(3));
+    options.tile = Some(560);
+    let mut sequence = Sequence::new(&device, &options);
+    for frame in &frames {
+        let made = sequence.push(frame, &Watch::default()).unwrap();
+        assert_eq!(made.len(), 1);
+        let apart = error(&made[0], alone(&device, frame).color().unwrap());
+        assert!(apart < 1e-6, "{apart}");
+        let told = sequence.method().summary().unwrap();
+        assert!(told.ends_with("without history"), "{told}");
+    }
 }

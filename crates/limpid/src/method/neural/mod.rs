@@ -249,7 +249,7 @@ impl Method for Neural {
         };
         Some(match (self.facts.history, self.facts.delay) {
             (Some(true), _) if self.alpha != 1.0 => format!("{features}, with history"),
-            (Some(true), Some(_)) => {
+            (Some(true), Some(_)) if !self.facts.alone => {
                 format!(
                     "{features}, blended with {} frames on each side",
                     self.around
