@@ -103,7 +103,8 @@ fn a_full_disk_leaves_the_old_file() {
     }
     let before = files(folder);
     for name in outputs {
-        let line = format!("denoise in.exr -o {name} --method shrink --device cpu");
+        // With half of the noise the file is larger than the limit in every format.
+        let line = format!("denoise in.exr -o {name} --method shrink --strength 0.5 --device cpu");
         nothing_written(folder, &shell(folder, LIMITED, &line), name, &before);
     }
     let line = "denoise in.y4m -o film.y4m --method taa --device cpu";

@@ -125,7 +125,14 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
     if whole.len() < estimate::FEW.max(grid.count() / 20) {
         whole = (0..grid.count()).collect();
     }
-    let deviations = fitted(&found)?;
+    let mut deviations = fitted(&found)?;
+    // Within the noise itself a curve has no shape that could be known, and what follows from its slope would be wrong outside.
+    for curve in &mut deviations {
+        let mean = curve.iter().sum::<f32>() / curve.len() as f32;
+        if high - low < 2.0 * mean {
+            curve.fill(mean);
+        }
+    }
     Some(Curves {
         range,
         deviations,

@@ -236,6 +236,17 @@ fn drawn(x: usize, y: usize) -> f32 {
     0.2 + 0.3 * (x as f32 / 128.0) + if disc { 0.35 } else { 0.0 } + stripes
 }
 
+/// Noise on a plain surface: where values differ by noise alone, its strength does not seem to depend on them.
+#[test]
+fn noise_alone_has_a_flat_curve() {
+    let mut random = Random(5);
+    let image = Image::from_fn(200, 160, 1, |_, _, _| 0.5 + 0.1 * random.next());
+    let profile = Profile::estimate(&image);
+    let curve = &profile.deviations[0];
+    assert!(curve.iter().all(|d| *d == curve[0]), "{curve:?}");
+    assert!((curve[0] - 0.1).abs() < 0.01, "{curve:?}");
+}
+
 /// White noise is found in a small grey picture, too, where no colours tell what it is.
 #[test]
 fn white_noise_of_grey_pictures_is_found() {
