@@ -10,6 +10,7 @@
 mod cpu;
 mod emit;
 mod quad;
+mod quad_paper;
 mod shader;
 
 #[cfg(test)]
@@ -86,11 +87,21 @@ impl Filter {
 /// How the fragments of a quad share their sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exchange {
-    /// Row by row, as in the paper for filters of rank one and two: `r + 2` or `2r + 3` exchanges.
+    /// Row by row, as in the paper for filters of rank one and two: `r + 2` or `2r + 3` exchanges. Texels are read mirrored in
+    /// the quad, so that weights are the same in all four fragments.
     Rows,
+    /// The same with texels read in the same order by all fragments, as the paper does it (sections 3.1 and 3.2): weights for
+    /// a neighbour depend on the place in the quad. For radii up to [`SMALL`].
+    Uniform,
+    /// All texels, one by one, before anything is summed: the naive way of section 3, `3r² + 2r` exchanges. For radii up to
+    /// [`SMALL`].
+    Texels,
     /// The sums for the three neighbours at once: three exchanges for any radius.
     Sums,
 }
+
+/// Largest radius of the exchanges that exist for comparison; their windows are unrolled.
+pub const SMALL: usize = emit::UNROLLED as usize;
 
 /// How a window is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

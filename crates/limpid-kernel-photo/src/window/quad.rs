@@ -1,4 +1,5 @@
-//! Generates the WGSL of the sums that a quad shares (Zubatov and Shcherbakov, section 3).
+//! Generates the WGSL of the sums that a quad shares (Zubatov and Shcherbakov, section 3). The paper's own ways, which are
+//! slower or equal, are in `quad_paper.rs`.
 //!
 //! `tx` and `ty` are 1 in the even and -1 in the odd column and row of a quad. An invocation reads the texels `(x + i·tx, y +
 //! j·ty)` for `i, j ∈ T = {-r, -r+2, …, r}`. Along `tx`, its neighbour is at 1: the texel at `i` is at `i - 1` for it (windows
@@ -38,6 +39,13 @@ impl Emit {
                 self.quad_rows(&mut code);
             }
             (Exchange::Rows, Filter::Tent2 { slope, .. }) => self.quad_rows2(&mut code, slope),
+            (Exchange::Uniform, Filter::Gaussian { .. } | Filter::Tent { .. }) => {
+                self.uniform_rows(&mut code);
+            }
+            (Exchange::Uniform, Filter::Tent2 { slope, .. }) => {
+                self.uniform_rows2(&mut code, slope);
+            }
+            (Exchange::Texels, _) => self.texels(&mut code),
             (_, Filter::Gaussian { .. } | Filter::Tent { .. }) => self.quad_rank_one(&mut code),
             _ => self.quad_sums(&mut code),
         }
@@ -57,8 +65,8 @@ impl Emit {
         format!("texel(x + {} * tx, y + {} * ty)", i.text, j.text)
     }
 
-    /// Rank one, as in the paper: rows are completed with the x-neighbour one by one, then the y-neighbour gets their sum with
-    /// its own factors.
+    /// Rank one, as in the paper but for the order of texels: rows are completed with the x-neighbour one by one, then the
+    /// y-neighbour gets their sum with its own factors.
     fn quad_rows(&self, code: &mut Code) {
         self.zero(code, &["a", "give"]);
         self.each(code, "j", 2, |code, j| {
@@ -89,7 +97,8 @@ impl Emit {
         });
     }
 
-    /// Rank two, as in the paper: plain sums `u` of the rows are also exchanged, and correct the factors for the y-neighbour.
+    /// Rank two, as in the paper but for the order of texels: plain sums `u` of the rows are also exchanged, and correct the
+    /// factors for the y-neighbour.
     fn quad_rows2(&self, code: &mut Code, slope: f32) {
         let r = self.radius;
         self.zero(code, &["a", "give"]);

@@ -38,7 +38,12 @@ fn fragments_read_the_window_and_quads_a_quarter_of_it() {
         for radius in 1..=3 {
             let reads = |walk| sums_of(filter, radius, walk).matches("texel(").count();
             assert_eq!(reads(Walk::Fragment), (2 * radius + 1).pow(2), "{filter:?}");
-            for exchange in [Exchange::Rows, Exchange::Sums] {
+            for exchange in [
+                Exchange::Rows,
+                Exchange::Sums,
+                Exchange::Uniform,
+                Exchange::Texels,
+            ] {
                 let count = reads(quad(exchange));
                 assert_eq!(count, (radius + 1).pow(2), "{filter:?} {exchange:?}");
             }
@@ -59,6 +64,13 @@ fn exchanges_are_as_few_as_the_paper_says() {
         assert_eq!(swaps(tent2, Exchange::Rows), 2 * radius + 3);
         for filter in [gaussian, tent, tent2] {
             assert_eq!(swaps(filter, Exchange::Sums), 3);
+        }
+        for (filter, count) in [(gaussian, radius + 2), (tent2, 2 * radius + 3)] {
+            assert_eq!(swaps(filter, Exchange::Uniform), count);
+        }
+        for filter in FILTERS {
+            let naive = 3 * radius * radius + 2 * radius;
+            assert_eq!(swaps(filter, Exchange::Texels), naive, "{filter:?}");
         }
         // Three for the mean, three for the squares.
         assert_eq!(swaps(variance, Exchange::Rows), 6);

@@ -12,10 +12,13 @@ mod inverse;
 mod lift;
 mod mapping;
 mod pieces;
+mod pipeline;
+mod pipeline_cpu;
 mod plane;
 mod refine;
 mod rows;
 mod share;
+mod stage;
 mod streamed;
 mod strips;
 #[cfg(test)]
@@ -25,7 +28,8 @@ mod whole;
 
 pub use fragment::{QuadPass, Quads};
 pub use interleave::Interleave;
-pub use mapping::{GroupShape, Mapping};
+pub use mapping::{GroupShape, Mapping, StripTile};
+pub use pipeline::{AxisPass, PassAxis};
 pub use refine::{mended, remainder};
 
 use crate::own::own;
@@ -135,7 +139,10 @@ impl Level {
     #[must_use]
     pub fn mapped(mut self, mapping: Mapping) -> Self {
         self.mapping = mapping;
-        self.strips = (mapping == Mapping::Strips).then(|| Arc::new(strips::Steps::new(&self)));
+        self.strips = match mapping {
+            Mapping::Strips(tile) => Some(Arc::new(strips::Steps::new(&self, tile))),
+            _ => None,
+        };
         self
     }
 

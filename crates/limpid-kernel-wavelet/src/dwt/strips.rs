@@ -1,42 +1,23 @@
-//! A scheme of Kula 2021 on the CPU: tiles of quads that stay in the cache, one matrix after the other (chapter 10).
+//! A scheme of Kula 2021 on the CPU: tiles of quads, one stage after the other (chapter 10).
 //!
-//! The samples of a tile and its halo, mirrored at the borders, are stored in four planes. A matrix computes new planes for the
-//! samples that it changes, each row with one vectorised loop; the halo shrinks by its reach. Schemes differ in their
-//! operations only: loads and stores are the same for all.
+//! The samples of a tile and its halo, mirrored at the borders, are stored in four planes. A stage computes new planes for the
+//! samples that it changes; the halo shrinks by its reach. Threads have tiles of their own that stay in the cache, or share
+//! one tile and wait for each other after each stage. Schemes differ in their stages only: loads and stores are the same.
 
-use super::Level;
 use super::plane::{Bands, Plane, halves};
+use super::stage::{BLOCK, Stage, stages};
+use super::{Level, StripTile};
 use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
-use limpid_wavelet::{Matrix, Scheme, mirrored};
+use limpid_wavelet::{Scheme, mirrored};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Quads of a tile along x and y: a quarter of a megabyte with eight planes.
-const TILE: (usize, usize) = (128, 64);
-
-/// Values that are accumulated at a time.
-const BLOCK: usize = 32;
-
-/// One term of a sample: the index of the input sample, and the offset of its quad.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    sample: usize,
-    at: (i32, i32),
-    weight: f32,
-}
-
-/// A matrix: the samples that it changes, and its reach to the left, right, above and below.
-#[derive(Debug, Clone)]
-struct QuadMatrix {
-    changed: Vec<(usize, Vec<Term>)>,
-    reach: [usize; 4],
-}
-
-/// The matrices of a scheme.
+/// The stages of a scheme.
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
-    steps: Vec<QuadMatrix>,
+    stages: Vec<Stage>,
+    tile: StripTile,
     /// Halo of a tile in quads: left, right, above, below.
     margin: [usize; 4],
 }
@@ -71,42 +52,60 @@ impl Tile {
 }
 
 impl Steps {
-    pub(super) fn new(level: &Level) -> Self {
-        let scheme = Scheme::new(&level.lifting, level.scheme, level.direction);
-        let steps: Vec<QuadMatrix> = scheme.stages.iter().flatten().map(step).collect();
-        let reach = |i: usize| steps.iter().map(|s| s.reach[i]).sum();
+    pub(super) fn new(level: &Level, tile: StripTile) -> Self {
+        let stages = stages(&Scheme::new(&level.lifting, level.scheme, level.direction));
+        let reach = |i: usize| stages.iter().map(|s| s.reach[i]).sum();
         Self {
             margin: [0, 1, 2, 3].map(reach),
-            steps,
+            stages,
+            tile,
         }
     }
 
-    /// Words that one thread needs.
+    /// Quads of a tile.
+    fn quads(&self) -> (usize, usize) {
+        (usize::from(self.tile.columns), usize::from(self.tile.rows))
+    }
+
+    /// Words of a tile.
     fn words(&self) -> usize {
-        let [l, r, t, b] = self.margin;
-        8 * (TILE.0 + l + r) * (TILE.1 + t + b)
+        let ([l, r, t, b], (w, h)) = (self.margin, self.quads());
+        8 * plane_words((w + l + r) * (h + t + b))
     }
 
     /// Words that this many threads need.
     pub(super) fn scratch(&self, threads: usize) -> usize {
-        threads * self.words()
+        match self.tile.shared {
+            true => self.words(),
+            false => threads * self.words(),
+        }
+    }
+
+    /// Threads with tiles of their own, and threads that share a tile.
+    fn threads(&self, all: usize) -> (usize, usize) {
+        match self.tile.shared {
+            true => (1, all),
+            false => (all, 1),
+        }
     }
 
     /// Rows of quads of each thread: whole tiles.
-    fn share(rows: usize, threads: usize) -> usize {
-        let tiles = rows.div_ceil(TILE.1);
-        tiles.div_ceil(threads.max(1)).max(1) * TILE.1
+    fn share(&self, rows: usize, threads: usize) -> usize {
+        let height = self.quads().1;
+        let tiles = rows.div_ceil(height);
+        tiles.div_ceil(threads.max(1)).max(1) * height
     }
 
     /// The tiles of these rows of quads, of a level of this many quads.
     fn tiles(&self, rows: Range<usize>, (lw, lh): (usize, usize)) -> impl Iterator<Item = Tile> {
+        let (width, height) = self.quads();
         let tile = move |x, y| Tile {
             from: (x, y),
-            size: (TILE.0.min(lw - x), TILE.1.min(lh - y)),
+            size: (width.min(lw - x), height.min(lh - y)),
             margin: self.margin,
         };
-        rows.step_by(TILE.1)
-            .flat_map(move |y| (0..lw).step_by(TILE.0).map(move |x| tile(x, y)))
+        rows.step_by(height)
+            .flat_map(move |y| (0..lw).step_by(width).map(move |x| tile(x, y)))
     }
 
     /// One forward level, into the packed image with its width; `low` is a separate output for `LL`.
@@ -120,7 +119,8 @@ impl Steps {
     ) {
         let (lw, lh) = (halves(src.size.width).0, halves(src.size.height).0);
         let (hw, hh) = (src.size.width - lw, src.size.height - lh);
-        let rows = Self::share(lh, threads);
+        let (apart, together) = self.threads(threads);
+        let rows = self.share(lh, apart);
         let (top, bottom) = packed.split_at_mut(lh * stride);
         let mut none = Vec::new();
         // Threads without rows of `low` get an empty slice each.
@@ -150,10 +150,8 @@ impl Steps {
                 for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
                     let (x, y) = tile.from;
                     let mut planes = planes(work, &tile);
-                    for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                        load(plane, &tile, src, sample);
-                    }
-                    let made = self.run(simd, &tile, &mut planes);
+                    load((simd, together), &mut planes, &tile, src);
+                    let made = self.run((simd, together), &tile, &mut planes);
                     for sample in 0..4 {
                         let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
                         let width = tile
@@ -179,9 +177,7 @@ impl Steps {
                             };
                             let at = (j + self.margin[2]) * tile.width() + self.margin[0];
                             let from = &planes[made[sample]][at..at + width];
-                            for (to, v) in to[..width].iter_mut().zip(from) {
-                                *to = soft(v * scale, limit);
-                            }
+                            dispatch!(simd, s => put(s, &mut to[..width], from, scale, limit));
                         }
                     }
                 }
@@ -199,7 +195,8 @@ impl Steps {
     ) {
         let (w, h) = (bands.size.width, bands.size.height);
         let (lw, lh) = (halves(w).0, halves(h).0);
-        let rows = Self::share(lh, threads);
+        let (apart, together) = self.threads(threads);
+        let rows = self.share(lh, apart);
         let scales = level.scales().map(|s| 1.0 / s);
         let parts = out.par_chunks_mut(2 * rows * stride);
         let work = scratch.par_chunks_mut(self.words());
@@ -208,55 +205,84 @@ impl Steps {
             for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
                 let (x, y) = tile.from;
                 let mut planes = planes(work, &tile);
-                for (sample, plane) in planes.iter_mut().enumerate().take(4) {
-                    gather(plane, &tile, bands, sample, scales);
-                }
-                let made = self.run(simd, &tile, &mut planes);
-                for sample in 0..4 {
-                    let (odd_x, odd_y) = (sample % 2, sample / 2);
-                    for j in 0..tile.size.1 {
+                gather((simd, together), &mut planes, &tile, bands, scales);
+                let made = self.run((simd, together), &tile, &mut planes);
+                for j in 0..tile.size.1 {
+                    for odd_y in 0..2 {
                         let row = 2 * (y + j) + odd_y;
                         if row >= h {
                             break;
                         }
                         let to = &mut part[(row - 2 * first) * stride..][..w];
+                        let to = &mut to[2 * x..w.min(2 * (x + tile.size.0))];
                         let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                        let from = &planes[made[sample]][at..at + tile.size.0];
-                        let places = to[2 * x..].iter_mut().skip(odd_x).step_by(2);
-                        for (to, v) in places.zip(from) {
-                            *to = *v;
-                        }
+                        let from = [2 * odd_y, 2 * odd_y + 1]
+                            .map(|sample| &planes[made[sample]][at..at + tile.size.0]);
+                        dispatch!(simd, s => weave(s, to, from));
                     }
                 }
             }
         });
     }
 
-    /// Applies all matrices; returns the plane that holds each sample.
+    /// Applies all stages; returns the plane that holds each sample. Threads that share the tile wait after each stage.
     fn run(
         &self,
-        level: fearless_simd::Level,
+        (level, threads): (fearless_simd::Level, usize),
         tile: &Tile,
         planes: &mut [&mut [f32]],
     ) -> [usize; 4] {
         let mut now = [0, 1, 2, 3];
         let mut inset = [0; 4];
-        for step in &self.steps {
-            for (i, r) in inset.iter_mut().zip(step.reach) {
+        let width = tile.width();
+        for stage in &self.stages {
+            for (i, r) in inset.iter_mut().zip(stage.reach) {
                 *i += r;
             }
-            for (sample, terms) in &step.changed {
-                let spare = (now[*sample] + 4) % 8;
-                let out = std::mem::take(&mut planes[spare]);
-                dispatch!(level, simd => sums(simd, out, tile, inset, (terms, &now, planes)));
-                planes[spare] = out;
+            let [l, r, t, b] = inset;
+            let (rows, columns) = (t..tile.height() - b, l..width - r);
+            let changed: Vec<usize> = stage.changed().collect();
+            let mut outs: Vec<&mut [f32]> = Vec::with_capacity(4);
+            for c in &changed {
+                outs.push(std::mem::take(&mut planes[(now[*c] + 4) % 8]));
             }
-            for (sample, _) in &step.changed {
-                now[*sample] = (now[*sample] + 4) % 8;
+            let old = now.map(|plane| &*planes[plane]);
+            if threads == 1 {
+                let mut below: Vec<&mut [f32]> =
+                    outs.iter_mut().map(|o| &mut o[t * width..]).collect();
+                let part = (width, rows, columns);
+                dispatch!(level, simd => stage.apply(simd, old, &mut below, part));
+            } else {
+                let share = rows.len().div_ceil(threads).max(1);
+                let mut parts: Vec<Vec<&mut [f32]>> = Vec::new();
+                for out in &mut outs {
+                    let all = &mut out[t * width..(t + rows.len()) * width];
+                    for (i, part) in all.chunks_mut(share * width).enumerate() {
+                        match parts.get_mut(i) {
+                            Some(parts) => parts.push(part),
+                            None => parts.push(vec![part]),
+                        }
+                    }
+                }
+                parts.par_iter_mut().enumerate().for_each(|(i, outs)| {
+                    let first = t + i * share;
+                    let own = first..(first + share).min(rows.end);
+                    let part = (width, own, columns.clone());
+                    dispatch!(level, simd => stage.apply(simd, old, outs, part));
+                });
+            }
+            for (c, out) in changed.into_iter().zip(outs) {
+                now[c] = (now[c] + 4) % 8;
+                planes[now[c]] = out;
             }
         }
         now
     }
+}
+
+/// Words of a plane of this many quads.
+fn plane_words(area: usize) -> usize {
+    area + BLOCK
 }
 
 /// The forward output of a thread.
@@ -269,73 +295,10 @@ struct Output<'a> {
     low: Option<&'a mut [f32]>,
 }
 
-fn step(matrix: &Matrix) -> QuadMatrix {
-    let mut reach = [0usize; 4];
-    let changed = (0..4).filter(|row| matrix.changes(*row)).map(|row| {
-        let terms = (0..4).flat_map(|sample| {
-            let all = matrix.entry(row, sample).terms();
-            all.map(move |(at, weight)| Term {
-                sample,
-                at,
-                weight: weight as f32,
-            })
-            .collect::<Vec<_>>()
-        });
-        (row, terms.collect::<Vec<_>>())
-    });
-    let changed: Vec<(usize, Vec<Term>)> = changed.collect();
-    for Term { at: (x, y), .. } in changed.iter().flat_map(|(_, terms)| terms) {
-        for (r, by) in reach.iter_mut().zip([-x, *x, -y, *y]) {
-            *r = (*r).max(by.max(0) as usize);
-        }
-    }
-    QuadMatrix { changed, reach }
-}
-
 /// The planes of a tile: four samples, double-buffered.
 fn planes<'a>(work: &'a mut [f32], tile: &Tile) -> Vec<&'a mut [f32]> {
-    let area = tile.width() * tile.height();
-    work.chunks_exact_mut(area).take(8).collect()
-}
-
-/// Computes a sample for all quads whose inputs are still valid.
-#[inline(always)]
-fn sums<S: Simd>(
-    _: S,
-    out: &mut [f32],
-    tile: &Tile,
-    [l, r, t, b]: [usize; 4],
-    (terms, now, planes): (&[Term], &[usize; 4], &[&mut [f32]]),
-) {
-    let width = tile.width();
-    let last = width - r;
-    for y in t..tile.height() - b {
-        let mut x = l;
-        while x < last {
-            let count = BLOCK.min(last - x);
-            let mut sum = [0.0f32; BLOCK];
-            for term in terms {
-                let row = (y as i64 + i64::from(term.at.1)) as usize * width;
-                let from = row + (x as i64 + i64::from(term.at.0)) as usize;
-                let src = &planes[now[term.sample]];
-                match src.get(from..from + BLOCK) {
-                    // A whole block may extend beyond its row: those values are not stored.
-                    Some(block) => {
-                        for (s, v) in sum.iter_mut().zip(block) {
-                            *s += term.weight * v;
-                        }
-                    }
-                    None => {
-                        for (s, v) in sum.iter_mut().zip(&src[from..from + count]) {
-                            *s += term.weight * v;
-                        }
-                    }
-                }
-            }
-            out[y * width + x..][..count].copy_from_slice(&sum[..count]);
-            x += count;
-        }
-    }
+    let words = plane_words(tile.width() * tile.height());
+    work.chunks_exact_mut(words).take(8).collect()
 }
 
 /// Soft-thresholds by a limit.
@@ -346,54 +309,158 @@ fn soft(v: f32, limit: f32) -> f32 {
     v.signum() * (v.abs() - limit).max(0.0)
 }
 
-/// Loads a sample of all quads from the image.
-fn load(plane: &mut [f32], tile: &Tile, src: &Plane<'_>, sample: usize) {
-    let (odd_x, odd_y) = (sample % 2, sample / 2);
-    let width = tile.width();
-    for (j, to) in plane.chunks_exact_mut(width).enumerate() {
-        let y = tile.pixel(1, j, odd_y, src.size.height);
-        let row = &src.data[y * src.stride..][..src.size.width];
-        pixels(to, tile, (odd_x, src.size.width), |x| row[x]);
-    }
-}
-
-/// Loads a row of samples, mirrored if the tile is at the border.
-fn pixels(to: &mut [f32], tile: &Tile, (odd, n): (usize, usize), value: impl Fn(usize) -> f32) {
-    let count = to.len();
-    let begin = 2 * (tile.from.0 as i64 - tile.margin[0] as i64) + odd as i64;
-    if begin >= 0 && begin as usize + 2 * (count - 1) < n {
-        for (i, v) in to.iter_mut().enumerate() {
-            *v = value(begin as usize + 2 * i);
+/// Scales a row and soft-thresholds it.
+#[inline(always)]
+fn put<S: Simd>(_: S, to: &mut [f32], from: &[f32], scale: f32, limit: f32) {
+    if limit == 0.0 {
+        for (to, v) in to.iter_mut().zip(from) {
+            *to = v * scale;
         }
         return;
     }
-    for (i, v) in to.iter_mut().enumerate() {
-        *v = value(tile.pixel(0, i, odd, n));
+    for (to, v) in to.iter_mut().zip(from) {
+        *to = soft(v * scale, limit);
     }
 }
 
-/// Loads a sample of all quads from the coefficients.
-fn gather(plane: &mut [f32], tile: &Tile, bands: &Bands<'_>, sample: usize, scales: [f32; 3]) {
-    let (odd_x, odd_y) = (sample % 2, sample / 2);
+/// Merges even and odd samples; the last odd one may be missing.
+#[inline(always)]
+fn weave<S: Simd>(_: S, to: &mut [f32], [even, odd]: [&[f32]; 2]) {
+    let (pairs, last) = to.as_chunks_mut::<2>();
+    for ((pair, a), b) in pairs.iter_mut().zip(even).zip(odd) {
+        *pair = [*a, *b];
+    }
+    if let ([last], Some(v)) = (last, even.last()) {
+        *last = *v;
+    }
+}
+
+/// Separates even and odd samples.
+#[inline(always)]
+fn split<S: Simd>(_: S, row: &[f32], even: &mut [f32], odd: &mut [f32]) {
+    let (pairs, _) = row.as_chunks::<2>();
+    for ((pair, a), b) in pairs.iter().zip(even).zip(odd) {
+        (*a, *b) = (pair[0], pair[1]);
+    }
+}
+
+/// The rows of the first four planes of a tile in as many parts as there are threads: for each, its first row, and rows of
+/// pairs of planes, even and odd samples of even rows, then of odd rows.
+fn parted<'a>(
+    planes: &'a mut [&mut [f32]],
+    tile: &Tile,
+    threads: usize,
+) -> Vec<(usize, [&'a mut [f32]; 4])> {
+    let (width, height) = (tile.width(), tile.height());
+    let share = height.div_ceil(threads.max(1)).max(1);
+    let mut each = planes
+        .iter_mut()
+        .take(4)
+        .map(|p| p[..width * height].chunks_mut(share * width));
+    let mut all = Vec::new();
+    if let (Some(mut a), Some(mut b), Some(mut c), Some(mut d)) =
+        (each.next(), each.next(), each.next(), each.next())
+    {
+        while let (Some(a), Some(b), Some(c), Some(d)) = (a.next(), b.next(), c.next(), d.next()) {
+            all.push((all.len() * share, [a, b, c, d]));
+        }
+    }
+    all
+}
+
+/// Runs work on the parts of a tile, by several threads if there are several parts.
+fn each_part(
+    mut parts: Vec<(usize, [&mut [f32]; 4])>,
+    work: impl Fn(usize, &mut [&mut [f32]; 4]) + Sync,
+) {
+    match &mut parts[..] {
+        [(first, part)] => work(*first, part),
+        parts => parts
+            .par_iter_mut()
+            .for_each(|(first, part)| work(*first, part)),
+    }
+}
+
+/// Loads all samples of all quads from the image.
+fn load(
+    (simd, threads): (fearless_simd::Level, usize),
+    planes: &mut [&mut [f32]],
+    tile: &Tile,
+    src: &Plane<'_>,
+) {
+    let (width, n) = (tile.width(), src.size.width);
+    let begin = 2 * (tile.from.0 as i64 - tile.margin[0] as i64);
+    let inside = begin >= 0 && begin as usize + 2 * width <= n;
+    each_part(parted(planes, tile, threads), |first, [a, b, c, d]| {
+        for (odd_y, even, odd) in [(0, a, b), (1, c, d)] {
+            let rows = even
+                .chunks_exact_mut(width)
+                .zip(odd.chunks_exact_mut(width));
+            for (j, (even, odd)) in rows.enumerate() {
+                let y = tile.pixel(1, first + j, odd_y, src.size.height);
+                let row = &src.data[y * src.stride..][..n];
+                if inside {
+                    let row = &row[begin as usize..begin as usize + 2 * width];
+                    dispatch!(simd, s => split(s, row, even, odd));
+                } else {
+                    for (i, (a, b)) in even.iter_mut().zip(odd).enumerate() {
+                        *a = row[tile.pixel(0, i, 0, n)];
+                        *b = row[tile.pixel(0, i, 1, n)];
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Loads all samples of all quads from the coefficients.
+fn gather(
+    (simd, threads): (fearless_simd::Level, usize),
+    planes: &mut [&mut [f32]],
+    tile: &Tile,
+    bands: &Bands<'_>,
+    scales: [f32; 3],
+) {
     let (w, h) = (bands.size.width, bands.size.height);
     let (lw, lh) = (halves(w).0, halves(h).0);
     let width = tile.width();
-    let scale = scales[odd_x + odd_y];
-    let limit = match sample {
-        0 => 0.0,
-        _ => bands.limits[sample - 1],
-    };
-    // A line of one sample has no high coefficients.
-    if (odd_x == 1 && w == 1) || (odd_y == 1 && h == 1) {
-        plane.fill(0.0);
-        return;
-    }
-    for (j, to) in plane.chunks_exact_mut(width).enumerate() {
-        let y = tile.pixel(1, j, odd_y, h) / 2;
-        let row = match sample {
-            0 => &bands.ll.data[y * bands.ll.stride..][..lw],
-            _ => &bands.packed[(y + odd_y * lh) * bands.stride + odd_x * lw..],
-        };
-        pixels(to, tile, (odd_x, w), |x| soft(row[x / 2], limit) * scale);
-    }
+    let from = tile.from.0 as i64 - tile.margin[0] as i64;
+    each_part(parted(planes, tile, threads), |first, part| {
+        for (sample, plane) in part.iter_mut().enumerate() {
+            let (odd_x, odd_y) = (sample % 2, sample / 2);
+            let scale = scales[odd_x + odd_y];
+            let limit = match sample {
+                0 => 0.0,
+                _ => bands.limits[sample - 1],
+            };
+            // A line of one sample has no high coefficients.
+            if (odd_x == 1 && w == 1) || (odd_y == 1 && h == 1) {
+                plane.fill(0.0);
+                continue;
+            }
+            let count = if odd_x == 1 { w - lw } else { lw };
+            let inside = from >= 0 && from as usize + width <= count;
+            for (j, to) in plane.chunks_exact_mut(width).enumerate() {
+                let y = tile.pixel(1, first + j, odd_y, h) / 2;
+                let row = match sample {
+                    0 => &bands.ll.data[y * bands.ll.stride..][..lw],
+                    _ => &bands.packed[(y + odd_y * lh) * bands.stride + odd_x * lw..][..count],
+                };
+                if inside {
+                    let row = &row[from as usize..from as usize + width];
+                    if limit == 0.0 {
+                        dispatch!(simd, s => put(s, to, row, scale, 0.0));
+                    } else {
+                        for (to, v) in to.iter_mut().zip(row) {
+                            *to = soft(*v, limit) * scale;
+                        }
+                    }
+                } else {
+                    for (i, to) in to.iter_mut().enumerate() {
+                        *to = soft(row[tile.pixel(0, i, odd_x, w) / 2], limit) * scale;
+                    }
+                }
+            }
+        }
+    });
 }

@@ -9,7 +9,8 @@
 //! Beyond the thesis: sample variances have a floor ([`super::noise::floor`]), unless [`Settings::variance_floor`] is off.
 //!
 //! If features alone decide, r and g agree except for rounding: risks that are nearly equal count as equal, and g is used;
-//! slopes that are nearly equal count as equal, so that the maps do not depend on the device.
+//! slopes that are nearly equal count as equal, so that the maps do not depend on the device ([`NEARLY`]). The thesis has no
+//! such margin.
 //!
 //! Pixels of different classes ([`super::front`]) never mix, if classes are given. A class counts as a feature with hard edges.
 //!
@@ -42,6 +43,9 @@ pub struct Settings {
     pub second_pass: bool,
     /// Whether sample variances have a floor; the thesis has none.
     pub variance_floor: bool,
+    /// The relative margin by which the risk of r must be lower than that of g, and by which its slope may be higher; the
+    /// thesis has none.
+    pub margin: f32,
 }
 
 /// The square of the range of classes: small, so that pixels of different classes do not mix.
@@ -178,16 +182,9 @@ pub fn rdfc(
     };
     let scale = risk.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
     let choose = |x: usize, y: usize, off: [f32; 4]| {
-        let e = |k: usize| risk.get(x, y, k) + off[k] * OFF * scale;
-        let least = e(0) < e(1).min(e(2)) - NEARLY * (e(0).abs() + e(1).abs());
-        let rise = slope(0, x, y) - slope(1, x, y) + off[3] * OFF;
-        if least && rise <= NEARLY {
-            0
-        } else if e(1) < e(2) {
-            1
-        } else {
-            2
-        }
+        let e = [0, 1, 2].map(|k| risk.get(x, y, k) + off[k] * OFF * scale);
+        let slopes = [slope(0, x, y) + off[3] * OFF, slope(1, x, y)];
+        least(e, slopes, settings.margin)
     };
     let choice = Image::from_fn(w, h, 3, |x, y, k| match decided {
         Some(decided) => decided.get(x, y, k),
@@ -248,6 +245,19 @@ pub fn rdfc(
         choice,
         unsure,
         extras: extras.iter().map(|e| second.run(e, None).image).collect(),
+    }
+}
+
+/// Lines 23 to 25: the candidate with the lowest risk; r only if its slope is not higher than that of g. `margin` is 0 in the
+/// thesis.
+pub fn least([r, g, b]: [f32; 3], [slope_r, slope_g]: [f32; 2], margin: f32) -> usize {
+    let first = r < g.min(b) - margin * (r.abs() + g.abs());
+    if first && slope_r <= slope_g + margin {
+        0
+    } else if g < b {
+        1
+    } else {
+        2
     }
 }
 
@@ -313,7 +323,7 @@ pub fn two_buffer_variance(difference: &Image) -> Image {
     gaussian(&difference.map(|d| d * d), 2, 0.5)
 }
 
-/// The relative margin by which the risk of r must be lower than that of g, and by which its slope may be higher.
+/// [`Settings::margin`] unless the thesis is followed.
 pub const NEARLY: f32 = 1e-3;
 
 /// Tolerance of risks, relative to the largest, and of slopes between devices.
@@ -349,4 +359,27 @@ pub fn image_variance(image: &Image) -> Image {
         }
     });
     box_mean(&least, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least;
+
+    /// Lines 23 to 25 of the listing, literally.
+    #[test]
+    fn without_a_margin_the_choice_is_that_of_the_listing() {
+        let values = [-1.0f32, 0.0, 0.5, 0.500_1, 2.0];
+        for i in 0..5usize.pow(5) {
+            let [e_r, e_g, e_b, d_r, d_g] = [1, 5, 25, 125, 625].map(|n| values[i / n % 5]);
+            let sel_r = e_r < e_g && e_r < e_b && d_r <= d_g;
+            let sel_g = e_g < e_b && (e_g <= e_r || d_r > d_g);
+            let sel_b = e_b <= e_g && (e_b <= e_r || d_r > d_g);
+            let made = least([e_r, e_g, e_b], [d_r, d_g], 0.0);
+            assert_eq!(
+                [sel_r, sel_g, sel_b],
+                [0, 1, 2].map(|k| k == made),
+                "{e_r} {e_g} {e_b} {d_r} {d_g}"
+            );
+        }
+    }
 }

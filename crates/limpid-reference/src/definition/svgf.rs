@@ -35,6 +35,8 @@ pub struct Settings {
     pub half: bool,
     /// Whether negative depth marks mirrors, glass and emitters.
     pub mirrors: bool,
+    /// The kernel along one axis: [`TAPS`] or [`WIDE_TAPS`].
+    pub taps: &'static [f32],
     /// Channels of colour. Further planes, of light layers, are filtered with the same weights.
     pub colors: usize,
 }
@@ -67,6 +69,8 @@ pub struct History {
 
 /// The kernel along one axis. With 3×3 taps a level takes two thirds of the time of the 5×5 of Schied 2017, with equal quality.
 pub const TAPS: [f32; 3] = [0.25, 0.5, 0.25];
+/// The B3 spline of Schied 2017 and Dolp 2024.
+pub const WIDE_TAPS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
 /// Weights of the 3×3 Gaussian along one axis.
 pub const GAUSS: [f32; 3] = [0.25, 0.5, 0.25];
 /// ε of depth, relative to the depth: tolerates rounding and sampling within a pixel.
@@ -399,7 +403,7 @@ fn level(c: &Image, variance: &Image, f: &Features, s: &Settings, i: usize) -> (
             let stop = f64::from(s.luminance) * around.sqrt() + f64::from(LUMINANCE_LEAST);
             let l = light(c, s.colors, x, y);
             let (mut sums, mut squares, mut weights) = (vec![0.0; c.channels()], 0.0, 0.0);
-            for (h, q) in taps(c, [x, y], 1 << i) {
+            for (h, q) in taps(s.taps, c, [x, y], 1 << i) {
                 let w = if q == [x, y] {
                     h
                 } else {
@@ -422,10 +426,11 @@ fn level(c: &Image, variance: &Image, f: &Features, s: &Settings, i: usize) -> (
 }
 
 /// The taps inside the image: `h`, and the position of each.
-fn taps(c: &Image, p: [usize; 2], step: i64) -> Vec<(f64, [usize; 2])> {
+fn taps(h: &[f32], c: &Image, p: [usize; 2], step: i64) -> Vec<(f64, [usize; 2])> {
     let mut all = Vec::new();
-    for (hy, j) in TAPS.iter().zip(-1..=1) {
-        for (hx, i) in TAPS.iter().zip(-1..=1) {
+    let r = h.len() as i64 / 2;
+    for (hy, j) in h.iter().zip(-r..=r) {
+        for (hx, i) in h.iter().zip(-r..=r) {
             if let Some(q) = moved(c, p, [i * step, j * step]) {
                 all.push((f64::from(hx * hy), q));
             }

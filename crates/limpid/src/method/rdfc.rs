@@ -9,7 +9,7 @@ use crate::{Error, Frame, Image, Kind, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::front;
 use limpid_reference::definition::nfor::DARK;
-use limpid_reference::definition::rdfc::{Settings, Signal, rdfc};
+use limpid_reference::definition::rdfc::{NEARLY, Settings, Signal, rdfc};
 
 /// RDFC in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -53,20 +53,21 @@ crate::options! {
         pub k_color: f32 = 0.45,
         /// How different features may be: larger is smoother.
         pub k_feature: f32 = 0.6,
-        /// Minimum spread of features, as a share of their squared range.
+        /// Minimum spread of features, as a share of their squared range (of their squared maximum with `thesis`).
         pub tau: f32 = 1e-3,
         /// The same for the candidate that uses features alone.
         pub tau_features: f32 = 1e-4,
-        /// Largest minus smallest position; measured by default.
+        /// Largest minus smallest position, or the largest with `thesis`; measured by default.
         pub position_range: Option<f32> = None,
-        /// Largest minus smallest depth; measured by default.
+        /// Largest minus smallest depth, or the largest with `thesis`; measured by default.
         pub depth_range: Option<f32> = None,
         /// Filter the remaining noise of the first pass once more.
         pub second_pass: bool = true,
         /// Keep the sample variance of a pixel at or above the fourth smallest of the 3×3 pixels around it; otherwise specks remain
         /// where few samples agree by chance.
         pub variance_floor: bool = true,
-        /// As Vicini 2015: outliers are not clamped, lamps mix with their surroundings, variances have no floor.
+        /// Exactly as Vicini 2015: outliers are not clamped, lamps mix with their surroundings, variances have no floor, candidates
+        /// are chosen without a margin, and positions and depths count in relation to their maximum.
         pub thesis: bool = false,
         /// Brightness below which nothing counts as an outlier [default: a hundredth of that of an ordinary image].
         pub dark: Option<f32> = None,
@@ -127,7 +128,12 @@ impl Rdfc {
         Ok(())
     }
 
-    /// The square of a feature's range, by which `τ` is scaled.
+    /// The margin of a choice.
+    fn margin(&self) -> f32 {
+        if self.thesis { 0.0 } else { NEARLY }
+    }
+
+    /// The square of a feature's range, or of its maximum, by which `τ` is scaled.
     fn range2(&self, kind: &Kind) -> f32 {
         let range = match kind {
             Kind::Position => self.position_range,
@@ -157,6 +163,7 @@ impl Rdfc {
             patch: 3,
             second_pass: self.second_pass,
             variance_floor: self.floored(),
+            margin: self.margin(),
         }
     }
 
@@ -229,6 +236,11 @@ fn range(image: &Image) -> f32 {
         high - low
     };
     image.planes().map(one).fold(0.0, f32::max)
+}
+
+/// The largest value, without its sign: positions can be negative everywhere.
+fn largest(image: &Image) -> f32 {
+    image.data().iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
 fn signal(frame: &Frame, kind: &Kind) -> Result<Signal> {
@@ -314,7 +326,8 @@ impl Method for Rdfc {
 
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let mut made = self.clone();
-        let measured = |kind: Kind| frame.get(kind).map(range).filter(|r| *r > 0.0);
+        let by = if self.thesis { largest } else { range };
+        let measured = |kind: Kind| frame.get(kind).map(by).filter(|r| *r > 0.0);
         made.position_range = self.position_range.or(measured(Kind::Position));
         made.depth_range = self.depth_range.or(measured(Kind::Depth));
         let exposure = super::nfor::Facts::of(frame)?.exposure;

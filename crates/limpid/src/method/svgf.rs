@@ -20,7 +20,7 @@ use limpid_kernel_render::pack::{PackedAt, Unpack};
 use limpid_kernel_render::svgf::{Layers, Origin, Past, SpatialVariance, Temporal};
 use limpid_kernel_render::taa::{Resolve, edges};
 use limpid_plan::{Element, Layout, Order, Phases, Plan, Role, SlotId};
-use limpid_reference::definition::svgf::{RESOLVE, Settings, TAPS};
+use limpid_reference::definition::svgf::{RESOLVE, Settings, TAPS, WIDE_TAPS};
 use limpid_reference::definition::taa;
 
 /// The method in the list.
@@ -36,6 +36,16 @@ pub(super) const ENTRY: Entry = Entry::new(
 )])
 .over_time();
 
+crate::choice! {
+    /// The kernel of a level.
+    pub enum Kernel {
+        /// The kernel 1 2 1.
+        Three = "3x3",
+        /// The B3 spline 1 4 6 4 1.
+        B3 = "b3",
+    }
+}
+
 crate::options! {
     /// Variance-guided filtering with its options.
     ///
@@ -47,6 +57,8 @@ crate::options! {
         pub alpha: f32 = 0.2,
         /// Number of levels, 1 to 10: each doubles the reach.
         pub levels: usize = 5,
+        /// The kernel: 3x3, or b3 with 5×5 taps as in Schied 2017, which takes longer.
+        pub kernel: Kernel = Kernel::Three,
         /// Differences of luminance above this many deviations of the noise stop the filter.
         pub sigma_luminance: f32 = 3.0,
         /// Differences of depth stop the filter where they are above this many times what the slope explains.
@@ -142,6 +154,10 @@ impl Svgf {
                 normal: self.sigma_normal as f32,
                 half: self.storage == Storage::F16,
                 mirrors: signed,
+                taps: match self.kernel {
+                    Kernel::Three => &TAPS,
+                    Kernel::B3 => &WIDE_TAPS,
+                },
                 colors,
             },
             squarings: self.sigma_normal.ilog2(),
@@ -322,6 +338,12 @@ impl Examples for Svgf {
                 storage: Storage::F16,
                 ..Self::default()
             },
+            Self {
+                levels: 2,
+                no_taa: true,
+                kernel: Kernel::B3,
+                ..Self::default()
+            },
         ];
         all.into_iter()
             .map(|m| Box::new(m) as Box<dyn Method>)
@@ -352,7 +374,7 @@ impl Setup {
     fn level(&self, level: usize, walk: Walk) -> Level {
         Level {
             level: level as u32,
-            taps: TAPS.to_vec(),
+            taps: self.settings.taps.to_vec(),
             stops: Stops::default(),
             guided: Some(Guided {
                 luminance: self.settings.luminance,

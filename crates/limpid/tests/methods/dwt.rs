@@ -328,6 +328,10 @@ fn schemes_take_the_parameters_of_the_generator() {
         let wanted = define(method, input).unwrap();
         for name in [
             "lifting*:4q-32x8",
+            "separable-lifting:pipeline-1",
+            "separable-lifting:pipeline-2",
+            "lifting*:2x2q-16x8",
+            "separable-lifting+:3x1q-16x8-double",
             "explosion:1q-16x16-double",
             "kula2016:2q-16x8-texture",
             "separable-convolution*:3q-32x4-double-texture",
@@ -354,6 +358,8 @@ fn schemes_take_the_parameters_of_the_generator() {
     assert_eq!(found.as_str(), "lifting-y:strips");
     for (name, part) in [
         ("lifting*:0q-32x8", "1 to 16"),
+        ("lifting*:5x4q-32x8", "1 to 16"),
+        ("separable-lifting:pipeline-0", "1 to 16 pairs"),
         ("lifting*:4q-32x8-dubble", "such as 4q-32x8"),
         ("liftin:4q-32x8", "lifting"),
     ] {
@@ -375,6 +381,35 @@ fn schemes_take_the_parameters_of_the_generator() {
     });
     assert!(schedule(&daubechies, Backend::Gpu, "lifting*:4q-32x8").is_err());
     assert!(schedule(&daubechies, Backend::Gpu, "separable-lifting:4q-32x8").is_ok());
+}
+
+/// Tiles of all sizes, whose threads work apart or together, give the transform; so do sizes that leave a tile nearly empty.
+#[test]
+fn schemes_run_in_tiles_on_the_cpu() {
+    let cpu = Device::open("cpu").unwrap();
+    let (there, back) = (Dwt::default(), Idwt::default());
+    for (width, height) in [(150, 83), (17, 130), (1, 9)] {
+        let frame = Frame::new(noise(width, height, 1)).unwrap();
+        let coefficients = there.define(&frame).unwrap();
+        for (method, input) in [(&there as &dyn Method, &frame), (&back, &coefficients)] {
+            let wanted = define(method, input).unwrap();
+            for name in [
+                "separable-lifting:strips",
+                "lifting*:strips-16x8",
+                "explosion*:strips-32x32-shared",
+                "convolution:strips-64x16",
+                "polyconvolution*:strips-8x64-shared",
+            ] {
+                let mut options = Options::of(method.boxed());
+                options.schedule = schedule(method, Backend::Cpu, name).unwrap().into();
+                let out = denoise_on(&cpu, input, &options, &Watch::default()).unwrap();
+                let error = difference(out.color().unwrap(), wanted.color().unwrap());
+                assert!(error < 1e-4, "{method:?} {name} {width}x{height}: {error}");
+            }
+        }
+    }
+    let error = schedule(&there, Backend::Cpu, "lifting*:strips-4x4").unwrap_err();
+    assert!(error.to_string().contains("8 to 4096"), "{error}");
 }
 
 /// On a device with small bindings, and if tiles are requested, levels run in tiles in the order of the image.

@@ -278,3 +278,18 @@ fn defaults_are_those_of_the_thesis() {
         assert!(text.contains(wanted), "{wanted} is not in {text}");
     }
 }
+
+/// `τ` of a position is scaled by the squared maximum in the thesis, by the squared range otherwise.
+#[test]
+fn the_thesis_scales_by_the_maximum() {
+    let mut frame = support::frame(Size::new(12, 9));
+    let far = |x: usize| 100.0 + x as f32 / 11.0;
+    let position = Image::from_fn(12, 9, 3, |x, _, _| far(x));
+    frame.insert(Kind::Position, position).unwrap();
+    for (thesis, expected) in [(false, 1.0), (true, 101.0)] {
+        let method = Rdfc::with(|m| m.thesis = thesis);
+        let made = method.prepared(&frame).unwrap();
+        let text = made.value_of("position-range").unwrap();
+        assert_eq!(text.parse::<f32>().unwrap(), expected);
+    }
+}

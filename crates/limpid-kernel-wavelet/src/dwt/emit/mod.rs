@@ -56,7 +56,7 @@ pub(super) fn kernel(
     let small = region.is_large_for(image);
     let text = Wgsl::default().body(Params::WGSL).body(mirror(small));
     let access = match level.size.width.is_multiple_of(2) {
-        _ if region.across == 2 => Access::Twos,
+        _ if region.across == 2 && region.banks() == 0 => Access::Twos,
         // Small images need few kernels, and speed does not matter for them.
         true if !small => Access::Pairs,
         _ => Access::Samples,
@@ -137,20 +137,23 @@ fn with_main(
         text = text.body(include_str!("../place.wgsl"));
     }
     let mut code = Code::default();
-    code.say("let here = vec2<i32>(i32(lane) % REGION.x, i32(lane) / REGION.x)")
-        .say("let origin = vec2<i32>(group.xy) * TILE - MARGIN")
-        .say("let plane = group.z")
-        .say("let inside = is_inside(origin)");
-    for k in 0..region.quads {
-        let y = k * region.group.1;
-        code.say(format_args!("let r{k} = here + vec2<i32>(0, {y})"))
+    let columns = region.group.0;
+    code.say(format_args!(
+        "let here = vec2<i32>(i32(lane) % {columns}, i32(lane) / {columns})"
+    ))
+    .say("let origin = vec2<i32>(group.xy) * TILE - MARGIN")
+    .say("let plane = group.z")
+    .say("let inside = is_inside(origin)");
+    for (k, (row, column)) in region.round().enumerate() {
+        let (x, y) = (column * columns, row * region.group.1);
+        code.say(format_args!("let r{k} = here + vec2<i32>({x}, {y})"))
             .say(format_args!("var q{k}: vec4<f32>"));
         if region.cells() > 0 {
             code.say(format_args!("let at{k} = r{k}.y * REGION.x + r{k}.x"));
         }
     }
     places.each(&mut code, &|code, suffix| {
-        for k in 0..region.quads {
+        for k in 0..region.each() {
             let quad = match work.memoryless {
                 true => format!("vec4<f32>(vec2<f32>(origin), vec2<f32>(r{k})) * 0.125"),
                 false => format!("load{suffix}(origin + r{k}, plane)"),
@@ -163,7 +166,7 @@ fn with_main(
         code.block("", |code| stages.write(code, stage));
     }
     places.each(&mut code, &|code, suffix| {
-        for k in 0..region.quads {
+        for k in 0..region.each() {
             let kept = match work.memoryless {
                 true => format!(" && q{k}.x == -1.25e30"),
                 false => String::new(),

@@ -39,11 +39,11 @@ pub(in crate::dwt) enum Exchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dwt) struct Region {
     pub exchange: Exchange,
-    /// Vertically adjacent quads per thread, or per lane and round.
+    /// Quads per thread along y, or per lane and round.
     pub quads: i32,
     /// Threads of a workgroup that uses workgroup memory, along x and y.
     pub group: (i32, i32),
-    /// Horizontally adjacent quads per lane.
+    /// Quads per thread along x, or horizontally adjacent ones per lane.
     pub across: i32,
     /// Halo of the region around the tile, in quads: left, right, above, below.
     pub margin: [i32; 4],
@@ -104,7 +104,7 @@ impl Region {
                 },
                 quads: i32::from(shape.quads),
                 group: (i32::from(shape.columns), i32::from(shape.rows)),
-                across: 1,
+                across: i32::from(shape.across),
                 margin,
                 shared,
             };
@@ -183,7 +183,12 @@ impl Region {
         }
     }
 
-    /// The quads of a round: row, and index within the row.
+    /// Quads per thread.
+    pub(super) fn each(&self) -> i32 {
+        self.quads * self.across
+    }
+
+    /// The quads of a thread, or of a round: row, and index within the row.
     pub(super) fn round(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
         let across = self.across;
         (0..self.quads * across).map(move |i| (i / across, i % across))
@@ -224,7 +229,7 @@ impl Region {
     /// Quads loaded, along x and y.
     pub(in crate::dwt) fn size(&self) -> (i32, i32) {
         match self.exchange {
-            Exchange::Memory { .. } => (self.group.0, self.group.1 * self.quads),
+            Exchange::Memory { .. } => (self.group.0 * self.across, self.group.1 * self.quads),
             Exchange::Lanes { size, rounds, .. } => (size * self.across, self.quads * rounds),
         }
     }

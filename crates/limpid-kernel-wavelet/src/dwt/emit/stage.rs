@@ -63,7 +63,7 @@ impl<'a> Stages<'a> {
                 self.bank[c] = (self.bank[c] + 1) % banks;
                 self.stands[c] = Some(self.bank[c]);
                 let cell = self.region.first_cell(c, self.bank[c]);
-                for k in 0..self.region.quads {
+                for k in 0..self.region.each() {
                     code.say(format_args!("cell[{cell} + at{k}] = q{k}[{c}]"));
                 }
             }
@@ -74,7 +74,7 @@ impl<'a> Stages<'a> {
 
     /// Computes the new quads.
     fn apply(&self, code: &mut Code, matrix: &Matrix) {
-        for k in 0..self.region.quads {
+        for k in 0..self.region.each() {
             let made = quad(matrix, &|row, c, at| match at {
                 (0, 0) if c == row => format!("q{k}[{c}]"),
                 _ => self.value(c, at, k),

@@ -117,7 +117,7 @@ const ANY: front::Depth = front::Depth {
 impl Atrous {
     /// Whether the filter uses local noise.
     pub(super) fn is_local(&self) -> bool {
-        self.automatic() && self.grid() == 1
+        self.automatic() && self.grid() == 1 && !self.paper
     }
 
     /// Whether colour is divided by albedo, if present. With `energy` the colour itself must be filtered.

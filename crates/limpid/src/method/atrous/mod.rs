@@ -67,7 +67,7 @@ crate::options! {
         pub kernel: Option<Taps> = None,
         /// Taps to each side [default: 2, or 1 for the kernel 3x3].
         pub radius: Option<usize> = None,
-        /// Colour differences above this stop the filter; halved at each level. If any sigma is given, only the
+        /// Colour differences above this stop the filter; halved at each level; inf for none. If any sigma is given, only the
         /// given ones are used.
         pub sigma_color: Option<f32> = None,
         /// Normal differences above this stop the filter; grows with the step.
@@ -78,6 +78,9 @@ crate::options! {
         pub sigma_albedo: Option<f32> = None,
         /// Depth differences above this stop the filter, in scene units; grows with the step.
         pub sigma_depth: Option<f32> = None,
+        /// As Dammertz 2010 also without any sigma: one of colour for the whole image, ten times its noise, and fixed ones of
+        /// features.
+        pub paper: bool = false,
         /// Without any sigma: the factor from colours to an image of ordinary brightness; measured by default.
         pub exposure: Option<f32> = None,
         /// Without any sigma: the extent of the scene's positions; measured by default.
@@ -159,6 +162,17 @@ impl Examples for Atrous {
             Self {
                 levels: 2,
                 no_prefilter: true,
+                ..base.clone()
+            },
+            Self {
+                paper: true,
+                levels: 2,
+                ..base.clone()
+            },
+            // No weights but the kernel's.
+            Self {
+                levels: 2,
+                sigma_color: Some(f32::INFINITY),
                 ..base.clone()
             },
             // The plain transform, with gains.

@@ -222,7 +222,7 @@ impl Atrous {
             color: if self.automatic() {
                 Some(COLOR)
             } else {
-                self.sigma_color
+                self.sigma_color.filter(|s| s.is_finite())
             },
             color_from: self.grid().ilog2() as usize,
             guides: self.guides(shape)?,

@@ -4,7 +4,7 @@ use super::{DwtSchedule, Scale, wavelet};
 use crate::method::Schedule;
 use crate::{Error, Frame, Image, Layer, Result, Shape, Size};
 use limpid_kernel_wavelet::dwt::{
-    Interleave, Level, Limits, Mapping, QuadPass, Quads, mended, remainder,
+    AxisPass, Interleave, Level, Limits, Mapping, PassAxis, QuadPass, Quads, mended, remainder,
 };
 use limpid_plan::texture::ToTexture;
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
@@ -202,9 +202,9 @@ impl Ready {
                 self.wavelet.name()
             )));
         };
-        if mapping == Mapping::Fragment && !limits.0.is_empty() {
+        if matches!(mapping, Mapping::Fragment | Mapping::Pipeline(_)) && !limits.0.is_empty() {
             return Err(Error::unsupported(
-                "fragment passes do not support thresholds",
+                "several passes per level do not support thresholds",
             ));
         }
         let level = Level::new(lifting, self.normalisation, direction, scheme).mapped(mapping);
@@ -234,6 +234,9 @@ impl Ready {
             }
             match mapping {
                 Mapping::Fragment => fragment_level(plan, &kernel, &reads, &writes),
+                Mapping::Pipeline(pairs) => {
+                    pipeline_level(plan, &kernel, pairs, (&reads, &writes));
+                }
                 _ if mapping.texture() && !back && planes <= 3 => {
                     let texels = Slot::new(format!("texels {i}"), Role::Transient, sizes[i], 1);
                     let texels =
@@ -411,6 +414,30 @@ fn fragment_level(plan: &mut Plan, level: &Level, reads: &[SlotId], writes: &[Sl
             now = next;
         }
         plan.pass(quads(QuadPass::Store), [now], writes);
+    }
+}
+
+/// A level as a pass along rows and one along columns.
+fn pipeline_level(
+    plan: &mut Plan,
+    level: &Level,
+    pairs: u16,
+    (reads, writes): (&[SlotId], &[SlotId]),
+) {
+    let planes = plan.at(reads[0]).planes;
+    let half = plan.slot(Slot::new("rows", Role::Transient, level.size, planes));
+    let pass = |axis| AxisPass {
+        level: level.clone(),
+        axis,
+        pairs,
+    };
+    let (rows, columns) = (pass(PassAxis::Rows), pass(PassAxis::Columns));
+    if level.direction == Direction::Inverse {
+        plan.pass(columns, reads, [half]);
+        plan.pass(rows, [half], writes);
+    } else {
+        plan.pass(rows, reads, [half]);
+        plan.pass(columns, [half], writes);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Ready;
 use crate::method::{Backend, Schedule};
 use crate::{Error, Result};
-use limpid_kernel_wavelet::dwt::{Mapping, keeps_mirrored};
+use limpid_kernel_wavelet::dwt::{Mapping, StripTile, keeps_mirrored};
 use limpid_wavelet::{Direction, Form, Kind, Lifting, SchemeName};
 use std::fmt;
 use std::str::FromStr;
@@ -57,6 +57,9 @@ impl FromStr for DwtSchedule {
     }
 }
 
+/// Rows, then columns: the scheme of passes along one axis.
+const SEPARABLE: SchemeName = SchemeName::new(Kind::SeparableLifting, Form::Basic);
+
 /// The scheme missing from the tables.
 const KULA2016: SchemeName = SchemeName::new(Kind::LiftingY, Form::Basic);
 
@@ -81,8 +84,13 @@ impl Ready {
             // Invalid generator parameters have their own message; for an unknown name, the nearest ones are listed.
             Err(error) => {
                 let mapping = name.split_once(':').map_or("", |(_, mapping)| mapping);
-                let shaped = mapping.starts_with(|c: char| c.is_ascii_digit());
-                return (shaped && on == Backend::Gpu).then_some(Err(error));
+                let shaped = mapping.starts_with(|c: char| c.is_ascii_digit())
+                    || mapping.starts_with("pipeline-");
+                let known = match on {
+                    Backend::Gpu => shaped,
+                    Backend::Cpu => mapping.starts_with("strips-"),
+                };
+                return known.then_some(Err(error));
             }
         };
         let mut known = self.schedules(on, direction).into_iter();
@@ -91,6 +99,16 @@ impl Ready {
             (Some(listed), _) => Some(Ok(listed)),
             (None, DwtSchedule::Scheme(scheme, Mapping::Shaped(_))) if on == Backend::Gpu => {
                 self.shaped(name, scheme, parsed)
+            }
+            (None, DwtSchedule::Scheme(scheme, mapping)) => {
+                let lifting = self.wavelet.lifting().filter(|_| self.lifted())?;
+                let fits = match mapping {
+                    Mapping::Strips(_) => on == Backend::Cpu,
+                    Mapping::Pipeline(_) => on == Backend::Gpu && scheme == SEPARABLE,
+                    _ => false,
+                };
+                let known = fits && keeps_mirrored(lifting);
+                known.then(|| Ok(Schedule::new(on, parsed)))
             }
             (None, _) => None,
         }
@@ -129,7 +147,8 @@ impl Ready {
             let mut all = vec![DwtSchedule::Fused];
             if keeps_mirrored(lifting) {
                 let schemes = SchemeName::all(Form::Star).into_iter().chain([KULA2016]);
-                all.extend(schemes.map(|name| DwtSchedule::Scheme(name, Mapping::Strips)));
+                let strips = Mapping::Strips(StripTile::default());
+                all.extend(schemes.map(|name| DwtSchedule::Scheme(name, strips)));
             }
             return Schedule::list(on, all);
         }
@@ -173,6 +192,7 @@ fn symmetric(direction: Direction) -> Vec<(SchemeName, Mapping)> {
     if direction == Direction::Forward {
         all.push((best, Mapping::Texture));
     }
+    all.push((SEPARABLE, Mapping::Pipeline(4)));
     all.extend([KULA2016].map(|n| (n, Mapping::Single)));
     all.extend([KULA2016].map(|n| (n, Mapping::Shuffle)));
     let drawn = SchemeName::all(Form::Sharp).into_iter().chain([KULA2016]);

@@ -116,8 +116,11 @@ impl Build<'_> {
         );
         let risk = self.smooth("smooth risks", (mean, variance, n), raw, 1);
         let choice = self.plan.transient("maps", 3);
-        self.plan
-            .pass(select(), [risk, risks[0], risks[1]], [choice]);
+        self.plan.pass(
+            select(self.rdfc.margin()),
+            [risk, risks[0], risks[1]],
+            [choice],
+        );
         let maps = self.smooth("smooth maps", (mean, variance, n), choice, 5);
         // Lines 31 to 37.
         let pass1 = self.blend("first pass", maps, &made, planes);

@@ -8,6 +8,8 @@
 //! * `fragment`: a fragment shader reads `(2r+1)²` texels;
 //! * `quad`: a fragment shader reads `(r+1)²` texels, and the four invocations of a quad share sums by derivatives;
 //! * `quad:sums`: the same with three exchanges for any radius (rank one and two);
+//! * `quad:uniform`: `quad` with texels in the paper's order (rank one and two), `quad:texels`: its naive exchange of all
+//!   texels; both for comparison, radii up to 4;
 //! * `linear`: two fragment passes that read two texels at once from a linear sampler (rank one);
 //! * `quad-compute`: `quad:sums` in a compute shader, by quad operations.
 //!
@@ -30,8 +32,8 @@ pub use variance::{DEVIATION, Variance, deviation};
 use super::{Backend, Entry, Schedule};
 use crate::{Error, Layer, Result, Shape, Size};
 use limpid_kernel_photo::window::{
-    Along, Exchange, Filter, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis, WindowPack,
-    margin,
+    Along, Exchange, Filter, SMALL, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis,
+    WindowPack, margin,
 };
 use limpid_plan::texture::{FromTexture, ToTexture};
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
@@ -65,6 +67,10 @@ crate::choice! {
         Quad = "quad",
         /// GPU: the four fragments of a quad share their sums, three exchanges for any radius.
         QuadSums = "quad:sums",
+        /// GPU: as `quad`, with texels in the same order in all fragments.
+        QuadUniform = "quad:uniform",
+        /// GPU: the four fragments of a quad share their texels one by one.
+        QuadTexels = "quad:texels",
         /// GPU: two fragment passes that read two texels at once.
         Linear = "linear",
         /// GPU: as `quad:sums`, in a compute shader.
@@ -152,8 +158,8 @@ impl Ready {
         let rank_one = self.filter.side(0).is_some();
         let rank_two = matches!(self.filter, Filter::Tent2 { .. });
         use WindowSchedule::{
-            Direct, Fragment, Linear, Quad, QuadCompute, QuadSums, Separable, Sliding, Tile,
-            TwoPass,
+            Direct, Fragment, Linear, Quad, QuadCompute, QuadSums, QuadTexels, QuadUniform,
+            Separable, Sliding, Tile, TwoPass,
         };
         let mut all = Vec::new();
         match on {
@@ -172,6 +178,12 @@ impl Ready {
                 all.extend([Fragment, Quad, QuadCompute]);
                 if rank_one || rank_two {
                     all.push(QuadSums);
+                }
+                if (1..=SMALL).contains(&self.radius) {
+                    all.push(QuadTexels);
+                    if rank_one || rank_two {
+                        all.push(QuadUniform);
+                    }
                 }
                 if rank_one {
                     all.extend([TwoPass, Linear]);
@@ -240,6 +252,18 @@ impl Ready {
             WindowSchedule::Fragment => (Walk::Fragment, Backing::Texture),
             WindowSchedule::Quad => (quad(Exchange::Rows, false), Backing::Texture),
             WindowSchedule::QuadSums => (quad(Exchange::Sums, false), Backing::Texture),
+            by @ (WindowSchedule::QuadUniform | WindowSchedule::QuadTexels) => {
+                let exchange = match by {
+                    WindowSchedule::QuadTexels => Exchange::Texels,
+                    _ => Exchange::Uniform,
+                };
+                if self.radius > SMALL {
+                    return Err(Error::unsupported(format!(
+                        "'{schedule}' is for comparison, with a radius up to {SMALL}"
+                    )));
+                }
+                (quad(exchange, false), Backing::Texture)
+            }
             WindowSchedule::Fragment8 => (Walk::Fragment, Backing::Texture8),
             WindowSchedule::Quad8 => (quad(Exchange::Rows, false), Backing::Texture8),
             WindowSchedule::QuadCoarse8 => (quad(Exchange::Rows, true), Backing::Texture8),
