@@ -355,7 +355,7 @@ fn options_name_the_method_that_they_belong_to() {
         ),
         (
             "--method nlm --kernel 3",
-            "nlm has no option --kernel; it is an option of atrous",
+            "nlm has no option --kernel; it is an option of atrous and svgf",
         ),
         (
             "--lumnance 1",
