@@ -351,7 +351,7 @@ fn options_name_the_method_that_they_belong_to() {
     for (options, words) in [
         (
             "--kernel 3",
-            "--kernel is an option of atrous; add --method atrous",
+            "--kernel is an option of atrous and svgf; add --method atrous",
         ),
         (
             "--method nlm --kernel 3",
