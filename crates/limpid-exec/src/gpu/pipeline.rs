@@ -23,8 +23,9 @@ pub(super) enum Bind {
     Sampler,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+/// What distinguishes pipelines.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
     source: String,
     constants: Vec<(&'static str, u64)>,
     binds: Vec<(u32, Bind)>,
@@ -43,7 +44,19 @@ pub(super) enum Kind {
 pub(super) struct Pipeline {
     pub(super) kind: Kind,
     pub(super) layout: wgpu::BindGroupLayout,
-    pub(super) binds: Vec<(u32, Bind)>,
+    key: Arc<Key>,
+}
+
+impl Pipeline {
+    /// The bindings.
+    pub(super) fn binds(&self) -> &[(u32, Bind)] {
+        &self.key.binds
+    }
+
+    /// Whether both come from the same shader. They may have been built twice, if the cache was full in between.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
 }
 
 /// Maximum number of cached pipelines: the longest plan of all methods has about a hundred.
@@ -53,7 +66,7 @@ const MOST: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
     /// Each with the time of its last use, counted in lookups.
-    kept: HashMap<Key, (u64, Arc<Pipeline>)>,
+    kept: HashMap<Arc<Key>, (u64, Arc<Pipeline>)>,
     uses: u64,
     built: usize,
 }
@@ -71,15 +84,21 @@ impl Pipelines {
         Some(found.clone())
     }
 
-    /// Stores a pipeline and evicts the least recently used one if the cache is full.
-    fn keep(&mut self, key: Key, pipeline: Arc<Pipeline>) {
-        self.uses += 1;
+    /// Stores a pipeline and evicts the least recently used one if the cache is full. Returns the one to use: another thread may have
+    /// stored the same in the meantime.
+    fn keep(&mut self, pipeline: Pipeline) -> Arc<Pipeline> {
         self.built += 1;
+        if let Some(found) = self.get(&pipeline.key) {
+            return found;
+        }
+        let pipeline = Arc::new(pipeline);
         if self.kept.len() >= MOST {
             let oldest = self.kept.values().map(|(used, _)| *used).min();
             self.kept.retain(|_, (used, _)| Some(*used) != oldest);
         }
-        self.kept.insert(key, (self.uses, pipeline));
+        let entry = (self.uses, pipeline.clone());
+        self.kept.insert(pipeline.key.clone(), entry);
+        pipeline
     }
 }
 
@@ -129,7 +148,7 @@ impl Gpu {
                 "{name}: a fragment pass writes textures only"
             )));
         }
-        let key = Key {
+        let key = Arc::new(Key {
             source: dispatch.source().to_owned(),
             constants: dispatch
                 .constants()
@@ -139,7 +158,7 @@ impl Gpu {
             binds: bindings(dispatch, site),
             targets,
             trusted: dispatch.is_trusted_on(site) && !self.0.checked,
-        };
+        });
         let stored = |bind: &&(u32, Bind)| matches!(bind.1, Bind::Read | Bind::Write);
         let (count, most) = (
             key.binds.iter().filter(stored).count(),
@@ -155,16 +174,14 @@ impl Gpu {
         if let Some(found) = locked(&self.0.pipelines).get(&key) {
             return Ok(found);
         }
-        let (owned, asked, of) = (dispatch.clone(), key.clone(), name.to_owned());
+        let (owned, of) = (dispatch.clone(), name.to_owned());
         let built = self.call_driver(&format!("building the shader '{name}'"), move |gpu| {
-            gpu.guarded(|| Ok(gpu.build(&of, &owned, &asked)))
-        });
-        let built = Arc::new(built?);
-        locked(&self.0.pipelines).keep(key, built.clone());
-        Ok(built)
+            gpu.guarded(|| Ok(gpu.build(&of, &owned, key)))
+        })?;
+        Ok(locked(&self.0.pipelines).keep(built))
     }
 
-    fn build(&self, name: &str, dispatch: &Dispatch, key: &Key) -> Pipeline {
+    fn build(&self, name: &str, dispatch: &Dispatch, key: Arc<Key>) -> Pipeline {
         let device = self.device();
         let fragment = dispatch.stage() == Stage::Fragment;
         let visibility = if fragment {
@@ -234,11 +251,7 @@ impl Gpu {
                 }),
             )
         };
-        Pipeline {
-            kind,
-            layout,
-            binds: key.binds.clone(),
-        }
+        Pipeline { kind, layout, key }
     }
 
     fn module(&self, name: &str, text: &str, trusted: bool) -> wgpu::ShaderModule {

@@ -8,7 +8,6 @@ use super::resource::Resource;
 use limpid_core::{Error, Result};
 use limpid_plan::Stage;
 use limpid_plan::{Backing, Plan, Role, SlotId};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A plan with its pipelines and its transient and history memory.
@@ -119,10 +118,8 @@ impl Recorder {
         if !self.plan.same_form(plan) {
             return Ok(false);
         }
-        let (passes, uniforms) = prepare(&self.gpu, plan)?;
-        let same = |(a, b): (&Ready, &Ready)| {
-            Arc::ptr_eq(&a.pipeline, &b.pipeline) && a.params == b.params
-        };
+        let (mut passes, uniforms) = prepare(&self.gpu, plan)?;
+        let same = |(a, b): (&Ready, &Ready)| a.pipeline.same(&b.pipeline) && a.params == b.params;
         if passes.len() != self.passes.len() || !self.passes.iter().zip(&passes).all(same) {
             return Ok(false);
         }
@@ -139,6 +136,10 @@ impl Recorder {
             }
             Ok(())
         })?;
+        // Bindings belong to the pipelines that are there.
+        for (pass, own) in passes.iter_mut().zip(&self.passes) {
+            pass.pipeline = own.pipeline.clone();
+        }
         self.passes = passes;
         self.plan = plan.clone();
         Ok(true)
@@ -264,8 +265,8 @@ impl Recorder {
 
     fn group(&self, ready: &Ready, all: &[Resource]) -> wgpu::BindGroup {
         let mut slots = ready.slots.iter();
-        let mut entries = Vec::with_capacity(ready.pipeline.binds.len());
-        for (binding, bind) in &ready.pipeline.binds {
+        let mut entries = Vec::with_capacity(ready.pipeline.binds().len());
+        for (binding, bind) in ready.pipeline.binds() {
             let resource = match bind {
                 Bind::Uniform => wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                     buffer: &self.params,

@@ -3,7 +3,7 @@
 use crate::support;
 use crate::support::frame;
 use limpid::conformance::examples;
-use limpid::method::{Backend, Entry, Method, entry};
+use limpid::method::{Backend, Entry, Method, Neural, entry};
 use limpid::plan::Role;
 use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
 
@@ -88,5 +88,48 @@ fn built(device: &Device) -> usize {
     match device {
         Device::Cpu(_) => 0,
         Device::Gpu(gpu) => gpu.pipelines_built(),
+    }
+}
+
+/// Two threads compile the same shaders at the same time, and each keeps its history when the parameters change with the next frame.
+#[test]
+fn sequences_of_one_device_do_not_disturb_each_other() {
+    let mut method = Neural::default();
+    method.alpha = 0.3;
+    let options = Options::new(method);
+    let walk = crate::walk::sequence(SIZE, 3);
+    let frames: Vec<Frame> = walk
+        .iter()
+        .enumerate()
+        .map(|(t, frame)| {
+            let mut brighter = frame.clone();
+            let color = frame.color().unwrap().map(|v| v * (1 << t) as f32);
+            brighter.insert(Kind::Color, color).unwrap();
+            brighter
+        })
+        .collect();
+    let devices = Device::own_for_tests().unwrap();
+    let device = &devices[devices.len() - 1];
+    let together = std::sync::Barrier::new(2);
+    let run = |begin: &dyn Fn()| {
+        let mut sequence = Sequence::new(device, &options);
+        begin();
+        let frames = frames.iter();
+        let made = frames.map(|frame| sequence.run(frame, &Watch::default()).unwrap());
+        made.collect::<Vec<Frame>>()
+    };
+    let wait = || {
+        together.wait();
+    };
+    let both = std::thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(|| run(&wait)));
+        both.map(|thread| thread.join().unwrap())
+    });
+    let want = run(&|| ());
+    for made in both {
+        for (t, (made, want)) in made.iter().zip(&want).enumerate() {
+            let case = format!("frame {t}, two threads");
+            support::compare(&case, "neural", want, made);
+        }
     }
 }
