@@ -36,14 +36,17 @@ fn light<'g>(color: Read<'g>, colors: usize, albedo: Option<Read<'g>>) -> Value<
     r * 0.2126 + g * 0.7152 + b * 0.0722
 }
 
-/// The squared difference of the light of a frame and of its result, and that light. Reads both colours, and albedo if there is any.
+/// The squared deviation of the light of a frame from that of its result, relative to it; and, apart, that light. Reads both colours, and
+/// albedo if there is any.
 pub fn lights(colors: usize, albedo: bool) -> Stencil {
     stencil("light", |k| {
         let (noisy, clean) = (k.read(), k.read());
         let albedo = albedo.then(|| k.read());
         let light_of = |color| light(color, colors, albedo);
         let clean = light_of(clean);
-        k.write_planes([(light_of(noisy) - clean).squared(), clean]);
+        let off = (light_of(noisy) - clean) / (clean.max(0.0) + DARK);
+        k.write_planes([off.abs().min(NOISE[1]).squared()]);
+        k.write_planes([clean]);
     })
 }
 
@@ -62,19 +65,18 @@ fn means<'g>(k: &'g Build, layer: Option<Read<'g>>) -> [Value<'g>; 3] {
     })
 }
 
-/// The features of a frame. Reads the planes of [`lights`], the same smoothed, motion, and normal and albedo if there are any. Writes
+/// The features of a frame. Reads the light of [`lights`], the deviation smoothed, motion, and normal and albedo if there are any. Writes
 /// those of the surface, and the others.
 pub fn features(normal: bool, albedo: bool) -> Stencil {
     stencil("features", |k| {
-        let (own, wide, motion) = (k.read(), k.read(), k.read());
+        let (light, squared, motion) = (k.read(), k.read(), k.read());
         let normal = normal.then(|| k.read());
         let albedo = albedo.then(|| k.read());
         let (normal, albedo) = (means(k, normal), means(k, albedo));
-        let [squared, mean] = [0, 1].map(|c| wide.plane(c).here());
-        let noise = squared.max(0.0).sqrt() / (mean.max(0.0) + DARK);
+        let noise = squared.plane(0).here().max(0.0).sqrt();
         let rest = [
-            own.plane(1).here(),
-            noise.max(NOISE[0]).min(NOISE[1]),
+            light.plane(0).here(),
+            noise.max(NOISE[0]),
             motion.plane(0).here(),
             motion.plane(1).here(),
         ];

@@ -18,8 +18,8 @@ pub const NARROW: (f32, usize) = (1.0, 3);
 pub const WIDE: (f32, usize) = (4.0, 8);
 /// The difference of light that counts as different, in units of the noise of a frame: pixel by pixel, and over the windows.
 pub const DIFFERENT: [f32; 3] = [1.0, 0.45, 0.18];
-/// Limits of the noise relative to the light.
-pub const NOISE: [f32; 2] = [0.005, 0.3];
+/// The least noise relative to the light, and the largest deviation of a pixel that counts, so that fireflies do not stand for the noise.
+pub const NOISE: [f32; 2] = [0.005, 4.0];
 /// Light is compared relative to its brightness plus this.
 pub const DARK: f32 = 0.02;
 /// Squared differences of normals and of albedo that count as different.
@@ -87,12 +87,12 @@ pub fn features(layers: &Layers<'_>, clean: &Image) -> Image {
         })
     };
     let (noisy, clean) = (lit(layers.color), lit(clean));
-    let both = Image::from_fn(width, height, 2, |x, y, c| {
+    let squared = Image::from_fn(width, height, 1, |x, y, _| {
         let light = clean.get(x, y, 0);
-        let off = noisy.get(x, y, 0) - light;
-        [off * off, light][c]
+        let off = (noisy.get(x, y, 0) - light) / (light.max(0.0) + DARK);
+        off.abs().min(NOISE[1]).powi(2)
     });
-    let both = gaussian(&both, WIDE.1, WIDE.0);
+    let squared = gaussian(&squared, WIDE.1, WIDE.0);
     let mean = |image: Option<&Image>, x: usize, y: usize, c: usize| {
         let (mut sum, mut count) = (0.0, 0.0);
         for qy in y.saturating_sub(1)..(y + 2).min(height) {
@@ -107,10 +107,7 @@ pub fn features(layers: &Layers<'_>, clean: &Image) -> Image {
         ..ALBEDO_AT => mean(layers.normal, x, y, c),
         ALBEDO_AT..LIGHT_AT => mean(layers.albedo, x, y, c - ALBEDO_AT),
         LIGHT_AT => clean.get(x, y, 0),
-        NOISE_AT => {
-            let noise = both.get(x, y, 0).sqrt() / (both.get(x, y, 1).max(0.0) + DARK);
-            noise.clamp(NOISE[0], NOISE[1])
-        }
+        NOISE_AT => squared.get(x, y, 0).sqrt().max(NOISE[0]),
         _ => layers.motion.get(x, y, c - MOTION_AT),
     })
 }

@@ -46,17 +46,18 @@ impl Steady {
         let clock = plan.slot(clock);
         plan.pass(Tick { ended }, [], [clock]);
         let motion = plan.input(Kind::Motion, 2);
-        let light = plan.transient("light", 2);
+        let off = plan.transient("deviation", 1);
+        let light = plan.transient("light", 1);
         let reads = [color, *clean].into_iter().chain(albedo);
         plan.pass(
             lights(*colors, albedo.is_some()),
             reads.collect::<Vec<_>>(),
-            [light],
+            [off, light],
         );
-        let wide = smoothed(plan, light, WIDE);
+        let noise = smoothed(plan, off, WIDE);
         let surface = plan.transient("surface", SURFACE);
         let others = plan.transient("features", OTHERS);
-        let reads = [light, wide, motion]
+        let reads = [light, noise, motion]
             .into_iter()
             .chain(normal)
             .chain(albedo);
