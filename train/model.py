@@ -5,8 +5,8 @@ guides (for near and for far levels), for each level a precision of the guides, 
 the pixel as a tap, and three precisions for the albedo. The filter does the rest: colour over albedo is averaged in seven levels,
 the albedo itself, which is noisy under depth of field, in three. All weights are positive and sum to one.
 
-A form may be wider, have two convolutions at every level, and a learned divisor: a factor of the albedo that colour is divided by before
-the filter and multiplied with after it. The form `direct` also predicts colour without the filter, and its share of the result.
+A learned divisor is a factor of the albedo that colour is divided by before the filter and multiplied with after it. A form may be wider and
+have two convolutions at every level. The form `direct` also predicts colour without the filter, and its share of the result.
 """
 
 from typing import NamedTuple
@@ -40,8 +40,7 @@ class Form(NamedTuple):
 
 WIDE = (64, 96, 144, 192)
 FORMS = {
-    "default": Form(),
-    "divisor": Form(divisor=True),
+    "default": Form(divisor=True),
     "best": Form(WIDE, True, True),
     "direct": Form(WIDE, True, True, True),
 }
