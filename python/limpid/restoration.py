@@ -27,7 +27,6 @@ from ._denoise import denoise
 from ._errors import InputError, OptionError, UnsupportedError
 from .wavelets import Wavelet, dwtn, dwtn_max_level, threshold, wavedecn, waverecn
 from .wavelets._multilevel import levels
-from .wavelets._single import analysis, synthesis
 
 __all__ = ["denoise_bilateral", "denoise_nl_means", "denoise_wavelet", "estimate_sigma"]
 
@@ -111,7 +110,7 @@ def _shrunk(image: Array, wavelet: Wavelet, method: str, sigmas: list[Any], mode
     count = levels((height, width), [wavelet.dec_len] * 2, count)
     factor = math.sqrt(2 * math.log(height * width)) if method == "VisuShrink" else None
     sigmas = [None if s is None else float(s) for s in sigmas]
-    banks = analysis(wavelet, "symmetric"), synthesis(wavelet, "symmetric")
+    banks = (wavelet.dec_lo, wavelet.dec_hi, "symmetric"), (wavelet.rec_lo, wavelet.rec_hi, "symmetric")
     return _limpid.denoise_wavelet(np.require(image, requirements=("C", "A")), *banks, count, mode == "soft", factor, sigmas)
 
 

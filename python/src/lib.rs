@@ -2,9 +2,11 @@
 //! work runs without the interpreter's lock, and errors become exceptions.
 
 mod array;
+mod cwt;
 mod denoise;
 mod error;
 mod files;
+mod levels;
 mod scene;
 mod score;
 mod shrink;
@@ -21,6 +23,7 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<denoise::Device>()?;
     module.add_class::<denoise::Engine>()?;
     module.add_class::<files::Origin>()?;
+    module.add_class::<wavelets::Bank>()?;
     macro_rules! functions {
         ($($function:path),* $(,)?) => {
             $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
@@ -45,6 +48,11 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wavelets::idwt,
         wavelets::swt,
         wavelets::iswt,
+        levels::wavedec,
+        levels::waverec,
+        levels::dwt_adjoint,
+        levels::smooth,
+        cwt::filter_lines,
         shrink::median_abs,
         shrink::denoise_wavelet,
         work::panic_for_tests,

@@ -1,13 +1,17 @@
 //! Wavelet transforms of arrays.
 
 use crate::error::{OrRaise, raise};
-use crate::work::short;
-use limpid::bank::{self, Bank, Grid, Real};
+use crate::work::quick;
+use limpid::bank::{self, Grid, Real};
 use limpid::wavelet::{Boundary, Wavelet};
-use numpy::ndarray::Ix3;
-use numpy::{Element, PyArray, PyArray3, PyArrayMethods, PyReadonlyArray3};
+use numpy::ndarray::{Ix3, IxDyn};
+use numpy::{
+    Element, PyArray, PyArray3, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
+    PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use rayon::prelude::*;
 
 /// Names of all wavelets.
 #[pyfunction]
@@ -28,13 +32,49 @@ pub(crate) fn filters(py: Python<'_>, name: &str) -> PyResult<[Vec<f64>; 4]> {
 pub(crate) struct Axis(Vec<f64>, Vec<f64>, String);
 
 impl Axis {
-    pub(crate) fn bank<T: Real>(&self, py: Python<'_>) -> PyResult<Bank<T>> {
+    pub(crate) fn bank<T: Real>(&self, py: Python<'_>) -> PyResult<bank::Bank<T>> {
         let border: Boundary = self.2.parse().or_raise(py)?;
         if self.0.len() != self.1.len() || self.0.is_empty() || self.0.len() % 2 == 1 {
             let message = "filters must have one even length".to_owned();
             return Err(raise(py, "InputError", message));
         }
-        Ok(Bank::new(&self.0, &self.1, border))
+        Ok(bank::Bank::new(&self.0, &self.1, border))
+    }
+}
+
+/// Filters and border along one axis, in both precisions.
+#[pyclass(frozen, module = "limpid._limpid")]
+pub(crate) struct Bank {
+    single: bank::Bank<f32>,
+    double: bank::Bank<f64>,
+}
+
+#[pymethods]
+impl Bank {
+    #[new]
+    fn new(py: Python<'_>, low: Vec<f64>, high: Vec<f64>, mode: String) -> PyResult<Self> {
+        let axis = Axis(low, high, mode);
+        Ok(Self {
+            single: axis.bank(py)?,
+            double: axis.bank(py)?,
+        })
+    }
+}
+
+/// A number of an array.
+pub(crate) trait Number: Real + Element {
+    fn bank(bank: &Bank) -> &bank::Bank<Self>;
+}
+
+impl Number for f32 {
+    fn bank(bank: &Bank) -> &bank::Bank<Self> {
+        &bank.single
+    }
+}
+
+impl Number for f64 {
+    fn bank(bank: &Bank) -> &bank::Bank<Self> {
+        &bank.double
     }
 }
 
@@ -47,67 +87,137 @@ pub(crate) fn empty<T: Element + Copy>(
     unsafe { PyArray::new(py, shape, false) }
 }
 
-type Out<'py, T> = Bound<'py, PyArray<T, Ix3>>;
-
 /// The numbers of a new array.
-pub(crate) fn values<'a, T: Element + Copy>(array: &'a mut Out<'_, T>) -> PyResult<&'a mut [T]> {
+pub(crate) fn values<'a, T: Element + Copy>(
+    array: &'a mut Bound<'_, PyArray<T, Ix3>>,
+) -> PyResult<&'a mut [T]> {
     // SAFETY: the array was made here and has no other owner, and it is one block of memory.
     unsafe { Ok(array.as_slice_mut()?) }
+}
+
+type Made<'py, T> = Bound<'py, PyArrayDyn<T>>;
+
+/// A new array of any number of axes.
+pub(crate) fn made<'py, T: Element + Copy>(py: Python<'py>, shape: &[usize]) -> Made<'py, T> {
+    // SAFETY: plain numbers; all of them are written before the array is returned.
+    unsafe { PyArray::new(py, IxDyn(shape), false) }
+}
+
+/// The numbers of a new array.
+pub(crate) fn fill<'a, T: Element + Copy>(array: &'a mut Made<'_, T>) -> PyResult<&'a mut [T]> {
+    // SAFETY: the array was made here and has no other owner, and it is one block of memory.
+    unsafe { Ok(array.as_slice_mut()?) }
+}
+
+/// The numbers of an array, copied where they do not lie side by side.
+pub(crate) fn read<'py, T: Element>(x: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+    let array: PyReadonlyArrayDyn<'py, T> = x.extract()?;
+    let aligned = array.data().align_offset(align_of::<T>()) == 0;
+    if array.is_c_contiguous() && aligned {
+        return Ok(array);
+    }
+    let copy = x.call_method1("copy", ("C",))?;
+    copy.extract()
+}
+
+/// Whether an array is of single precision; all others are of double.
+pub(crate) fn single(x: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let array: &Bound<'_, PyUntypedArray> = x.cast()?;
+    Ok(array.dtype().itemsize() == 4)
 }
 
 /// Calls a function with the type of an array's numbers.
 macro_rules! by_type {
     ($array:expr, $function:ident($($argument:expr),*)) => {
-        if $array.extract::<PyReadonlyArray3<'_, f32>>().is_ok() {
+        if $crate::wavelets::single($array)? {
             $function::<f32>($($argument),*)
         } else {
             $function::<f64>($($argument),*)
         }
     };
 }
+pub(crate) use by_type;
 
-/// Bands `aa`, `da`, `ad`, `dd` of the last two axes of an array of three.
+/// An array seen along an axis: what is before it, itself, what is after it.
+pub(crate) fn along(py: Python<'_>, shape: &[usize], axis: usize) -> PyResult<[usize; 3]> {
+    if axis >= shape.len() {
+        let message = format!("an array of shape {shape:?} has no axis {axis}");
+        return Err(raise(py, "InputError", message));
+    }
+    let (before, after) = (&shape[..axis], &shape[axis + 1..]);
+    Ok([before.iter().product(), shape[axis], after.iter().product()])
+}
+
+/// A shape with another length along an axis.
+pub(crate) fn with_length(shape: &[usize], axis: usize, length: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    shape[axis] = length;
+    shape
+}
+
+/// Bands `aa`, `da`, `ad`, `dd` of the last two axes of an array.
 #[pyfunction]
 pub(crate) fn dwt2<'py>(
     x: &Bound<'py, PyAny>,
-    down: Axis,
-    across: Axis,
+    down: &Bank,
+    across: &Bank,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    fn typed<'py, T: Real + Element>(
+    fn typed<'py, T: Number>(
         x: &Bound<'py, PyAny>,
-        down: &Axis,
-        across: &Axis,
+        down: &Bank,
+        across: &Bank,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let py = x.py();
-        let x: PyReadonlyArray3<'_, T> = x.extract()?;
-        let (down, across) = (down.bank::<T>(py)?, across.bank::<T>(py)?);
-        let [planes, height, width] = x.as_array().dim().into();
-        let shape = [
-            planes,
-            down.coefficients(height),
-            across.coefficients(width),
-        ];
-        let mut made = [(); 4].map(|()| empty::<T>(py, shape));
+        let x = read::<T>(x)?;
+        let (down, across) = (T::bank(down), T::bank(across));
+        let (mut shape, height, width) = plane(py, x.shape())?;
+        let (h, w) = (down.coefficients(height), across.coefficients(width));
+        shape.extend([h, w]);
+        let mut all = [(); 4].map(|()| made::<T>(py, &shape));
         let mut out = Vec::new();
-        for array in &mut made {
-            out.push(values(array)?);
+        for array in &mut all {
+            out.push(fill(array)?);
         }
-        let data = x.as_slice()?;
-        let each = shape[1] * shape[2];
-        short(py, || {
+        let (data, each) = (x.as_slice()?, h * w);
+        let work = |(x, ((aa, da), (ad, dd))): (&[T], Pairs<'_, T>)| {
+            let grid = Grid::dense(width, height);
+            bank::split([down, across], x, grid, [aa, da, ad, dd]);
+        };
+        quick(py, data.len().max(4 * out[0].len()), || {
             let Ok([aa, da, ad, dd]) = <[&mut [T]; 4]>::try_from(out) else {
                 return;
             };
-            let bands = aa.chunks_mut(each).zip(da.chunks_mut(each));
-            let bands = bands.zip(ad.chunks_mut(each).zip(dd.chunks_mut(each)));
-            for (x, ((aa, da), (ad, dd))) in data.chunks(width * height).zip(bands) {
-                let grid = Grid::dense(width, height);
-                bank::split([&down, &across], x, grid, [aa, da, ad, dd]);
+            if data.is_empty() {
+                return;
+            }
+            let pixels = width * height;
+            if data.len() > pixels && data.len() >= bank::SMALL {
+                let bands = aa.par_chunks_mut(each).zip(da.par_chunks_mut(each));
+                let bands = bands.zip(ad.par_chunks_mut(each).zip(dd.par_chunks_mut(each)));
+                data.par_chunks(pixels).zip(bands).for_each(work);
+            } else {
+                let bands = aa.chunks_mut(each).zip(da.chunks_mut(each));
+                let bands = bands.zip(ad.chunks_mut(each).zip(dd.chunks_mut(each)));
+                data.chunks(pixels).zip(bands).for_each(work);
             }
         })?;
-        PyTuple::new(py, made)
+        PyTuple::new(py, all)
     }
-    by_type!(x, typed(x, &down, &across))
+    by_type!(x, typed(x, down, across))
+}
+
+/// Four bands of a plane.
+type Pairs<'a, T> = ((&'a mut [T], &'a mut [T]), (&'a mut [T], &'a mut [T]));
+
+/// The shape without its last two axes, and those.
+fn plane(py: Python<'_>, shape: &[usize]) -> PyResult<(Vec<usize>, usize, usize)> {
+    match shape {
+        [rest @ .., height, width] => Ok((rest.to_vec(), *height, *width)),
+        _ => {
+            let message = "an array of two axes or more is needed".to_owned();
+            Err(raise(py, "InputError", message))
+        }
+    }
 }
 
 /// The inverse of [`dwt2`]; bands that are `None` are zero.
@@ -115,66 +225,74 @@ pub(crate) fn dwt2<'py>(
 pub(crate) fn idwt2<'py>(
     py: Python<'py>,
     bands: [Option<Bound<'py, PyAny>>; 4],
-    down: Axis,
-    across: Axis,
+    down: &Bank,
+    across: &Bank,
 ) -> PyResult<Bound<'py, PyAny>> {
-    fn typed<'py, T: Real + Element>(
+    fn typed<'py, T: Number>(
         py: Python<'py>,
         bands: &[Option<Bound<'py, PyAny>>; 4],
-        down: &Axis,
-        across: &Axis,
+        down: &Bank,
+        across: &Bank,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = typed_bands::<T, 4>(bands)?;
-        let (down, across) = (down.bank::<T>(py)?, across.bank::<T>(py)?);
-        let [planes, height, width] = one_shape(py, &arrays)?;
-        let shape = [planes, down.samples(height), across.samples(width)];
-        let mut made = empty::<T>(py, shape);
-        let out = values(&mut made)?;
+        let (down, across) = (T::bank(down), T::bank(across));
+        let (mut shape, height, width) = plane(py, &one_shape(py, &arrays)?)?;
+        let (h, w) = (down.samples(height), across.samples(width));
+        shape.extend([h, w]);
+        let mut all = made::<T>(py, &shape);
+        let out = fill(&mut all)?;
         let data = slices(&arrays)?;
-        let each = (width * height).max(1);
-        short(py, || {
-            let planes = out.chunks_mut((shape[1] * shape[2]).max(1));
-            for (i, out) in planes.enumerate() {
-                let bands = data.map(|b| b.map(|b| &b[i * each..(i + 1) * each]));
-                let grid = Grid::dense(shape[2], shape[1]);
-                bank::join([&down, &across], bands, (width, height), out, grid);
+        let (each, pixels) = (width * height, h * w);
+        let work = |(i, out): (usize, &mut [T])| {
+            let bands = data.map(|b| b.map(|b| &b[i * each..(i + 1) * each]));
+            bank::join(
+                [down, across],
+                bands,
+                (width, height),
+                out,
+                Grid::dense(w, h),
+            );
+        };
+        quick(py, out.len(), || {
+            if out.is_empty() {
+            } else if out.len() > pixels && out.len() >= bank::SMALL {
+                out.par_chunks_mut(pixels).enumerate().for_each(work);
+            } else {
+                out.chunks_mut(pixels).enumerate().for_each(work);
             }
         })?;
-        Ok(made.into_any())
+        Ok(all.into_any())
     }
     let first = any_of(py, &bands)?;
-    by_type!(first, typed(py, &bands, &down, &across))
+    by_type!(first, typed(py, &bands, down, across))
 }
 
-type Band<'py, T> = Option<PyReadonlyArray3<'py, T>>;
+pub(crate) type Band<'py, T> = Option<PyReadonlyArrayDyn<'py, T>>;
 
-fn typed_bands<'py, T: Element, const N: usize>(
+pub(crate) fn typed_bands<'py, T: Element, const N: usize>(
     bands: &[Option<Bound<'py, PyAny>>; N],
 ) -> PyResult<[Band<'py, T>; N]> {
     let mut typed = [const { None }; N];
     for (to, from) in typed.iter_mut().zip(bands) {
-        *to = from.as_ref().map(|b| b.extract()).transpose()?;
+        *to = from.as_ref().map(read).transpose()?;
     }
     Ok(typed)
 }
 
-fn one_shape<T: Element, const N: usize>(
+pub(crate) fn one_shape<T: Element, const N: usize>(
     py: Python<'_>,
     bands: &[Band<'_, T>; N],
-) -> PyResult<[usize; 3]> {
-    let mut shapes = bands
-        .iter()
-        .flatten()
-        .map(|b| <[usize; 3]>::from(b.as_array().dim()));
+) -> PyResult<Vec<usize>> {
+    let mut shapes = bands.iter().flatten().map(|b| b.shape());
     let first = shapes.next().unwrap_or_default();
     if shapes.any(|shape| shape != first) {
         let message = "all bands must have one shape".to_owned();
         return Err(raise(py, "InputError", message));
     }
-    Ok(first)
+    Ok(first.to_vec())
 }
 
-fn slices<'a, T: Element, const N: usize>(
+pub(crate) fn slices<'a, T: Element, const N: usize>(
     bands: &'a [Band<'_, T>; N],
 ) -> PyResult<[Option<&'a [T]>; N]> {
     let mut all = [None; N];
@@ -191,44 +309,51 @@ enum Along {
     Undecimated(usize),
 }
 
-/// Low and high coefficients along the middle axis of three.
+/// Low and high coefficients along an axis.
 #[pyfunction]
-pub(crate) fn dwt<'py>(x: &Bound<'py, PyAny>, axis: Axis) -> PyResult<Bound<'py, PyTuple>> {
-    by_type!(x, split(x, &axis, Along::Decimated))
+pub(crate) fn dwt<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: usize,
+    bank: &Bank,
+) -> PyResult<Bound<'py, PyTuple>> {
+    by_type!(x, split(x, axis, bank, Along::Decimated))
 }
 
-/// Undecimated low and high coefficients along the middle axis of three, with gaps of `step`.
+/// Undecimated low and high coefficients along an axis, with gaps of `step`.
 #[pyfunction]
 pub(crate) fn swt<'py>(
     x: &Bound<'py, PyAny>,
-    axis: Axis,
+    axis: usize,
+    bank: &Bank,
     step: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    by_type!(x, split(x, &axis, Along::Undecimated(step)))
+    by_type!(x, split(x, axis, bank, Along::Undecimated(step)))
 }
 
-fn split<'py, T: Real + Element>(
+fn split<'py, T: Number>(
     x: &Bound<'py, PyAny>,
-    axis: &Axis,
-    along: Along,
+    axis: usize,
+    bank: &Bank,
+    how: Along,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = x.py();
-    let x: PyReadonlyArray3<'_, T> = x.extract()?;
-    let bank = axis.bank::<T>(py)?;
-    let [outer, n, inner] = x.as_array().dim().into();
-    let count = match along {
+    let x = read::<T>(x)?;
+    let bank = T::bank(bank);
+    let [_, n, inner] = along(py, x.shape(), axis)?;
+    let count = match how {
         Along::Decimated => bank.coefficients(n),
         Along::Undecimated(_) => n,
     };
-    let mut made = [(); 2].map(|()| empty::<T>(py, [outer, count, inner]));
-    let [low, high] = &mut made;
-    let (low, high) = (values(low)?, values(high)?);
+    let shape = with_length(x.shape(), axis, count);
+    let mut all = [(); 2].map(|()| made::<T>(py, &shape));
+    let [low, high] = &mut all;
+    let (low, high) = (fill(low)?, fill(high)?);
     let data = x.as_slice()?;
-    short(py, || match along {
-        Along::Decimated => bank::forward(&bank, data, (n, inner), low, high),
-        Along::Undecimated(step) => bank::spread(&bank, step, data, (n, inner), low, high),
+    quick(py, data.len(), || match how {
+        Along::Decimated => bank::forward(bank, data, (n, inner), low, high),
+        Along::Undecimated(step) => bank::spread(bank, step, data, (n, inner), low, high),
     })?;
-    PyTuple::new(py, made)
+    PyTuple::new(py, all)
 }
 
 /// The inverse of [`dwt`]; a band that is `None` is zero.
@@ -236,10 +361,11 @@ fn split<'py, T: Real + Element>(
 pub(crate) fn idwt<'py>(
     py: Python<'py>,
     bands: [Option<Bound<'py, PyAny>>; 2],
-    axis: Axis,
+    axis: usize,
+    bank: &Bank,
 ) -> PyResult<Bound<'py, PyAny>> {
     let first = any_of(py, &bands)?;
-    by_type!(first, join(py, &bands, &axis, Along::Decimated))
+    by_type!(first, join(py, &bands, axis, bank, Along::Decimated))
 }
 
 /// The inverse of [`swt`].
@@ -247,48 +373,50 @@ pub(crate) fn idwt<'py>(
 pub(crate) fn iswt<'py>(
     py: Python<'py>,
     bands: [Option<Bound<'py, PyAny>>; 2],
-    axis: Axis,
+    axis: usize,
+    bank: &Bank,
     step: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let first = any_of(py, &bands)?;
-    by_type!(first, join(py, &bands, &axis, Along::Undecimated(step)))
+    let how = Along::Undecimated(step);
+    by_type!(first, join(py, &bands, axis, bank, how))
 }
 
-fn join<'py, T: Real + Element>(
+fn join<'py, T: Number>(
     py: Python<'py>,
     bands: &[Option<Bound<'py, PyAny>>; 2],
-    axis: &Axis,
-    along: Along,
+    axis: usize,
+    bank: &Bank,
+    how: Along,
 ) -> PyResult<Bound<'py, PyAny>> {
     let arrays = typed_bands::<T, 2>(bands)?;
-    let bank = axis.bank::<T>(py)?;
-    let [outer, count, inner] = one_shape(py, &arrays)?;
-    let n = match along {
+    let bank = T::bank(bank);
+    let shape = one_shape(py, &arrays)?;
+    let [_, count, inner] = along(py, &shape, axis)?;
+    let n = match how {
         Along::Decimated => bank.samples(count),
         Along::Undecimated(_) => count,
     };
-    let mut made = empty::<T>(py, [outer, n, inner]);
-    let out = values(&mut made)?;
+    let mut all = made::<T>(py, &with_length(&shape, axis, n));
+    let out = fill(&mut all)?;
     let data = slices(&arrays)?;
-    match (along, data) {
-        (Along::Decimated, _) => {
-            short(py, || bank::backward(&bank, data, (count, inner), out))?;
-        }
-        (Along::Undecimated(step), [Some(low), Some(high)]) => {
-            short(py, || {
-                bank::gather(&bank, step, [low, high], (n, inner), out);
-            })?;
-        }
+    match (how, data) {
+        (Along::Decimated, _) => quick(py, out.len(), || {
+            bank::backward(bank, data, (count, inner), out);
+        })?,
+        (Along::Undecimated(step), [Some(low), Some(high)]) => quick(py, out.len(), || {
+            bank::gather(bank, step, [low, high], (n, inner), out);
+        })?,
         (Along::Undecimated(_), _) => {
             let message = "both bands must be given".to_owned();
             return Err(raise(py, "InputError", message));
         }
     }
-    Ok(made.into_any())
+    Ok(all.into_any())
 }
 
 /// A band that is there.
-fn any_of<'a, 'py, const N: usize>(
+pub(crate) fn any_of<'a, 'py, const N: usize>(
     py: Python<'py>,
     bands: &'a [Option<Bound<'py, PyAny>>; N],
 ) -> PyResult<&'a Bound<'py, PyAny>> {

@@ -88,6 +88,16 @@ pub(crate) fn short<T: Send>(py: Python<'_>, job: impl FnOnce() -> T + Send) -> 
     result.map_err(|panic| internal(py, panic.as_ref()))
 }
 
+/// Runs a job on this many values: on this thread when they are few, because handing it to another would take longer.
+pub(crate) fn quick(py: Python<'_>, values: usize, job: impl FnOnce() + Send) -> PyResult<()> {
+    if values >= limpid::bank::SMALL {
+        return short(py, job);
+    }
+    // Below that the work is over before another thread would have noticed.
+    let result = catch_unwind(AssertUnwindSafe(job));
+    result.map_err(|panic| internal(py, panic.as_ref()))
+}
+
 fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

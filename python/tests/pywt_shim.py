@@ -1,33 +1,40 @@
-"""A pytest plugin: `import pywt` gives limpid.wavelets. What is not there comes from PyWavelets itself, so that its tests can name it."""
+"""A pytest plugin: `import pywt` gives limpid.wavelets, and nothing of PyWavelets but what only its tests use."""
 
 import sys
 import types
 
-import pywt as original
 
-import limpid.wavelets as ours
+def swt_axis(data, wavelet, level, start_level, axis=0):
+    """A function inside PyWavelets, of which its tests only want that it refuses wrong levels."""
+    import limpid.wavelets as ours
 
-
-class Shim(types.ModuleType):
-    """PyWavelets with our functions in place of its own."""
-
-    def __getattr__(self, name):
-        return getattr(original, name)
+    if level < 1:
+        raise ValueError("Level value must be greater than zero.")
+    return ours.swt(data, wavelet, level, start_level, axis)
 
 
-shim = Shim("pywt")
-for name in ours.__all__:
-    setattr(shim, name, getattr(ours, name))
+def module(name, **contents):
+    """A module of this name with these contents."""
+    made = types.ModuleType(name)
+    made.__dict__.update(contents)
+    sys.modules[name] = made
+    return made
 
 
-def _discrete_continuous(name="", filter_bank=None):
-    """Discrete wavelets are ours, continuous ones are PyWavelets'."""
-    made = original.DiscreteContinuousWavelet(name, filter_bank)
-    return ours.Wavelet(name, filter_bank) if isinstance(made, original.Wavelet) else made
+def pytest_configure(config):
+    """Before tests are collected."""
+    import pywt._pytest as theirs
 
+    import limpid.wavelets as ours
+    import limpid.wavelets._single as single
 
-shim.DiscreteContinuousWavelet = _discrete_continuous
-# Where one of its tests looks for a function.
-shim._dwt = types.SimpleNamespace(dwt_max_level=ours.dwt_max_level)
-shim.__path__ = original.__path__
-sys.modules["pywt"] = shim
+    for name in [name for name in sys.modules if name.split(".")[0] == "pywt"]:
+        del sys.modules[name]
+    sys.modules["pywt"] = sys.modules["pywt._extensions._pywt"] = ours
+    sys.modules["pywt.data"] = ours.data
+    sys.modules["pywt._pytest"] = theirs
+    # Where PyWavelets' tests look for what is inside it.
+    ours._dwt = types.SimpleNamespace(dwt_max_level=ours.dwt_max_level)
+    ours._utils = module("pywt._utils", AxisError=single.AxisError)
+    inside = module("pywt._extensions._swt", swt_axis=swt_axis)
+    ours._extensions = module("pywt._extensions", _pywt=ours, _swt=inside)

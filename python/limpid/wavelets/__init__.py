@@ -1,7 +1,6 @@
 """Wavelet transforms with PyWavelets' names, signatures, modes and coefficient layout, on all cores.
 
-Replace ``import pywt`` by ``import limpid.wavelets as pywt``. The module has the discrete transforms
-of arrays with any number of axes, one or many levels, decimated or not, but no continuous transforms and no packets.
+Replace ``import pywt`` by ``import limpid.wavelets as pywt``: everything that PyWavelets has is here, and its own tests pass.
 
 >>> import numpy as np
 >>> import limpid.wavelets as pywt
@@ -14,6 +13,22 @@ array([[ 5.,  9.],
 True
 """
 
+from . import data
+from ._continuous import ContinuousWavelet, DiscreteContinuousWavelet
+from ._cwt import cwt
+from ._functions import (
+    central_frequency,
+    centrfrq,
+    frequency2scale,
+    integrate_wavelet,
+    intwave,
+    orthfilt,
+    orthogonal_filter_bank,
+    qmf,
+    scal2frq,
+    scale2frequency,
+)
+from ._mra import imra, imra2, imran, mra, mra2, mran
 from ._multilevel import (
     wavedec,
     wavedec2,
@@ -25,7 +40,18 @@ from ._multilevel import (
     waverecn,
 )
 from ._pack import array_to_coeffs, coeffs_to_array, ravel_coeffs, unravel_coeffs
+from ._packets import (
+    BaseNode,
+    Node,
+    Node2D,
+    NodeND,
+    WaveletPacket,
+    WaveletPacket2D,
+    WaveletPacketND,
+)
+from ._separable import FswavedecnResult, fswavedecn, fswaverecn
 from ._single import (
+    downcoef,
     dwt,
     dwt2,
     dwt_coeff_len,
@@ -35,16 +61,33 @@ from ._single import (
     idwt,
     idwt2,
     idwtn,
+    pad,
+    upcoef,
 )
 from ._swt import iswt, iswt2, iswtn, swt, swt2, swt_max_level, swtn
-from ._threshold import threshold
+from ._threshold import threshold, threshold_firm
 from ._wavelet import Modes, Wavelet, families, wavelist
 
 __all__ = [
+    "BaseNode",
+    "ContinuousWavelet",
+    "DiscreteContinuousWavelet",
+    "FswavedecnResult",
     "Modes",
+    "Node",
+    "Node2D",
+    "NodeND",
     "Wavelet",
+    "WaveletPacket",
+    "WaveletPacket2D",
+    "WaveletPacketND",
     "array_to_coeffs",
+    "central_frequency",
+    "centrfrq",
     "coeffs_to_array",
+    "cwt",
+    "data",
+    "downcoef",
     "dwt",
     "dwt2",
     "dwt_coeff_len",
@@ -52,26 +95,45 @@ __all__ = [
     "dwtn",
     "dwtn_max_level",
     "families",
+    "frequency2scale",
+    "fswavedecn",
+    "fswaverecn",
     "idwt",
     "idwt2",
     "idwtn",
+    "imra",
+    "imra2",
+    "imran",
+    "integrate_wavelet",
+    "intwave",
     "iswt",
     "iswt2",
     "iswtn",
+    "mra",
+    "mra2",
+    "mran",
+    "orthfilt",
+    "orthogonal_filter_bank",
+    "pad",
+    "qmf",
     "ravel_coeffs",
+    "scal2frq",
+    "scale2frequency",
     "swt",
     "swt2",
     "swt_max_level",
     "swtn",
     "threshold",
+    "threshold_firm",
     "unravel_coeffs",
+    "upcoef",
     "wavedec",
     "wavedec2",
     "wavedecn",
     "wavedecn_shapes",
     "wavedecn_size",
+    "wavelist",
     "waverec",
     "waverec2",
     "waverecn",
-    "wavelist",
 ]

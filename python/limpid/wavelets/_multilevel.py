@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from .. import _limpid
 from ._single import (
     Array,
     analysis,
     as_numbers,
+    check,
     check_keys,
     dwt_coeff_len,
     dwt_max_level,
     join,
+    linear,
     normal_axes,
     split,
     synthesis,
 )
-from ._wavelet import as_wavelet, modes_per_axis, per_axis
+from ._wavelet import as_wavelet, mode_name, modes_per_axis, per_axis
 
 
 def levels(sizes: Any, taps: Any, level: int | None) -> int:
@@ -98,8 +101,16 @@ def wavedec(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None 
     x = as_numbers(data)
     if x.ndim < 1:
         raise ValueError("Input data must have at least one axis")
-    low, *details = _deep(x, as_wavelet(wavelet), mode, level, normal_axes(axis, x.ndim))
-    return [low, *(bands["d"] for bands in details)]
+    (axis,) = normal_axes(axis, x.ndim)
+    wavelet = as_wavelet(wavelet)
+    bank = analysis(wavelet, mode_name(mode))
+    count = levels([x.shape[axis]], [wavelet.dec_len], level)
+    if count == 0:
+        return [x]
+    check(x, (axis,), (bank,))
+    if x.dtype.kind == "c":
+        return list(linear(lambda x: tuple(_limpid.wavedec(x, axis, bank[0], count)), x))
+    return _limpid.wavedec(x, axis, bank[0], count)
 
 
 def waverec(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) -> Array:
@@ -113,6 +124,14 @@ def waverec(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) 
     if given is None:
         raise ValueError("At least one coefficient array must be given.")
     axes = normal_axes(axis, given.ndim)
+    if not any(c is None for c in coeffs):
+        bands = [as_numbers(c) for c in coeffs]
+        kind = np.result_type(*bands)
+        if kind.kind != "c":
+            bank = synthesis(as_wavelet(wavelet), mode_name(mode))
+            made = _limpid.waverec([b.astype(kind, copy=False) for b in bands], axes[0], bank[0])
+            if made is not None:
+                return made
     details = [{"d": c} for c in coeffs[1:]]
     return _back(coeffs[0], details, as_wavelet(wavelet), mode, axes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -15,10 +14,17 @@ from ._wavelet import Wavelet, as_wavelet, mode_name, modes_per_axis, per_axis
 
 Array = NDArray[Any]
 
+#: Of an axis that is not there.
+AxisError = getattr(np, "exceptions", np).AxisError
+
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
 
 def as_numbers(data: Any) -> Array:
     """An array of float32, float64, complex64 or complex128."""
     array = np.asarray(data)
+    if array.dtype is _DOUBLE or array.dtype is _SINGLE:
+        return array
     kind, size = array.dtype.kind, array.dtype.itemsize
     wanted: type[np.inexact[Any]]
     if kind == "f":
@@ -58,66 +64,47 @@ def normal_axes(axes: Any, ndim: int, unique: bool = False) -> tuple[int, ...]:
     found = []
     for axis in axes:
         if not -ndim <= axis < ndim:
-            raise ValueError(f"Axis {axis} is greater than data dimensions: {ndim}")
+            raise AxisError(f"Axis {axis} is greater than data dimensions: {ndim}")
         found.append(int(axis) % ndim)
     if unique and len(set(found)) != len(found):
         raise ValueError("The axes passed to must be unique.")
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=512)
-def analysis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
+#: Filters and border of one direction along an axis, with the border's name and the number of taps.
+Bank = tuple[_limpid.Bank, str, int]
+
+
+def analysis(wavelet: Wavelet, mode: str) -> Bank:
     """Filters and border of the forward transform."""
-    return wavelet.dec_lo, wavelet.dec_hi, mode
+    return wavelet.bank(False, mode)
 
 
-@functools.lru_cache(maxsize=512)
-def synthesis(wavelet: Wavelet, mode: str) -> tuple[list[float], list[float], str]:
+def synthesis(wavelet: Wavelet, mode: str) -> Bank:
     """Filters and border of the inverse transform."""
-    return wavelet.rec_lo, wavelet.rec_hi, mode
+    return wavelet.bank(True, mode)
 
 
-def _middle(array: Array, axis: int) -> Array:
-    """An array of three axes with `axis` in the middle."""
-    shape = array.shape
-    outer = int(np.prod(shape[:axis], dtype=np.int64))
-    inner = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-    return np.require(array, requirements=("C", "A")).reshape(outer, shape[axis], inner)
-
-
-def _unmiddle(array: Array, shape: Sequence[int], axis: int) -> Array:
-    return array.reshape(*shape[:axis], array.shape[1], *shape[axis + 1 :])
-
-
-def _check(x: Array, axes: Sequence[int], banks: Sequence[tuple[Any, ...]]) -> None:
+def check(x: Array, axes: Sequence[int], banks: Sequence[Bank]) -> None:
     for axis, bank in zip(axes, banks):
         if x.shape[axis] < 1:
             raise ValueError("Cannot apply a transform along an axis of size zero.")
-        if x.shape[axis] == 1 and bank[2] in ("reflect", "antireflect"):
-            raise ValueError(f"Input data length must be greater than 1 for {bank[2]} mode along the transformed axis.")
+        if x.shape[axis] == 1 and bank[1] in ("reflect", "antireflect"):
+            raise ValueError(f"Input data length must be greater than 1 for {bank[1]} mode along the transformed axis.")
 
 
-def split_axis(x: Array, axis: int, bank: tuple[Any, ...]) -> tuple[Array, Array]:
+def split_axis(x: Array, axis: int, bank: Bank) -> tuple[Array, Array]:
     """Low and high coefficients along an axis."""
-    _check(x, (axis,), [bank])
-
-    def real(x: Array) -> tuple[Array, Array]:
-        low, high = _limpid.dwt(_middle(x, axis), bank)
-        return _unmiddle(low, x.shape, axis), _unmiddle(high, x.shape, axis)
-
-    return linear(real, x)
+    check(x, (axis,), (bank,))
+    if x.dtype.kind == "c":
+        return linear(lambda x: _limpid.dwt(x, axis, bank[0]), x)
+    return _limpid.dwt(x, axis, bank[0])
 
 
-def join_axis(low: Array | None, high: Array | None, axis: int, bank: tuple[Any, ...]) -> Array:
+def join_axis(low: Array | None, high: Array | None, axis: int, bank: Bank) -> Array:
     """Samples along an axis; a band that is None is zero."""
     low, high = _alike([low, high])
-    shape = (low if low is not None else high).shape  # type: ignore[union-attr]
-
-    def real(low: Array | None, high: Array | None) -> Array:
-        bands = [None if b is None else _middle(b, axis) for b in (low, high)]
-        return _unmiddle(_limpid.idwt(bands, bank), shape, axis)
-
-    return linear(real, low, high)
+    return linear(lambda low, high: _limpid.idwt([low, high], axis, bank[0]), low, high)
 
 
 def _alike(bands: Sequence[Array | None]) -> list[Array | None]:
@@ -131,41 +118,40 @@ def _alike(bands: Sequence[Array | None]) -> list[Array | None]:
     return [None if b is None else b.astype(kind, copy=False) for b in bands]
 
 
-def _planes(array: Array, axes: tuple[int, int]) -> Array:
-    """An array of three axes whose last two are `axes`."""
-    moved = np.moveaxis(array, axes, (-2, -1))
-    return np.require(moved, requirements=("C", "A")).reshape(-1, *moved.shape[-2:])
+def _last(array: Array, axes: tuple[int, int]) -> Array:
+    """An array whose last two axes are `axes`."""
+    last = (array.ndim - 2, array.ndim - 1)
+    return array if axes == last else np.moveaxis(array, axes, last)
 
 
-def _unplanes(planes: Array, shape: Sequence[int], axes: tuple[int, int]) -> Array:
-    rest = [s for i, s in enumerate(shape) if i not in axes]
-    return np.moveaxis(planes.reshape(*rest, *planes.shape[-2:]), (-2, -1), axes)
+def _back(array: Array, axes: tuple[int, int]) -> Array:
+    """The inverse of `_last`."""
+    last = (array.ndim - 2, array.ndim - 1)
+    return array if axes == last else np.moveaxis(array, last, axes)
 
 
-Banks = Sequence[tuple[Any, ...]]
+Banks = Sequence[Bank]
 
 
 def split_plane(x: Array, axes: tuple[int, int], banks: Banks) -> tuple[Array, Array, Array, Array]:
     """Bands aa, da, ad, dd."""
-    _check(x, axes, banks)
+    check(x, axes, banks)
 
     def real(x: Array) -> tuple[Array, ...]:
-        bands = _limpid.dwt2(_planes(x, axes), banks[0], banks[1])
-        return tuple(_unplanes(b, x.shape, axes) for b in bands)
+        bands = _limpid.dwt2(_last(x, axes), banks[0][0], banks[1][0])
+        return tuple(_back(b, axes) for b in bands)
 
     return linear(real, x)
 
 
 def join_plane(bands: Sequence[Array | None], axes: tuple[int, int], banks: Banks) -> Array:
     """The inverse of `split_plane`."""
-    bands = _alike(bands)
-    shape = next(b for b in bands if b is not None).shape
 
     def real(*bands: Array | None) -> Array:
-        planes = [None if b is None else _planes(b, axes) for b in bands]
-        return _unplanes(_limpid.idwt2(planes, banks[0], banks[1]), shape, axes)
+        planes = [None if b is None else _last(b, axes) for b in bands]
+        return _back(_limpid.idwt2(planes, banks[0][0], banks[1][0]), axes)
 
-    return linear(real, *bands)
+    return linear(real, *_alike(bands))
 
 
 def split(x: Array, axes: tuple[int, ...], banks: Banks) -> dict[str, Array]:
@@ -224,7 +210,7 @@ def idwt(cA: Any, cD: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1
     axis = normal_axes(axis, ndim)[0]
     bank = synthesis(as_wavelet(wavelet), mode_name(mode))
     given = low if low is not None else high
-    if mode_name(mode) != "periodization" and 2 * given.shape[axis] + 2 <= len(bank[0]):  # type: ignore[union-attr]
+    if bank[1] != "periodization" and 2 * given.shape[axis] + 2 <= bank[2]:  # type: ignore[union-attr]
         raise ValueError("Invalid coefficient arrays length for specified wavelet. Wavelet and mode must be the same as used for decomposition.")
     return join_axis(low, high, axis, bank)
 
@@ -342,3 +328,89 @@ def dwtn_max_level(shape: Any, wavelet: Any, axes: Any = None) -> int:
     axes = normal_axes(axes, len(shape), unique=True)
     wavelets = per_axis(wavelet, axes)
     return min(dwt_max_level(shape[axis], w) for axis, w in zip(axes, wavelets))
+
+
+def downcoef(part: str, data: Any, wavelet: Any, mode: Any = "symmetric", level: int = 1) -> Array:
+    """One band of a line after ``level`` levels: the low one with part ``a``, the high one with ``d``.
+
+    >>> downcoef("a", [1.0, 2.0, 3.0, 4.0], "haar", level=2)
+    array([5.])
+    """
+    x = as_numbers(data)
+    if x.ndim != 1:
+        raise ValueError("downcoef only supports 1d data.")
+    if part not in ("a", "d"):
+        raise ValueError(f"Argument 1 must be 'a' or 'd', not '{part}'.")
+    if level < 1:
+        raise ValueError("Value of level must be greater than 0.")
+    bank = analysis(as_wavelet(wavelet), mode_name(mode))
+    for _ in range(level - 1):
+        x = split_axis(x, 0, bank)[0]
+    return split_axis(x, 0, bank)["ad".index(part)]
+
+
+def upcoef(part: str, coeffs: Any, wavelet: Any, level: int = 1, take: int = 0) -> Array:
+    """What one band, low with part ``a`` or high with ``d``, gives through ``level`` levels; the middle ``take`` samples of it.
+
+    >>> upcoef("a", [2.0], "haar", level=2)
+    array([1., 1., 1., 1.])
+    """
+    x = as_numbers(coeffs)
+    if x.ndim > 1:
+        raise ValueError("upcoef only supports 1d coeffs.")
+    if part not in ("a", "d"):
+        raise ValueError(f"Argument 1 must be 'a' or 'd', not '{part}'.")
+    if level < 1:
+        raise ValueError("Value of level must be greater than 0.")
+    x = np.atleast_1d(x)
+    bank = synthesis(as_wavelet(wavelet), "zero")
+    for i in range(level):
+        # With zeros around them all samples are given that coefficients reach.
+        around = np.pad(x, bank[2] // 2 - 1)
+        x = join_axis(None, around, 0, bank) if part == "d" and i == 0 else join_axis(around, None, 0, bank)
+    if 0 < take < len(x):
+        first = (len(x) - take) // 2
+        x = x[first : first + take]
+    return x
+
+
+def pad(x: Any, pad_widths: Any, mode: Any) -> Array:
+    """An array continued beyond its ends as a mode says.
+
+    >>> pad([1, 2, 3], 2, "antireflect")
+    array([-1,  0,  1,  2,  3,  4,  5])
+    """
+    array = np.asanyarray(x)
+    widths = np.broadcast_to(np.asarray(pad_widths).astype(np.intp), (array.ndim, 2))
+    if widths.min() < 0:
+        raise ValueError("index can't contain negative values")
+    name = mode_name(mode)
+    for axis, (before, after) in enumerate(widths):
+        array = _continued(array, axis, int(before), int(after), name)
+    return array
+
+
+def _continued(x: Array, axis: int, before: int, after: int, mode: str) -> Array:
+    def more(x: Array, how: str, before: int = before, after: int = after, **options: str) -> Array:
+        widths = [(0, 0)] * x.ndim
+        widths[axis] = (before, after)
+        return np.pad(x, widths, how, **options)  # type: ignore[call-overload,no-any-return]
+
+    if mode == "periodization":
+        return more(more(x, "edge", 0, x.shape[axis] % 2), "wrap")
+    plain = {"zero": "constant", "constant": "edge", "symmetric": "symmetric", "reflect": "reflect", "periodic": "wrap"}
+    if mode in plain:
+        return more(x, plain[mode])
+    if mode == "antireflect":
+        return more(x, "reflect", reflect_type="odd")
+    n = x.shape[axis]
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    at = np.arange(-before, n + after)
+    if mode == "antisymmetric":
+        return more(x, "symmetric") * np.where(at // n % 2, -1, 1).astype(x.dtype).reshape(shape)
+    # Smooth: with the slope of the last two samples.
+    ends = more(x, "edge")
+    slope = np.diff(x, axis=axis) if n > 1 else np.zeros_like(x)
+    low, high = np.take(slope, [0], axis), np.take(slope, [-1], axis)
+    steps = [np.minimum(at, 0).astype(x.dtype).reshape(shape), np.maximum(at - n + 1, 0).astype(x.dtype).reshape(shape)]
+    return ends + low * steps[0] + high * steps[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 from itertools import product
@@ -11,7 +12,7 @@ import numpy as np
 
 from .. import _limpid
 from ._multilevel import split_keys
-from ._single import Array, _middle, _unmiddle, as_numbers, linear, normal_axes
+from ._single import Array, as_numbers, linear, normal_axes
 from ._wavelet import Wavelet, per_axis
 
 _HALF = float(np.sqrt(0.5))
@@ -31,27 +32,21 @@ def swt_max_level(input_len: int) -> int:
     return (length & -length).bit_length() - 1
 
 
-def _scaled(wavelet: Wavelet, back: bool, norm: bool) -> tuple[list[float], list[float], str]:
+@functools.lru_cache(maxsize=256)
+def _scaled(wavelet: Wavelet, back: bool, norm: bool) -> _limpid.Bank:
     low, high = (wavelet.rec_lo, wavelet.rec_hi) if back else (wavelet.dec_lo, wavelet.dec_hi)
     factor = (1 / _HALF if back else _HALF) if norm else 1.0
-    return [v * factor for v in low], [v * factor for v in high], "periodic"
+    return _limpid.Bank([v * factor for v in low], [v * factor for v in high], "periodic")
 
 
-def _spread(x: Array, axis: int, bank: tuple[Any, ...], step: int) -> tuple[Array, Array]:
-    def real(x: Array) -> tuple[Array, Array]:
-        low, high = _limpid.swt(_middle(x, axis), bank, step)
-        return _unmiddle(low, x.shape, axis), _unmiddle(high, x.shape, axis)
-
-    return linear(real, x)
+def _spread(x: Array, axis: int, bank: _limpid.Bank, step: int) -> tuple[Array, Array]:
+    return linear(lambda x: _limpid.swt(x, axis, bank, step), x)
 
 
-def _gather(low: Array, high: Array, axis: int, bank: tuple[Any, ...], step: int) -> Array:
-    def real(low: Array, high: Array) -> Array:
-        bands = [_middle(low, axis), _middle(high, axis)]
-        return _unmiddle(_limpid.iswt(bands, bank, step), low.shape, axis)
-
+def _gather(low: Array, high: Array, axis: int, bank: _limpid.Bank, step: int) -> Array:
     kind = np.result_type(low, high)
-    return linear(real, low.astype(kind, copy=False), high.astype(kind, copy=False))
+    bands = low.astype(kind, copy=False), high.astype(kind, copy=False)
+    return linear(lambda low, high: _limpid.iswt([low, high], axis, bank, step), *bands)
 
 
 def _forward(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _limpid
 
@@ -18,6 +20,17 @@ _FAMILIES = {
     "bior": ("Biorthogonal", "symmetric"),
     "rbio": ("Reverse biorthogonal", "symmetric"),
     "dmey": ("Discrete Meyer (FIR Approximation)", "symmetric"),
+}
+
+#: Families of continuous wavelets, with the number of their members that have a number.
+CONTINUOUS = {
+    "gaus": ("Gaussian", 8),
+    "mexh": ("Mexican hat wavelet", 0),
+    "morl": ("Morlet wavelet", 0),
+    "cgau": ("Complex Gaussian wavelets", 8),
+    "shan": ("Shannon wavelets", 0),
+    "fbsp": ("Frequency B-Spline wavelets", 0),
+    "cmor": ("Complex Morlet wavelets", 0),
 }
 
 
@@ -47,32 +60,50 @@ def _filters(name: str) -> tuple[tuple[float, ...], ...]:
 
 
 def families(short: bool = True) -> list[str]:
-    """Names of the families.
+    """Names of the families, discrete ones first.
 
-    >>> families()
+    >>> families()[:7]
     ['haar', 'db', 'sym', 'coif', 'bior', 'rbio', 'dmey']
+    >>> families()[7:]
+    ['gaus', 'mexh', 'morl', 'cgau', 'shan', 'fbsp', 'cmor']
     """
-    return [name if short else _FAMILIES[name][0] for name in _FAMILIES]
+    both = [*_FAMILIES.items(), *CONTINUOUS.items()]
+    return [name if short else str(facts[0]) for name, facts in both]
+
+
+def _members(family: str) -> list[str]:
+    if family in _FAMILIES:
+        return [name for name in _names() if _family(name) == family]
+    count = CONTINUOUS[family][1]
+    return [f"{family}{i}" for i in range(1, count + 1)] if count else [family]
 
 
 def wavelist(family: str | None = None, kind: str = "all") -> list[str]:
-    """Names of the wavelets, of one family or of all; all that are here are discrete.
+    """Names of the wavelets, of one family or of all, discrete, continuous or both.
 
     >>> wavelist("coif")[:3]
     ['coif1', 'coif2', 'coif3']
-    >>> len(wavelist(kind="discrete"))
-    106
+    >>> len(wavelist(kind="discrete")), len(wavelist(kind="continuous"))
+    (106, 21)
     """
-    if kind not in ("all", "continuous", "discrete"):
+    kinds = {"all": [*_FAMILIES, *CONTINUOUS], "continuous": list(CONTINUOUS), "discrete": list(_FAMILIES)}
+    if kind not in kinds:
         raise ValueError(f"Unrecognized value for `kind`: {kind}; expected all, continuous or discrete")
     if family is None:
-        return [] if kind == "continuous" else sorted(_names(), key=lambda n: (_family(n) or "", _names().index(n)))
-    if family not in _FAMILIES:
-        raise ValueError(f"Invalid short family name '{family}'; known: {', '.join(_FAMILIES)}")
-    return [name for name in _names() if _family(name) == family]
+        return [name for short in sorted(kinds[kind]) for name in _members(short)]
+    if family not in kinds["all"]:
+        raise ValueError(f"Invalid short family name '{family}'; known: {', '.join(kinds['all'])}")
+    return _members(family)
 
 
-class Modes:
+class _OlderNames(type):
+    def __getattr__(cls, name: str) -> int:
+        if name in _ALIASES:
+            return int(getattr(cls, mode_name(name)))
+        raise AttributeError(f"there is no mode '{name}'")
+
+
+class Modes(metaclass=_OlderNames):
     """How a signal continues beyond its ends.
 
     >>> Modes.modes[:3]
@@ -122,16 +153,21 @@ _ALIASES = {
 }
 
 
+_NUMBERS = {getattr(Modes, name): name for name in Modes.modes}
+_KNOWN = frozenset(Modes.modes)
+
+
 def mode_name(mode: Any) -> str:
     """The name of a mode, from its name or number."""
     if isinstance(mode, str):
-        name = _ALIASES.get(mode, mode)
-        if name in Modes.modes:
-            return name
+        if mode in _KNOWN:
+            return mode
+        if mode in _ALIASES:
+            warnings.warn(f"the mode '{mode}' is now called '{_ALIASES[mode]}'", DeprecationWarning, stacklevel=3)
+            return _ALIASES[mode]
     elif isinstance(mode, (int, np.integer)) and not isinstance(mode, bool):
-        for name in Modes.modes:
-            if getattr(Modes, name) == mode:
-                return name
+        if int(mode) in _NUMBERS:
+            return _NUMBERS[int(mode)]
     else:
         raise TypeError(f"a mode is a name or a number, not {type(mode).__name__}")
     raise ValueError(f"Unknown mode name '{mode}'. Known: {', '.join(Modes.modes)}")
@@ -156,6 +192,10 @@ class Wavelet:
                 raise TypeError(f"a wavelet is named by a text, not by {type(name).__name__}")
             name = name.lower()
             short = _family(name)
+            if name.rstrip("0123456789.-") in CONTINUOUS:
+                raise ValueError(f"The `Wavelet` class is for discrete wavelets; {name} is made by `ContinuousWavelet` or `DiscreteContinuousWavelet`.")
+            if any(name.startswith(known) for known in CONTINUOUS):
+                raise ValueError(f"Invalid wavelet name '{name}'.")
             if short is None or name not in _names():
                 near = _limpid_unknown(name)
                 raise ValueError(f"Unknown wavelet name '{name}', check wavelist() for the list of available builtin wavelets.{near}")
@@ -179,6 +219,38 @@ class Wavelet:
         self.orthogonal = short in ("haar", "db", "sym", "coif", "dmey")
         self.biorthogonal = short is not None
         self.vanishing_moments_psi, self.vanishing_moments_phi = _moments(name, short)
+        self._banks: dict[tuple[bool, str], tuple[_limpid.Bank, str, int]] = {}
+
+    def bank(self, back: bool, mode: str) -> tuple[_limpid.Bank, str, int]:
+        """Filters and border of one direction for the compiled part, with the border's name and the number of taps."""
+        found = self._banks.get((back, mode))
+        if found is None:
+            low, high = self._bank[2:] if back else self._bank[:2]
+            found = self._banks[back, mode] = (_limpid.Bank(list(low), list(high), mode), mode, len(low))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_banks": {}}
+
+    def wavefun(self, level: int = 8) -> list[NDArray[Any]]:
+        """Scaling function, wavelet and positions, ``2**level`` to a unit; of a biorthogonal wavelet those of analysis and of synthesis.
+
+        >>> phi, psi, x = Wavelet("db2").wavefun(level=5)
+        >>> round(float(phi.sum()) / 2**5, 6), bool(abs(psi.sum()) < 1e-9)
+        (1.0, True)
+        """
+        from ._functions import wavefun
+
+        return wavefun(self, level)
+
+    @property
+    def family_number(self) -> int | None:
+        """The number in its name: 2 of db2, 13 of bior1.3, 0 where there is none."""
+        if not self.short_family_name:
+            return None
+        return int(self.name[len(self.short_family_name) :].replace(".", "") or 0)
+
+    number = family_number
 
     @property
     def dec_lo(self) -> list[float]:
@@ -220,6 +292,14 @@ class Wavelet:
         """Taps of the filters of synthesis."""
         return len(self._bank[2])
 
+    def get_filters_coeffs(self) -> tuple[list[float], ...]:
+        """All four filters, by an older name."""
+        return self.filter_bank
+
+    def get_reverse_filters_coeffs(self) -> tuple[list[float], ...]:
+        """The filters of the inverse wavelet, by an older name."""
+        return self.inverse_filter_bank
+
     def __len__(self) -> int:
         return max(self.dec_len, self.rec_len)
 
@@ -227,10 +307,10 @@ class Wavelet:
         return isinstance(other, Wavelet) and (self.name, self._bank) == (other.name, other._bank)
 
     def __hash__(self) -> int:
-        return hash((self.name, self._bank))
+        return hash((self.name, self._bank[0]))
 
     def __repr__(self) -> str:
-        return f"limpid.wavelets.Wavelet(name='{self.name}', filter_bank={self.filter_bank})"
+        return f"pywt.Wavelet(name='{self.name}', filter_bank={self.filter_bank})"
 
     def __str__(self) -> str:
         facts = [
@@ -279,6 +359,8 @@ def as_wavelet(wavelet: Any) -> Wavelet:
         return wavelet
     if isinstance(wavelet, str):
         return _named(wavelet)
+    if getattr(wavelet, "complex_cwt", None) is not None:
+        raise ValueError(f"{wavelet!r} is a continuous wavelet; a discrete one is needed")
     if hasattr(wavelet, "filter_bank"):
         return Wavelet(str(getattr(wavelet, "name", "own")) or "own", wavelet)
     if isinstance(wavelet, (tuple, list)):

@@ -6,18 +6,24 @@
 //! Everything comes down to sums of rows with weights (`sums.rs`): samples are first split into even and odd ones. In two
 //! dimensions rows and columns are done in one pass over memory, a band of rows per thread.
 
+mod adjoint;
 mod axis;
+mod line;
+mod long;
 mod plane;
 mod spread;
 mod sums;
 
-pub use axis::{backward, forward};
+pub use adjoint::adjoint;
+pub use axis::{backward, first_samples, forward};
+pub use long::{Filters, filter};
 pub use plane::{Grid, join, split};
-pub use spread::{gather, spread};
+pub use spread::{gather, smooth, spread};
 pub use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
 use limpid_wavelet::Boundary;
+use rayon::prelude::*;
 
 /// `f32` or `f64`.
 pub trait Real: SimdFloatElement + Send + Sync + 'static {
@@ -46,7 +52,7 @@ pub struct Bank<T> {
 }
 
 /// The smallest work, in values, that is worth a second thread.
-const SMALL: usize = 1 << 15;
+pub const SMALL: usize = 1 << 15;
 
 impl<T: Real> Bank<T> {
     /// Filters of one even length.
@@ -131,9 +137,30 @@ impl<T: Real> Bank<T> {
     }
 }
 
+/// Whether work on this many values is done by one thread, without asking for others.
+fn small(values: usize) -> bool {
+    values < SMALL
+}
+
+/// Calls a function for pieces of two outputs, on this thread alone or on all.
+fn pieces<T: Real>(
+    [a, b]: [&mut [T]; 2],
+    each: usize,
+    alone: bool,
+    work: impl Fn(usize, [&mut [T]; 2]) + Sync,
+) {
+    if alone {
+        let both = a.chunks_mut(each).zip(b.chunks_mut(each)).enumerate();
+        both.for_each(|(i, (a, b))| work(i, [a, b]));
+    } else {
+        let both = a.par_chunks_mut(each).zip(b.par_chunks_mut(each));
+        both.enumerate().for_each(|(i, (a, b))| work(i, [a, b]));
+    }
+}
+
 /// Rows for each piece of work, so that every thread gets a few.
 fn rows_each(rows: usize, width: usize) -> usize {
-    if rows * width < SMALL {
+    if small(rows * width) {
         return rows.max(1);
     }
     rows.div_ceil(4 * rayon::current_num_threads()).max(8)
@@ -167,6 +194,34 @@ mod tests {
             );
             for (a, b) in x.iter().zip(&back) {
                 assert!((a - b).abs() < 1e-12, "{border:?}: {a} became {b}");
+            }
+        }
+    }
+
+    /// `⟨A x, y⟩ = ⟨x, A* y⟩`, for lines that are shorter than the filters, odd or even, whatever stands beyond their ends.
+    #[test]
+    fn adjoints_are_adjoint() {
+        let taps: [f64; 6] = [0.4, -0.3, 0.9, 0.7, 0.2, -0.1];
+        let other: [f64; 6] = [0.1, 0.5, -0.6, 0.8, -0.2, 0.3];
+        let values = |n: usize, k: usize| -> Vec<f64> {
+            (0..n).map(|i| ((i * k + 3) % 11) as f64 - 5.0).collect()
+        };
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        for border in Boundary::all().filter(|b| *b != Boundary::Mirror) {
+            let bank = Bank::<f64>::new(&taps, &other, border);
+            for (n, inner) in [(2, 1), (3, 2), (7, 1), (8, 3), (33, 1)] {
+                let x = values(n * inner, 7);
+                let count = bank.coefficients(n) * inner;
+                let (mut low, mut high) = (vec![0.0; count], vec![0.0; count]);
+                forward(&bank, &x, (n, inner), &mut low, &mut high);
+                let (a, b) = (values(count, 5), values(count, 4));
+                let mut back = vec![0.0; n * inner];
+                adjoint(&bank, [Some(&a), Some(&b)], (n, inner), &mut back);
+                let (left, right) = (dot(&low, &a) + dot(&high, &b), dot(&x, &back));
+                assert!(
+                    (left - right).abs() < 1e-9 * (1.0 + left.abs()),
+                    "{border:?}, {n} × {inner}: {left} and {right}"
+                );
             }
         }
     }

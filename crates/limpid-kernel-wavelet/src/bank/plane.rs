@@ -1,6 +1,7 @@
 //! One level of a plane: rows and columns in one pass over memory.
 
-use super::axis::{Back, Down, Line};
+use super::axis::Down;
+use super::line::{Back, Line};
 use super::sums::sums;
 use super::{Bank, Real, rows_each};
 use rayon::prelude::*;
@@ -51,10 +52,8 @@ pub fn split<T: Real>([down, across]: [&Bank<T>; 2], x: &[T], grid: Grid, bands:
     let weights = down.analysis();
     let taps = down.taps();
     let each = rows_each(h, 4 * w);
-    let [aa, da, ad, dd] = bands.map(|band| band.par_chunks_mut(each * w));
-    let pieces = (aa, da, ad, dd).into_par_iter().enumerate();
-    pieces.for_each(|(piece, (aa, da, ad, dd))| {
-        let mut room = line.halves();
+    let work = |(piece, (aa, da, ad, dd)): (usize, Four<'_, T>)| {
+        let mut room = line.halves(w);
         let (mut blend, mut gathered) = (Vec::new(), Vec::new());
         // The last rows, transformed along themselves: low coefficients, then high ones.
         let mut ring = vec![vec![T::default(); 2 * w]; taps];
@@ -69,7 +68,7 @@ pub fn split<T: Real>([down, across]: [&Bank<T>; 2], x: &[T], grid: Grid, bands:
                 let (low, high) = ring[slot(next)].split_at_mut(w);
                 if (0..height as i64).contains(&next) {
                     let row = grid.row(x, next as usize, &mut gathered);
-                    line.split(row, &mut room, low, high);
+                    line.split(row, 0, &mut room, [low, high]);
                 } else {
                     blend.clear();
                     blend.resize(width, T::default());
@@ -78,7 +77,7 @@ pub fn split<T: Real>([down, across]: [&Bank<T>; 2], x: &[T], grid: Grid, bands:
                             *to += *from * weight;
                         }
                     }
-                    line.split(&blend, &mut room, low, high);
+                    line.split(&blend, 0, &mut room, [low, high]);
                 }
                 next += 1;
             }
@@ -89,8 +88,17 @@ pub fn split<T: Real>([down, across]: [&Bank<T>; 2], x: &[T], grid: Grid, bands:
             sums(&rows(0), &weights, [aa, da]);
             sums(&rows(w), &weights, [ad, dd]);
         }
-    });
+    };
+    if each >= h {
+        let [aa, da, ad, dd] = bands;
+        return work((0, (aa, da, ad, dd)));
+    }
+    let [aa, da, ad, dd] = bands.map(|band| band.par_chunks_mut(each * w));
+    (aa, da, ad, dd).into_par_iter().enumerate().for_each(work);
 }
+
+/// Rows of the four bands.
+type Four<'a, T> = (&'a mut [T], &'a mut [T], &'a mut [T], &'a mut [T]);
 
 /// A plane from its bands, which have `width × height` coefficients each; one that is not there is zero. The plane may be
 /// smaller than what the coefficients give; other values of `out` stay as they are.
@@ -108,38 +116,41 @@ pub fn join<T: Real>(
     let back = Back::new(across, w);
     let lines = Down::new(down, height);
     let each = rows_each(h, w);
-    out.par_chunks_mut(each * grid.stride)
-        .enumerate()
-        .for_each(|(piece, out)| {
-            let from = piece * each;
-            let rows = each.min(h - from);
-            let mut room = back.room();
-            let mut apart = vec![T::default(); if grid.step == 1 { 0 } else { w }];
-            let line = || vec![T::default(); width];
-            let mut made = [[line(), line()], [line(), line()]];
-            let there = [aa.or(da).is_some(), ad.or(dd).is_some()];
-            for m in lines.pairs(from, from + rows) {
-                let [low, high] = &mut made;
-                for (bands, [a, b]) in [([aa, da], low), ([ad, dd], high)] {
-                    if bands.iter().any(Option::is_some) {
-                        lines.pair(bands, width, m, [a, b]);
-                    }
+    let work = |(piece, out): (usize, &mut [T])| {
+        let from = piece * each;
+        let rows = each.min(h - from);
+        let mut room = back.room(w);
+        let mut apart = vec![T::default(); if grid.step == 1 { 0 } else { w }];
+        let line = || vec![T::default(); width];
+        let mut made = [[line(), line()], [line(), line()]];
+        let there = [aa.or(da).is_some(), ad.or(dd).is_some()];
+        for m in lines.pairs(from, from + rows) {
+            let [low, high] = &mut made;
+            for (bands, [a, b]) in [([aa, da], low), ([ad, dd], high)] {
+                if bands.iter().any(Option::is_some) {
+                    lines.pair(bands, width, m, [a, b]);
                 }
-                for i in 0..2 {
-                    let at = lines.first(m) + i as i64 - from as i64;
-                    if (0..rows as i64).contains(&at) {
-                        let band = |b: usize| there[b].then_some(&made[b][i][..]);
-                        let out = &mut out[at as usize * grid.stride..];
-                        if grid.step == 1 {
-                            back.join([band(0), band(1)], &mut room, &mut out[..w]);
-                            continue;
-                        }
-                        back.join([band(0), band(1)], &mut room, &mut apart);
-                        for (to, from) in out.iter_mut().step_by(grid.step).zip(&apart) {
-                            *to = *from;
-                        }
+            }
+            for i in 0..2 {
+                let at = lines.first(m) + i as i64 - from as i64;
+                if (0..rows as i64).contains(&at) {
+                    let band = |b: usize| there[b].then_some(&made[b][i][..]);
+                    let out = &mut out[at as usize * grid.stride..];
+                    if grid.step == 1 {
+                        back.join([band(0), band(1)], 0, &mut room, &mut out[..w]);
+                        continue;
+                    }
+                    back.join([band(0), band(1)], 0, &mut room, &mut apart);
+                    for (to, from) in out.iter_mut().step_by(grid.step).zip(&apart) {
+                        *to = *from;
                     }
                 }
             }
-        });
+        }
+    };
+    if each >= h {
+        return work((0, out));
+    }
+    let pieces = out.par_chunks_mut(each * grid.stride);
+    pieces.enumerate().for_each(work);
 }

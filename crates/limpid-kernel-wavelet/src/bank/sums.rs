@@ -1,7 +1,7 @@
 //! Sums of rows with weights.
 
 use super::Real;
-use fearless_simd::{Level, Simd, SimdBase, dispatch};
+use fearless_simd::{Level, Simd, SimdBase, SimdFloat, dispatch};
 use std::sync::LazyLock;
 
 /// What the processor can do.
@@ -29,10 +29,12 @@ fn sums_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[[T; 2]], out: 
         let mut sums = [zero; 8];
         for (row, [wa, wb]) in rows.iter().zip(weights) {
             let row = &row[x..x + 4 * lanes];
+            let wa = T::Native::<S>::splat(simd, *wa);
+            let wb = T::Native::<S>::splat(simd, *wb);
             for i in 0..4 {
                 let v = T::Native::<S>::from_slice(simd, &row[i * lanes..(i + 1) * lanes]);
-                sums[i] += v * *wa;
-                sums[4 + i] += v * *wb;
+                sums[i] = v.mul_add(wa, sums[i]);
+                sums[4 + i] = v.mul_add(wb, sums[4 + i]);
             }
         }
         for i in 0..4 {
@@ -60,9 +62,10 @@ fn sum_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[T], out: &mut [
         let mut sums = [zero; 4];
         for (row, w) in rows.iter().zip(weights) {
             let row = &row[x..x + 4 * lanes];
+            let w = T::Native::<S>::splat(simd, *w);
             for i in 0..4 {
                 let v = T::Native::<S>::from_slice(simd, &row[i * lanes..(i + 1) * lanes]);
-                sums[i] += v * *w;
+                sums[i] = v.mul_add(w, sums[i]);
             }
         }
         for i in 0..4 {
