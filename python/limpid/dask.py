@@ -190,3 +190,63 @@ def files(source: Any, target: Any, *, threads: int = 1, **settings: Any) -> das
 
 def _call(task: Any) -> list[str]:
     return task()
+
+
+def denoise_wavelet(
+    volume: Any,
+    sigma: float | None = None,
+    wavelet: Any = "db1",
+    mode: str = "soft",
+    wavelet_levels: int = 2,
+    method: str = "BayesShrink",
+    *,
+    transform: str = "swt",
+) -> da.Array:
+    """Shrinks wavelet coefficients of an array of any number of axes, chunk by chunk, by :func:`limpid.restoration.denoise_wavelet`.
+
+    Chunks are read with as much margin as coefficients of ``wavelet_levels`` levels reach. ``swt`` and
+    ``starlet`` have no grid, so that with a given ``sigma`` and ``VisuShrink`` the result is that for the whole array; BayesShrink's
+    thresholds are those of each chunk, with its margin. Without ``sigma`` the noise is the mean over the chunks.
+
+    >>> import dask.array as da, limpid.dask
+    >>> noisy = da.random.default_rng(0).normal(0.5, 0.1, (20, 64, 64), chunks=(20, 32, 32))
+    >>> clean = limpid.dask.denoise_wavelet(noisy)
+    >>> clean.shape, bool(clean.std().compute() < 0.03)
+    ((20, 64, 64), True)
+    """
+    from . import restoration
+    from .wavelets import Wavelet
+
+    if transform not in ("swt", "starlet"):
+        raise InputError(f"transform {transform}: expected swt or starlet, whose results do not depend on where chunks begin")
+    array = da.asarray(volume)
+    if array.dtype.kind not in "f":
+        raise InputError(f"an array of {array.dtype} has no range of its own; give floats, such as volume / 65535")
+    own = wavelet if isinstance(wavelet, Wavelet) else Wavelet(wavelet)
+    if sigma is None:
+        found = [dask.delayed(restoration.estimate_sigma)(block) for block in array.to_delayed().ravel()]
+        seen = [value for value in dask.compute(*found) if math.isfinite(value)]
+        sigma = float(np.mean(seen)) if seen else 0.0
+    # Analysis and synthesis, each over all levels.
+    taps = 5 if transform == "starlet" else own.dec_len
+    reach = 2 * (taps - 1) * ((1 << wavelet_levels) - 1)
+    depth = {axis: min(reach, side - 1) for axis, side in enumerate(array.shape)}
+    array = array.rechunk({axis: _sizes(side, array.chunks[axis][0], depth[axis], 1) for axis, side in enumerate(array.shape)})
+    options = dict(sigma=sigma, wavelet=own, mode=mode, wavelet_levels=wavelet_levels, method=method, transform=transform)
+    if method == "VisuShrink":
+        # The universal threshold is that of the whole array.
+        options["sigma"] = sigma * math.sqrt(math.log(max(array.size, 2)))
+    # At the ends of the array a chunk has no margin: the transform goes on there as it does for the whole.
+    ends = dict.fromkeys(depth, "none")
+    parts = overlap(array, depth, ends)
+    done = parts.map_blocks(_shrunk_part, options, dtype=array.dtype)
+    return trim_internal(done, depth, ends)
+
+
+def _shrunk_part(block: Any, options: dict[str, Any]) -> Any:
+    from . import restoration
+
+    own = dict(options)
+    if own["method"] == "VisuShrink":
+        own["sigma"] /= math.sqrt(math.log(max(block.size, 2)))
+    return restoration.denoise_wavelet(block, **own)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,21 @@ from numpy.typing import NDArray
 from . import _limpid
 from ._denoise import denoise
 from ._errors import InputError, OptionError, UnsupportedError
-from .wavelets import Wavelet, dwtn, dwtn_max_level, threshold, wavedecn, waverecn
+from .wavelets import (
+    Wavelet,
+    dtcwt2,
+    dwtn,
+    dwtn_max_level,
+    idtcwt2,
+    istarlet,
+    iswtn,
+    starlet,
+    swtn,
+    threshold,
+    wavedecn,
+    waverecn,
+)
+from .wavelets._invariant import starlet_deviations
 from .wavelets._multilevel import levels
 
 __all__ = ["denoise_bilateral", "denoise_nl_means", "denoise_wavelet", "estimate_sigma"]
@@ -136,6 +151,50 @@ def _shrunk_volume(
     return made[tuple(slice(side) for side in volume.shape)]
 
 
+def _shrunk_invariant(
+    volume: Array, wavelet: Wavelet, transform: str, method: str, sigma: float | None, mode: str, count: int | None
+) -> Array:
+    """One channel with its coefficients shrunk in a transform that does not depend on where the picture begins."""
+    if transform == "dtcwt" and volume.ndim != 2:
+        raise UnsupportedError(f"transform dtcwt is for pictures of two axes, not for {volume.ndim}")
+    if sigma is None:
+        sigma = _deviation(dwtn(volume, "db2")["d" * volume.ndim])
+    if count is None:
+        count = max(dwtn_max_level(volume.shape, wavelet if transform == "swt" else "db1") - 3, 1)
+    universal = math.sqrt(2 * math.log(max(volume.size, 2)))
+
+    def shrunk(band: Array, deviation: float) -> Array:
+        if method == "VisuShrink":
+            return threshold(band, deviation * universal, mode)  # type: ignore[no-any-return]
+        # Of a complex band the magnitude is shrunk, whose square has both parts.
+        parts = 2 if band.dtype.kind == "c" else 1
+        square = parts * deviation**2
+        signal = float(np.mean(np.abs(band) ** 2)) - square
+        return threshold(band, square / math.sqrt(max(signal, float(np.finfo(volume.dtype).eps))), mode)  # type: ignore[no-any-return]
+
+    with warnings.catch_warnings():
+        # Levels are chosen for the finer ones.
+        warnings.simplefilter("ignore", UserWarning)
+        if transform == "starlet":
+            low, *details = starlet(volume, count)
+            noise = [sigma * d for d in starlet_deviations(count, volume.ndim)]
+            return istarlet([low, *(shrunk(band, d) for band, d in zip(details, noise))])
+        if transform == "dtcwt":
+            low, *details = dtcwt2(volume, count)
+            return idtcwt2([low, *(np.stack([shrunk(b, sigma / 2) for b in bands]) for bands in details)], volume.shape)
+        # Around itself a picture would meet its other side: it is mirrored as far as filters reach.
+        unit = 1 << count
+        reach = wavelet.dec_len * (unit - 1)
+        widths = [(reach, reach + -(side + 2 * reach) % unit) for side in volume.shape]
+        rough, *levels = swtn(np.pad(volume, widths, mode="symmetric"), wavelet, count, trim_approx=True, norm=True)
+        made = [
+            {key: shrunk(band, sigma * 2 ** (-0.5 * volume.ndim * (count - i))) for key, band in bands.items()}
+            for i, bands in enumerate(levels)
+        ]
+        whole = iswtn([rough, *made], wavelet, norm=True)
+        return whole[tuple(slice(before, before + side) for (before, _), side in zip(widths, volume.shape))]
+
+
 #: Studio colours of 8 bits, ITU-R BT.601.
 _YCBCR = np.array(
     [[65.481, 128.553, 24.966], [-37.797, -74.203, 112.0], [112.0, -93.786, -18.214]]
@@ -154,11 +213,24 @@ def denoise_wavelet(
     rescale_sigma: bool = True,
     *,
     channel_axis: int | None = None,
+    transform: str = "dwt",
+    spins: int = 0,
 ) -> Array:
     """Shrinks wavelet coefficients by BayesShrink or VisuShrink, with the results of scikit-image up to rounding.
 
-    Arguments are those of ``skimage.restoration.denoise_wavelet``; images may have any number of axes.
+    Arguments are those of ``skimage.restoration.denoise_wavelet``, and two more; images may have any number of axes. With
+    ``spins=n`` the results for all shifts by 0 … n pixels along each axis are averaged, as by ``skimage.restoration.cycle_spin`` with
+    ``max_shifts=n``. Other transforms than ``dwt`` are invariant to shifts by themselves: ``swt`` (the wavelet undecimated, which is
+    the average over all shifts), ``dtcwt`` (complex and directional, for pictures) and ``starlet`` (isotropic).
     """
+    if transform not in ("dwt", "swt", "dtcwt", "starlet"):
+        raise OptionError(f"transform {transform}: expected dwt, swt, dtcwt or starlet")
+    if spins < 0:
+        raise OptionError(f"spins {spins}: expected a number from 0 on")
+    if spins:
+        options = dict(sigma=sigma, wavelet=wavelet, mode=mode, wavelet_levels=wavelet_levels, convert2ycbcr=convert2ycbcr)
+        options |= dict(method=method, rescale_sigma=rescale_sigma, channel_axis=channel_axis, transform=transform)
+        return _spun(np.asarray(image), spins, channel_axis, options)
     if method not in ("BayesShrink", "VisuShrink"):
         raise OptionError(f"method {method}: expected BayesShrink or VisuShrink")
     if mode not in ("soft", "hard"):
@@ -186,7 +258,11 @@ def denoise_wavelet(
         sigmas = [None if s is None else s * scale for s in sigmas]
 
     def shrunk(image: Array, sigmas: list[Any]) -> Array:
-        return _shrunk(image, wavelet, method, sigmas, mode, wavelet_levels)
+        if transform == "dwt" or not image.size:
+            return _shrunk(image, wavelet, method, sigmas, mode, wavelet_levels)
+        settings = (wavelet, transform, method)
+        made = [_shrunk_invariant(image[..., c], *settings, s, mode, wavelet_levels) for c, s in enumerate(sigmas)]
+        return np.stack(made, axis=-1)
 
     if convert2ycbcr:
         if count != 3:
@@ -209,6 +285,17 @@ def denoise_wavelet(
     if whole:
         np.clip(out, -1 if planes.min() < 0 else 0, 1, out=out)
     return _first(out, channel_axis)
+
+
+def _spun(image: Array, spins: int, channel_axis: int | None, options: dict[str, Any]) -> Array:
+    """The mean over all shifts by 0 … `spins` pixels of what is left of the shifted image, shifted back."""
+    axes = [a for a in range(image.ndim) if channel_axis is None or a != channel_axis % image.ndim]
+    total: Any = 0
+    shifts = list(product(range(spins + 1), repeat=len(axes)))
+    for shift in shifts:
+        made = denoise_wavelet(np.roll(image, shift, axes), **options)
+        total = total + np.roll(made, [-s for s in shift], axes)
+    return total / made.dtype.type(len(shifts))  # type: ignore[no-any-return]
 
 
 def _channels(planes: Array, what: str) -> None:

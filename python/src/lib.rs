@@ -11,6 +11,7 @@ mod scene;
 mod score;
 mod shrink;
 mod wavelets;
+mod whole;
 mod work;
 
 use pyo3::prelude::*;
@@ -53,6 +54,8 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         levels::dwt_adjoint,
         levels::smooth,
         cwt::filter_lines,
+        whole::split53,
+        whole::join53,
         shrink::median_abs,
         shrink::denoise_wavelet,
         work::panic_for_tests,

@@ -1,6 +1,8 @@
 """Wavelet transforms with PyWavelets' names, signatures, modes and coefficient layout, on all cores.
 
 Replace ``import pywt`` by ``import limpid.wavelets as pywt``: everything that PyWavelets has is here, and its own tests pass.
+Beyond it there are transforms that do not mind shifts, :func:`dtcwt2` and
+:func:`starlet`, and one of whole numbers, :func:`wavedec53`.
 
 >>> import numpy as np
 >>> import limpid.wavelets as pywt
@@ -28,6 +30,7 @@ from ._functions import (
     scal2frq,
     scale2frequency,
 )
+from ._invariant import dtcwt2, idtcwt2, istarlet, starlet
 from ._mra import imra, imra2, imran, mra, mra2, mran
 from ._multilevel import (
     wavedec,
@@ -67,6 +70,7 @@ from ._single import (
 from ._swt import iswt, iswt2, iswtn, swt, swt2, swt_max_level, swtn
 from ._threshold import threshold, threshold_firm
 from ._wavelet import Modes, Wavelet, families, wavelist
+from ._whole import wavedec53, waverec53
 
 __all__ = [
     "BaseNode",
@@ -88,6 +92,7 @@ __all__ = [
     "cwt",
     "data",
     "downcoef",
+    "dtcwt2",
     "dwt",
     "dwt2",
     "dwt_coeff_len",
@@ -98,6 +103,7 @@ __all__ = [
     "frequency2scale",
     "fswavedecn",
     "fswaverecn",
+    "idtcwt2",
     "idwt",
     "idwt2",
     "idwtn",
@@ -106,6 +112,7 @@ __all__ = [
     "imran",
     "integrate_wavelet",
     "intwave",
+    "istarlet",
     "iswt",
     "iswt2",
     "iswtn",
@@ -119,6 +126,7 @@ __all__ = [
     "ravel_coeffs",
     "scal2frq",
     "scale2frequency",
+    "starlet",
     "swt",
     "swt2",
     "swt_max_level",
@@ -129,11 +137,13 @@ __all__ = [
     "upcoef",
     "wavedec",
     "wavedec2",
+    "wavedec53",
     "wavedecn",
     "wavedecn_shapes",
     "wavedecn_size",
     "wavelist",
     "waverec",
     "waverec2",
+    "waverec53",
     "waverecn",
 ]

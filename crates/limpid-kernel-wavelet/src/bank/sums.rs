@@ -1,7 +1,8 @@
-//! Sums of rows with weights.
+//! Sums of rows with weights. Products are rounded before they are added: fused, `a · w - a · w` would not be zero, and plain
+//! parts of a picture would have details.
 
 use super::Real;
-use fearless_simd::{Level, Simd, SimdBase, SimdFloat, dispatch};
+use fearless_simd::{Level, Simd, SimdBase, dispatch};
 use std::sync::LazyLock;
 
 /// What the processor can do.
@@ -33,8 +34,8 @@ fn sums_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[[T; 2]], out: 
             let wb = T::Native::<S>::splat(simd, *wb);
             for i in 0..4 {
                 let v = T::Native::<S>::from_slice(simd, &row[i * lanes..(i + 1) * lanes]);
-                sums[i] = v.mul_add(wa, sums[i]);
-                sums[4 + i] = v.mul_add(wb, sums[4 + i]);
+                sums[i] += v * wa;
+                sums[4 + i] += v * wb;
             }
         }
         for i in 0..4 {
@@ -65,7 +66,7 @@ fn sum_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[T], out: &mut [
             let w = T::Native::<S>::splat(simd, *w);
             for i in 0..4 {
                 let v = T::Native::<S>::from_slice(simd, &row[i * lanes..(i + 1) * lanes]);
-                sums[i] = v.mul_add(w, sums[i]);
+                sums[i] += v * w;
             }
         }
         for i in 0..4 {
