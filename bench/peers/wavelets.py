@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""limpid.wavelets beside PyWavelets, limpid.torch beside ptwt, and volumes in three dimensions beside their slices, in one run.
+
+    pip install ./python PyWavelets ptwt scikit-image nibabel
+    python3 bench/peers/wavelets.py [--rounds 5] [--only cwt] [--cells]
+
+Libraries take turns in every round, as in `python.py`. The volume is nibabel's `example4d.nii.gz` (magnetic resonance, 128×96×24, 16 bits)
+with noise of a tenth of its range (numpy's default_rng(0)); `--cells` adds the nuclei of scikit-image's `cells3d`, which it downloads.
+Pictures with noise are eight of scikit-image's.
+"""
+
+import argparse
+import pathlib
+import warnings
+
+import numpy as np
+from python import Bench, psnr
+
+import limpid.restoration
+import limpid.wavelets
+
+warnings.simplefilter("ignore")
+
+
+def lines(bench):
+    import pywt
+
+    rng = np.random.default_rng(0)
+    for n in (1024, 1 << 20):
+        x = rng.standard_normal(n)
+        for name in ("haar", "db4", "sym8"):
+            coeffs = pywt.wavedec(x, name)
+
+            def pair(call):
+                return {"limpid": lambda: call(limpid.wavelets), "PyWavelets": lambda: call(pywt)}
+
+            title = f"{n} samples, float64, {name}"
+            bench.run(f"wavedec {title}", pair(lambda w: w.wavedec(x, name)))
+            bench.run(f"waverec {title}", pair(lambda w: w.waverec(coeffs, name)))
+            bench.run(f"swt {title}, 3 levels", pair(lambda w: w.swt(x, name, 3)))
+    x = rng.standard_normal(1 << 16)
+    image = rng.standard_normal((1024, 1024))
+    bench.run("WaveletPacket 65536, db4, level 6", pair(lambda w: w.WaveletPacket(x, "db4").get_level(6)))
+    bench.run("WaveletPacket2D 1024², db4, level 3", pair(lambda w: w.WaveletPacket2D(image, "db4").get_level(3)))
+    bench.run("fswavedecn 1024², db4, 4 levels", pair(lambda w: w.fswavedecn(image, "db4", levels=4)))
+    bench.run("mra2 512², db2, 3 levels", pair(lambda w: w.mra2(image[:512, :512], "db2", 3)))
+    short, long, scales = rng.standard_normal(2048), rng.standard_normal(1 << 15), np.arange(1, 65)
+    for name in ("morl", "cmor1.5-1.0"):
+        for method in ("conv", "fft"):
+            bench.run(f"cwt 2048, 64 scales, {name}, {method}", pair(lambda w: w.cwt(short, scales, name, method=method)))
+        bench.run(f"cwt 32768, 64 scales, {name}, fft", pair(lambda w: w.cwt(long, scales, name, method="fft")))
+
+
+def gradients(bench):
+    import ptwt
+    import torch
+
+    import limpid.torch
+
+    x = torch.rand(4, 3, 512, 512, requires_grad=True)
+
+    def back(library, mode):
+        coeffs = library.wavedec2(x, "db4", mode=mode, level=4)
+        again = library.waverec2(coeffs, "db4", mode) if library is limpid.torch else library.waverec2(coeffs, "db4")
+        again.square().sum().backward()
+        x.grad = None
+
+    def forward(library, mode):
+        with torch.no_grad():
+            library.wavedec2(x, "db4", mode=mode, level=4)
+
+    title = "4×3×512², float32, db4, 4 levels"
+    for mode in ("symmetric", "zero"):
+        bench.run(f"torch wavedec2 {title}, {mode}", {"limpid": lambda: forward(limpid.torch, mode), "ptwt": lambda: forward(ptwt, mode)})
+        bench.run(f"torch both ways and gradient {title}, {mode}", {"limpid": lambda: back(limpid.torch, mode), "ptwt": lambda: back(ptwt, mode)})
+
+
+def shifts(only):
+    """Denoising with transforms that do not mind shifts."""
+    if only and only not in "shifts":
+        return
+    from skimage import color, data
+
+    pictures = [getattr(data, name)() for name in ("camera", "astronaut", "coins", "moon", "brick", "grass", "text", "coffee")]
+    pictures = [color.rgb2gray(p) if p.ndim == 3 else p / 255 for p in pictures]
+    ways = {"noisy": None, "db1": {}, "db2": {"wavelet": "db2"}, "db1, 3 spins": {"spins": 3}}
+    ways |= {f"swt, {w}": {"transform": "swt", "wavelet": w} for w in ("db1", "db2")}
+    ways |= {t: {"transform": t} for t in ("dtcwt", "starlet")}
+    rng = np.random.default_rng(0)
+    for noise in (0.05, 0.1):
+        noisy = [p + rng.normal(0, noise, p.shape) for p in pictures]
+        for name, own in ways.items():
+            made = noisy if own is None else [limpid.restoration.denoise_wavelet(x, **own) for x in noisy]
+            print(f"shifts: noise {noise}, {name}: {np.mean([psnr(a, b) for a, b in zip(made, pictures)]):.2f} dB")
+
+
+def volumes(only, cells):
+    if only and only not in "volumes":
+        return
+    import nibabel
+
+    path = pathlib.Path(nibabel.__file__).parent / "tests/data/example4d.nii.gz"
+    found = {"MR": np.moveaxis(np.asarray(nibabel.load(path).dataobj)[..., 0].astype(np.float64), -1, 0)}
+    if cells:
+        from skimage.data import cells3d
+
+        found["cells3d"] = cells3d()[:, 1].astype(np.float64)
+    for name, volume in found.items():
+        clean = (volume - volume.min()) / (volume.max() - volume.min())
+        noisy = clean + np.random.default_rng(0).normal(0, 0.1, clean.shape)
+        for transform in ("dwt", "swt", "starlet"):
+            own = {"wavelet": "db2", "transform": transform, "wavelet_levels": 2}
+            whole = limpid.restoration.denoise_wavelet(noisy, **own)
+            slices = np.stack([limpid.restoration.denoise_wavelet(s, **own) for s in noisy])
+            print(f"volumes: {name} {clean.shape}, {transform}: slices {psnr(slices, clean):.2f} dB, volume {psnr(whole, clean):.2f} dB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", help="tasks with this in their name")
+    parser.add_argument("--cells", action="store_true")
+    arguments = parser.parse_args()
+    bench = Bench(arguments.rounds, arguments.only)
+    lines(bench)
+    if not arguments.only or "torch" in arguments.only:
+        gradients(bench)
+    shifts(arguments.only)
+    volumes(arguments.only, arguments.cells)
+
+
+if __name__ == "__main__":
+    main()
