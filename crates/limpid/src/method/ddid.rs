@@ -60,9 +60,9 @@ crate::options! {
     }
 }
 
-/// Weight of noise without fine components, in luminance and in colour: fitted on the images `tune` of
-/// `bench/peers/cameras.py`.
-const COARSE: [f32; 2] = [1.2, 2.0];
+/// Weight of noise without fine components, in luminance and in colour: the first fitted on the images `tune` of
+/// `bench/peers/cameras.py`, the second on the real cameras of `bench/peers/polyu.py`.
+const COARSE: [f32; 2] = [1.2, 2.6];
 
 crate::choice! {
     /// How windows are processed.
