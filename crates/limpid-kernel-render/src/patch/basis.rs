@@ -12,19 +12,34 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::{Wgsl, float};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
-use limpid_reference::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS};
+use limpid_reference::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS, ROUNDING};
 
 /// `B_p` of every pixel. Reads the weights and, if present, the features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Basis {
     /// Planes of features.
     pub features: usize,
+    /// Whether features are used as they are, without the constant patch.
+    pub thesis: bool,
 }
 
 impl Basis {
+    /// The place of the first vector: that of the constant patch comes before it.
+    fn first(self) -> usize {
+        usize::from(!self.thesis)
+    }
+
     /// Maximum number of vectors besides the constant: the smallest is dropped, unless it is the only one.
     fn kept(self) -> usize {
-        self.features.saturating_sub(1).clamp(1, MOST - 1)
+        self.features
+            .saturating_sub(1)
+            .clamp(1, MOST - self.first())
+    }
+
+    /// The square of the share of the largest below which vectors are dropped.
+    fn cut(self) -> f32 {
+        let cut = if self.thesis { ROUNDING } else { CUT };
+        (cut * cut) as f32
     }
 }
 
@@ -66,7 +81,9 @@ impl Kernel for Basis {
             m => jacobi::with_diagonalise(text)
                 .constant("M", "u32", m)
                 .constant("KEPT", "u32", self.kept())
-                .constant("CUT_SQUARE", "f32", float((CUT * CUT) as f32))
+                .constant("THESIS", "bool", self.thesis)
+                .constant("FIRST", "u32", self.first())
+                .constant("CUT_SQUARE", "f32", float(self.cut()))
                 .constant(
                     "LEAST_SQUARE",
                     "f32",
@@ -132,7 +149,11 @@ fn all<S: Simd>(simd: S, kernel: Basis, job: &mut Job<'_>) {
                     let y = y.checked_add_signed(dy).filter(|y| *y < height)?;
                     Some(job.reads[1].row(j, y))
                 };
-                column(&rows, x, member, &count, &mut columns[j * PATCH..][..PATCH]);
+                let out = &mut columns[j * PATCH..][..PATCH];
+                match kernel.thesis {
+                    true => plain_column(&rows, x, member, out),
+                    false => column(&rows, x, member, &count, out),
+                }
             }
             for j in 0..m {
                 for k in j..m {
@@ -146,14 +167,21 @@ fn all<S: Simd>(simd: S, kernel: Basis, job: &mut Job<'_>) {
                 }
             }
             jacobi::diagonalise(simd, gram, vectors, m);
-            truncate(simd, (gram, vectors), turned, m, kernel.kept());
+            truncate(simd, (gram, vectors), turned, (m, kernel));
+            if kernel.thesis {
+                // Without any feature there is the constant patch.
+                for l in 0..LANES {
+                    let none = (0..m).all(|k| gram[k * m + k][l] <= 0.0);
+                    even[l] = if none { even[l] } else { 0.0 };
+                }
+            }
             for a in 0..PATCH {
                 let mut b = [ZERO; MOST];
                 for l in 0..LANES {
                     b[0][l] = even[l] * member[a][l];
                 }
-                for (k, b) in b.iter_mut().enumerate().skip(1) {
-                    let mut sum = f32x16::splat(simd, 0.0);
+                for (k, b) in b.iter_mut().enumerate().skip(kernel.first()) {
+                    let mut sum = get(simd, b);
                     for j in 0..m {
                         sum += get(simd, &columns[j * PATCH + a]) * get(simd, &turned[k * m + j]);
                     }
@@ -170,6 +198,23 @@ fn all<S: Simd>(simd: S, kernel: Basis, job: &mut Job<'_>) {
         }
     }
     debug_assert_eq!(job.writes[0].planes(), BASIS_PLANES);
+}
+
+/// A feature in sixteen patches, as it is.
+#[inline(always)]
+fn plain_column<'a>(
+    rows: &dyn Fn(isize) -> Option<&'a [f32]>,
+    x: usize,
+    member: &[Lanes],
+    out: &mut [Lanes],
+) {
+    for (a, out) in out.iter_mut().enumerate() {
+        let (dx, dy) = offset(a);
+        let values = rows(dy).map_or(ZERO, |row| load(row, x as isize + dx));
+        for l in 0..LANES {
+            out[l] = if member[a][l] > 0.0 { values[l] } else { 0.0 };
+        }
+    }
 }
 
 /// A feature in sixteen patches, with its mean subtracted, scaled to unit length.
@@ -214,15 +259,15 @@ fn column<'a>(
     }
 }
 
-/// The eigenvectors with the largest eigenvalues, each divided by the square root, by rank starting at row 1.
+/// The eigenvectors with the largest eigenvalues, each divided by the square root, by rank starting at the first row for them.
 #[inline(always)]
 fn truncate<S: Simd>(
     simd: S,
     (gram, vectors): (&[Lanes], &[Lanes]),
     turned: &mut [Lanes],
-    m: usize,
-    kept: usize,
+    (m, kernel): (usize, Basis),
 ) {
+    let (first, kept, cut) = (kernel.first(), kernel.kept(), kernel.cut());
     turned.fill(ZERO);
     let mut largest = ZERO;
     for k in 0..m {
@@ -241,7 +286,7 @@ fn truncate<S: Simd>(
         }
         let mut inverse = ZERO;
         for l in 0..LANES {
-            let high = value[l] > (CUT * CUT) as f32 * largest[l];
+            let high = value[l] > cut * largest[l];
             inverse[l] = if high { 1.0 / value[l].sqrt() } else { 0.0 };
         }
         for r in 0..kept {
@@ -251,9 +296,9 @@ fn truncate<S: Simd>(
             }
             let share = get(simd, &share);
             for j in 0..m {
-                let before = get(simd, &turned[(r + 1) * m + j]);
+                let before = get(simd, &turned[(r + first) * m + j]);
                 let sum = before + share * get(simd, &vectors[j * m + k]);
-                sum.store_array(&mut turned[(r + 1) * m + j]);
+                sum.store_array(&mut turned[(r + first) * m + j]);
             }
         }
     }

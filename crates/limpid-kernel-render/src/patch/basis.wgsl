@@ -6,7 +6,7 @@ fn pixel(x: u32, y: u32, i: u32) {
     let even = 1.0 / sqrt(count);
     for (var j = 0u; j < M; j++) {
         let base = j * p.pixels;
-        let here = read1[base + i];
+        let here = select(read1[base + i], 0.0, THESIS);
         var sum = 0.0;
         for (var a = 0u; a < PATCH; a++) {
             var v = 0.0;
@@ -17,15 +17,15 @@ fn pixel(x: u32, y: u32, i: u32) {
             columns[j * PATCH + a] = v;
             sum += v;
         }
-        let mean = sum / count;
+        let mean = select(sum / count, 0.0, THESIS);
         var squares = 0.0;
         for (var a = 0u; a < PATCH; a++) {
             let v = (columns[j * PATCH + a] - mean) * member[a];
             columns[j * PATCH + a] = v;
             squares += v * v;
         }
-        var scale = 0.0;
-        if squares > LEAST_SQUARE * count {
+        var scale = select(0.0, 1.0, THESIS);
+        if !THESIS && squares > LEAST_SQUARE * count {
             scale = 1.0 / sqrt(squares);
         }
         for (var a = 0u; a < PATCH; a++) {
@@ -60,15 +60,16 @@ fn pixel(x: u32, y: u32, i: u32) {
         }
         if rank < KEPT && value > CUT_SQUARE * largest {
             for (var j = 0u; j < M; j++) {
-                turned[(rank + 1u) * M + j] = vectors[j * M + k] / sqrt(value);
+                turned[(rank + FIRST) * M + j] = vectors[j * M + k] / sqrt(value);
             }
         }
     }
     for (var a = 0u; a < PATCH; a++) {
         var b: array<f32, MOST>;
-        b[0] = even * member[a];
-        for (var k = 1u; k < MOST; k++) {
-            var sum = 0.0;
+        // Without any feature there is the constant patch.
+        b[0] = select(0.0, even * member[a], !THESIS || largest <= 0.0);
+        for (var k = FIRST; k < MOST; k++) {
+            var sum = b[k];
             for (var j = 0u; j < M; j++) {
                 sum += columns[j * PATCH + a] * turned[k * M + j];
             }

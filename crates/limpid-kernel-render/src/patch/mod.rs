@@ -25,7 +25,9 @@ pub use basis::Basis;
 pub use descent::{Advance, Multiply, NextDirection};
 pub use omega::Omega;
 pub use planes::{BASIS_PLANES, CROSS_PLANES, WEIGHT_PLANES};
-pub use point::{cross_error, differences, larger, least, scaled};
+pub use point::{
+    apart, cross_error, differences, larger, least, middle, scaled, shares, squared_difference,
+};
 pub use weights::Weights;
 
 use fearless_simd::{Simd, SimdBase, f32x16};

@@ -1,7 +1,9 @@
 //! The small operations around the constraints: scales, differences, errors, selection.
 
 use limpid_plan::stencil::{Stencil, stencil};
-use limpid_reference::definition::patch::CLEARLY;
+use limpid_reference::definition::patch::mix::{
+    CAUTION, LEAST_APART, LEAST_SHARE, OUTLIER, PIXELS,
+};
 
 /// The larger of two.
 pub fn larger() -> Stencil {
@@ -43,13 +45,70 @@ pub fn cross_error(channels: usize) -> Stencil {
     })
 }
 
+/// The mean of two.
+pub fn middle() -> Stencil {
+    stencil("middle", |k| {
+        let [a, b] = k.reads();
+        k.write(0.5 * (a.here() + b.here()));
+    })
+}
+
+/// The squared difference of two.
+pub fn squared_difference() -> Stencil {
+    stencil("squared-difference", |k| {
+        let [a, b] = k.reads();
+        k.write((a.here() - b.here()).squared());
+    })
+}
+
+/// The squared distance of two candidates over all channels, and the same times the noise of each. Reads both and the noise.
+pub fn apart(channels: usize) -> Stencil {
+    stencil("apart", |k| {
+        let reads = k.reads::<3>();
+        let square = |c: usize| {
+            let [a, b, _] = reads.map(|read| read.plane(c).here());
+            (a - b).squared()
+        };
+        let noisy = |c: usize| square(c) * reads[2].plane(c).here();
+        let plain = (0..channels).map(square).reduce(|sum, v| sum + v);
+        let noisy = (0..channels).map(noisy).reduce(|sum, v| sum + v);
+        k.write_planes(plain.into_iter().chain(noisy));
+    })
+}
+
+/// The shares of the first candidate, of the second and of the plain fit. Reads their errors (three planes), [`apart`] of the
+/// second and of the plain fit, the first candidate and the plain fit.
+pub fn shares(channels: usize) -> Stencil {
+    stencil("shares", |k| {
+        let [errors, second, plain, made, fit] = k.reads();
+        let error = |plane: usize| errors.plane(plane).here();
+        let share = |j: usize, of: limpid_plan::stencil::Read<'_>| {
+            let apart = of.plane(0).here() + LEAST_APART;
+            let better = error(0) - error(j);
+            let best = ((apart + better) / (2.0 * apart)).max(0.0).min(1.0);
+            let noisy = of.plane(1).here();
+            let variance = CAUTION / PIXELS * (noisy / apart) / (4.0 * apart);
+            (best - variance / best.max(LEAST_SHARE)).max(0.0)
+        };
+        let gap = |c: usize| (fit.plane(c).here() - made.plane(c).here()).abs();
+        let gap = (0..channels).map(gap).reduce(|sum, v| sum + v);
+        let (bold, mut kept) = (share(1, second), share(2, plain));
+        if let Some(gap) = gap {
+            let usual = gap.lt(OUTLIER * plain.plane(0).here().sqrt());
+            kept = usual.pick(kept, 0.0);
+        }
+        let sum = (bold + kept).max(1.0);
+        k.write_planes([1.0 - (bold + kept) / sum, bold / sum, kept / sum]);
+    })
+}
+
 /// Three maps of 0 and 1 that mark the smallest of three values. Reads them as three planes.
 pub fn least() -> Stencil {
     stencil("least", |k| {
         let src = k.read();
         let [x, y, z] = [0, 1, 2].map(|plane| src.plane(plane).here());
-        let bolder = y.lt(CLEARLY * x);
-        let last = z.lt(CLEARLY * bolder.pick(y, x));
+        let bolder = y.lt(x);
+        let last = z.lt(bolder.pick(y, x));
         let second = !last & bolder;
         k.write_planes([!last & !second, second, last].map(|map| map.number()));
     })

@@ -1,13 +1,19 @@
 //! Reconstruction with feature patches: Vicini 2015, section 5.3.
 //!
-//! Interpretations of the text:
+//! Unless [`Input::thesis`] is set, the result differs from the text:
+//! - The third candidate is not used; the plain fit is one, and candidates are mixed ([`mix`]) instead of chosen.
 //! - The subspace of a patch always contains the constant patch, so that a change of brightness is never an error. The means of
 //!   feature patches are subtracted, and each is scaled to unit length, so that a slight ramp of the position counts as much as
 //!   a texture; variations below [`LEAST_DEVIATION`] of the feature's range are rounding errors.
-//! - The smallest singular vector, those below [`CUT`] of the largest, and all beyond [`MOST`] are dropped.
+//! - Beside the smallest singular vector, those below [`CUT`] of the largest, and all beyond [`MOST`] are dropped.
+//!
+//! Interpretations of the text:
+//! - Singular vectors below [`ROUNDING`] of the largest are rounding errors, and of ten features at most [`MOST`] are used. A
+//!   patch whose features are all zero has the constant patch, or it would be pulled to black.
 //! - Feature distances are compared one feature plane at a time; patch distances use the pairs inside the image.
 //! - The halves of the samples are solved with the weights of the last round, so they show how much noise passes through.
 
+pub mod mix;
 mod subspace;
 
 pub use subspace::basis;
@@ -28,6 +34,8 @@ pub const COMPARED: usize = 2;
 pub const MOST: usize = 8;
 /// Singular values below this share of the largest are noise.
 pub const CUT: f64 = 0.05;
+/// The same in the thesis' form, which drops the smallest alone: smaller ones do not exist in single precision.
+pub const ROUNDING: f64 = 3e-3;
 /// Standard deviation in a patch, relative to the range, below which a feature is constant.
 pub const LEAST_DEVIATION: f64 = 1e-4;
 /// `δ`.
@@ -42,9 +50,6 @@ pub const SECOND_ALPHA: f64 = 0.05;
 pub const GUIDE_ALPHA: f64 = 0.2;
 /// Radius of the mean of error estimates.
 pub const ERROR_RADIUS: usize = 5;
-
-/// A bolder candidate must be below this share of a more cautious candidate's error.
-pub const CLEARLY: f32 = 0.99;
 
 /// `k_c`, `k_f` and `β`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,27 +117,32 @@ pub struct Input<'a> {
     pub alpha: f64,
     /// Number of reweighting rounds.
     pub rounds: usize,
+    /// As in the thesis: bases of features as they are, three candidates, one of which is chosen.
+    pub thesis: bool,
 }
 
 /// All results.
 #[derive(Debug)]
 pub struct Output {
-    /// The candidates after the second pass.
+    /// The candidates after the second pass: the first two and the plain fit, or all three.
     pub candidates: Vec<Image>,
     /// Estimates of their squared errors, including the noise of the fits they are compared with; `None` without halves.
     pub errors: Option<Vec<Image>>,
-    /// The best candidate at each pixel.
+    /// The mix of candidates, or the best one at each pixel.
     pub color: Image,
-    /// The index of the best candidate: 1 in its plane.
+    /// The share of each candidate, in its plane.
     pub selection: Image,
 }
 
 /// Section 5.3 as a whole.
 pub fn reconstruct(input: &Input<'_>) -> Output {
     let guide = input.all.problem(GUIDE_ALPHA).l1();
-    let variance = match &input.halves {
+    let fits = input
+        .halves
+        .map(|halves| halves.map(|h| h.problem(GUIDE_ALPHA).l1()));
+    let variance = match &fits {
         Some([a, b]) => {
-            let raw = half_squares(&a.problem(GUIDE_ALPHA).l1(), &b.problem(GUIDE_ALPHA).l1());
+            let raw = half_squares(a, b);
             larger(&raw, &gaussian(&raw, 2, 1.0))
         }
         None => image_variance(&guide),
@@ -142,9 +152,14 @@ pub fn reconstruct(input: &Input<'_>) -> Output {
         .map(|halves| halves.map(|h| h.problem(GUIDE_ALPHA).l2()));
     let mut candidates = Vec::new();
     let mut errors = Vec::new();
-    for candidate in CANDIDATES {
+    for candidate in CANDIDATES.into_iter().take(used(input.thesis)) {
         let weights = weights(&guide, &variance, &input.features, candidate);
-        let patches = Patches::new(&input.features, &weights, guide.width(), candidate.beta);
+        let patches = Patches::new(
+            (&input.features, input.thesis),
+            &weights,
+            guide.width(),
+            candidate.beta,
+        );
         let (x, half) = patches.solve(input);
         let made = second_pass(input.all.base, &x);
         if let (Some([a, _]), Some(half), Some(unbiased)) = (&input.halves, half, &unbiased) {
@@ -153,26 +168,36 @@ pub fn reconstruct(input: &Input<'_>) -> Output {
         }
         candidates.push(made);
     }
+    if !input.thesis {
+        if let (Some([a, b]), Some(unbiased)) = (&fits, &unbiased) {
+            // The mean of the fits of both halves has the error of their fit, nearly.
+            let mean = Image::from_fn(a.width(), a.height(), a.channels(), |x, y, c| {
+                0.5 * (a.get(x, y, c) + b.get(x, y, c))
+            });
+            errors.push(error(&mean, a, unbiased));
+        }
+        candidates.push(guide.clone());
+    }
     let errors = (errors.len() == candidates.len()).then_some(errors);
     let (width, height) = (guide.width(), guide.height());
-    let best = |x: usize, y: usize| match &errors {
-        // Without an estimate the most cautious candidate is used.
-        None => 0,
-        Some(e) => {
-            let e: Vec<f32> = e.iter().map(|e| e.get(x, y, 0)).collect();
-            let second = usize::from(e[1] < CLEARLY * e[0]);
-            if e[2] < CLEARLY * e[second] {
-                2
-            } else {
-                second
-            }
+    let selection = match (&errors, &unbiased) {
+        (Some(errors), Some(unbiased)) if !input.thesis => {
+            mix::shares(&candidates, errors, unbiased)
+        }
+        _ => {
+            let best = |x: usize, y: usize| match &errors {
+                // Without an estimate the most cautious candidate is used.
+                None => 0,
+                Some(e) => least([0, 1, 2].map(|k: usize| e[k].get(x, y, 0))),
+            };
+            Image::from_fn(width, height, 3, |x, y, k| {
+                f32::from(u8::from(best(x, y) == k))
+            })
         }
     };
     let color = Image::from_fn(width, height, guide.channels(), |x, y, c| {
-        candidates[best(x, y)].get(x, y, c)
-    });
-    let selection = Image::from_fn(width, height, 3, |x, y, k| {
-        f32::from(u8::from(best(x, y) == k))
+        let one = |k: usize| selection.get(x, y, k) * candidates[k].get(x, y, c);
+        one(0) + one(1) + one(2)
     });
     Output {
         candidates,
@@ -180,6 +205,17 @@ pub fn reconstruct(input: &Input<'_>) -> Output {
         color,
         selection,
     }
+}
+
+/// How many of the candidates are used.
+pub const fn used(thesis: bool) -> usize {
+    if thesis { 3 } else { 2 }
+}
+
+/// The first of the smallest of three numbers.
+pub fn least(e: [f32; 3]) -> usize {
+    let second = usize::from(e[1] < e[0]);
+    if e[2] < e[second] { 2 } else { second }
 }
 
 /// `((a - b) / 2)²`.
@@ -341,7 +377,7 @@ pub struct Patches {
 impl Patches {
     /// Bases of all patches, in which pixels without weight are excluded.
     pub fn new(
-        features: &[(Image, Image)],
+        (features, thesis): (&[(Image, Image)], bool),
         weights: &[[f64; PATCH]],
         width: usize,
         beta: f64,
@@ -353,13 +389,14 @@ impl Patches {
                 let mut all = [0.0; PATCH];
                 for (v, by) in all.iter_mut().zip(offsets()) {
                     if let Some((x, y)) = moved(at, by, width, height) {
-                        *v = f64::from(f.get(x, y, 0) - f.get(at.0, at.1, 0));
+                        let here = if thesis { 0.0 } else { f.get(at.0, at.1, 0) };
+                        *v = f64::from(f.get(x, y, 0) - here);
                     }
                 }
                 all
             };
             let columns: Vec<_> = features.iter().map(|(f, _)| values(f)).collect();
-            basis(&columns, &weights[p].map(|w| w > 0.0))
+            basis(&columns, &weights[p].map(|w| w > 0.0), thesis)
         };
         Self {
             width,

@@ -1,14 +1,24 @@
 //! The subspace of plausible patches: Vicini 2015, Eq. 5.7, with a truncated singular value decomposition.
 
-use super::{CUT, LEAST_DEVIATION, MOST, PATCH};
+use super::{CUT, LEAST_DEVIATION, MOST, PATCH, ROUNDING};
 
-/// An orthonormal basis of the constant patch and of features, without small components.
-pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH]) -> Vec<[f64; PATCH]> {
+/// An orthonormal basis of the constant patch and of features, without small components; of features as they are in the form
+/// of the thesis.
+pub fn basis(
+    columns: &[[f64; PATCH]],
+    inside: &[bool; PATCH],
+    thesis: bool,
+) -> Vec<[f64; PATCH]> {
     let count = inside.iter().filter(|i| **i).count() as f64;
     let masked = |v: f64, inside: bool| if inside { v } else { 0.0 };
-    let mut made = vec![inside.map(|i| masked(1.0 / count.sqrt(), i))];
+    let even = inside.map(|i| masked(1.0 / count.sqrt(), i));
+    let mut made = if thesis { Vec::new() } else { vec![even] };
     let mut scaled = Vec::new();
     for column in columns {
+        if thesis {
+            scaled.push(std::array::from_fn(|a| masked(column[a], inside[a])));
+            continue;
+        }
         let pairs = column.iter().zip(inside);
         let mean = pairs.map(|(v, i)| masked(*v, *i)).sum::<f64>() / count;
         let mut c: [f64; PATCH] = std::array::from_fn(|a| masked(column[a] - mean, inside[a]));
@@ -28,16 +38,23 @@ pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH]) -> Vec<[f64; PATC
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
     // The smallest is dropped, unless it is the only one.
-    order.truncate(m.saturating_sub(1).clamp(1, MOST - 1));
+    let (room, cut) = match thesis {
+        true => (MOST, ROUNDING),
+        false => (MOST - 1, CUT),
+    };
+    order.truncate(m.saturating_sub(1).clamp(1, room));
     for k in order {
         let largest = values.iter().copied().fold(0.0, f64::max);
-        if values[k] > CUT * CUT * largest {
+        if values[k] > cut * cut * largest {
             let length = values[k].sqrt();
             made.push(std::array::from_fn(|a| {
                 let sum: f64 = (0..m).map(|j| scaled[j][a] * vectors[j][k]).sum();
                 sum / length
             }));
         }
+    }
+    if made.is_empty() {
+        made.push(even);
     }
     made
 }

@@ -10,7 +10,8 @@ use crate::{Error, Layer, Part, Result, Shape};
 use limpid_kernel_photo::window::Filter;
 use limpid_kernel_render::patch::{
     Advance, Assemble, BASIS_PLANES, Basis, CROSS_PLANES, Multiply, NextDirection, Omega,
-    WEIGHT_PLANES, Weights, cross_error, differences, larger, least, matrix_size, scaled,
+    WEIGHT_PLANES, Weights, apart, cross_error, differences, larger, least, matrix_size, middle,
+    scaled, shares, squared_difference,
 };
 use limpid_kernel_render::poisson::{Dot, right_side, weigh};
 use limpid_kernel_render::rdfc::{
@@ -18,7 +19,7 @@ use limpid_kernel_render::rdfc::{
 };
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::patch::{
-    CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA,
+    CANDIDATES, Candidate, ERROR_RADIUS, GUIDE_ALPHA, PATCH, SECOND_ALPHA, used,
 };
 
 /// Maximum number of steps of one solve.
@@ -119,9 +120,9 @@ impl Build<'_> {
         let halves = has_halves(|l| self.shape.has(l))
             .then(|| [self.samples(Part::HalfA), self.samples(Part::HalfB)]);
         let guide = self.fit(Norm::L1, GUIDE_ALPHA, all);
-        let variance = match halves {
-            Some(halves) => {
-                let [a, b] = halves.map(|h| self.fit(Norm::L1, GUIDE_ALPHA, h));
+        let fits = halves.map(|halves| halves.map(|h| self.fit(Norm::L1, GUIDE_ALPHA, h)));
+        let variance = match fits {
+            Some([a, b]) => {
                 let difference = self.plan.transient("half difference", n);
                 let raw = self.plan.transient("two-buffer variance", n);
                 let out = self.plan.transient("variance", n);
@@ -143,7 +144,7 @@ impl Build<'_> {
         let half = halves.map(|_| self.plan.transient("half estimate", n));
         let mut made = Vec::new();
         let mut errors = Vec::new();
-        for candidate in CANDIDATES {
+        for candidate in CANDIDATES.into_iter().take(used(self.patch.thesis)) {
             self.constrain(&solver, candidate, (guide, variance), &guides);
             self.reweighted(&solver, candidate, all);
             let out = self.second_pass(all[0], solver.x);
@@ -157,19 +158,48 @@ impl Build<'_> {
                 );
                 self.solve(&solver, half, self.patch.tolerance);
                 let half = self.second_pass(a[0], half);
-                let raw = self.plan.transient("squared error", 1);
-                let error = cross_error(self.channels);
-                self.plan.pass(error, [out, half, first, second], [raw]);
-                errors.push(box_mean(&mut self.plan, raw, ERROR_RADIUS));
+                errors.push(self.error([out, half, first, second]));
             }
         }
-        self.finish(&made, &errors);
+        if !self.patch.thesis {
+            if let (Some([a, b]), Some([first, second])) = (fits, unbiased) {
+                let mean = self.plan.transient("mean of fits", n);
+                self.plan.pass(middle(), [a, b], [mean]);
+                errors.push(self.error([mean, a, first, second]));
+            }
+            made.push(guide);
+        }
+        self.finish(&made, &errors, unbiased);
+    }
+
+    /// The estimated error of a candidate, from a half of it and the fits of both halves.
+    fn error(&mut self, from: [SlotId; 4]) -> SlotId {
+        let raw = self.plan.transient("squared error", 1);
+        self.plan.pass(cross_error(self.channels), from, [raw]);
+        box_mean(&mut self.plan, raw, ERROR_RADIUS)
+    }
+
+    /// The shares of the candidates, from their errors.
+    fn shares(&mut self, made: &[SlotId], errors: SlotId, [a, b]: [SlotId; 2]) -> SlotId {
+        let n = self.channels;
+        let squares = self.plan.transient("squared differences", n);
+        self.plan.pass(squared_difference(), [a, b], [squares]);
+        let noise = box_mean(&mut self.plan, squares, ERROR_RADIUS);
+        let mut far = |other: SlotId| {
+            let raw = self.plan.transient("distance", 2);
+            self.plan.pass(apart(n), [other, made[0], noise], [raw]);
+            box_mean(&mut self.plan, raw, ERROR_RADIUS)
+        };
+        let (second, plain) = (far(made[1]), far(made[2]));
+        let maps = self.plan.transient("shares", 3);
+        let reads = [errors, second, plain, made[0], made[2]];
+        self.plan.pass(shares(n), reads, [maps]);
+        maps
     }
 
     /// Selection and outputs.
-    fn finish(&mut self, made: &[SlotId], errors: &[SlotId]) {
+    fn finish(&mut self, made: &[SlotId], errors: &[SlotId], unbiased: Option<[SlotId; 2]>) {
         let n = self.channels;
-        let maps = self.plan.transient("selection", 3);
         let joined = self.plan.transient("errors", 3);
         if let [a, b, c] = errors {
             let takes = vec![(0, 1); 3];
@@ -181,7 +211,14 @@ impl Build<'_> {
             self.plan.pass(zeros(), [made[0]], [same]);
             self.plan.pass(join(&takes), [same, same, same], [joined]);
         }
-        self.plan.pass(least(), [joined], [maps]);
+        let maps = match unbiased {
+            Some(unbiased) if !self.patch.thesis => self.shares(made, joined, unbiased),
+            _ => {
+                let maps = self.plan.transient("selection", 3);
+                self.plan.pass(least(), [joined], [maps]);
+                maps
+            }
+        };
         let out = self.plan.output(Layer::COLOR, n);
         self.plan
             .pass(blend(), [maps, made[0], made[1], made[2]], [out]);
@@ -293,7 +330,9 @@ impl Build<'_> {
             base.push(guides.slots[0]);
         }
         self.plan.pass(kernel, reads, [solver.weights]);
-        self.plan.pass(Basis { features }, base, [solver.basis]);
+        let thesis = self.patch.thesis;
+        self.plan
+            .pass(Basis { features, thesis }, base, [solver.basis]);
     }
 
     /// Solves with least absolute errors, by reweighting.

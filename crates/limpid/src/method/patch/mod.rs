@@ -43,6 +43,8 @@ crate::options! {
         pub rounds: usize = ROUNDS,
         /// Residual at which a solve ends, as a share of the right-hand side.
         pub tolerance: f32 = 3e-4,
+        /// As Vicini 2015: bases of features as they are, and the best of three candidates instead of a mix.
+        pub thesis: bool = false,
         /// Largest minus smallest position; measured by default.
         pub position_range: Option<f32> = None,
         /// Largest minus smallest depth; measured by default.
@@ -209,6 +211,7 @@ impl Define for Patch {
             features: planes,
             alpha: f64::from(self.alpha),
             rounds: self.rounds,
+            thesis: self.thesis,
         });
         let mut out = Frame::new(made.color)?;
         if self.layers == Layers::All {
@@ -229,11 +232,16 @@ impl Define for Patch {
 
 impl Examples for Patch {
     fn examples(&self) -> Vec<Box<dyn Method>> {
-        vec![Box::new(Self {
+        let mixed = Self {
             layers: Layers::All,
             rounds: 2,
             tolerance: 1e-6,
             ..Self::default()
-        })]
+        };
+        let thesis = Self {
+            thesis: true,
+            ..mixed.clone()
+        };
+        vec![Box::new(mixed), Box::new(thesis)]
     }
 }
