@@ -1,6 +1,6 @@
 //! The small operations around the constraints: scales, differences, errors, selection.
 
-use limpid_plan::stencil::{Stencil, stencil};
+use limpid_plan::stencil::{Stencil, Value, stencil};
 use limpid_reference::definition::patch::mix::{
     CAUTION, LEAST_APART, LEAST_SHARE, OUTLIER, PIXELS,
 };
@@ -76,26 +76,28 @@ pub fn apart(channels: usize) -> Stencil {
     })
 }
 
+/// The share of a candidate whose error is this much lower, by its distance from the first.
+fn share<'g>(better: Value<'g>, [apart, noisy]: [Value<'g>; 2]) -> Value<'g> {
+    let apart = apart + LEAST_APART;
+    let best = ((apart + better) / (2.0 * apart)).max(0.0).min(1.0);
+    let variance = CAUTION / PIXELS * (noisy / apart) / (4.0 * apart);
+    (best - variance / best.max(LEAST_SHARE)).max(0.0)
+}
+
 /// The shares of the first candidate, of the second and of the plain fit. Reads their errors (three planes), [`apart`] of the
 /// second and of the plain fit, the first candidate and the plain fit.
 pub fn shares(channels: usize) -> Stencil {
     stencil("shares", |k| {
         let [errors, second, plain, made, fit] = k.reads();
         let error = |plane: usize| errors.plane(plane).here();
-        let share = |j: usize, of: limpid_plan::stencil::Read<'_>| {
-            let apart = of.plane(0).here() + LEAST_APART;
-            let better = error(0) - error(j);
-            let best = ((apart + better) / (2.0 * apart)).max(0.0).min(1.0);
-            let noisy = of.plane(1).here();
-            let variance = CAUTION / PIXELS * (noisy / apart) / (4.0 * apart);
-            (best - variance / best.max(LEAST_SHARE)).max(0.0)
-        };
+        let bold = share(error(0) - error(1), [0, 1].map(|c| second.plane(c).here()));
+        let distance = [0, 1].map(|c| plain.plane(c).here());
+        let mut kept = share(error(0) - error(2), distance);
         let gap = |c: usize| (fit.plane(c).here() - made.plane(c).here()).abs();
         let gap = (0..channels).map(gap).reduce(|sum, v| sum + v);
-        let (bold, mut kept) = (share(1, second), share(2, plain));
         if let Some(gap) = gap {
-            let usual = gap.lt(OUTLIER * plain.plane(0).here().sqrt());
-            kept = usual.pick(kept, 0.0);
+            let usual = distance[0].sqrt() + LEAST_APART;
+            kept = kept * (OUTLIER - gap / usual).max(0.0).min(1.0);
         }
         let sum = (bold + kept).max(1.0);
         k.write_planes([1.0 - (bold + kept) / sum, bold / sum, kept / sum]);

@@ -92,7 +92,7 @@ fn the_projector_is_idempotent_and_keeps_feature_patches() {
             0.4 + terms.sum::<f64>()
         }));
         let inside: [bool; PATCH] = std::array::from_fn(|a| a == PATCH / 2 || random.next() > -0.6);
-        let basis = basis(&columns, &inside);
+        let basis = basis(&columns, &inside, false);
         assert!(basis.len() <= MOST);
         let masked = |v: &[f64; PATCH]| -> [f64; PATCH] {
             std::array::from_fn(|a| if inside[a] { v[a] } else { 0.0 })
@@ -119,11 +119,37 @@ fn truncation_leaves_the_smallest_singular_vector_out() {
     let edge: [f64; PATCH] = std::array::from_fn(|a| f64::from(u8::from(a / 5 > 2)));
     // Nearly the same as the ramp: the remaining component is small.
     let nearly: [f64; PATCH] = std::array::from_fn(|a| ramp[a] + 0.02 * ((a * 7) % 3) as f64);
-    let basis = basis(&[ramp, edge, nearly], &[true; PATCH]);
+    let basis = basis(&[ramp, edge, nearly], &[true; PATCH], false);
     assert_eq!(basis.len(), 3, "constant, ramp and edge");
     assert!(apart(&project(&basis, &edge), &edge) < 0.1);
     assert!(apart(&project(&basis, &ramp), &ramp) < 0.1);
     assert!(apart(&project(&basis, &ramp), &ramp) > 1e-6);
+}
+
+/// In the thesis, features are used as they are: neither their means nor their scale are removed, there is no constant patch,
+/// and the smallest singular vector alone is dropped.
+#[test]
+fn the_thesis_has_bases_of_features_alone() {
+    let ramp: [f64; PATCH] = std::array::from_fn(|a| 0.2 + 0.1 * (a % 5) as f64);
+    let edge: [f64; PATCH] = std::array::from_fn(|a| f64::from(u8::from(a / 5 > 2)));
+    let texture: [f64; PATCH] = std::array::from_fn(|a| 0.1 * ((a * 7) % 4) as f64);
+    let all = basis(&[ramp, edge, texture], &[true; PATCH], true);
+    assert_eq!(all.len(), 2);
+    // The product with the dropped vector is what the features have least of.
+    let lost = |v: &[f64; PATCH]| apart(&project(&all, v), v);
+    let least = lost(&ramp).hypot(lost(&edge)).hypot(lost(&texture));
+    for other in [[ramp, edge], [ramp, texture], [edge, texture]] {
+        let two = basis(&[other[0], other[1], other[1]], &[true; PATCH], true);
+        assert_eq!(two.len(), 2);
+        let lost = |v: &[f64; PATCH]| apart(&project(&two, v), v);
+        let all = lost(&ramp).hypot(lost(&edge)).hypot(lost(&texture));
+        assert!(least <= all + 1e-9, "{least} {all}");
+    }
+    let constant = [1.0; PATCH];
+    assert!(apart(&project(&all, &constant), &constant) > 0.1);
+    // Nothing but zeros: the constant patch.
+    let none = basis(&[[0.0; PATCH]; 2], &[true; PATCH], true);
+    assert!(apart(&project(&none, &constant), &constant) < 1e-9);
 }
 
 #[test]

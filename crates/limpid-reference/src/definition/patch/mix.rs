@@ -15,8 +15,9 @@ use limpid_core::Image;
 pub const CAUTION: f32 = 16.0;
 /// Pixels of the window in which errors are compared.
 pub const PIXELS: f32 = ((2 * ERROR_RADIUS + 1) * (2 * ERROR_RADIUS + 1)) as f32;
-/// A plain fit that is farther from the first candidate than this many times the usual distance around it is an outlier.
-pub const OUTLIER: f32 = 2.0;
+/// A plain fit that is farther from the first candidate than this many times the usual distance around it is an outlier, and
+/// less so one time below.
+pub const OUTLIER: f32 = 2.5;
 /// Smallest distance of candidates.
 pub const LEAST_APART: f32 = 1e-12;
 /// Smallest share.
@@ -56,8 +57,8 @@ pub fn shares(candidates: &[Image], errors: &[Image], unbiased: &[Image; 2]) -> 
         let gap: f32 = (0..channels)
             .map(|c| (candidates[2].get(x, y, c) - first.get(x, y, c)).abs())
             .sum();
-        let usual = gap < OUTLIER * others[1].get(x, y, 0).sqrt();
-        let plain = if usual { share(1) } else { 0.0 };
+        let usual = others[1].get(x, y, 0).sqrt() + LEAST_APART;
+        let plain = share(1) * (OUTLIER - gap / usual).clamp(0.0, 1.0);
         let sum = (second + plain).max(1.0);
         [1.0 - (second + plain) / sum, second / sum, plain / sum][k]
     })
@@ -91,9 +92,14 @@ mod tests {
     #[test]
     fn outliers_of_the_plain_fit_are_left_out() {
         let flat = |v: f32| Image::from_fn(16, 16, 1, |_, _, _| v);
-        let spot = Image::from_fn(16, 16, 1, |x, y, _| {
-            if (x, y) == (8, 8) { 9.0 } else { 0.5 }
-        });
+        let spot = Image::from_fn(
+            16,
+            16,
+            1,
+            |x, y, _| {
+                if (x, y) == (8, 8) { 9.0 } else { 0.5 }
+            },
+        );
         let candidates = [flat(0.0), flat(0.0), spot];
         let errors = [flat(2.0), flat(2.0), flat(0.1)];
         let made = shares(&candidates, &errors, &[flat(1.0), flat(1.0)]);

@@ -4,11 +4,7 @@ use super::{CUT, LEAST_DEVIATION, MOST, PATCH, ROUNDING};
 
 /// An orthonormal basis of the constant patch and of features, without small components; of features as they are in the form
 /// of the thesis.
-pub fn basis(
-    columns: &[[f64; PATCH]],
-    inside: &[bool; PATCH],
-    thesis: bool,
-) -> Vec<[f64; PATCH]> {
+pub fn basis(columns: &[[f64; PATCH]], inside: &[bool; PATCH], thesis: bool) -> Vec<[f64; PATCH]> {
     let count = inside.iter().filter(|i| **i).count() as f64;
     let masked = |v: f64, inside: bool| if inside { v } else { 0.0 };
     let even = inside.map(|i| masked(1.0 / count.sqrt(), i));

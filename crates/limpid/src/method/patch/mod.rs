@@ -240,6 +240,7 @@ impl Examples for Patch {
         };
         let thesis = Self {
             thesis: true,
+            rounds: 1,
             ..mixed.clone()
         };
         vec![Box::new(mixed), Box::new(thesis)]
