@@ -13,6 +13,8 @@ pub(crate) struct RenderTags {
     pub(crate) position: Vec3A,
     pub(crate) target: Vec3A,
     pub(crate) field_of_view: f32,
+    /// Samples per pixel, if they are the same everywhere and known.
+    pub(crate) samples: Option<u32>,
 }
 
 impl RenderTags {
@@ -25,22 +27,24 @@ impl RenderTags {
             position: camera.position,
             target: camera.target,
             field_of_view: camera.field_of_view,
+            samples: None,
         }
     }
 
     /// Names and values of the attributes.
     pub(crate) fn texts(&self) -> Vec<(String, String)> {
         let point = |p: Vec3A| format!("{},{},{}", p.x, p.y, p.z);
-        [
+        let mut all = vec![
             ("scene", self.scene.clone()),
             ("frame", self.frame.to_string()),
             ("bounces", self.bounces.to_string()),
             ("camera", point(self.position)),
             ("target", point(self.target)),
             ("field-of-view", self.field_of_view.to_string()),
-        ]
-        .map(|(name, value)| (format!("limpid.{name}"), value))
-        .to_vec()
+        ];
+        all.extend(self.samples.map(|n| ("samples", n.to_string())));
+        let named = |(name, value)| (format!("limpid.{name}"), value);
+        all.into_iter().map(named).collect()
     }
 
     /// The attributes of a file, if they are complete.
@@ -53,6 +57,7 @@ impl RenderTags {
             position: point(&text("camera")?).ok()?,
             target: point(&text("target")?).ok()?,
             field_of_view: text("field-of-view")?.parse().ok()?,
+            samples: text("samples").and_then(|n| n.parse().ok()),
         })
     }
 

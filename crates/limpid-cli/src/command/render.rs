@@ -163,7 +163,7 @@ fn one(
     );
     let state = state_path(path);
     let mut render = Render::new(&scene, &options)?;
-    let taken = RenderTags::new(name, frame, options.bounces, &camera);
+    let mut taken = RenderTags::new(name, frame, options.bounces, &camera);
     if args.adaptive.is_on() {
         args.adaptive.run(&mut render, path, watch)?;
         return Ok((render.frame()?, taken));
@@ -187,6 +187,7 @@ fn one(
     if args.keep_state {
         render.save(&state, &label)?;
     }
+    taken.samples = (args.every == 1).then_some(options.samples);
     Ok((render.frame()?, taken))
 }
 

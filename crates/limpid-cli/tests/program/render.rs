@@ -62,6 +62,19 @@ fn references_are_taken_through_the_camera_of_the_file() {
         "{scene} and {known}"
     );
 
+    // 2 samples per pixel of 32×24 are 24 pixels with 64.
+    let budget = format!("{patch} -o e.exr --scene cornell --cache-samples 64");
+    works(at, &format!("{budget} --budget 10"));
+    works(
+        at,
+        &format!("{patch} -o f.exr --scene cornell --cache-samples 64 --caches 24"),
+    );
+    let color = |file: &str| read(&at.join(file)).frame.color().unwrap().clone();
+    assert_eq!(color("e.exr"), color("f.exr"));
+    let (code, errors) = limpid(at, &format!("{budget} --budget 8"));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("has 8 samples per pixel"), "{errors}");
+
     let (code, errors) = limpid(at, &format!("{patch} -o c.exr --scene columns"));
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("shows cornell"), "{errors}");
@@ -83,6 +96,12 @@ fn references_are_taken_through_the_camera_of_the_file() {
         "reconstruct bare.exr -o d.exr --method patch --rounds 1 --device cpu --scene cornell --caches 20",
     );
     assert!(said.contains("does not store its camera"), "{said}");
+    let (code, errors) = limpid(
+        at,
+        "reconstruct bare.exr -o d.exr --method patch --device cpu --scene cornell --budget 10",
+    );
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("does not store its samples"), "{errors}");
 }
 
 #[test]

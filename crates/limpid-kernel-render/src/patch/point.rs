@@ -47,7 +47,7 @@ pub fn cross_error(channels: usize) -> Stencil {
 
 /// The mean of two.
 pub fn middle() -> Stencil {
-    stencil("middle", |k| {
+    stencil("mean-of-fits", |k| {
         let [a, b] = k.reads();
         k.write(0.5 * (a.here() + b.here()));
     })

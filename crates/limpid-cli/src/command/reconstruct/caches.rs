@@ -9,6 +9,9 @@ use limpid_lab::caches::{Choice, places};
 use limpid_scenes::{RenderOptions, builtin_world, sample_pixels};
 use std::path::PathBuf;
 
+/// Number of reference pixels if nothing else is given.
+const COUNT: usize = 1000;
+
 /// First index of the samples taken at caches: far beyond those of any render.
 const FIRST: u32 = 1 << 24;
 
@@ -21,9 +24,12 @@ pub(super) struct Caches {
     /// For patch: an image that is accurate at some pixels and missing (NaN) at the others
     #[arg(long, value_name = "FILE")]
     references: Option<PathBuf>,
-    /// Maximum number of reference pixels
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
-    caches: usize,
+    /// Maximum number of reference pixels [default: 1000]
+    #[arg(long, value_name = "COUNT", conflicts_with = "budget")]
+    caches: Option<usize>,
+    /// Samples per pixel in all: what the input does not have is spent on reference pixels
+    #[arg(long, value_name = "N", requires = "scene")]
+    budget: Option<f64>,
     /// Samples at each of these pixels
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     cache_samples: u32,
@@ -98,7 +104,8 @@ impl Caches {
         candidates: &[Image],
     ) -> Result<(Vec<(usize, usize)>, Vec<[f32; 3]>)> {
         let input = &picture.frame;
-        let wanted = places(candidates, &variance(input)?, self.caches, 1);
+        let count = self.count(picture)?;
+        let wanted = places(candidates, &variance(input)?, count, 1);
         if let Some(name) = &self.scene {
             let taken = self.taken(name, picture)?;
             let options = RenderOptions {
@@ -135,7 +142,7 @@ impl Caches {
             .filter(known)
             .collect();
         // A whole reference, as tests have it, serves at the places that would be asked for.
-        if pixels.len() > self.caches {
+        if pixels.len() > count {
             pixels = wanted.into_iter().filter(known).collect();
         }
         if pixels.is_empty() {
@@ -143,6 +150,27 @@ impl Caches {
         }
         let colors = pixels.iter().map(|p| color(*p)).collect();
         Ok((pixels, colors))
+    }
+
+    /// Number of reference pixels: as many as the budget has left.
+    fn count(&self, input: &Picture) -> Result<usize> {
+        let Some(budget) = self.budget else {
+            return Ok(self.caches.unwrap_or(COUNT));
+        };
+        let wrong =
+            |what: String| Err(Error::input(format!("--budget {budget}: {what}"))).or_usage();
+        let Some(samples) = RenderTags::read(&input.origin).and_then(|t| t.samples) else {
+            let what = "the file does not store its samples per pixel; use --caches instead";
+            return wrong(what.to_owned());
+        };
+        let left = (budget - f64::from(samples)) * input.frame.size().pixels() as f64;
+        let count = (left / f64::from(self.cache_samples)).floor();
+        if count.is_nan() || count < 1.0 {
+            return wrong(format!(
+                "the input has {samples} samples per pixel, which leaves nothing for a reference pixel"
+            ));
+        }
+        Ok((count as usize).min(input.frame.size().pixels()))
     }
 
     /// What the input shows: according to its file, or else the scene from its default camera.
