@@ -47,7 +47,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
     let method = method_options::method(Use::Reconstruct, &args.method)?;
     let mut options = args.how.options(method, given)?;
-    let all = args.known.prepare(&args.method, &mut options)?;
+    let wanted = args.known.prepare(&args.method, &mut options)?;
     let reader = args.layers.reader()?;
     reader.begin(&args.inputs);
     let device = args.how.open()?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
         let write = WriteOptions::default();
         files::run_and((job, &reader, &write), sequence, |input, made| {
             args.known.tell(&args.method, &input.frame);
-            args.known.choose(input, made, all)
+            args.known.choose(input, made, wanted)
         })?;
         if args.residuals {
             report::line(&table(sequence.residuals()))?;

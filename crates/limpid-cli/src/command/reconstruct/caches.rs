@@ -35,27 +35,40 @@ pub(super) struct Caches {
     cache_samples: u32,
 }
 
+/// What is done with candidates.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Whether they are written.
+    all: bool,
+    /// How many are compared with references.
+    candidates: usize,
+}
+
 impl Caches {
     fn given(&self) -> bool {
         self.scene.is_some() || self.references.is_some()
     }
 
-    /// Makes the method write its candidates, and returns whether that was requested anyway.
-    pub(super) fn prepare(&self, method: &str, options: &mut Options) -> Result<bool> {
-        let all = options
-            .method
-            .named_options()
-            .iter()
-            .any(|k| k.name == "layers" && k.value == "all");
+    /// Makes the method write its candidates.
+    pub(super) fn prepare(&self, method: &str, options: &mut Options) -> Result<Wanted> {
+        let is = |name: &str, value: &str| {
+            let known = options.method.named_options();
+            known.iter().any(|k| k.name == name && k.value == value)
+        };
+        let wanted = Wanted {
+            all: is("layers", "all"),
+            // The plain fit has outliers, which a few references do not show.
+            candidates: if is("thesis", "true") { 3 } else { 2 },
+        };
         if !self.given() {
-            return Ok(all);
+            return Ok(wanted);
         }
         if method != "patch" {
             let message = format!("--scene and --references are for --method patch, not {method}");
             return Err(Error::input(message)).or_usage();
         }
         options.method.set("layers", "all").or_usage()?;
-        Ok(all)
+        Ok(wanted)
     }
 
     /// Reports how errors are estimated without references. Without halves the method itself reports it.
@@ -69,12 +82,12 @@ impl Caches {
     }
 
     /// Takes the candidate that is closest to the references at each pixel.
-    pub(super) fn choose(&self, input: &Picture, made: Frame, all: bool) -> Result<Frame> {
+    pub(super) fn choose(&self, input: &Picture, made: Frame, wanted: Wanted) -> Result<Frame> {
         if !self.given() {
             return Ok(made);
         }
         let mut candidates = Vec::new();
-        for layer in layers("candidate") {
+        for layer in layers("candidate").into_iter().take(wanted.candidates) {
             candidates.push(made.require(layer)?.clone());
         }
         let (pixels, colors) = self.references(input, &candidates)?;
@@ -83,7 +96,7 @@ impl Caches {
             f32::from(u8::from(choice.selection.get(x, y, 0) as usize == k))
         });
         let mut out = Frame::new(choice.color)?;
-        if all {
+        if wanted.all {
             for (layer, image) in layers("candidate").into_iter().zip(candidates) {
                 out.insert(layer, image)?;
             }
