@@ -59,11 +59,11 @@ pub struct StripTile {
 }
 
 impl Default for StripTile {
-    /// A quarter of a megabyte with eight planes.
+    /// The rows that stages keep fit the first-level cache; few are computed twice.
     fn default() -> Self {
         Self {
             columns: 128,
-            rows: 64,
+            rows: 256,
             shared: false,
         }
     }

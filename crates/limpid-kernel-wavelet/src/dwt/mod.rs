@@ -23,6 +23,7 @@ mod streamed;
 mod strips;
 #[cfg(test)]
 mod tests;
+mod tile;
 #[cfg(test)]
 mod whole;
 

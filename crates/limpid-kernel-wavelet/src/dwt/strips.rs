@@ -1,15 +1,18 @@
-//! A scheme of Kula 2021 on the CPU: tiles of quads, one stage after the other (chapter 10).
+//! A scheme of Kula 2021 on the CPU: tiles of quads, stage by stage (chapter 10).
 //!
-//! The samples of a tile and its halo, mirrored at the borders, are stored in four planes. A stage computes new planes for the
-//! samples that it changes; the halo shrinks by its reach. Threads have tiles of their own that stay in the cache, or share
-//! one tile and wait for each other after each stage. Schemes differ in their stages only: loads and stores are the same.
+//! The samples of a tile and its halo, mirrored at the borders, are in four planes. A stage computes new planes for the samples
+//! that it changes; the halo shrinks by its reach. Schemes differ in their stages only: loads and stores are the same.
+//!
+//! Threads have tiles of their own, down which all stages move together: each follows the one before by as many rows as they
+//! read and replace, so that only the last rows of a tile are kept, in the first-level cache. Or threads share one tile and wait
+//! for each other after each stage, as in the thesis.
 
 use super::plane::{Bands, Plane, halves};
-use super::stage::{BLOCK, Stage, stages};
+use super::stage::{LANES, Stage, stages};
+use super::tile::{Rows, Tile, put, weave};
 use super::{Level, StripTile};
-use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
-use limpid_wavelet::{Scheme, mirrored};
+use limpid_wavelet::Scheme;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -17,47 +20,41 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
     stages: Vec<Stage>,
+    /// The planes of the samples before each stage, and after the last.
+    planes: Vec<[usize; 4]>,
+    /// Rows by which each stage, and the stores, follow the loads.
+    lags: Vec<usize>,
     tile: StripTile,
     /// Halo of a tile in quads: left, right, above, below.
     margin: [usize; 4],
 }
 
-/// A tile with its halo, in quads.
-#[derive(Clone, Copy)]
-struct Tile {
-    /// Its first quad, and its size.
-    from: (usize, usize),
-    size: (usize, usize),
-    margin: [usize; 4],
-}
-
-impl Tile {
-    fn width(&self) -> usize {
-        self.size.0 + self.margin[0] + self.margin[1]
-    }
-
-    fn height(&self) -> usize {
-        self.size.1 + self.margin[2] + self.margin[3]
-    }
-
-    /// The pixel of a sample in column or row `i` of the haloed tile, in a line of `n` pixels.
-    fn pixel(&self, axis: usize, i: usize, odd: usize, n: usize) -> usize {
-        let (from, margin) = match axis {
-            0 => (self.from.0, self.margin[0]),
-            _ => (self.from.1, self.margin[2]),
-        };
-        let quad = from as i64 + i as i64 - margin as i64;
-        mirrored(2 * quad + odd as i64, n)
-    }
-}
+/// Planes: four samples, double-buffered.
+const PLANES: usize = 8;
 
 impl Steps {
     pub(super) fn new(level: &Level, tile: StripTile) -> Self {
         let stages = stages(&Scheme::new(&level.lifting, level.scheme, level.direction));
         let reach = |i: usize| stages.iter().map(|s| s.reach[i]).sum();
+        let mut planes = vec![[0, 1, 2, 3]];
+        let (mut lag, mut above, mut now) = (0, 0, planes[0]);
+        let mut lags = Vec::with_capacity(stages.len() + 1);
+        for stage in &stages {
+            // It reads rows below, and replaces what the stage before read above.
+            lag += stage.reach[3].max(above);
+            lags.push(lag);
+            above = stage.reach[2];
+            for (plane, _) in now.iter_mut().zip(stage.changed).filter(|(_, c)| *c) {
+                *plane = (*plane + PLANES / 2) % PLANES;
+            }
+            planes.push(now);
+        }
+        lags.push(lag);
         Self {
             margin: [0, 1, 2, 3].map(reach),
             stages,
+            planes,
+            lags,
             tile,
         }
     }
@@ -67,10 +64,26 @@ impl Steps {
         (usize::from(self.tile.columns), usize::from(self.tile.rows))
     }
 
+    /// Words of a row of a plane.
+    fn stride(&self) -> usize {
+        let [l, r, ..] = self.margin;
+        (self.quads().0 + l + r).next_multiple_of(LANES) + LANES
+    }
+
+    /// Rows of a plane: those of the tile, or as many as are needed at the same time.
+    fn rows(&self) -> usize {
+        let [_, _, t, b] = self.margin;
+        if self.tile.shared {
+            return self.quads().1 + t + b;
+        }
+        let above = self.stages.iter().map(|s| s.reach[2]).max();
+        let lag = self.lags.last();
+        (lag.unwrap_or(&0) + above.unwrap_or(0) + 1).next_power_of_two()
+    }
+
     /// Words of a tile.
     fn words(&self) -> usize {
-        let ([l, r, t, b], (w, h)) = (self.margin, self.quads());
-        8 * plane_words((w + l + r) * (h + t + b))
+        PLANES * self.rows() * self.stride()
     }
 
     /// Words that this many threads need.
@@ -89,19 +102,18 @@ impl Steps {
         }
     }
 
-    /// Rows of quads of each thread: whole tiles.
+    /// Rows of quads of each thread.
     fn share(&self, rows: usize, threads: usize) -> usize {
-        let height = self.quads().1;
-        let tiles = rows.div_ceil(height);
-        tiles.div_ceil(threads.max(1)).max(1) * height
+        rows.div_ceil(threads.max(1)).max(1)
     }
 
-    /// The tiles of these rows of quads, of a level of this many quads.
-    fn tiles(&self, rows: Range<usize>, (lw, lh): (usize, usize)) -> impl Iterator<Item = Tile> {
+    /// The tiles of these rows of quads, of a level of this width in quads.
+    fn tiles(&self, rows: Range<usize>, lw: usize) -> impl Iterator<Item = Tile> {
         let (width, height) = self.quads();
+        let end = rows.end;
         let tile = move |x, y| Tile {
             from: (x, y),
-            size: (width.min(lw - x), height.min(lh - y)),
+            size: (width.min(lw - x), height.min(end - y)),
             margin: self.margin,
         };
         rows.step_by(height)
@@ -120,68 +132,48 @@ impl Steps {
         let (lw, lh) = (halves(src.size.width).0, halves(src.size.height).0);
         let (hw, hh) = (src.size.width - lw, src.size.height - lh);
         let (apart, together) = self.threads(threads);
-        let rows = self.share(lh, apart);
         let (top, bottom) = packed.split_at_mut(lh * stride);
-        let mut none = Vec::new();
-        // Threads without rows of `low` get an empty slice each.
-        let (low_rows, own) = match low {
-            Some(low) => (low, true),
-            None => (&mut none[..], false),
-        };
-        let mut parts: Vec<Output<'_>> = Vec::with_capacity(threads);
-        let mut bottoms = bottom.chunks_mut(rows * stride);
-        let mut lows = low_rows.chunks_mut(rows * lw);
-        for top in top.chunks_mut(rows * stride) {
-            parts.push(Output {
+        // The packed image of a deeper level is larger.
+        let mut bottoms = bottom.chunks_mut(stride).take(hh);
+        let mut lows = low.map(|low| low.chunks_mut(lw));
+        let mut rows: Vec<Output<'_>> = Vec::with_capacity(lh);
+        for top in top.chunks_mut(stride) {
+            rows.push(Output {
                 top,
-                bottom: bottoms.next().unwrap_or_default(),
-                low: lows.next().filter(|_| own),
+                bottom: bottoms.next(),
+                low: lows.as_mut().and_then(|lows| lows.next()),
             });
         }
-        let scales = level.scales();
-        let limits = level.fixed_limits();
+        let (scales, limits) = (level.scales(), level.fixed_limits());
+        let share = self.share(lh, apart);
         let work = scratch.par_chunks_mut(self.words());
-        parts
-            .par_iter_mut()
-            .zip(work)
-            .enumerate()
-            .for_each(|(i, (part, work))| {
-                let first = i * rows;
-                for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
-                    let (x, y) = tile.from;
-                    let mut planes = planes(work, &tile);
-                    load((simd, together), &mut planes, &tile, src);
-                    let made = self.run((simd, together), &tile, &mut planes);
-                    for sample in 0..4 {
-                        let (odd_x, odd_y) = (sample % 2 == 1, sample / 2 == 1);
-                        let width = tile
-                            .size
-                            .0
-                            .min((if odd_x { hw } else { lw }).saturating_sub(x));
-                        let scale = scales[usize::from(odd_x) + usize::from(odd_y)];
-                        let limit = match sample {
-                            0 => 0.0,
-                            _ => limits[sample - 1],
+        let parts = rows.par_chunks_mut(share).zip(work).enumerate();
+        parts.for_each(|(i, (rows, work))| {
+            let first = i * share;
+            for tile in self.tiles(first..first + rows.len(), lw) {
+                let x = tile.from.0;
+                let load = |row: usize, to: &mut Rows<'_>| tile.load(simd, row, to, src);
+                let store = |from: [&[f32]; 4], to: &mut Output<'_>| {
+                    for (sample, from) in from.into_iter().enumerate() {
+                        let (odd_x, odd_y) = (sample % 2, sample / 2);
+                        let count = [lw, hw][odd_x].saturating_sub(x).min(tile.size.0);
+                        let at = x + odd_x * lw;
+                        let to = match (sample, &mut to.low, &mut to.bottom) {
+                            (0, Some(low), _) => &mut low[x..x + count],
+                            (0 | 1, ..) => &mut to.top[at..at + count],
+                            (_, _, Some(bottom)) => &mut bottom[at..at + count],
+                            // The last of an odd number of rows.
+                            _ => continue,
                         };
-                        for j in 0..tile.size.1 {
-                            if odd_y && y + j >= hh {
-                                break;
-                            }
-                            let row = y + j - first;
-                            let to = match (sample, &mut part.low) {
-                                (0, Some(low)) => &mut low[row * lw + x..],
-                                (0 | 1, _) => {
-                                    &mut part.top[row * stride + x + usize::from(odd_x) * lw..]
-                                }
-                                _ => &mut part.bottom[row * stride + x + usize::from(odd_x) * lw..],
-                            };
-                            let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                            let from = &planes[made[sample]][at..at + width];
-                            dispatch!(simd, s => put(s, &mut to[..width], from, scale, limit));
-                        }
+                        let limit = if sample == 0 { 0.0 } else { limits[sample - 1] };
+                        let scale = scales[odd_x + odd_y];
+                        dispatch!(simd, s => put(s, to, from, scale, limit));
                     }
-                }
-            });
+                };
+                let rows = &mut rows[tile.from.1 - first..][..tile.size.1];
+                self.run((simd, together), &tile, work, load, (rows, store));
+            }
+        });
     }
 
     /// One inverse level.
@@ -196,271 +188,205 @@ impl Steps {
         let (w, h) = (bands.size.width, bands.size.height);
         let (lw, lh) = (halves(w).0, halves(h).0);
         let (apart, together) = self.threads(threads);
-        let rows = self.share(lh, apart);
+        let share = self.share(lh, apart);
         let scales = level.scales().map(|s| 1.0 / s);
-        let parts = out.par_chunks_mut(2 * rows * stride);
+        let mut rows: Vec<&mut [f32]> = out[..h * stride].chunks_mut(2 * stride).collect();
         let work = scratch.par_chunks_mut(self.words());
-        parts.zip(work).enumerate().for_each(|(i, (part, work))| {
-            let first = i * rows;
-            for tile in self.tiles(first..(first + rows).min(lh), (lw, lh)) {
-                let (x, y) = tile.from;
-                let mut planes = planes(work, &tile);
-                gather((simd, together), &mut planes, &tile, bands, scales);
-                let made = self.run((simd, together), &tile, &mut planes);
-                for j in 0..tile.size.1 {
-                    for odd_y in 0..2 {
-                        let row = 2 * (y + j) + odd_y;
-                        if row >= h {
-                            break;
-                        }
-                        let to = &mut part[(row - 2 * first) * stride..][..w];
+        let parts = rows.par_chunks_mut(share).zip(work).enumerate();
+        parts.for_each(|(i, (rows, work))| {
+            let first = i * share;
+            for tile in self.tiles(first..first + rows.len(), lw) {
+                let x = tile.from.0;
+                let load = |row: usize, to: &mut Rows<'_>| {
+                    tile.gather(simd, row, to, (bands, scales));
+                };
+                let store = |[a, b, c, d]: [&[f32]; 4], to: &mut &mut [f32]| {
+                    for (to, from) in to.chunks_mut(stride).zip([[a, b], [c, d]]) {
                         let to = &mut to[2 * x..w.min(2 * (x + tile.size.0))];
-                        let at = (j + self.margin[2]) * tile.width() + self.margin[0];
-                        let from = [2 * odd_y, 2 * odd_y + 1]
-                            .map(|sample| &planes[made[sample]][at..at + tile.size.0]);
                         dispatch!(simd, s => weave(s, to, from));
                     }
-                }
+                };
+                let rows = &mut rows[tile.from.1 - first..][..tile.size.1];
+                self.run((simd, together), &tile, work, load, (rows, store));
             }
         });
     }
 
-    /// Applies all stages; returns the plane that holds each sample. Threads that share the tile wait after each stage.
-    fn run(
+    /// Loads a tile, applies all stages, and stores it into rows.
+    fn run<R: Send>(
         &self,
-        (level, threads): (fearless_simd::Level, usize),
+        (simd, threads): (fearless_simd::Level, usize),
         tile: &Tile,
-        planes: &mut [&mut [f32]],
-    ) -> [usize; 4] {
-        let mut now = [0, 1, 2, 3];
-        let mut inset = [0; 4];
-        let width = tile.width();
-        for stage in &self.stages {
-            for (i, r) in inset.iter_mut().zip(stage.reach) {
-                *i += r;
-            }
-            let [l, r, t, b] = inset;
-            let (rows, columns) = (t..tile.height() - b, l..width - r);
-            let changed: Vec<usize> = stage.changed().collect();
-            let mut outs: Vec<&mut [f32]> = Vec::with_capacity(4);
-            for c in &changed {
-                outs.push(std::mem::take(&mut planes[(now[*c] + 4) % 8]));
-            }
-            let old = now.map(|plane| &*planes[plane]);
-            if threads == 1 {
-                let mut below: Vec<&mut [f32]> =
-                    outs.iter_mut().map(|o| &mut o[t * width..]).collect();
-                let part = (width, rows, columns);
-                dispatch!(level, simd => stage.apply(simd, old, &mut below, part));
-            } else {
-                let share = rows.len().div_ceil(threads).max(1);
-                let mut parts: Vec<Vec<&mut [f32]>> = Vec::new();
-                for out in &mut outs {
-                    let all = &mut out[t * width..(t + rows.len()) * width];
-                    for (i, part) in all.chunks_mut(share * width).enumerate() {
-                        match parts.get_mut(i) {
-                            Some(parts) => parts.push(part),
-                            None => parts.push(vec![part]),
-                        }
-                    }
+        work: &mut [f32],
+        load: impl Fn(usize, &mut Rows<'_>) + Sync,
+        (rows, store): (&mut [R], impl Fn([&[f32]; 4], &mut R) + Sync),
+    ) {
+        let mut planes: [&mut [f32]; PLANES] = Default::default();
+        let each = work.chunks_exact_mut(self.rows() * self.stride());
+        for (plane, part) in planes.iter_mut().zip(each) {
+            *plane = part;
+        }
+        if threads > 1 {
+            return self.together((simd, threads), tile, &mut planes, load, (rows, store));
+        }
+        // Rows of tiles that are kept whole are below their number anyway.
+        let (stride, kept) = (self.stride(), self.rows());
+        let slot = |row: usize| row % kept * stride;
+        let last = self.lags.last().copied().unwrap_or(0);
+        for step in 0..tile.height() + last {
+            if step < tile.height() {
+                let at = slot(step);
+                let mut to: Rows<'_> = Default::default();
+                for (to, plane) in to.iter_mut().zip(&mut planes) {
+                    *to = &mut plane[at..at + stride];
                 }
-                parts.par_iter_mut().enumerate().for_each(|(i, outs)| {
-                    let first = t + i * share;
-                    let own = first..(first + share).min(rows.end);
-                    let part = (width, own, columns.clone());
-                    dispatch!(level, simd => stage.apply(simd, old, outs, part));
-                });
+                load(step, &mut to);
             }
-            for (c, out) in changed.into_iter().zip(outs) {
-                now[c] = (now[c] + 4) % 8;
-                planes[now[c]] = out;
+            for s in 0..self.stages.len() {
+                let (all, columns) = self.inside(s, tile);
+                let row = step.wrapping_sub(self.lags[s]);
+                if all.contains(&row) {
+                    self.stage((simd, s), &mut planes, &columns, row, slot);
+                }
+            }
+            let row = step.wrapping_sub(last + tile.margin[2]);
+            if let Some(to) = rows.get_mut(row) {
+                store(self.result(&planes, tile, slot(row + tile.margin[2])), to);
             }
         }
-        now
+    }
+
+    /// The rows and columns of a tile that a stage can compute.
+    fn inside(&self, stage: usize, tile: &Tile) -> (Range<usize>, Range<usize>) {
+        let done = &self.stages[..=stage];
+        let [l, r, t, b] = [0, 1, 2, 3].map(|i| done.iter().map(|s| s.reach[i]).sum::<usize>());
+        (t..tile.height() - b, l..tile.width() - r)
+    }
+
+    /// The samples of a row that starts here, without the halo.
+    fn result<'a>(&self, planes: &'a [&mut [f32]], tile: &Tile, row: usize) -> [&'a [f32]; 4] {
+        let now = self.planes.last().copied().unwrap_or_default();
+        let from = row + tile.margin[0];
+        now.map(|plane| &planes[plane][from..from + tile.size.0])
+    }
+
+    /// One row of a stage.
+    fn stage(
+        &self,
+        (simd, stage): (fearless_simd::Level, usize),
+        planes: &mut [&mut [f32]; PLANES],
+        columns: &Range<usize>,
+        row: usize,
+        slot: impl Fn(usize) -> usize,
+    ) {
+        let (now, next) = (self.planes[stage], self.planes[stage + 1]);
+        let stage = &self.stages[stage];
+        let mut made: Rows<'_> = Default::default();
+        for c in (0..4).filter(|c| stage.changed[*c]) {
+            made[c] = std::mem::take(&mut planes[next[c]]);
+        }
+        let from = slot(row) + columns.start;
+        let mut outs = made.each_mut().map(|plane| match plane.is_empty() {
+            true => &mut [][..],
+            false => &mut plane[from..],
+        });
+        let old = now.map(|plane| &*planes[plane]);
+        let start = |by: i32| slot(row.wrapping_add_signed(by as isize));
+        stage.apply(simd, old, &start, columns, &mut outs);
+        for c in (0..4).filter(|c| stage.changed[*c]) {
+            planes[next[c]] = std::mem::take(&mut made[c]);
+        }
+    }
+
+    /// The same by several threads, which share the rows of each stage and wait for each other.
+    fn together<R: Send>(
+        &self,
+        (simd, threads): (fearless_simd::Level, usize),
+        tile: &Tile,
+        planes: &mut [&mut [f32]; PLANES],
+        load: impl Fn(usize, &mut Rows<'_>) + Sync,
+        (rows, store): (&mut [R], impl Fn([&[f32]; 4], &mut R) + Sync),
+    ) {
+        let stride = self.stride();
+        let share = |rows: usize| rows.div_ceil(threads).max(1);
+        let part = share(tile.height());
+        let [a, b, c, d, ..] = planes;
+        let all = [a, b, c, d].map(|p| &mut p[..tile.height() * stride]);
+        let mut parts = parted(all, part * stride);
+        parts.par_iter_mut().enumerate().for_each(|(i, parts)| {
+            let mut first = i * part;
+            let mut left = std::mem::take(parts);
+            while !left[0].is_empty() {
+                let mut to = left
+                    .each_mut()
+                    .map(|l| l.split_off_mut(..stride).unwrap_or_default());
+                load(first, &mut to);
+                first += 1;
+            }
+        });
+        for (s, stage) in self.stages.iter().enumerate() {
+            let (all, columns) = self.inside(s, tile);
+            let (now, next) = (self.planes[s], self.planes[s + 1]);
+            let mut made: Rows<'_> = Default::default();
+            for c in (0..4).filter(|c| stage.changed[*c]) {
+                made[c] = std::mem::take(&mut planes[next[c]]);
+            }
+            let outs = made.each_mut().map(|plane| match plane.is_empty() {
+                true => &mut [][..],
+                false => &mut plane[all.start * stride..all.end * stride],
+            });
+            let old = now.map(|plane| &*planes[plane]);
+            let part = share(all.len());
+            parted(outs, part * stride)
+                .into_par_iter()
+                .enumerate()
+                .for_each(|(i, mut outs)| {
+                    let first = all.start + i * part;
+                    for row in first..(first + part).min(all.end) {
+                        let mut here = outs
+                            .each_mut()
+                            .map(|o| o.split_off_mut(..stride).unwrap_or_default());
+                        let mut here = here
+                            .each_mut()
+                            .map(|h| h.get_mut(columns.start..).unwrap_or_default());
+                        let start = |by: i32| row.wrapping_add_signed(by as isize) * stride;
+                        stage.apply(simd, old, &start, &columns, &mut here);
+                    }
+                });
+            for c in (0..4).filter(|c| stage.changed[*c]) {
+                planes[next[c]] = std::mem::take(&mut made[c]);
+            }
+        }
+        let part = share(rows.len());
+        rows.par_chunks_mut(part).enumerate().for_each(|(i, rows)| {
+            for (j, to) in rows.iter_mut().enumerate() {
+                let row = i * part + j + tile.margin[2];
+                store(self.result(planes, tile, row * stride), to);
+            }
+        });
     }
 }
 
-/// Words of a plane of this many quads.
-fn plane_words(area: usize) -> usize {
-    area + BLOCK
-}
-
-/// The forward output of a thread.
+/// The forward output of a row of quads.
 struct Output<'a> {
-    /// Rows of `LL` and `HL`.
+    /// The row of `LL` and `HL`.
     top: &'a mut [f32],
-    /// Rows of `LH` and `HH`.
-    bottom: &'a mut [f32],
-    /// Rows of `LL`, if they are stored separately.
+    /// The row of `LH` and `HH`.
+    bottom: Option<&'a mut [f32]>,
+    /// The row of `LL`, if it is stored separately.
     low: Option<&'a mut [f32]>,
 }
 
-/// The planes of a tile: four samples, double-buffered.
-fn planes<'a>(work: &'a mut [f32], tile: &Tile) -> Vec<&'a mut [f32]> {
-    let words = plane_words(tile.width() * tile.height());
-    work.chunks_exact_mut(words).take(8).collect()
-}
-
-/// Soft-thresholds by a limit.
-fn soft(v: f32, limit: f32) -> f32 {
-    if limit == 0.0 {
-        return v;
-    }
-    v.signum() * (v.abs() - limit).max(0.0)
-}
-
-/// Scales a row and soft-thresholds it.
-#[inline(always)]
-fn put<S: Simd>(_: S, to: &mut [f32], from: &[f32], scale: f32, limit: f32) {
-    if limit == 0.0 {
-        for (to, v) in to.iter_mut().zip(from) {
-            *to = v * scale;
-        }
-        return;
-    }
-    for (to, v) in to.iter_mut().zip(from) {
-        *to = soft(v * scale, limit);
-    }
-}
-
-/// Merges even and odd samples; the last odd one may be missing.
-#[inline(always)]
-fn weave<S: Simd>(_: S, to: &mut [f32], [even, odd]: [&[f32]; 2]) {
-    let (pairs, last) = to.as_chunks_mut::<2>();
-    for ((pair, a), b) in pairs.iter_mut().zip(even).zip(odd) {
-        *pair = [*a, *b];
-    }
-    if let ([last], Some(v)) = (last, even.last()) {
-        *last = *v;
-    }
-}
-
-/// Separates even and odd samples.
-#[inline(always)]
-fn split<S: Simd>(_: S, row: &[f32], even: &mut [f32], odd: &mut [f32]) {
-    let (pairs, _) = row.as_chunks::<2>();
-    for ((pair, a), b) in pairs.iter().zip(even).zip(odd) {
-        (*a, *b) = (pair[0], pair[1]);
-    }
-}
-
-/// The rows of the first four planes of a tile in as many parts as there are threads: for each, its first row, and rows of
-/// pairs of planes, even and odd samples of even rows, then of odd rows.
-fn parted<'a>(
-    planes: &'a mut [&mut [f32]],
-    tile: &Tile,
-    threads: usize,
-) -> Vec<(usize, [&'a mut [f32]; 4])> {
-    let (width, height) = (tile.width(), tile.height());
-    let share = height.div_ceil(threads.max(1)).max(1);
-    let mut each = planes
-        .iter_mut()
-        .take(4)
-        .map(|p| p[..width * height].chunks_mut(share * width));
+/// Planes in parts of this many words; empty planes have empty parts.
+fn parted(planes: [&mut [f32]; 4], words: usize) -> Vec<Rows<'_>> {
+    let longest = planes.iter().map(|p| p.len()).max().unwrap_or(0);
+    let mut left = planes;
     let mut all = Vec::new();
-    if let (Some(mut a), Some(mut b), Some(mut c), Some(mut d)) =
-        (each.next(), each.next(), each.next(), each.next())
-    {
-        while let (Some(a), Some(b), Some(c), Some(d)) = (a.next(), b.next(), c.next(), d.next()) {
-            all.push((all.len() * share, [a, b, c, d]));
-        }
+    for _ in 0..longest.div_ceil(words.max(1)) {
+        all.push(left.each_mut().map(|l| {
+            let words = words.min(l.len());
+            l.split_off_mut(..words).unwrap_or_default()
+        }));
     }
     all
-}
-
-/// Runs work on the parts of a tile, by several threads if there are several parts.
-fn each_part(
-    mut parts: Vec<(usize, [&mut [f32]; 4])>,
-    work: impl Fn(usize, &mut [&mut [f32]; 4]) + Sync,
-) {
-    match &mut parts[..] {
-        [(first, part)] => work(*first, part),
-        parts => parts
-            .par_iter_mut()
-            .for_each(|(first, part)| work(*first, part)),
-    }
-}
-
-/// Loads all samples of all quads from the image.
-fn load(
-    (simd, threads): (fearless_simd::Level, usize),
-    planes: &mut [&mut [f32]],
-    tile: &Tile,
-    src: &Plane<'_>,
-) {
-    let (width, n) = (tile.width(), src.size.width);
-    let begin = 2 * (tile.from.0 as i64 - tile.margin[0] as i64);
-    let inside = begin >= 0 && begin as usize + 2 * width <= n;
-    each_part(parted(planes, tile, threads), |first, [a, b, c, d]| {
-        for (odd_y, even, odd) in [(0, a, b), (1, c, d)] {
-            let rows = even
-                .chunks_exact_mut(width)
-                .zip(odd.chunks_exact_mut(width));
-            for (j, (even, odd)) in rows.enumerate() {
-                let y = tile.pixel(1, first + j, odd_y, src.size.height);
-                let row = &src.data[y * src.stride..][..n];
-                if inside {
-                    let row = &row[begin as usize..begin as usize + 2 * width];
-                    dispatch!(simd, s => split(s, row, even, odd));
-                } else {
-                    for (i, (a, b)) in even.iter_mut().zip(odd).enumerate() {
-                        *a = row[tile.pixel(0, i, 0, n)];
-                        *b = row[tile.pixel(0, i, 1, n)];
-                    }
-                }
-            }
-        }
-    });
-}
-
-/// Loads all samples of all quads from the coefficients.
-fn gather(
-    (simd, threads): (fearless_simd::Level, usize),
-    planes: &mut [&mut [f32]],
-    tile: &Tile,
-    bands: &Bands<'_>,
-    scales: [f32; 3],
-) {
-    let (w, h) = (bands.size.width, bands.size.height);
-    let (lw, lh) = (halves(w).0, halves(h).0);
-    let width = tile.width();
-    let from = tile.from.0 as i64 - tile.margin[0] as i64;
-    each_part(parted(planes, tile, threads), |first, part| {
-        for (sample, plane) in part.iter_mut().enumerate() {
-            let (odd_x, odd_y) = (sample % 2, sample / 2);
-            let scale = scales[odd_x + odd_y];
-            let limit = match sample {
-                0 => 0.0,
-                _ => bands.limits[sample - 1],
-            };
-            // A line of one sample has no high coefficients.
-            if (odd_x == 1 && w == 1) || (odd_y == 1 && h == 1) {
-                plane.fill(0.0);
-                continue;
-            }
-            let count = if odd_x == 1 { w - lw } else { lw };
-            let inside = from >= 0 && from as usize + width <= count;
-            for (j, to) in plane.chunks_exact_mut(width).enumerate() {
-                let y = tile.pixel(1, first + j, odd_y, h) / 2;
-                let row = match sample {
-                    0 => &bands.ll.data[y * bands.ll.stride..][..lw],
-                    _ => &bands.packed[(y + odd_y * lh) * bands.stride + odd_x * lw..][..count],
-                };
-                if inside {
-                    let row = &row[from as usize..from as usize + width];
-                    if limit == 0.0 {
-                        dispatch!(simd, s => put(s, to, row, scale, 0.0));
-                    } else {
-                        for (to, v) in to.iter_mut().zip(row) {
-                            *to = soft(*v, limit) * scale;
-                        }
-                    }
-                } else {
-                    for (i, to) in to.iter_mut().enumerate() {
-                        *to = soft(row[tile.pixel(0, i, odd_x, w) / 2], limit) * scale;
-                    }
-                }
-            }
-        }
-    });
 }

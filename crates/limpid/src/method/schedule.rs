@@ -117,11 +117,7 @@ impl ScheduleChoice {
         match self {
             Self::ByName(name) => schedule(method, on, name),
             Self::Explicit(schedule) if schedule.backend() == on => Ok(schedule.clone()),
-            Self::Explicit(schedule) => Err(Error::unsupported(format!(
-                "schedule '{schedule}' of {} is for the {}, not for the {on}",
-                method.name(),
-                schedule.backend()
-            ))),
+            Self::Explicit(schedule) => Err(misplaced(method, schedule, on)),
             Self::Default | Self::Fastest => {
                 let first = method.schedules(on).into_iter().next();
                 first.ok_or_else(|| {
@@ -150,23 +146,47 @@ impl From<Schedule> for ScheduleChoice {
 
 /// The schedule with this name, or an error with the nearest names.
 pub fn schedule(method: &dyn Method, on: Backend, name: &str) -> Result<Schedule> {
-    let known = method.schedules(on);
-    let found = known.iter().find(|s| s.as_str() == name).cloned();
-    if found.is_none()
-        && let Some(special) = method.schedule(on, name)
-    {
-        return special;
+    if let Some(found) = find(method, on, name) {
+        return found;
     }
-    found.ok_or_else(|| {
-        let what = format!("{on} schedule of {}", method.name());
-        Error::unknown(&what, name, known.iter().map(Schedule::as_str))
-    })
+    let other = match on {
+        Backend::Cpu => Backend::Gpu,
+        Backend::Gpu => Backend::Cpu,
+    };
+    if let Some(Ok(elsewhere)) = find(method, other, name) {
+        return Err(misplaced(method, &elsewhere, on));
+    }
+    let what = format!("{on} schedule of {}", method.name());
+    let known = method.schedules(on);
+    Err(Error::unknown(
+        &what,
+        name,
+        known.iter().map(Schedule::as_str),
+    ))
+}
+
+/// The listed schedule with this name, or one that the method makes of it.
+fn find(method: &dyn Method, on: Backend, name: &str) -> Option<Result<Schedule>> {
+    let found = method
+        .schedules(on)
+        .into_iter()
+        .find(|s| s.as_str() == name);
+    found.map(Ok).or_else(|| method.schedule(on, name))
+}
+
+/// A schedule that exists, but not on this back end.
+fn misplaced(method: &dyn Method, schedule: &Schedule, on: Backend) -> Error {
+    Error::unsupported(format!(
+        "schedule '{schedule}' of {} is for the {}, not for the {on}",
+        method.name(),
+        schedule.backend()
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Gaussian, Taa};
+    use crate::method::{Dwt, Gaussian, Taa};
     use crate::{Shape, Size};
 
     #[test]
@@ -184,5 +204,12 @@ mod tests {
         assert!(pick.resolve(&method, Backend::Gpu).is_ok());
         let error = pick.resolve(&method, Backend::Cpu).unwrap_err();
         assert!(error.to_string().contains("is for the gpu"), "{error}");
+        // By name too, listed or not.
+        let transform = Dwt::default();
+        for name in ["lifting*:shuffle", "separable-lifting:pipeline-2"] {
+            assert!(schedule(&transform, Backend::Gpu, name).is_ok(), "{name}");
+            let error = schedule(&transform, Backend::Cpu, name).unwrap_err();
+            assert!(error.to_string().contains("is for the gpu"), "{error}");
+        }
     }
 }

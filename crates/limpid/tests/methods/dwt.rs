@@ -76,11 +76,7 @@ fn large_images_are_the_same_on_every_device() {
     let both = ["lifting*:shuffle", "lifting*"];
     let gpu = Device::all_for_tests().unwrap().pop().unwrap();
     assert_eq!(gpu.backend(), Backend::Gpu);
-    for (width, height, schedules) in [
-        (2056, 2048, &both[..]),
-        (8192, 4096, &both[..1]),
-        (8190, 4097, &both[..1]),
-    ] {
+    for (width, height, schedules) in [(2056, 2048, &both[..]), (8190, 4097, &both[..1])] {
         let frame = Frame::new(noise(width, height, 1)).unwrap();
         let (there, back) = (Dwt::default(), Idwt::default());
         for method in [&there as &dyn Method, &back] {

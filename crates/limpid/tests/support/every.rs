@@ -15,8 +15,8 @@ const SIZES: [Size; 8] = [
     Size::new(3, 2),
     Size::new(17, 13),
     Size::new(40, 24),
-    Size::new(31, 67),
-    Size::new(83, 50),
+    Size::new(23, 67),
+    Size::new(71, 37),
 ];
 
 /// The size for slow methods: the largest.
@@ -51,7 +51,7 @@ fn runs_on_gpu(name: &str, (turn, k, schedules): (usize, usize, usize), size: Si
 /// The frame of this size: some have what real files have, one has a single channel of colour.
 fn frame_of(size: Size) -> Frame {
     match size {
-        Size { width: 17, .. } | Size { width: 83, .. } => real_frame(size),
+        Size { width: 17, .. } | Size { width: 71, .. } => real_frame(size),
         Size { width: 3, .. } => grey_frame(size),
         _ => frame(size),
     }
