@@ -59,10 +59,10 @@ pub struct StripTile {
 }
 
 impl Default for StripTile {
-    /// The rows that stages keep fit the first-level cache; few are computed twice.
+    /// The rows that stages keep fit the second-level cache; narrower tiles, which would fit the first, start more rows.
     fn default() -> Self {
         Self {
-            columns: 128,
+            columns: 512,
             rows: 256,
             shared: false,
         }

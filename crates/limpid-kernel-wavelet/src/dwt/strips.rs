@@ -4,7 +4,7 @@
 //! that it changes; the halo shrinks by its reach. Schemes differ in their stages only: loads and stores are the same.
 //!
 //! Threads have tiles of their own, down which all stages move together: each follows the one before by as many rows as they
-//! read and replace, so that only the last rows of a tile are kept, in the first-level cache. Or threads share one tile and wait
+//! read and replace, so that only the last rows of a tile are kept, in the cache. Or threads share one tile and wait
 //! for each other after each stage, as in the thesis.
 
 use super::plane::{Bands, Plane, halves};
@@ -233,6 +233,9 @@ impl Steps {
         let (stride, kept) = (self.stride(), self.rows());
         let slot = |row: usize| row % kept * stride;
         let last = self.lags.last().copied().unwrap_or(0);
+        let inside: Vec<_> = (0..self.stages.len())
+            .map(|s| self.inside(s, tile))
+            .collect();
         for step in 0..tile.height() + last {
             if step < tile.height() {
                 let at = slot(step);
@@ -242,11 +245,10 @@ impl Steps {
                 }
                 load(step, &mut to);
             }
-            for s in 0..self.stages.len() {
-                let (all, columns) = self.inside(s, tile);
+            for (s, (all, columns)) in inside.iter().enumerate() {
                 let row = step.wrapping_sub(self.lags[s]);
                 if all.contains(&row) {
-                    self.stage((simd, s), &mut planes, &columns, row, slot);
+                    self.stage((simd, s), &mut planes, columns, row, slot);
                 }
             }
             let row = step.wrapping_sub(last + tile.margin[2]);

@@ -188,22 +188,24 @@ fn lights_that_add_up_still_do() {
 
 #[test]
 fn the_error_is_known() {
-    let frame = frame(2, 0.5);
-    let out = run(&frame, &[("layers", "all")]);
-    let estimate = out.get(Kind::Light("error".into())).unwrap();
-    let mean = estimate.data().iter().sum::<f32>() / estimate.data().len() as f32;
-    let real = error(out.color().unwrap(), &clean());
-    assert!(
-        (0.2..5.0).contains(&(mean / real)),
-        "estimated {mean}, in truth {real}"
-    );
-    // What is stated as a range holds the truth.
-    let stated = limpid::method::nfor::Estimate::of(&out).unwrap();
-    let [least, most] = stated.range();
-    assert!(
-        (least..most).contains(&real),
-        "{least} to {most}, in truth {real}"
-    );
+    for noise in [0.1, 0.5, 1.0] {
+        let out = run(&frame(2, noise), &[("layers", "all")]);
+        let estimate = out.get(Kind::Light("error".into())).unwrap();
+        let mean = estimate.data().iter().sum::<f32>() / estimate.data().len() as f32;
+        let real = error(out.color().unwrap(), &clean());
+        // Measured: 1.6 to 2.3. It says rather too much than too little.
+        assert!(
+            (1.0..3.0).contains(&(mean / real)),
+            "noise {noise}: estimated {mean}, in truth {real}"
+        );
+        // What is stated as a range holds the truth.
+        let stated = limpid::method::nfor::Estimate::of(&out).unwrap();
+        let [least, most] = stated.range();
+        assert!(
+            (least..most).contains(&real),
+            "noise {noise}: {least} to {most}, in truth {real}"
+        );
+    }
 }
 
 #[test]

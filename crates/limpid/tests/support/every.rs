@@ -20,8 +20,8 @@ const SIZES: [Size; 8] = [
 ];
 
 /// The size for slow methods: the largest.
-fn few(name: &str) -> Option<Size> {
-    let small = |size: &&Size| size.pixels() <= largest(name);
+fn few(name: &str, turn: usize) -> Option<Size> {
+    let small = |size: &&Size| size.pixels() <= largest(name, turn);
     SIZES
         .iter()
         .filter(small)
@@ -29,11 +29,12 @@ fn few(name: &str) -> Option<Size> {
         .copied()
 }
 
-/// Maximum number of pixels for a definition.
-fn largest(name: &str) -> usize {
+/// Maximum number of pixels for a definition, with the settings of this turn.
+fn largest(name: &str, turn: usize) -> usize {
     match name {
         // Fourteen solves of 75 rows per pixel in double precision: larger images take minutes.
-        "reconstruct:patch" => 1000,
+        "reconstruct:patch" if turn > 0 => 1000,
+        "reconstruct:patch" => 1600,
         // Each pixel reads large windows, several times.
         "rdfc" | "ddid" | "nfor" | "ensemble" => 2100,
         _ => usize::MAX,
@@ -45,7 +46,7 @@ fn largest(name: &str) -> usize {
 /// the best schedule, and with one other schedule at one size.
 fn runs_on_gpu(name: &str, (turn, k, schedules): (usize, usize, usize), size: Size) -> bool {
     let both = turn == 0 || k == 0;
-    both || (k == 1 + turn % (schedules - 1) && Some(size) == few(name))
+    both || (k == 1 + turn % (schedules - 1) && Some(size) == few(name, turn))
 }
 
 /// The frame of this size: some have what real files have, one has a single channel of colour.
@@ -62,7 +63,7 @@ pub(crate) fn schedule_gives_the_definition(entry: &Entry, devices: &[Device]) {
     let examples = known::examples((entry.make)().as_ref());
     for (turn, method) in examples.into_iter().enumerate() {
         for size in SIZES {
-            if size.pixels() > largest(name) {
+            if size.pixels() > largest(name, turn) {
                 continue;
             }
             let frame = frame_of(size);
